@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import PackageDescription
+
+let package = Package(
+  name: "stepwise",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Stepwise", targets: ["Stepwise"]),
+    .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
+  ],
+  dependencies: [],
+  targets: [
+    .target(name: "Stepwise"),
+    .target(name: "StepwiseTesting", dependencies: ["Stepwise"]),
+    .executableTarget(
+      name: "Tour",
+      dependencies: ["Stepwise"],
+      exclude: ["Resources/CREDITS.md"],
+      resources: [.copy("Resources/cat.bmp")]
+    ),
+    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
+    .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+let upcomingFeatures = [
+  "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "InferIsolatedConformances",
+  "ImmutableWeakCaptures",
+]
+for target in package.targets {
+  target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What a resolver and whoever waits for it share; it does not keep the resolver alive.
+final class ResolverBox<Value: Sendable>: Sendable {
+  let file: String
+  let line: UInt
+  private let machine = Lock(ResolverMachine<Value>())
+  private let result = Once<Result<Value, any Error>>()
+
+  init(file: String, line: UInt) {
+    self.file = file
+    self.line = line
+  }
+
+  func call(_ result: Result<Value, any Error>) -> Bool {
+    switch machine.withLock({ $0.call() }) {
+    case .settle:
+      self.result.settle(result)
+      return true
+    case .late(let handler):
+      if let handler, case .success(let value) = result { handler(value) }
+      return false
+    case .misuse(let count):
+      ResolverMisuse.handler(ResolverMisuse(file: file, line: line, count: count))
+      return false
+    }
+  }
+
+  func letGo() {
+    guard machine.withLock({ $0.letGo() }) else { return }
+    result.settle(.failure(ResolverError(.abandoned, file: file, line: line)))
+  }
+
+  func onCancel(_ handler: @escaping ResolverMachine<Value>.CancelHandler) {
+    switch machine.withLock({ $0.register(handler) }) {
+    case .nothing: break
+    case .call(let reason): handler(reason)
+    }
+  }
+
+  func onLateValue(_ handler: @escaping ResolverMachine<Value>.LateValueHandler) {
+    machine.withLock { $0.registerLate(handler) }
+  }
+
+  /// Ends the wait with an error because the Task is cancelled, unless a call came first.
+  func cancel(reason: String?, throwing error: any Error = CancellationError()) {
+    guard let handlers = machine.withLock({ $0.cancel(reason: reason) }) else { return }
+    for handler in handlers { handler(reason) }
+    result.settle(.failure(error))
+  }
+
+  /// Waits for the first call; when the Task is cancelled, ends as soon as the cancel handlers have returned.
+  nonisolated(nonsending) func value() async throws -> Value {
+    let scope = CancellationScope.current
+    let settled = await withTaskCancellationHandler {
+      await result.valueWhateverHappens()
+    } onCancel: {
+      cancel(reason: scope?.knownCause?.reason)
+    }
+    return try settled.get()
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The life of one `onCancel` handler: called once, or removed before that.
+struct HandlerMachine {
+  typealias Handler = @Sendable (_ reason: String?) -> Void
+
+  private enum State {
+    case waiting(Handler)
+    case running(thread: UInt)
+    /// Called to its end, or removed.
+    case over
+  }
+
+  enum RemoveAction {
+    case nothing
+    case waitForEnd
+  }
+
+  private var state: State
+
+  init(_ handler: @escaping Handler) {
+    state = .waiting(handler)
+  }
+
+  /// Returns the handler if it is to be called now.
+  mutating func begin(on thread: UInt) -> Handler? {
+    guard case .waiting(let handler) = state else { return nil }
+    state = .running(thread: thread)
+    return handler
+  }
+
+  mutating func end() {
+    state = .over
+  }
+
+  mutating func remove(on thread: UInt) -> RemoveAction {
+    switch state {
+    case .waiting:
+      state = .over
+      return .nothing
+    case .running(let running):
+      return running == thread ? .nothing : .waitForEnd
+    case .over:
+      return .nothing
+    }
+  }
+}
+
+/// One `onCancel` handler of a token.
+final class CancellationHandler: Sendable {
+  private let machine: Lock<HandlerMachine>
+
+  /// Held while the handler runs, and guards nothing: whoever removes the handler meanwhile waits here.
+  private let running = Lock(())
+
+  init(_ handler: @escaping HandlerMachine.Handler) {
+    machine = Lock(HandlerMachine(handler))
+  }
+
+  func call(reason: String?) {
+    running.withLock { _ in
+      guard let handler = machine.withLock({ $0.begin(on: Platform.currentThread) }) else { return }
+      handler(reason)
+      machine.withLock { $0.end() }
+    }
+  }
+
+  func remove() {
+    switch machine.withLock({ $0.remove(on: Platform.currentThread) }) {
+    case .nothing: break
+    case .waitForEnd: running.withLock { _ in }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The value that is handed from step to step: one value, of any type, or none.
+///
+/// Steps of different types share one piece of raw memory, so that handing a value on neither boxes nor casts it. Each
+/// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
+/// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the baton.
+@usableFromInline
+struct Baton: ~Copyable {
+  @usableFromInline var memory: UnsafeMutableRawPointer
+  @usableFromInline var capacity: Int
+  @usableFromInline var occupant: Any.Type?
+
+  /// Types that want more get memory of their own.
+  @usableFromInline static var alignment: Int { 16 }
+
+  init() {
+    capacity = 64
+    memory = .allocate(byteCount: capacity, alignment: Self.alignment)
+  }
+
+  deinit {
+    if let occupant { Self.destroy(occupant, at: memory) }
+    memory.deallocate()
+  }
+
+  @inlinable
+  mutating func put<Value>(_ value: consuming Value) {
+    if MemoryLayout<Value>.size > capacity || MemoryLayout<Value>.alignment > Self.alignment {
+      makeRoom(for: Value.self)
+    }
+    memory.initializeMemory(as: Value.self, to: value)
+    occupant = Value.self
+  }
+
+  @inlinable
+  mutating func take<Value>(_ type: Value.Type = Value.self) -> Value {
+    assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
+    occupant = nil
+    return memory.assumingMemoryBound(to: Value.self).move()
+  }
+
+  @usableFromInline
+  mutating func makeRoom<Value>(for type: Value.Type) {
+    memory.deallocate()
+    capacity = max(capacity, MemoryLayout<Value>.size)
+    memory = .allocate(byteCount: capacity, alignment: max(Self.alignment, MemoryLayout<Value>.alignment))
+  }
+
+  private static func destroy<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {
+    memory.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Transforms elements side by side, at most so many at a time, and keeps their order.
+func mapped<Elements: Sequence & Sendable, Element: Sendable>(
+  _ elements: Elements,
+  maxConcurrent: Int,
+  _ transform: nonisolated(nonsending) @escaping @Sendable (Elements.Element) async throws -> Element
+) async throws -> [Element] where Elements.Element: Sendable {
+  try await withThrowingTaskGroup(of: (Int, Element).self) { group in
+    var pending = elements.enumerated().makeIterator()
+    var results: [Int: Element] = [:]
+    func addNext() throws {
+      guard let (index, element) = pending.next() else { return }
+      guard group.addTaskUnlessCancelled(operation: { (index, try await transform(element)) }) else {
+        throw CancellationError()
+      }
+    }
+    for _ in 0..<max(1, maxConcurrent) { try addNext() }
+    while let (index, result) = try await group.next() {
+      results[index] = result
+      try addNext()
+    }
+    return (0..<results.count).compactMap { results[$0] }
+  }
+}

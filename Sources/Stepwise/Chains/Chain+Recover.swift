@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Chain {
+  /// Replaces an error of the steps before with a value.
+  ///
+  /// Steps that completed stay done. Cancellation is never replaced.
+  ///
+  /// - Parameter replacement: Gives the value, or throws, which replaces the error with another.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func recover(
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+  ) -> Chain {
+    appendingRecovery { error in try await replacement(error) }
+  }
+
+  /// Replaces an error of one type, thrown by the steps before, with a value.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error; others go on as they are.
+  ///   - replacement: Gives the value, or throws, which replaces the error with another.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func recover<Failure: Error>(
+    from type: Failure.Type,
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
+  ) -> Chain {
+    appendingRecovery { error in
+      guard let failure = error as? Failure else { throw error }
+      return try await replacement(failure)
+    }
+  }
+
+  private nonisolated func appendingRecovery(
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+  ) -> Chain {
+    let code: StepCode = { frame in
+      guard let failure = frame.failure.take() else { return }
+      frame.baton.put(try await replacement(failure))
+    }
+    return Chain(core: core.appending(.recover(code)))
+  }
+}

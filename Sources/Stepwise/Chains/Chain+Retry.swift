@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Chain {
+  /// Runs the steps before again, from the first, when one of them fails.
+  ///
+  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the wait
+  /// between attempts at once.
+  ///
+  /// - Parameters:
+  ///   - policy: How often, and how soon.
+  ///   - isRetryable: Whether an error is worth another attempt; every error is unless told otherwise.
+  ///   - clock: What the waits are measured on.
+  /// - Returns: A new chain; this one is unchanged. When all attempts fail, its error is that of the last.
+  public nonisolated func retry(
+    _ policy: RetryPolicy,
+    if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Chain {
+    let code: StepCode = { frame in
+      let input: Input = frame.baton.take()
+      let part = frame.covered
+      var attempts = Attempts(policy, clock: clock)
+      while true {
+        do {
+          frame.baton.put(input)
+          return try await frame.perform(part: part)
+        } catch {
+          guard !frame.context.isAsked, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
+          await frame.undoAll()
+          frame.context.recorder?.retrying(frame.context.currentStep.index, attempt: attempts.number + 1)
+          guard await attempts.waitForNext(), !frame.context.isAsked else { throw error }
+        }
+      }
+    }
+    return Chain(core: core.appending(.enclosing(how: "retry up to \(policy.maxAttempts) attempts", code)))
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Chain {
+  /// Creates a chain of one step.
+  @inlinable
+  public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
+    self.init(core: ChainCore(name: nil, Self.code(body)))
+  }
+
+  /// Creates a chain of one step with a name.
+  @inlinable
+  public init(
+    _ name: String,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(core: ChainCore(name: name, Self.code(body)))
+  }
+
+  /// Creates a chain of one step.
+  public init(_ step: Step<Input, Output>) {
+    self.init(core: ChainCore(name: step.name, Self.code(step)))
+  }
+
+  /// Appends a step: a closure or a function.
+  ///
+  /// The closure runs off the caller's actor, unless it is bound to one itself.
+  ///
+  /// - Parameter body: Takes the output of the step before; what it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  @inlinable
+  public nonisolated func then<Next: Sendable>(
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    Chain<Input, Next>(core: core.appending(name: nil, Chain<Output, Next>.code(body)))
+  }
+
+  /// Appends a step with a name: a closure or a function.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors and pictures call the step.
+  ///   - body: Takes the output of the step before; what it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  @inlinable
+  public nonisolated func then<Next: Sendable>(
+    _ name: String,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    Chain<Input, Next>(core: core.appending(name: name, Chain<Output, Next>.code(body)))
+  }
+
+  /// Appends a step.
+  ///
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func then<Next: Sendable>(_ step: Step<Output, Next>) -> Chain<Input, Next> {
+    Chain<Input, Next>(core: core.appending(name: step.name, Chain<Output, Next>.code(step)))
+  }
+
+  /// Appends a step that can be undone.
+  ///
+  /// When a later step fails, or the run is cancelled, the undos of the completed steps run, newest first. They are shielded
+  /// from cancellation and may await; all are tried. One that throws is reported to `onError` as an ``UndoError``.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors and pictures call the step.
+  ///   - undo: Takes back what the step did; it is given the step's output.
+  ///   - body: Takes the output of the step before; what it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func then<Next: Sendable>(
+    _ name: String? = nil,
+    undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    let code: StepCode = { frame in
+      let output = try await body(frame.baton.take())
+      await frame.keep { try await undo(output) }
+      frame.baton.put(output)
+    }
+    return Chain<Input, Next>(core: core.appending(name: name, code))
+  }
+
+  /// Appends a step that transforms the elements of a sequence side by side.
+  ///
+  /// The first failure cancels the others, waits for them, and ends the step.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors and pictures call the step.
+  ///   - maxConcurrent: How many elements are worked on at once; less than one counts as one.
+  ///   - transform: Takes one element.
+  /// - Returns: A new chain, whose output has the order of the sequence; this one is unchanged.
+  public nonisolated func thenMap<Element: Sendable>(
+    _ name: String? = nil,
+    maxConcurrent: Int,
+    _ transform: nonisolated(nonsending) @escaping @Sendable (Output.Element) async throws -> Element
+  ) -> Chain<Input, [Element]> where Output: Sequence, Output.Element: Sendable {
+    let code: StepCode = { frame in
+      let elements: Output = frame.baton.take()
+      frame.baton.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
+    }
+    return Chain<Input, [Element]>(core: core.appending(name: name, code))
+  }
+
+  /// The erased form of a closure. It is built where the closure is written, for its types, so that a step costs no thunk.
+  @inlinable
+  static func code(
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) -> StepCode {
+    { frame in
+      let output = try await body(frame.baton.take())
+      frame.baton.put(output)
+    }
+  }
+
+  static func code(_ step: Step<Input, Output>) -> StepCode {
+    { frame in
+      let output = try await step.body(frame.baton.take(), frame.step)
+      frame.baton.put(output)
+    }
+  }
+}

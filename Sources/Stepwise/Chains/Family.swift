@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+/// What a chain shares with those derived from it: the token, and the runs that it can interrupt.
+final class Family: Sendable {
+  private let madeToken = AtomicLazyReference<CancellationToken>()
+  private let runs = Lock(OrderedSlots<RunCore>())
+
+  /// The token, if anybody took it.
+  var tokenIfTaken: CancellationToken? { madeToken.load() }
+
+  /// The token, made on first use. It has one handler, which reaches all runs.
+  var token: CancellationToken {
+    if let token = madeToken.load() { return token }
+    let new = CancellationToken()
+    let token = madeToken.storeIfNil(new)
+    if token === new {
+      token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } }
+    }
+    return token
+  }
+
+  /// Adds a run that is to be interrupted at once.
+  ///
+  /// It looks at the token after it has added the run, so that no cancel falls between.
+  func add(_ run: RunCore) -> OrderedSlots<RunCore>.Key {
+    let key = runs.withLock { $0.append(run) }
+    if let request = tokenIfTaken?.request { _ = run.cancel(reason: request.reason) }
+    return key
+  }
+
+  func remove(_ key: OrderedSlots<RunCore>.Key) {
+    runs.withLock { $0.remove(key) }
+  }
+
+  func cancelRuns(reason: String?, where isMeant: (RunCore) -> Bool) {
+    let runs = runs.withLock { runs in
+      var all: [RunCore] = []
+      runs.forEach { _, run in all.append(run) }
+      return all
+    }
+    for run in runs where isMeant(run) { _ = run.cancel(reason: reason) }
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+/// Counts the runs in flight and tells those who wait for none.
+struct Flight: ~Copyable, Sendable {
+  private let runs = Atomic(0)
+  private let isAwaited = Atomic(false)
+  private let waiting = Lock([Once<Void>]())
+
+  var count: Int { runs.load(ordering: .sequentiallyConsistent) }
+
+  func begin() {
+    runs.add(1, ordering: .sequentiallyConsistent)
+  }
+
+  func end() {
+    let (_, remaining) = runs.subtract(1, ordering: .sequentiallyConsistent)
+    if remaining == 0, isAwaited.load(ordering: .sequentiallyConsistent) { release() }
+  }
+
+  /// Returns when no run is in flight, or when the Task that waits is cancelled.
+  nonisolated(nonsending) func drain() async {
+    let drained = Once<Void>()
+    waiting.withLock { $0.append(drained) }
+    // Told first, looked at the count next: a run that ends between the two sees it.
+    isAwaited.store(true, ordering: .sequentiallyConsistent)
+    if count == 0 { release() }
+    _ = await drained.value()
+    waiting.withLock { waiting in waiting.removeAll { $0 === drained } }
+  }
+
+  private func release() {
+    let drained = waiting.withLock { waiting in
+      isAwaited.store(false, ordering: .sequentiallyConsistent)
+      defer { waiting = [] }
+      return waiting
+    }
+    for waiter in drained { waiter.settle(()) }
+  }
+}

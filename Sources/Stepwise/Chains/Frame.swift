@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// One pass through a chain's steps: the value that is handed on, and what to undo.
+@usableFromInline
+struct Frame: ~Copyable {
+  @usableFromInline var baton = Baton()
+  let program: Program
+  let context: RunContext
+  /// Made for the first step that can be undone.
+  private(set) var undos: UndoStack?
+  /// The index, as events name it, of the operation that runs.
+  private(set) var index = 0
+  /// The part of the program that the operation which runs is wrapped around.
+  private(set) var covered = 0
+  /// The error that the next `recover` is to replace.
+  var failure: (any Error)?
+
+  init(_ program: Program, _ context: RunContext, undos: UndoStack? = nil) {
+    self.program = program
+    self.context = context
+    self.undos = undos
+  }
+
+  /// The operations are in parts: each ends before an operation that wraps it and all before it, the last at the end.
+  var lastPart: Int { program.enclosings.count }
+
+  /// Runs the operations of one part, in a loop. The first of them is the one that wraps the parts before.
+  nonisolated(nonsending) mutating func perform(part: Int) async throws {
+    var position = part == 0 ? 0 : program.enclosings[part - 1]
+    let end = part == lastPart ? program.operations.count : program.enclosings[part]
+    if context.recorder == nil {
+      while position < end {
+        let operation = program.operations[position]
+        do {
+          if operation.kind == .step {
+            index = context.firstStep + operation.firstStep
+            guard !context.isAsked else { throw CancellationError() }
+            context.enter(index)
+            try await operation.code(&self)
+          } else {
+            try await perform(operation, part: part)
+          }
+          position += 1
+        } catch {
+          position = try await recover(from: error, at: position, end: end)
+        }
+      }
+    } else {
+      try await performRecorded(from: position, to: end, part: part)
+    }
+  }
+
+  private nonisolated(nonsending) mutating func perform(_ operation: Program.Operation, part: Int) async throws {
+    guard operation.kind != .recover else { return }
+    index = context.firstStep + operation.firstStep
+    covered = part - 1
+    try await operation.code(&self)
+  }
+
+  /// Finds a `recover` after the operation that failed and lets it replace the error.
+  ///
+  /// - Returns: where to go on.
+  /// - Throws: the error that none of them replaced.
+  private nonisolated(nonsending) mutating func recover(
+    from error: any Error,
+    at position: Int,
+    end: Int
+  ) async throws -> Int {
+    var error = error
+    for next in position..<end where program.operations[next].kind == .recover {
+      if context.isAsked { break }
+      failure = error
+      do {
+        try await program.operations[next].code(&self)
+        return next + 1
+      } catch let replacement {
+        error = replacement
+      }
+    }
+    throw error
+  }
+}
+
+// MARK: - Recording
+
+extension Frame {
+  private nonisolated(nonsending) mutating func performRecorded(from start: Int, to end: Int, part: Int) async throws {
+    guard let recorder = context.recorder else { return }
+    var position = start
+    var mark = ContinuousClock.now
+    while position < end {
+      let operation = program.operations[position]
+      do {
+        if operation.kind == .step {
+          try await performRecorded(operation, recorder: recorder, mark: &mark)
+        } else {
+          try await perform(operation, part: part)
+          mark = .now
+        }
+        position += 1
+      } catch {
+        position = try await recover(from: error, at: position, end: end)
+        mark = .now
+      }
+    }
+  }
+
+  /// Runs a step between two looks at the clock, of which the first is the last one of the step before.
+  private nonisolated(nonsending) mutating func performRecorded(
+    _ operation: Program.Operation,
+    recorder: RunRecorder,
+    mark: inout ContinuousClock.Instant
+  ) async throws {
+    index = context.firstStep + operation.firstStep
+    guard !context.isAsked else { throw CancellationError() }
+    context.enter(index)
+    recorder.begin(index)
+    let begun = mark
+    do {
+      try await StepContext.$current.withValue(RecordedStep(recorder: recorder, index: index)) {
+        try await operation.code(&self)
+      }
+    } catch {
+      mark = .now
+      recorder.finish(index, after: begun.duration(to: mark), error: error)
+      throw error
+    }
+    mark = .now
+    recorder.finish(index, after: begun.duration(to: mark))
+  }
+}
+
+// MARK: - Undo
+
+extension Frame {
+  /// The step that runs.
+  var step: ChainStep {
+    ChainStep(index: index, name: program.nameOfStep(at: index - context.firstStep))
+  }
+
+  /// Keeps how to undo the step that has just completed.
+  ///
+  /// When the part it belongs to was abandoned meanwhile, nobody will: then it is undone here and now, and what cannot be
+  /// undone is told to the handlers at once, since the run may be over.
+  nonisolated(nonsending) mutating func keep(
+    undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+  ) async {
+    await adopt([UndoStack.Entry(step: step, undo: undo)])
+  }
+
+  /// Keeps how to undo what a part, or a chain that ran as a step, has completed.
+  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry]) async {
+    guard !entries.isEmpty else { return }
+    let undos = self.undos ?? UndoStack()
+    self.undos = undos
+    if undos.push(entries) { return }
+    await context.undoLate(entries)
+  }
+
+  /// Undoes all that has completed so far.
+  nonisolated(nonsending) mutating func undoAll() async {
+    guard let entries = undos?.takeAll() else { return }
+    await context.undoShielded(entries)
+  }
+}

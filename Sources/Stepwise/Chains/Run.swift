@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A run that was begun by `start`: to cancel it, to wait for it, and to look at it.
+///
+/// Letting the handle go cancels nothing.
+public final class Run<Output: Sendable>: Sendable {
+  private let launch: Launch<Output>
+  private let outcomeOnce: Once<Outcome<Output>>
+  private let recorder: RunRecorder
+
+  init<Input: Sendable>(of chain: ChainCore, input: Input) {
+    let program = chain.program
+    let recorder = RunRecorder(stepCount: program.stepCount) { program.nameOfStep(at: $0) }
+    let once = Once<Outcome<Output>>()
+    self.recorder = recorder
+    outcomeOnce = once
+    launch = chain.launch(input, recorder: recorder) { outcome in
+      once.settle(outcome)
+      recorder.end(outcome.map { $0 })
+    }
+  }
+
+  /// Cancels the run.
+  ///
+  /// The running step is interrupted at once, as Task cancellation, and no further step begins.
+  ///
+  /// - Parameter reason: Why, for those who are told.
+  /// - Returns: Whether this call cancelled the run: `false` when it was cancelled before, or when what it ends with was
+  ///   decided already. (A value that the last step returns all the same is still the run's value.)
+  @discardableResult
+  public func cancel(reason: String? = nil) -> Bool { launch.run.cancel(reason: reason) }
+
+  /// Whether the run has ended, handlers included.
+  public var isFinished: Bool { outcomeOnce.settled != nil }
+
+  /// Waits for the run's value.
+  ///
+  /// When the Task that waits is cancelled this throws there, and leaves the run alone. A run that has ended gives its
+  /// value to a cancelled Task as well.
+  public var value: Output {
+    get async throws {
+      if isAwaitedFromInside { throw ChainError.reentrant }
+      guard let outcome = await outcomeOnce.value() else { throw CancellationError() }
+      return try outcome.get()
+    }
+  }
+
+  /// Waits for the run's end, whatever happens to the Task that waits.
+  ///
+  /// Awaited from inside the run itself it is `.failed` with ``ChainError/reentrant``.
+  public var outcome: Outcome<Output> {
+    get async {
+      if isAwaitedFromInside { return .failed(ChainError.reentrant) }
+      return await finalOutcome
+    }
+  }
+
+  var finalOutcome: Outcome<Output> {
+    get async { await launch.task.value.outcome }
+  }
+
+  /// The undos that failed so far.
+  public var undoErrors: [UndoError] { launch.context.undoErrors }
+
+  /// What happens in the run, from its beginning, for any number of consumers, at any time.
+  public var events: ChainEvents { ChainEvents(recorder: recorder) }
+
+  /// How far the run is, for any number of consumers, at any time.
+  public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder) }
+
+  private var isAwaitedFromInside: Bool {
+    guard let scope = CancellationScope.current else { return false }
+    return scope.enclosing.contains { $0 === launch.run && !$0.isOver }
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Decides how a run ends.
+///
+/// Whoever wants to cancel it asks; what the last step or attempt ended with closes it, once. From then on nothing changes
+/// the outcome: not while undos and handlers run, and not afterwards.
+struct RunMachine {
+  private enum State {
+    case open
+    case asked(Cancellation)
+    /// The outcome is decided; handlers may still run.
+    case closed(wasAsked: Cancellation?)
+    case over(wasAsked: Cancellation?)
+  }
+
+  private var state = State.open
+
+  /// What the run was asked, if it was in time.
+  var request: Cancellation? {
+    switch state {
+    case .open: nil
+    case .asked(let request): request
+    case .closed(let request), .over(let request): request
+    }
+  }
+
+  var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
+  /// Whether the run was asked to stop and goes on.
+  var isInterrupted: Bool {
+    if case .asked = state { true } else { false }
+  }
+
+  /// Returns whether this was the call that cancelled the run.
+  mutating func ask(_ request: Cancellation) -> Bool {
+    guard case .open = state else { return false }
+    state = .asked(request)
+    return true
+  }
+
+  /// Closes the run with what it ended with.
+  mutating func close<Value>(_ result: Result<Value, any Error>) -> Outcome<Value> {
+    let request = request
+    if !isOver { state = .closed(wasAsked: request) }
+    switch result {
+    case .success(let value):
+      return .resolved(value)
+    case .failure(let error):
+      guard let request else { return .failed(error) }
+      let underlying = error is CancellationError ? nil : error
+      return .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
+    }
+  }
+
+  mutating func end() {
+    state = .over(wasAsked: request)
+  }
+}

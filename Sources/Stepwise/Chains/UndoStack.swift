@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// How to undo the steps that have completed, newest last.
+final class UndoStack: Sendable {
+  struct Entry: Sendable {
+    let step: ChainStep
+    let undo: nonisolated(nonsending) @Sendable () async throws -> Void
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    var isClosed = false
+  }
+
+  private let state = Lock(State())
+
+  /// Returns false when the stack is closed: then nobody but the caller will undo the step.
+  func push(_ entries: [Entry]) -> Bool {
+    state.withLock { state in
+      if !state.isClosed { state.entries += entries }
+      return !state.isClosed
+    }
+  }
+
+  /// Takes all entries, newest first.
+  func takeAll(closing: Bool = false) -> [Entry] {
+    state.withLock { state in
+      if closing { state.isClosed = true }
+      defer { state.entries = [] }
+      return state.entries.reversed()
+    }
+  }
+}

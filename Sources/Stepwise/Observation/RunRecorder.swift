@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Keeps what happens in a run for whoever looks, and tells those who look already.
+final class RunRecorder: Sendable {
+  typealias Key = RunRecord.Key
+
+  private let broadcast: Broadcast<RunRecord, Key>
+  private let name: @Sendable (Int) -> String?
+
+  init(stepCount: Int, name: @escaping @Sendable (Int) -> String?) {
+    broadcast = Broadcast(RunRecord(stepCount: stepCount))
+    self.name = name
+  }
+
+  func begin(_ index: Int) {
+    broadcast.update { content in
+      content.state.begin(index)
+      guard content.isObserved else { return }
+      content.retract(.latest(index))
+      content.publish(.begun(index))
+      content.publish(.overall)
+    }
+  }
+
+  func finish(_ index: Int, after duration: Duration, error: (any Error)? = nil) {
+    set(index, to: .finished, figure: duration / .seconds(1), error: error)
+  }
+
+  func undone(_ index: Int, error: (any Error)?) {
+    set(index, to: .undone, figure: 0, error: error)
+  }
+
+  func report(_ index: Int, _ fraction: Double) {
+    set(index, to: .progress, figure: min(max(fraction.isNaN ? 0 : fraction, 0), 1))
+  }
+
+  func retrying(_ index: Int, attempt: Int) {
+    set(index, to: .retrying, figure: Double(attempt))
+  }
+
+  func reached(_ index: Int, stage: any Sendable) {
+    broadcast.update { content in
+      content.state.set(index, stage: stage)
+      if content.isObserved { content.publish(.latest(index)) }
+    }
+  }
+
+  func end(_ state: ChainState) {
+    broadcast.update { content in
+      content.state.end(state)
+      content.publish(.overall)
+      content.publish(.ended)
+      content.finish()
+    }
+  }
+
+  private func set(_ index: Int, to phase: RunRecord.Phase, figure: Double, error: (any Error)? = nil) {
+    broadcast.update { content in
+      guard content.state.set(index, to: phase, figure: figure, error: error), content.isObserved else { return }
+      content.publish(.latest(index))
+      content.publish(.overall)
+    }
+  }
+
+  // MARK: - Consumers
+
+  func observeEvents() -> Broadcast<RunRecord, Key>.Subscription {
+    broadcast.subscribe(to: { $0 != .overall }) { $0.owed }
+  }
+
+  func observeProgress() -> Broadcast<RunRecord, Key>.Subscription {
+    broadcast.subscribe(to: { $0 == .overall }) { _ in [.overall] }
+  }
+
+  func event(_ record: borrowing RunRecord, _ key: Key) -> ChainEvent? {
+    record.event(for: key, named: name)
+  }
+
+  func progress(_ record: borrowing RunRecord, _ key: Key) -> ChainProgress? {
+    guard key == .overall else { return nil }
+    return ChainProgress(
+      fractionCompleted: record.fraction,
+      step: ChainStep(index: record.current, name: name(record.current)).description
+    )
+  }
+}

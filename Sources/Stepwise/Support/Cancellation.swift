@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Why something was cancelled, and what it threw when it was.
+public struct Cancellation: Sendable {
+  /// The reason given by whoever asked; nil for plain Task cancellation.
+  public var reason: String?
+
+  /// What the interrupted work threw, unless that was a `CancellationError`.
+  public var underlyingError: (any Error)?
+
+  /// Creates a description of a cancellation.
+  public init(reason: String? = nil, underlyingError: (any Error)? = nil) {
+    self.reason = reason
+    self.underlyingError = underlyingError
+  }
+}

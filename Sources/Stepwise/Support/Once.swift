@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A value that is settled once and can be awaited by many.
+package final class Once<Value: Sendable>: Sendable {
+  private typealias Waiter = CheckedContinuation<Value?, Never>
+
+  private let machine = Lock(OnceMachine<Value, Waiter>())
+
+  package init() {}
+
+  /// The value, if there is one yet.
+  package var settled: Value? { machine.withLock { $0.value } }
+
+  /// Settles the value unless it is settled already.
+  ///
+  /// - Returns: whether this call was the one.
+  @discardableResult
+  package func settle(_ value: Value) -> Bool {
+    guard let waiters = machine.withLock({ $0.settle(value) }) else { return false }
+    for waiter in waiters { waiter.resume(returning: value) }
+    return true
+  }
+
+  /// Waits for the value; nil when the waiting Task was cancelled first.
+  ///
+  /// A value that is there already is returned to a cancelled Task as well.
+  package nonisolated(nonsending) func value() async -> Value? {
+    if let settled { return settled }
+    let place = machine.withLock { $0.reserve() }
+    return await withTaskCancellationHandler {
+      await wait(at: place)
+    } onCancel: {
+      machine.withLock { $0.leave(place) }?.resume(returning: nil)
+    }
+  }
+
+  /// Waits for the value, also when the waiting Task is cancelled.
+  package nonisolated(nonsending) func valueWhateverHappens() async -> Value {
+    while true {
+      // A place that nobody leaves is resumed with a value: there is no second round.
+      if let value = await wait(at: machine.withLock { $0.reserve() }) { return value }
+    }
+  }
+
+  private nonisolated(nonsending) func wait(at place: UInt64) async -> Value? {
+    await withCheckedContinuation { (waiter: Waiter) in
+      switch machine.withLock({ $0.wait(waiter, at: place) }) {
+      case .suspend: break
+      case .resume(let value): waiter.resume(returning: value)
+      }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Elements in the order of their arrival, each removable by its key in constant time.
+///
+/// A doubly linked list whose links are indices into one array. Memory follows the largest number of elements held at
+/// once since the list was last empty, not the number that passed through. Keys are never used twice, so that a key of an
+/// element that is gone removes nothing.
+package struct OrderedSlots<Element> {
+  package struct Key: Hashable, Sendable {
+    fileprivate let index: Int
+    fileprivate let serial: UInt64
+  }
+
+  private struct Slot {
+    var element: Element?
+    var serial: UInt64
+    var previous: Int
+    var next: Int
+  }
+
+  private static var none: Int { -1 }
+
+  private var slots: [Slot] = []
+  private var head = Self.none
+  private var tail = Self.none
+  private var free = Self.none
+  private var nextSerial: UInt64 = 0
+  package private(set) var count = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
+
+  package mutating func append(_ element: Element) -> Key {
+    let serial = nextSerial
+    nextSerial += 1
+    let slot = Slot(element: element, serial: serial, previous: tail, next: Self.none)
+    let index: Int
+    if free != Self.none {
+      index = free
+      free = slots[index].next
+      slots[index] = slot
+    } else {
+      index = slots.count
+      slots.append(slot)
+    }
+    if tail != Self.none { slots[tail].next = index } else { head = index }
+    tail = index
+    count += 1
+    return Key(index: index, serial: serial)
+  }
+
+  package subscript(key: Key) -> Element? {
+    get { contains(key) ? slots[key.index].element : nil }
+    set {
+      if contains(key), let newValue { slots[key.index].element = newValue }
+    }
+  }
+
+  @discardableResult
+  package mutating func remove(_ key: Key) -> Element? {
+    guard contains(key) else { return nil }
+    return unlink(key.index)
+  }
+
+  package mutating func popFirst() -> Element? {
+    head == Self.none ? nil : unlink(head)
+  }
+
+  /// Removes all elements and returns them in order.
+  package mutating func removeAll() -> [Element] {
+    var elements: [Element] = []
+    elements.reserveCapacity(count)
+    while let element = popFirst() { elements.append(element) }
+    return elements
+  }
+
+  package func forEach(_ body: (Key, Element) -> Void) {
+    var index = head
+    while index != Self.none {
+      let slot = slots[index]
+      if let element = slot.element { body(Key(index: index, serial: slot.serial), element) }
+      index = slot.next
+    }
+  }
+
+  private func contains(_ key: Key) -> Bool {
+    key.index < slots.count && slots[key.index].serial == key.serial && slots[key.index].element != nil
+  }
+
+  private mutating func unlink(_ index: Int) -> Element? {
+    let slot = slots[index]
+    if slot.previous != Self.none { slots[slot.previous].next = slot.next } else { head = slot.next }
+    if slot.next != Self.none { slots[slot.next].previous = slot.previous } else { tail = slot.previous }
+    slots[index].element = nil
+    slots[index].next = free
+    free = index
+    count -= 1
+    if count == 0 {
+      slots.removeAll(keepingCapacity: slots.count <= 16)
+      free = Self.none
+    }
+    return slot.element
+  }
+}
+

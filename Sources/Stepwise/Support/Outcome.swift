@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// How something that was started has ended.
+///
+/// Cancellation is an outcome of its own and not an error, so that nobody handles it by accident.
+public enum Outcome<Value> {
+  /// It ended with a value.
+  case resolved(Value)
+
+  /// It ended with an error of its own.
+  case failed(any Error)
+
+  /// It was asked to stop, and stopped.
+  case cancelled(Cancellation)
+
+  /// Returns the value or throws what stands in its place.
+  ///
+  /// - Throws: the error of `.failed` as it is, and `CancellationError` for `.cancelled`.
+  public func get() throws -> Value {
+    switch self {
+    case .resolved(let value): return value
+    case .failed(let error): throw error
+    case .cancelled: throw CancellationError()
+    }
+  }
+
+  /// Returns the same outcome with its value transformed.
+  public func map<NewValue>(_ transform: (Value) throws -> NewValue) rethrows -> Outcome<NewValue> {
+    switch self {
+    case .resolved(let value): .resolved(try transform(value))
+    case .failed(let error): .failed(error)
+    case .cancelled(let cancellation): .cancelled(cancellation)
+    }
+  }
+}
+
+extension Outcome: Sendable where Value: Sendable {}
+
+/// What `finally` handlers are told: how the chain's run ended, with the value's type erased.
+public typealias ChainState = Outcome<any Sendable>

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The attempts of something that is retried: counts them, asks the policy, and waits.
+struct Attempts {
+  private let policy: RetryPolicy
+  private let clock: any Clock<Duration>
+  private let elapsed: () -> Duration
+  private var wait = Duration.zero
+
+  /// The number of the attempt that runs, from 1.
+  private(set) var number = 1
+
+  init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
+    self.policy = policy
+    self.clock = clock
+    elapsed = Self.stopwatch(on: clock)
+  }
+
+  /// Whether there is to be another attempt after one that failed.
+  nonisolated(nonsending) mutating func allowAnother(
+    after error: any Error,
+    if isRetryable: nonisolated(nonsending) @Sendable (any Error) async -> Bool
+  ) async -> Bool {
+    guard number < policy.maxAttempts, await isRetryable(error) else { return false }
+    var generator = SystemRandomNumberGenerator()
+    wait = policy.backoff.delay(afterFailures: number, using: &generator)
+    guard let limit = policy.maxElapsed else { return true }
+    return elapsed() + wait <= limit
+  }
+
+  /// Waits until it is time for the next attempt.
+  ///
+  /// - Returns: false when the Task was cancelled meanwhile.
+  nonisolated(nonsending) mutating func waitForNext() async -> Bool {
+    if wait > .zero, (try? await clock.sleep(for: wait)) == nil { return false }
+    number += 1
+    return !Task.isCancelled
+  }
+
+  private static func stopwatch<C: Clock<Duration>>(on clock: C) -> () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension LifetimeTracker {
+  /// An object that its tracker counts as alive until nobody holds it.
+  public final class Tracked: Sendable {
+    private let counts: Watched<Counts>
+
+    init(counts: Watched<Counts>) {
+      self.counts = counts
+    }
+
+    deinit {
+      counts.mutate { $0.alive -= 1 }
+    }
+  }
+}

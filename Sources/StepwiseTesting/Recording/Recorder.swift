@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Keeps what a test sees happen, in order: events, stages, calls of callbacks.
+///
+/// ```swift
+/// let calls = Recorder<String>()
+/// let run = chain.finally { _ in calls.record("finally") }.start(input)
+/// await calls.elements(atLeast: 1)
+/// ```
+///
+/// It may be used from any thread.
+public final class Recorder<Element: Sendable>: Sendable {
+  private let recorded = Watched<[Element]>([])
+
+  /// Makes an empty recorder.
+  public init() {}
+
+  /// What has been recorded so far, oldest first.
+  public var elements: [Element] {
+    recorded.read { $0 }
+  }
+
+  /// Appends an element, and wakes those who wait for it.
+  ///
+  /// Does not suspend.
+  public func record(_ element: Element) {
+    recorded.mutate { $0.append(element) }
+  }
+
+  /// Appends each element of a sequence as it comes, until the sequence ends.
+  ///
+  /// Suspends as long as the sequence runs. Cancellation of the task does what the sequence makes of it: most end.
+  /// - Throws: The error of the sequence; what came before it stays recorded.
+  public nonisolated(nonsending) func record<Elements: AsyncSequence>(
+    contentsOf sequence: Elements
+  ) async throws(Elements.Failure) where Elements.Element == Element {
+    for try await element in sequence {
+      record(element)
+    }
+  }
+
+  /// Suspends until at least that many elements are recorded, and returns all that are.
+  ///
+  /// Returns early, with what there is, when the waiting task is cancelled.
+  @discardableResult
+  public nonisolated(nonsending) func elements(atLeast count: Int) async -> [Element] {
+    await recorded.wait { $0.count >= count }
+    return elements
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What the command line asks for.
+enum Command: Sendable {
+  case help
+  case run(Scene, arguments: [String])
+
+  /// A command line that makes no sense, in one line.
+  struct UsageError: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Reads the arguments, without the program's name.
+  ///
+  /// - Throws: `UsageError` for an unknown scene and for too few or too many arguments.
+  init(_ arguments: [String], scenes: [Scene] = Scene.all) throws(UsageError) {
+    if arguments.contains(where: { argument in ["--help", "-h"].contains(argument) }) {
+      self = .help
+      return
+    }
+    guard let scene = scenes.first(where: { scene in scene.name == arguments.first }) else {
+      let problem = arguments.first.map { name in "there is no scene '\(name)'" } ?? "name a scene"
+      throw UsageError(description: "\(problem); 'swift run Tour --help' lists them")
+    }
+    let rest = Array(arguments.dropFirst())
+    guard rest.count == scene.parameters.count else {
+      throw UsageError(description: "wrong number of arguments; usage: \(scene.usage)")
+    }
+    self = .run(scene, arguments: rest)
+  }
+
+  /// Does what the arguments ask for and gives the program's exit code; trouble becomes one line on standard error.
+  static func execute(
+    _ arguments: [String],
+    scenes: [Scene] = Scene.all,
+    write: @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.write
+  ) async -> ExitCode {
+    func complain(_ error: any Error) {
+      write("Tour: \(Console.oneLine(String(describing: error)))\n", .error)
+    }
+    do {
+      switch try Command(arguments, scenes: scenes) {
+      case .help:
+        write(help(scenes), .output)
+        return .success
+      case .run(let scene, let arguments):
+        return try await scene.body(arguments)
+      }
+    } catch let error as UsageError {
+      complain(error)
+      return .usage
+    } catch is CancellationError where Interrupts.isReceived {
+      write("Tour: interrupted\n", .error)
+      return .interrupted
+    } catch {
+      complain(error)
+      return .failure
+    }
+  }
+
+  /// The text of `--help`.
+  static func help(_ scenes: [Scene] = Scene.all) -> String {
+    let width = scenes.map(\.usage.count).max() ?? 0
+    let lines = scenes.map { scene in
+      "  \(scene.usage)\(String(repeating: " ", count: width - scene.usage.count + 2))\(scene.summary)\n"
+    }
+    return "Stepwise, shown by a program that runs.\n\n" + lines.joined()
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The program's standard output and standard error, written without a buffer.
+enum Console {
+  /// One of the two streams.
+  enum Stream: Int32, Sendable {
+    case output = 1
+    case error = 2
+  }
+
+  /// Whether a stream goes to a terminal, where a line can be drawn again.
+  static func isTerminal(_ stream: Stream) -> Bool {
+    isatty(stream.rawValue) == 1
+  }
+
+  /// Writes a line to standard output.
+  static func writeLine(_ line: String) {
+    write(line + "\n", to: .output)
+  }
+
+  /// Writes a message to standard error, as exactly one line.
+  static func writeError(_ message: String) {
+    write(oneLine(message) + "\n", to: .error)
+  }
+
+  /// Writes text as it is; what a closed or full stream does not take is lost.
+  static func write(_ text: String, to stream: Stream) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { buffer in systemWrite(stream.rawValue, buffer) }
+      if count > 0 {
+        bytes = bytes.dropFirst(count)
+      } else if errno == EAGAIN {
+        var entry = pollfd(fd: stream.rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&entry, 1, -1)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+
+  /// The text with its line breaks turned into spaces.
+  static func oneLine(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).joined(separator: " ")
+  }
+}
+
+// Inside the enum `write` means its own function.
+private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int {
+  write(descriptor, buffer.baseAddress, buffer.count)
+}

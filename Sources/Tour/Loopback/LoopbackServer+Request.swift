@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension LoopbackServer {
+  /// A request as it arrived.
+  struct Request: Sendable {
+    let method: String
+    /// The path without the query, such as `"/cat.bmp"`.
+    let path: String
+    /// What follows the question mark, or nil.
+    let query: String?
+    /// The headers, in the order in which they came.
+    let headers: [(name: String, value: String)]
+    let body: [UInt8]
+    /// Whether the client leaves the connection open for another request.
+    let keepsConnection: Bool
+
+    /// The value of the first header with a name, whatever its case.
+    func header(_ name: String) -> String? {
+      Self.value(of: name, in: headers)
+    }
+
+    static func value(of name: String, in headers: [(name: String, value: String)]) -> String? {
+      let name = name.lowercased()
+      return headers.first { header in header.name.lowercased() == name }?.value
+    }
+  }
+}

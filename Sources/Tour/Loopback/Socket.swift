@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A TCP socket of this machine, by its descriptor.
+///
+/// It does not own the descriptor: whoever made it closes it, once.
+struct Socket: Sendable, Hashable {
+  let descriptor: Int32
+
+  /// A socket that listens on a free port of 127.0.0.1 and accepts without blocking.
+  static func listening() throws(SocketError) -> Socket {
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_STREAM.rawValue)
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    let socket = Socket(descriptor: systemSocket(AF_INET, kind))
+    guard socket.descriptor >= 0 else { throw SocketError("no socket") }
+    socket.configure(isBlocking: false)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let isListening = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(socket.descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      } && listen(socket.descriptor, 128) == 0
+    }
+    guard isListening else {
+      let error = SocketError("no port of 127.0.0.1 to listen on")
+      socket.close()
+      throw error
+    }
+    return socket
+  }
+
+  /// The port of this machine that the socket is bound to.
+  func localPort() throws(SocketError) -> UInt16 {
+    var address = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        getsockname(descriptor, pointer, &size)
+      }
+    }
+    guard result == 0 else { throw SocketError("the socket has no port") }
+    return UInt16(bigEndian: address.sin_port)
+  }
+
+  /// The next connection that is waiting, or nil when there is none.
+  func accept() -> Socket? {
+    let connection = Socket(descriptor: systemAccept(descriptor))
+    guard connection.descriptor >= 0 else { return nil }
+    connection.configure(isBlocking: true)
+    connection.set(1, for: TCP_NODELAY, level: Int32(IPPROTO_TCP))  // a chunk leaves when it is sent
+    #if canImport(Darwin)
+      connection.set(1, for: SO_NOSIGPIPE, level: SOL_SOCKET)
+    #endif
+    return connection
+  }
+
+  /// The bytes that are there, waiting for the first; nil when the connection has ended.
+  func receive() -> [UInt8]? {
+    var result = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, count in
+      repeat {
+        result = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      } while result < 0 && errno == EINTR
+      count = max(0, result)
+    }
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  /// Sends all bytes, waiting for the client to take them, and says whether the connection held.
+  func send(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.withUnsafeBytes { buffer in
+      var rest = buffer[...]
+      while !rest.isEmpty {
+        let count = systemSend(descriptor, rest)
+        if count > 0 {
+          rest = rest.dropFirst(count)
+        } else if errno != EINTR {
+          return false
+        }
+      }
+      return true
+    }
+  }
+
+  /// Whether the other side has closed or reset the connection; never waits.
+  var isClosedByPeer: Bool {
+    var byte: UInt8 = 0
+    let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(bitPattern: UInt32(MSG_DONTWAIT)))
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+  }
+
+  /// Tells the other side that nothing more will be sent.
+  func finishSending() {
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Ends the connection in both directions and wakes the threads that wait for it; the descriptor stays taken.
+  func shutDown() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// Makes `close` break the connection with a reset.
+  func resetOnClose() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+
+  func close() {
+    systemClose(descriptor)
+  }
+
+  private func configure(isBlocking: Bool) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    let flags = fcntl(descriptor, F_GETFL)
+    // Set both ways, because an accepted socket inherits the listener's flag on some systems.
+    _ = fcntl(descriptor, F_SETFL, isBlocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK)
+  }
+
+  private func set(_ value: Int32, for option: Int32, level: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
+
+// Inside the struct the system's names mean its own methods and type.
+private func systemSocket(_ family: Int32, _ kind: Int32) -> Int32 { socket(family, kind, 0) }
+private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }
+private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
+
+private func systemSend(_ descriptor: Int32, _ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
+  #if canImport(Darwin)
+    let flags: Int32 = 0  // the socket has SO_NOSIGPIPE
+  #else
+    let flags = Int32(MSG_NOSIGNAL)
+  #endif
+  return send(descriptor, UnsafeRawBufferPointer(rebasing: bytes).baseAddress, bytes.count, flags)
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A signal that is sent once and ends every wait, made of a pipe so that `poll` can wait for it too.
+final class StopSignal: Sendable {
+  private let readEnd: Int32
+  private let writeEnd: Int32
+
+  init() throws(SocketError) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw SocketError("no pipe") }
+    readEnd = ends[0]
+    writeEnd = ends[1]
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  }
+
+  deinit {
+    close(readEnd)
+    close(writeEnd)
+  }
+
+  /// Ends the waits that are going on and all later ones.
+  func send() {
+    // Never read, so that it stays readable for everybody. A pipe takes one byte without blocking.
+    var byte: UInt8 = 1
+    _ = write(writeEnd, &byte, 1)
+  }
+
+  /// Waits until a socket has something to read; false when the signal came first.
+  func waitUntilReadable(_ socket: Socket) -> Bool {
+    wait(watching: socket, milliseconds: -1) == .socket
+  }
+
+  /// Waits for a time; false when the signal or the other side's close ended it early.
+  func pause(for duration: Duration, watching socket: Socket?) -> Bool {
+    let end = ContinuousClock.now.advanced(by: duration)
+    var watched = socket
+    while true {
+      let left = end - ContinuousClock.now
+      guard left > .zero else { return true }
+      switch wait(watching: watched, milliseconds: Self.milliseconds(left)) {
+      case .signal:
+        return false
+      case .socket:
+        if watched?.isClosedByPeer == true { return false }
+        watched = nil  // the next request is waiting already: poll would return at once
+      case .time:
+        break
+      }
+    }
+  }
+
+  private enum Event {
+    case signal
+    case socket
+    case time
+  }
+
+  private func wait(watching socket: Socket?, milliseconds: Int32) -> Event {
+    // A negative descriptor is one that poll skips.
+    var entries = [
+      pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: socket?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+    ]
+    while true {
+      let count = poll(&entries, nfds_t(entries.count), milliseconds)
+      if entries[0].revents != 0 { return .signal }
+      if count > 0 { return .socket }
+      if count == 0 || milliseconds >= 0 { return .time }
+    }
+  }
+
+  /// The time in whole milliseconds, at least one, as far as `poll` can count.
+  private static func milliseconds(_ duration: Duration) -> Int32 {
+    let (seconds, attoseconds) = duration.components
+    guard seconds < Int64(Int32.max) / 1000 - 1 else { return Int32.max }
+    return Int32(max(1, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The program: runs the scene that the command line names.
+@main
+struct TourProgram {
+  static func main() async {
+    let code = await Command.execute(Array(CommandLine.arguments.dropFirst()))
+    exit(code.rawValue)
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LifetimeTrackerTests {
+  private func holding(_ token: LifetimeTracker.Tracked) -> @Sendable () -> Void {
+    { withExtendedLifetime(token) {} }
+  }
+
+  @Test func countsWhatClosuresHold() async {
+    let tracker = LifetimeTracker()
+    await tracker.allReleased()
+    var closures = (0..<3).map { _ in holding(tracker.track()) }
+    #expect(tracker.made == 3)
+    #expect(tracker.alive == 3)
+    closures.removeLast()
+    #expect(tracker.alive == 2)
+    closures.removeAll()
+    #expect(tracker.alive == 0)
+    #expect(tracker.made == 3)
+    await tracker.allReleased()
+  }
+
+  @Test func anObjectOutlivesItsTracker() {
+    var token: LifetimeTracker.Tracked? = LifetimeTracker().track()
+    #expect(token != nil)
+    token = nil
+  }
+
+  @Test func waitsUntilAllAreReleased() async {
+    let tracker = LifetimeTracker()
+    let (gate, continuation) = AsyncStream.makeStream(of: Void.self)
+    let holders = (0..<10).map { _ in
+      Task { [token = tracker.track()] in
+        for await _ in gate {}
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(tracker.alive == 10)
+    for holder in holders { holder.cancel() }
+    continuation.finish()
+    await tracker.allReleased()
+    #expect(tracker.alive == 0)
+  }
+
+  @Test func waitingEndsWhenCancelled() async {
+    let tracker = LifetimeTracker()
+    let token = tracker.track()
+    let task = Task { await tracker.allReleased() }
+    task.cancel()
+    await task.value
+    #expect(tracker.alive == 1)
+    withExtendedLifetime(token) {}
+  }
+}

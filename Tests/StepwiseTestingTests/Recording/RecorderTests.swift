@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RecorderTests {
+  private struct Failure: Error {}
+
+  @Test func keepsTheOrder() async {
+    let recorder = Recorder<Int>()
+    #expect(recorder.elements == [])
+    for element in 1...3 { recorder.record(element) }
+    #expect(recorder.elements == [1, 2, 3])
+    #expect(await recorder.elements(atLeast: 2) == [1, 2, 3])
+  }
+
+  @Test func waitsForTheCount() async {
+    let recorder = Recorder<Int>()
+    let task = Task { await recorder.elements(atLeast: 3) }
+    for element in 1...3 { recorder.record(element) }
+    #expect(await task.value == [1, 2, 3])
+  }
+
+  @Test func returnsWhatThereIsWhenCancelled() async {
+    let recorder = Recorder<Int>()
+    recorder.record(1)
+    let task = Task { await recorder.elements(atLeast: 2) }
+    task.cancel()
+    #expect(await task.value == [1])
+  }
+
+  @Test func recordsFromManyThreads() async {
+    let recorder = Recorder<Int>()
+    await withTaskGroup { group in
+      for element in 0..<1_000 {
+        group.addTask { recorder.record(element) }
+      }
+      let all = await recorder.elements(atLeast: 1_000)
+      #expect(all.sorted() == Array(0..<1_000))
+    }
+  }
+
+  /// A sequence that cannot fail needs no `try`.
+  @Test func recordsASequence() async {
+    let recorder = Recorder<Int>()
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    for element in 1...3 { continuation.yield(element) }
+    continuation.finish()
+    await recorder.record(contentsOf: stream)
+    #expect(recorder.elements == [1, 2, 3])
+  }
+
+  @Test func keepsWhatCameBeforeAnErrorAndThrowsIt() async {
+    let recorder = Recorder<Int>()
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
+    continuation.yield(1)
+    continuation.finish(throwing: Failure())
+    await #expect(throws: Failure.self) { try await recorder.record(contentsOf: stream) }
+    #expect(recorder.elements == [1])
+  }
+
+  @Test @MainActor func recordsOnAnActorWhatIsNotSendable() async {
+    final class Local: AsyncSequence, AsyncIteratorProtocol {
+      var left = 2
+      func makeAsyncIterator() -> Local { self }
+      func next() async -> Int? { await next(isolation: nil) }
+      func next(isolation: isolated (any Actor)?) async -> Int? {
+        left -= 1
+        return left < 0 ? nil : left
+      }
+    }
+    let recorder = Recorder<Int>()
+    await recorder.record(contentsOf: Local())
+    #expect(recorder.elements == [1, 0])
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ManualClockStateTests {
+  typealias State = ManualClockState<String>
+
+  private func at(_ seconds: Int) -> ManualClock.Instant {
+    ManualClock.Instant(offset: .seconds(seconds))
+  }
+
+  /// Steps until the goal is reached: who woke, and at which second.
+  private func move(_ state: inout State) -> [String] {
+    var woken: [String] = []
+    while case .wake(let waiter) = state.step() {
+      woken.append("\(waiter)@\(state.now.offset.components.seconds)")
+    }
+    return woken
+  }
+
+  private func enter(_ state: inout State, until deadline: ManualClock.Instant) throws -> State.Sleep {
+    let sleep = state.enter(until: deadline)
+    return try #require(sleep)
+  }
+
+  private func sleep(_ state: inout State, until seconds: Int, _ waiter: String) throws -> State.Sleep {
+    let sleep = try enter(&state, until: at(seconds))
+    guard case .suspended = state.park(sleep, waiter) else {
+      Issue.record("\(waiter) does not sleep")
+      return sleep
+    }
+    return sleep
+  }
+
+  @Test func wakesByDeadlineThenByArrival() throws {
+    var state = State()
+    for (waiter, seconds) in [("a", 3), ("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
+      _ = try sleep(&state, until: seconds, waiter)
+    }
+    #expect(state.sleeperCount == 5)
+    #expect(state.nextDeadline == at(1))
+    state.aim(by: .seconds(2))
+    #expect(move(&state) == ["b@1", "e@1", "d@2"])
+    #expect(state.now == at(2))
+    state.aim(by: .seconds(10))
+    #expect(move(&state) == ["a@3", "c@3"])
+    #expect(state.now == at(12))
+    #expect(state.nextDeadline == nil)
+  }
+
+  @Test(arguments: [-1, 0, 5]) func aDeadlineThatHasPassedDoesNotSleep(seconds: Int) {
+    var state = State(now: at(5))
+    #expect(state.enter(until: at(seconds)) == nil)
+    #expect(state.sleeperCount == 0)
+  }
+
+  @Test func aDeadlineThatPassesOnTheWayWakes() throws {
+    var state = State()
+    let sleep = try enter(&state, until: at(1))
+    state.aim(by: .seconds(1))
+    #expect(move(&state) == [])
+    guard case .wake = state.park(sleep, "a") else {
+      Issue.record("it sleeps past its deadline")
+      return
+    }
+    #expect(state.sleeperCount == 0)
+    #expect(state.cancel(sleep) == nil)
+  }
+
+  @Test func earlyCancellationWinsOverTheDeadline() throws {
+    var state = State()
+    let sleep = try enter(&state, until: at(1))
+    #expect(state.cancel(sleep) == nil)
+    state.aim(by: .seconds(1))
+    #expect(move(&state) == [])
+    guard case .cancelled = state.park(sleep, "a") else {
+      Issue.record("the cancellation was lost")
+      return
+    }
+  }
+
+  @Test func cancellationTakesTheSleeperOut() throws {
+    var state = State()
+    let first = try sleep(&state, until: 1, "a")
+    _ = try sleep(&state, until: 1, "b")
+    #expect(state.cancel(first) == "a")
+    #expect(state.cancel(first) == nil)
+    state.aim(by: .seconds(1))
+    #expect(move(&state) == ["b@1"])
+  }
+
+  @Test func lateCancellationDoesNothing() throws {
+    var state = State()
+    let first = try sleep(&state, until: 1, "a")
+    state.aim(by: .seconds(1))
+    #expect(move(&state) == ["a@1"])
+    #expect(state.cancel(first) == nil)
+  }
+
+  @Test func timeNeverGoesBack() {
+    var state = State(now: at(5))
+    state.aim(by: .seconds(-1))
+    #expect(move(&state) == [])
+    state.aim(at: at(3))
+    #expect(move(&state) == [])
+    #expect(state.now == at(5))
+  }
+
+  @Test func advancesAtTheSameTimeAddUp() throws {
+    var state = State()
+    _ = try sleep(&state, until: 3, "a")
+    state.aim(by: .seconds(2))
+    state.aim(by: .seconds(2))
+    #expect(move(&state) == ["a@3"])
+    #expect(state.now == at(4))
+  }
+
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func eachSleeperEndsOnceAndInOrder(seed: UInt64) throws {
+    var dice = SeededGenerator(seed: seed)
+    var state = State()
+    var asleep: [String: State.Sleep] = [:]
+    for round in 0..<100 {
+      switch Int.random(in: 0..<3, using: &dice) {
+      case 0:
+        let deadline = state.now.advanced(by: .seconds(Int.random(in: 1...20, using: &dice)))
+        let sleep = try enter(&state, until: deadline)
+        asleep["\(round)"] = sleep
+        guard case .suspended = state.park(sleep, "\(round)") else {
+          Issue.record("it does not sleep")
+          return
+        }
+      case 1:
+        guard let waiter = asleep.keys.sorted().randomElement(using: &dice) else { continue }
+        guard let sleep = asleep.removeValue(forKey: waiter) else { continue }
+        #expect(state.cancel(sleep) == waiter)
+      default:
+        let goal = state.now.advanced(by: .seconds(Int.random(in: 0...10, using: &dice)))
+        let due = asleep.filter { $0.value.deadline <= goal }.sorted { $0.value < $1.value }
+        state.aim(at: goal)
+        #expect(move(&state) == due.map { "\($0.key)@\($0.value.deadline.offset.components.seconds)" })
+        #expect(state.now == goal)
+        for (waiter, _) in due { asleep[waiter] = nil }
+      }
+      #expect(state.sleeperCount == asleep.count)
+      #expect(state.nextDeadline == asleep.values.min()?.deadline)
+    }
+  }
+}

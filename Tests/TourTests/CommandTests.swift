@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import Testing
+
+@testable import Tour
+
+/// The command line: which scene runs, and what is said when none can.
+@Suite struct CommandTests {
+  private struct Trouble: Error, CustomStringConvertible {
+    let description = "went\nwrong"
+  }
+
+  private static let scenes = [
+    Scene(nil, "the default") { _ in .success },
+    Scene("copy", "copies", parameters: ["<from>", "<to>"]) { arguments in
+      arguments == ["a", "b"] ? .success : .interrupted
+    },
+    Scene("fail", "fails") { _ in throw Trouble() },
+    Scene("stop", "ends early") { _ in throw CancellationError() },
+  ]
+
+  private func run(_ arguments: String...) async -> (code: ExitCode, output: String, error: String) {
+    let written = Lock((output: "", error: ""))
+    let code = await Command.execute(arguments, scenes: Self.scenes) { text, stream in
+      written.withLock { written in
+        switch stream {
+        case .output: written.output += text
+        case .error: written.error += text
+        }
+      }
+    }
+    return written.withLock { written in (code, written.output, written.error) }
+  }
+
+  @Test func runsTheSceneThatIsNamed() async {
+    #expect(await run() == (.success, "", ""))
+    #expect(await run("copy", "a", "b") == (.success, "", ""))
+    #expect(await run("copy", "b", "a") == (.interrupted, "", ""))
+  }
+
+  @Test func refusesWhatMakesNoSense() async {
+    #expect(
+      await run("cpoy") == (.usage, "", "Tour: there is no scene 'cpoy'; 'swift run Tour --help' lists them\n")
+    )
+    let usage = "Tour: wrong number of arguments; usage: swift run Tour copy <from> <to>\n"
+    #expect(await run("copy", "a") == (.usage, "", usage))
+    #expect(await run("copy", "a", "b", "c") == (.usage, "", usage))
+    #expect(await run("").code == .usage)
+  }
+
+  @Test func reportsFailedWorkInOneLine() async {
+    #expect(await run("fail") == (.failure, "", "Tour: went wrong\n"))
+    #expect(await run("stop").code == .failure)
+  }
+
+  @Test(arguments: ["--help", "-h"])
+  func listsTheScenes(option: String) async {
+    let result = await run(option)
+    #expect(result.code == .success)
+    #expect(result.error.isEmpty)
+    #expect(result.output.contains("  swift run Tour copy <from> <to>  copies\n"))
+    #expect(result.output.contains("  swift run Tour                   the default\n"))
+  }
+
+  @Test func hasOneSceneForEachName() {
+    #expect(Set(Scene.all.map(\.name)) == [nil, "thumbnail", "cancel", "retry", "undo", "callbacks"])
+    #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)
+    #expect(Command.help().split(separator: "\n").allSatisfy { line in line.count <= 120 })
+  }
+}
