@@ -95,7 +95,7 @@ extension Chain where Input == Void {
 }
 
 extension ChainCore {
-  /// A run in the caller's Task, which it counts and otherwise leaves no trace of.
+  /// A run in the caller's Task. It leaves the caller's actor here, once for all steps.
   @concurrent
   func executeInPlace<Input: Sendable, Output: Sendable>(
     _ input: Input,

@@ -10,10 +10,7 @@ struct Conclusion<Output: Sendable>: Sendable {
 
 extension ChainCore {
   /// Runs the steps in the current Task, then what is to follow them, in order: undos, `onError`, `finally`.
-  ///
-  /// It leaves the caller's actor here, once for all steps.
-  @concurrent
-  func execute<Input: Sendable, Output: Sendable>(
+  nonisolated(nonsending) func execute<Input: Sendable, Output: Sendable>(
     _ input: Input,
     in context: RunContext
   ) async -> Conclusion<Output> {

@@ -29,10 +29,11 @@ extension ChainCore {
     settle: @escaping @Sendable (Outcome<Output>) -> Void = { _ in }
   ) -> Launch<Output> {
     flight.begin()
-    let epoch = epoch
     let run = RunCore(chain: self)
     let place = admit(run)
     let membership = family.add(run)
+    // Looked at after the run can be found: a `cancelRuns` either finds it or came before it.
+    let epoch = epoch
     let scope = CancellationScope.current ?? CancellationScope()
     let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
     if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
