@@ -17,6 +17,7 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
     /// The callback gave neither a value nor an error.
     public static let noValueAndNoError = Code(kind: .noValueAndNoError)
 
+    /// The name of the code.
     public var description: String { kind.rawValue }
   }
 
@@ -47,8 +48,10 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ResolverError, error: any Error) -> Bool { (error as? ResolverError) == pattern }
 
+  /// Hashes the code alone, as `==` compares it.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
+  /// What went wrong, where the resolver was made, and how to mend it.
   public var description: String {
     switch code {
     case .abandoned:

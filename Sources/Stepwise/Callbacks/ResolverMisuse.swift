@@ -14,6 +14,7 @@ public struct ResolverMisuse: Sendable, CustomStringConvertible {
   /// How often the callback's side has called by now, the first call included.
   public let count: Int
 
+  /// The resolver's place in the source and the number of calls, in a sentence.
   public var description: String {
     "the resolver made at \(file):\(line) was called \(count) times; only the first call counts"
   }

@@ -36,7 +36,7 @@ private func handOut<Value: Sendable>(
   let resolver = Resolver(box: box)
   do {
     try await body(resolver)
-  } catch where Task.isCancelled {
+  } catch let error where Task.isCancelled {
     box.cancel(reason: CancellationScope.current?.knownCause?.reason, throwing: error)
   } catch {
     _ = box.call(.failure(error))

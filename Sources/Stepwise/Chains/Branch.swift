@@ -77,7 +77,13 @@ struct Branches<Input: Sendable>: Sendable {
     return winner
   }
 
-  /// - Parameter isDecided: Told of each end as it comes; the others are cancelled when it answers true.
+  /// Runs all of them side by side.
+  ///
+  /// - Parameters:
+  ///   - input: The input of each.
+  ///   - context: The run that they are a step of.
+  ///   - first: The index that events give to the first step of the first of them.
+  ///   - isDecided: Told of each end as it comes; the others are cancelled when it answers true.
   /// - Returns: how they ended, in their order.
   private func run(
     on input: Input,

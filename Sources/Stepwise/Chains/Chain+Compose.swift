@@ -12,7 +12,11 @@ extension Chain {
     let inner = next.core
     let code: StepCode = { frame in
       let input: Output = frame.baton.take()
-      let (output, undos): (Next, [UndoStack.Entry]) = try await inner.execute(input, asStepOf: frame.context, at: frame.index)
+      let (output, undos): (Next, [UndoStack.Entry]) = try await inner.execute(
+        input,
+        asStepOf: frame.context,
+        at: frame.index
+      )
       await frame.adopt(undos)
       frame.baton.put(output)
     }
@@ -44,7 +48,8 @@ extension Chain {
         }
         let output: Output = (repeat next((each Part).self))
         frame.baton.put(output)
-      })
+      }
+    )
   }
 
   /// Runs chains on one input, side by side, for the first success.
@@ -61,6 +66,7 @@ extension Chain {
         let winner = try await branches.runFirst(on: input, asStepsOf: frame.context, at: frame.index)
         await frame.adopt(winner.undos)
         frame.baton.put(winner.output(as: Output.self))
-      })
+      }
+    )
   }
 }

@@ -116,7 +116,12 @@ extension ChainCore {
   ) async throws -> Conclusion<Output> {
     if isReentered { throw ChainError.reentrant }
     let launched: Launch<Output> = launch(
-      input, isCancelled: Task.isCancelled, outer: outer, firstStep: firstStep, recorder: outer?.recorder)
+      input,
+      isCancelled: Task.isCancelled,
+      outer: outer,
+      firstStep: firstStep,
+      recorder: outer?.recorder
+    )
     let scope = CancellationScope.current
     return await withTaskCancellationHandler {
       await launched.task.value

@@ -100,7 +100,9 @@ extension Chain {
     return Chain<Input, [Element]>(core: core.appending(name: name, code))
   }
 
-  /// The erased form of a closure. It is built where the closure is written, for its types, so that a step costs no thunk.
+  /// The erased form of a closure.
+  ///
+  /// It is built where the closure is written, for its types, so that a step costs no thunk.
   @inlinable
   static func code(
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output

@@ -20,6 +20,7 @@ extension ChainCore {
   ///   - firstStep: The index that events give to the first step.
   ///   - recorder: Who keeps what happens.
   ///   - settle: Told the outcome when all is done, the last thing of all.
+  /// - Returns: The run, its Task, and what its steps know of it.
   func launch<Input: Sendable, Output: Sendable>(
     _ input: Input,
     isCancelled: Bool = false,
@@ -39,7 +40,13 @@ extension ChainCore {
     if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
     let innerScope = scope.inside(run)
     let context = RunContext(
-      chain: self, run: run, outer: outer, recorder: recorder, firstStep: firstStep, epoch: epoch)
+      chain: self,
+      run: run,
+      outer: outer,
+      recorder: recorder,
+      firstStep: firstStep,
+      epoch: epoch
+    )
     let task = spawn { () async -> Conclusion<Output> in
       let conclusion: Conclusion<Output> = await CancellationScope.$current.withValue(innerScope) {
         await self.perform(input, at: place, in: context)
@@ -69,7 +76,9 @@ extension ChainCore {
     return arrival
   }
 
-  /// Waits for the gate, then runs. A run that was cancelled while it waited leaves the queue before its handlers run.
+  /// Waits for the gate, then runs.
+  ///
+  /// A run that was cancelled while it waited leaves the queue before its handlers run.
   private func perform<Input: Sendable, Output: Sendable>(
     _ input: Input,
     at place: GateMachine<RunCore>.Arrival?,

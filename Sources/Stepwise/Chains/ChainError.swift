@@ -17,6 +17,7 @@ public struct ChainError: Error, Hashable, CustomStringConvertible {
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ChainError, error: any Error) -> Bool { (error as? ChainError) == pattern }
 
+  /// What was wrong and what to do instead.
   public var description: String {
     "a run was awaited from inside one of the chain's own steps or handlers and could never end; use start there"
   }

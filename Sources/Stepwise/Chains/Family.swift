@@ -11,7 +11,9 @@ final class Family: Sendable {
   /// The token, if anybody took it.
   var tokenIfTaken: CancellationToken? { madeToken.load() }
 
-  /// The token, made on first use. It has one handler, which reaches all runs.
+  /// The token, made on first use.
+  ///
+  /// It has one handler, which reaches all runs.
   var token: CancellationToken {
     if let token = madeToken.load() { return token }
     let new = CancellationToken()

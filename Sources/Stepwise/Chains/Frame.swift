@@ -25,7 +25,9 @@ struct Frame: ~Copyable {
   /// The operations are in parts: each ends before an operation that wraps it and all before it, the last at the end.
   var lastPart: Int { program.enclosings.count }
 
-  /// Runs the operations of one part, in a loop. The first of them is the one that wraps the parts before.
+  /// Runs the operations of one part, in a loop.
+  ///
+  /// The first of them is the one that wraps the parts before.
   nonisolated(nonsending) mutating func perform(part: Int) async throws {
     var position = part == 0 ? 0 : program.enclosings[part - 1]
     let end = part == lastPart ? program.operations.count : program.enclosings[part]

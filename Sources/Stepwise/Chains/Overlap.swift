@@ -26,6 +26,7 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   /// It waits; only the newest waits, and those before it are replaced.
   public static let keepLatest = Overlap(kind: .keepLatest)
 
+  /// The policy's name, which is the reason of a run that it refused, replaced or cancelled.
   public var description: String { kind.rawValue }
 
   /// How it enters the gate; nil when there is none.

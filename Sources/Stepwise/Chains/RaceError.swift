@@ -10,6 +10,7 @@ public struct RaceError: Error, CustomStringConvertible {
     self.errors = errors
   }
 
+  /// All the errors, in the order of the chains.
   public var description: String {
     errors.isEmpty ? "a race of no chains has no winner" : "no chain of the race succeeded: \(errors)"
   }

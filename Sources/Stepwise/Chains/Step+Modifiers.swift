@@ -74,7 +74,9 @@ extension Step {
     }
   }
 
-  /// Replaces an error of the step with a value. Cancellation is never replaced.
+  /// Replaces an error of the step with a value.
+  ///
+  /// Cancellation is never replaced.
   ///
   /// - Parameter replacement: Gives the value, or throws, which replaces the error with another.
   /// - Returns: A new step; this one is unchanged.
@@ -84,7 +86,7 @@ extension Step {
     Step(name: name) { input, step in
       do {
         return try await body(input, step)
-      } catch where !Task.isCancelled {
+      } catch let error where !Task.isCancelled {
         return try await replacement(error)
       }
     }

@@ -14,5 +14,6 @@ public struct UndoError: Error, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  /// The step, and what its undo threw.
   public var description: String { "\(step) could not be undone: \(underlying)" }
 }

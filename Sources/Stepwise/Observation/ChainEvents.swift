@@ -7,7 +7,9 @@
 /// misses what was superseded meanwhile, but never the end, and no buffer grows beyond the number of steps. The sequence
 /// ends after `.ended`, or when the Task that iterates is cancelled.
 public struct ChainEvents: AsyncSequence, Sendable {
+  /// Something that happened in the run.
   public typealias Element = ChainEvent
+  /// Iterating does not throw: how the run ended is an element.
   public typealias Failure = Never
 
   let recorder: RunRecorder

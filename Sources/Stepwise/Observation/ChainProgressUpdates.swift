@@ -6,7 +6,9 @@
 /// Whoever is slow is given the newest. The sequence ends with the run, after its last element, or when the Task that
 /// iterates is cancelled.
 public struct ChainProgressUpdates: AsyncSequence, Sendable {
+  /// How far the run is.
   public typealias Element = ChainProgress
+  /// Iterating does not throw.
   public typealias Failure = Never
 
   let recorder: RunRecorder

@@ -66,7 +66,9 @@ struct GateMachine<Entrant> {
     return Arrival(id: id, verdict: .waiting, displaced: displaced)
   }
 
-  /// Somebody leaves, from inside or from the queue; returns whom to let in. Whoever is gone already changes nothing.
+  /// Somebody leaves, from inside or from the queue; returns whom to let in.
+  ///
+  /// Whoever is gone already changes nothing.
   mutating func leave(_ id: ID) -> [Entrant] {
     if inside.removeValue(forKey: id) == nil, let place = places.removeValue(forKey: id) {
       waiting.remove(place)

@@ -72,4 +72,3 @@ struct OnceMachine<Value, Waiter> {
     }
   }
 }
-

@@ -104,4 +104,3 @@ package struct OrderedSlots<Element> {
     return slot.element
   }
 }
-

@@ -11,6 +11,7 @@
 ///   - name: the new Task's name; that of the calling Task when nil.
 ///   - priority: the new Task's priority; that of the calling Task when nil.
 ///   - operation: the work, in its own isolation.
+/// - Returns: the Task, which has begun or will begin by itself.
 package func spawn<Success: Sendable>(
   name: String? = nil,
   priority: TaskPriority? = nil,

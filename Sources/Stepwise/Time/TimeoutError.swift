@@ -18,6 +18,7 @@ public struct TimeoutError: Error, CustomStringConvertible {
     self.underlyingError = underlyingError is CancellationError ? nil : underlyingError
   }
 
+  /// The step, its limit, and what it threw when its time was up.
   public var description: String {
     let cause = underlyingError.map { ": \($0)" } ?? ""
     return "\(step) did not end within \(duration)\(cause)"
