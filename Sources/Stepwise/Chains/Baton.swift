@@ -20,9 +20,9 @@ struct Baton: ~Copyable {
     memory = .allocate(byteCount: capacity, alignment: Self.alignment)
   }
 
+  @inlinable
   deinit {
-    if let occupant { Self.destroy(occupant, at: memory) }
-    memory.deallocate()
+    release()
   }
 
   @inlinable
@@ -46,6 +46,12 @@ struct Baton: ~Copyable {
     memory.deallocate()
     capacity = max(capacity, MemoryLayout<Value>.size)
     memory = .allocate(byteCount: capacity, alignment: max(Self.alignment, MemoryLayout<Value>.alignment))
+  }
+
+  @usableFromInline
+  func release() {
+    if let occupant { Self.destroy(occupant, at: memory) }
+    memory.deallocate()
   }
 
   private static func destroy<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {
