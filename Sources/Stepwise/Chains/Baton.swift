@@ -7,10 +7,11 @@
 /// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
 /// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the baton.
 @usableFromInline
-struct Baton: ~Copyable {
+// Proof: only Sendable values are put in, and a baton, which cannot be copied, is the one owner of its memory.
+struct Baton: ~Copyable, @unchecked Sendable {
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
-  @usableFromInline var occupant: Any.Type?
+  @usableFromInline var occupant: (any Sendable.Type)?
 
   /// Types that want more get memory of their own.
   @usableFromInline static var alignment: Int { 16 }
@@ -26,7 +27,8 @@ struct Baton: ~Copyable {
   }
 
   @inlinable
-  mutating func put<Value>(_ value: consuming Value) {
+  mutating func put<Value: Sendable>(_ value: consuming Value) {
+    assert(occupant == nil, "\(occupant as Any) is still here")
     if MemoryLayout<Value>.size > capacity || MemoryLayout<Value>.alignment > Self.alignment {
       makeRoom(for: Value.self)
     }
@@ -35,10 +37,26 @@ struct Baton: ~Copyable {
   }
 
   @inlinable
-  mutating func take<Value>(_ type: Value.Type = Value.self) -> Value {
+  mutating func take<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
     assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
     occupant = nil
     return memory.assumingMemoryBound(to: Value.self).move()
+  }
+
+  /// A copy of the value, which stays.
+  func copy<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
+    assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
+    return memory.assumingMemoryBound(to: Value.self).pointee
+  }
+
+  /// A copy of the value, which stays; the empty tuple when there is none.
+  var erased: any Sendable {
+    guard let occupant else { return () }
+    return Self.erased(occupant, at: memory)
+  }
+
+  private static func erased<Value: Sendable>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) -> any Sendable {
+    memory.assumingMemoryBound(to: Value.self).pointee
   }
 
   @usableFromInline
@@ -57,4 +75,19 @@ struct Baton: ~Copyable {
   private static func destroy<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {
     memory.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
+}
+
+/// The value that a run with a Task of its own ended with, for all who wait.
+@usableFromInline
+final class Parcel: Sendable {
+  private let baton: Baton
+
+  init(_ baton: consuming Baton) {
+    self.baton = baton
+  }
+
+  var erased: any Sendable { baton.erased }
+
+  @usableFromInline
+  func value<Value: Sendable>(as type: Value.Type = Value.self) -> Value { baton.copy() }
 }

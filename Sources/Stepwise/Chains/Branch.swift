@@ -28,7 +28,7 @@ struct Branch<Input: Sendable>: Sendable {
     self.core = core
     run = { input, context, index in
       let (output, undos): (Output, [UndoStack.Entry]) =
-        try await core.execute(input, asStepOf: context, at: index)
+        try await core.run(input, asStepOf: context, at: index)
       return Finished(output: Box(output), undos: undos)
     }
   }

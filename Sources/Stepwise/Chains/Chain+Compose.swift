@@ -12,7 +12,7 @@ extension Chain {
     let inner = next.core
     let code: StepCode = { frame in
       let input: Output = frame.baton.take()
-      let (output, undos): (Next, [UndoStack.Entry]) = try await inner.execute(
+      let (output, undos): (Next, [UndoStack.Entry]) = try await inner.run(
         input,
         asStepOf: frame.context,
         at: frame.index

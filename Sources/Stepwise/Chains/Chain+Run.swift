@@ -12,14 +12,13 @@ extension Chain {
   /// - Throws: A step's own error as it is; `CancellationError` when the run was cancelled, by whomever, or was refused or
   ///   replaced by its overlap policy; ``ChainError/reentrant`` when a chain that lets in one run at a time is run from
   ///   inside its own step.
+  @inlinable
   nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
-    let conclusion: Conclusion<Output>
-    if core.isPlain {
-      conclusion = await core.executeInPlace(input)
-    } else {
-      conclusion = try await core.executeApart(input)
-    }
-    return try conclusion.outcome.get()
+    guard core.isPlain else { return try await core.runApart { $0.put(input) }.value() }
+    var frame = core.makeFrame()
+    frame.baton.put(input)
+    try await core.runInPlace(&frame)
+    return frame.baton.take()
   }
 
   /// Begins a run that lives by itself.
@@ -74,6 +73,7 @@ extension Chain where Input == Void {
   ///
   /// - Returns: The last step's output.
   /// - Throws: What `run(_:)` throws.
+  @inlinable
   nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
 
   /// Begins a run that lives by itself, as `start(_:)` does.
@@ -91,63 +91,5 @@ extension Chain where Input == Void {
     completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
   ) -> Run<Output> {
     start((), completion: completion)
-  }
-}
-
-extension ChainCore {
-  /// A run in the caller's Task. It leaves the caller's actor here, once for all steps.
-  @concurrent
-  func executeInPlace<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    outer: RunContext? = nil,
-    firstStep: Int = 0
-  ) async -> Conclusion<Output> {
-    flight.begin()
-    defer { flight.end() }
-    let context = RunContext(chain: self, outer: outer, recorder: outer?.recorder, firstStep: firstStep)
-    return await execute(input, in: context)
-  }
-
-  /// A run in a Task of its own, which the caller's Task waits for and cancels.
-  nonisolated(nonsending) func executeApart<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    outer: RunContext? = nil,
-    firstStep: Int = 0
-  ) async throws -> Conclusion<Output> {
-    if isReentered { throw ChainError.reentrant }
-    let launched: Launch<Output> = launch(
-      input,
-      isCancelled: Task.isCancelled,
-      outer: outer,
-      firstStep: firstStep,
-      recorder: outer?.recorder
-    )
-    let scope = CancellationScope.current
-    return await withTaskCancellationHandler {
-      await launched.task.value
-    } onCancel: {
-      _ = launched.run.cancel(reason: scope?.knownCause?.reason ?? outer?.request?.reason)
-    }
-  }
-
-  /// A run as a step of another.
-  ///
-  /// - Returns: the output, and how to undo what was completed.
-  /// - Throws: what the run throws; when it was cancelled with the other, what it was interrupted with.
-  nonisolated(nonsending) func execute<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    asStepOf outer: RunContext,
-    at firstStep: Int
-  ) async throws -> (Output, [UndoStack.Entry]) {
-    let conclusion: Conclusion<Output>
-    if isPlain {
-      conclusion = await executeInPlace(input, outer: outer, firstStep: firstStep)
-    } else {
-      conclusion = try await executeApart(input, outer: outer, firstStep: firstStep)
-    }
-    if case .cancelled(let cancellation) = conclusion.outcome, let error = cancellation.underlyingError, outer.isAsked {
-      throw error
-    }
-    return (try conclusion.outcome.get(), conclusion.undos)
   }
 }

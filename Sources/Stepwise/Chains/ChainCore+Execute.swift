@@ -1,53 +1,61 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How a run has ended, and how to undo what it completed.
-struct Conclusion<Output: Sendable>: Sendable {
-  let outcome: Outcome<Output>
-  /// Nothing unless the run ended with a value: then they belong to whatever it was a step of.
+/// How a run has ended.
+struct Conclusion: Sendable {
+  let outcome: Outcome<Parcel>
+  /// How to undo what it completed, newest last. Nothing unless it ended with a value: then they belong to whatever it was
+  /// a step of.
   let undos: [UndoStack.Entry]
 }
 
+// Runs know nothing of the types of the values that pass through them: what is typed, the first input and the last output,
+// is put into the frame and taken out of it by those who call these.
 extension ChainCore {
+  @usableFromInline
+  func makeFrame() -> Frame {
+    Frame(program, RunContext(chain: self))
+  }
+
+  /// A run in the caller's Task. It leaves the caller's actor here, once for all steps.
+  ///
+  /// - Throws: what the run throws.
+  @concurrent @usableFromInline
+  func runInPlace(_ frame: inout Frame) async throws {
+    flight.begin()
+    defer { flight.end() }
+    try await execute(&frame).get()
+  }
+
   /// Runs the steps in the current Task, then what is to follow them, in order: undos, `onError`, `finally`.
-  nonisolated(nonsending) func execute<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    in context: RunContext
-  ) async -> Conclusion<Output> {
-    var frame = Frame(program, context)
-    frame.baton.put(input)
-    let result: Result<Output, any Error>
+  nonisolated(nonsending) func execute(_ frame: inout Frame) async -> Outcome<Void> {
     do {
       try await frame.perform(part: frame.lastPart)
-      result = .success(frame.baton.take())
+      return await conclude(&frame, with: nil)
     } catch {
-      result = .failure(error)
+      return await conclude(&frame, with: error)
     }
-    return await conclude(result, undos: frame.undos?.takeAll() ?? [], in: context)
   }
 
   /// Decides the outcome and runs the handlers.
-  nonisolated(nonsending) func conclude<Output: Sendable>(
-    _ result: Result<Output, any Error>,
-    undos: [UndoStack.Entry],
-    in context: RunContext
-  ) async -> Conclusion<Output> {
-    let outcome = close(result, in: context)
-    if case .resolved = outcome {
-      await runHandlers(outcome.map { $0 }, undoing: [], in: context)
-      return Conclusion(outcome: outcome, undos: undos.reversed())
-    }
-    await runHandlers(outcome.map { $0 }, undoing: undos, in: context)
-    return Conclusion(outcome: outcome, undos: [])
+  nonisolated(nonsending) func conclude(_ frame: inout Frame, with error: (any Error)?) async -> Outcome<Void> {
+    let context = frame.context
+    let outcome = close(with: error, in: context)
+    var undos: [UndoStack.Entry] = []
+    if error != nil { undos = frame.undos?.takeAll() ?? [] }
+    let program = program
+    guard program.hasHandlers(for: outcome) || !undos.isEmpty || context.hasUndoErrors else { return outcome }
+    let state: ChainState = outcome.map { frame.baton.erased }
+    await runHandlers(state, undoing: undos, in: context)
+    return outcome
   }
 
-  private func close<Output: Sendable>(_ result: Result<Output, any Error>, in context: RunContext) -> Outcome<Output> {
-    var request: Cancellation?
-    if case .failure = result { request = context.request }
-    if let run = context.run { return run.close(result, asked: request) }
+  private func close(with error: (any Error)?, in context: RunContext) -> Outcome<Void> {
+    let request = error == nil ? nil : context.request
+    if let run = context.run { return run.close(with: error, asked: request) }
     var machine = RunMachine()
     if let request { _ = machine.ask(request) }
-    return machine.close(result)
+    return machine.close(with: error)
   }
 
   private nonisolated(nonsending) func runHandlers(
@@ -56,7 +64,6 @@ extension ChainCore {
     in context: RunContext
   ) async {
     let program = program
-    guard !entries.isEmpty || program.hasHandlers(for: state) || !context.undoErrors.isEmpty else { return }
     let handlers: @Sendable () async -> Void = {
       context.keep(await context.undo(entries))
       if case .failed(let error) = state {
@@ -76,8 +83,8 @@ extension ChainCore {
 }
 
 extension Program {
-  fileprivate func hasHandlers(for state: ChainState) -> Bool {
-    if case .failed = state, !errorHandlers.isEmpty { return true }
+  fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
+    if case .failed = outcome, !errorHandlers.isEmpty { return true }
     return !finallyHandlers.isEmpty
   }
 }

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// A run that has been given a Task of its own.
-struct Launch<Output: Sendable>: Sendable {
+struct Launch: Sendable {
   let run: RunCore
   let context: RunContext
-  let task: Task<Conclusion<Output>, Never>
+  let task: Task<Conclusion, Never>
 }
 
 extension ChainCore {
@@ -14,21 +14,20 @@ extension ChainCore {
   /// Admission is decided before this returns, so that it follows the order of the calls.
   ///
   /// - Parameters:
-  ///   - input: The first step's input.
   ///   - isCancelled: Whether the Task that will wait for the run is cancelled already.
   ///   - outer: The run that this one is a step of.
   ///   - firstStep: The index that events give to the first step.
   ///   - recorder: Who keeps what happens.
+  ///   - load: Puts the input of the first step in.
   ///   - settle: Told the outcome when all is done, the last thing of all.
-  /// - Returns: The run, its Task, and what its steps know of it.
-  func launch<Input: Sendable, Output: Sendable>(
-    _ input: Input,
+  func launch(
     isCancelled: Bool = false,
     outer: RunContext? = nil,
     firstStep: Int = 0,
     recorder: RunRecorder? = nil,
-    settle: @escaping @Sendable (Outcome<Output>) -> Void = { _ in }
-  ) -> Launch<Output> {
+    load: @escaping @Sendable (inout Baton) -> Void,
+    settle: @escaping @Sendable (Outcome<Parcel>) -> Void = { _ in }
+  ) -> Launch {
     flight.begin()
     let run = RunCore(chain: self)
     let place = admit(run)
@@ -40,16 +39,10 @@ extension ChainCore {
     if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
     let innerScope = scope.inside(run)
     let context = RunContext(
-      chain: self,
-      run: run,
-      outer: outer,
-      recorder: recorder,
-      firstStep: firstStep,
-      epoch: epoch
-    )
-    let task = spawn { () async -> Conclusion<Output> in
-      let conclusion: Conclusion<Output> = await CancellationScope.$current.withValue(innerScope) {
-        await self.perform(input, at: place, in: context)
+      chain: self, run: run, outer: outer, recorder: recorder, firstStep: firstStep, epoch: epoch)
+    let task = spawn { () async -> Conclusion in
+      let conclusion = await CancellationScope.$current.withValue(innerScope) {
+        await self.perform(at: place, in: context, load: load)
       }
       if let place { self.program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
@@ -61,6 +54,58 @@ extension ChainCore {
     }
     run.attach { task.cancel() }
     return Launch(run: run, context: context, task: task)
+  }
+
+  /// A run in a Task of its own, which the caller's Task waits for and cancels.
+  nonisolated(nonsending) func runApart(
+    outer: RunContext? = nil,
+    firstStep: Int = 0,
+    load: @escaping @Sendable (inout Baton) -> Void
+  ) async throws -> Conclusion {
+    if isReentered { throw ChainError.reentrant }
+    let launched = launch(
+      isCancelled: Task.isCancelled, outer: outer, firstStep: firstStep, recorder: outer?.recorder, load: load)
+    let scope = CancellationScope.current
+    return await withTaskCancellationHandler {
+      await launched.task.value
+    } onCancel: {
+      _ = launched.run.cancel(reason: scope?.knownCause?.reason ?? outer?.request?.reason)
+    }
+  }
+
+  @usableFromInline
+  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout Baton) -> Void) async throws -> Parcel {
+    try await runApart(outer: nil, load: load).outcome.get()
+  }
+
+  /// A run as a step of another.
+  ///
+  /// - Returns: the output, and how to undo what was completed.
+  /// - Throws: what the run throws; when it was cancelled with the other, what it was interrupted with.
+  nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    asStepOf outer: RunContext,
+    at firstStep: Int
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    guard isPlain else {
+      let conclusion = try await runApart(outer: outer, firstStep: firstStep) { $0.put(input) }
+      return (try Self.value(of: conclusion.outcome, in: outer).value(), conclusion.undos)
+    }
+    flight.begin()
+    defer { flight.end() }
+    let context = RunContext(chain: self, outer: outer, recorder: outer.recorder, firstStep: firstStep)
+    var frame = Frame(program, context)
+    frame.baton.put(input)
+    try Self.value(of: await execute(&frame), in: outer)
+    return (frame.baton.take(), frame.undos?.takeAll().reversed() ?? [])
+  }
+
+  @discardableResult
+  private static func value<Value>(of outcome: Outcome<Value>, in outer: RunContext) throws -> Value {
+    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError, outer.isAsked {
+      throw error
+    }
+    return try outcome.get()
   }
 
   /// Takes a place at the gate, and cancels those who lose theirs; nil where there is no gate, or no place.
@@ -76,23 +121,27 @@ extension ChainCore {
     return arrival
   }
 
-  /// Waits for the gate, then runs.
-  ///
-  /// A run that was cancelled while it waited leaves the queue before its handlers run.
-  private func perform<Input: Sendable, Output: Sendable>(
-    _ input: Input,
+  /// Waits for the gate, then runs. A run that was cancelled while it waited leaves the queue before its handlers run.
+  private func perform(
     at place: GateMachine<RunCore>.Arrival?,
-    in context: RunContext
-  ) async -> Conclusion<Output> {
+    in context: RunContext,
+    load: @Sendable (inout Baton) -> Void
+  ) async -> Conclusion {
+    var frame = Frame(program, context)
     if let place, let run = context.run, place.verdict == .waiting, await run.admission.value() == nil {
       program.gate?.leave(place.id)
-      return await conclude(.failure(CancellationError()), undos: [], in: context)
+      let outcome = await conclude(&frame, with: CancellationError())
+      return Conclusion(outcome: outcome.map { Parcel(Baton()) }, undos: [])
     }
-    return await execute(input, in: context)
+    load(&frame.baton)
+    let outcome = await execute(&frame)
+    let undos: [UndoStack.Entry] = frame.undos?.takeAll().reversed() ?? []
+    let parcel = Parcel(frame.baton)
+    return Conclusion(outcome: outcome.map { parcel }, undos: undos)
   }
 
   /// Whether the current Task works inside a run of this chain that holds a place at its gate.
-  var isReentered: Bool {
+  private var isReentered: Bool {
     guard program.gate != nil, let scope = CancellationScope.current else { return false }
     return scope.enclosing.contains { ($0 as? RunCore)?.chain === self && !$0.isOver }
   }

@@ -9,7 +9,7 @@ final class ChainCore: Sendable {
   let node: Node
   let family: Family
   let flight = Flight()
-  private let compiled = AtomicLazyReference<Program>()
+  private let compiled = Lock<Program?>(nil)
   private let cancels = Atomic(0)
   private let cancelReason = Lock<String?>(nil)
 
@@ -38,10 +38,19 @@ final class ChainCore: Sendable {
   }
 
   /// The path as an array, made by the first run.
-  var program: Program { compiled.load() ?? compiled.storeIfNil(Program(path: node)) }
+  var program: Program {
+    if let program = compiled.withLock({ $0 }) { return program }
+    let new = Program(path: node)
+    return compiled.withLock { compiled in
+      let program = compiled ?? new
+      compiled = program
+      return program
+    }
+  }
 
   /// Whether a run awaited in the caller's Task needs no Task of its own.
-  var isPlain: Bool { family.tokenIfTaken == nil && program.gate == nil }
+  @usableFromInline
+  var isPlain: Bool { !family.isTokenTaken && program.gate == nil }
 
   // MARK: - Cancelling all runs
 
@@ -56,8 +65,7 @@ final class ChainCore: Sendable {
 
   func isAsked(since epoch: Int) -> Bool {
     if self.epoch != epoch { return true }
-    guard let token = family.tokenIfTaken else { return false }
-    return token.isCancelled
+    return family.isTokenTaken && family.token.isCancelled
   }
 
   func request(since epoch: Int) -> Cancellation? {

@@ -5,22 +5,27 @@ import Synchronization
 
 /// What a chain shares with those derived from it: the token, and the runs that it can interrupt.
 final class Family: Sendable {
-  private let madeToken = AtomicLazyReference<CancellationToken>()
+  private let isTaken = Atomic(false)
+  private let madeToken = Lock<CancellationToken?>(nil)
   private let runs = Lock(OrderedSlots<RunCore>())
 
   /// The token, if anybody took it.
-  var tokenIfTaken: CancellationToken? { madeToken.load() }
+  var tokenIfTaken: CancellationToken? {
+    isTaken.load(ordering: .acquiring) ? madeToken.withLock { $0 } : nil
+  }
 
-  /// The token, made on first use.
-  ///
-  /// It has one handler, which reaches all runs.
+  var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
+
+  /// The token, made on first use. It has one handler, which reaches all runs.
   var token: CancellationToken {
-    if let token = madeToken.load() { return token }
-    let new = CancellationToken()
-    let token = madeToken.storeIfNil(new)
-    if token === new {
-      token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } }
+    let (token, isNew) = madeToken.withLock { made in
+      if let made { return (made, false) }
+      let token = CancellationToken()
+      made = token
+      isTaken.store(true, ordering: .releasing)
+      return (token, true)
     }
+    if isNew { token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
     return token
   }
 

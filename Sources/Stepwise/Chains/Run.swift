@@ -5,19 +5,21 @@
 ///
 /// Letting the handle go cancels nothing.
 public final class Run<Output: Sendable>: Sendable {
-  private let launch: Launch<Output>
-  private let outcomeOnce: Once<Outcome<Output>>
+  private let launch: Launch
+  private let end: Once<Outcome<Parcel>>
   private let recorder: RunRecorder
 
   init<Input: Sendable>(of chain: ChainCore, input: Input) {
     let program = chain.program
     let recorder = RunRecorder(stepCount: program.stepCount) { program.nameOfStep(at: $0) }
-    let once = Once<Outcome<Output>>()
+    let end = Once<Outcome<Parcel>>()
     self.recorder = recorder
-    outcomeOnce = once
-    launch = chain.launch(input, recorder: recorder) { outcome in
-      once.settle(outcome)
-      recorder.end(outcome.map { $0 })
+    self.end = end
+    launch = chain.launch(recorder: recorder) { baton in
+      baton.put(input)
+    } settle: { outcome in
+      end.settle(outcome)
+      recorder.end(outcome.map(\.erased))
     }
   }
 
@@ -32,7 +34,7 @@ public final class Run<Output: Sendable>: Sendable {
   public func cancel(reason: String? = nil) -> Bool { launch.run.cancel(reason: reason) }
 
   /// Whether the run has ended, handlers included.
-  public var isFinished: Bool { outcomeOnce.settled != nil }
+  public var isFinished: Bool { end.settled != nil }
 
   /// Waits for the run's value.
   ///
@@ -41,8 +43,8 @@ public final class Run<Output: Sendable>: Sendable {
   public var value: Output {
     get async throws {
       if isAwaitedFromInside { throw ChainError.reentrant }
-      guard let outcome = await outcomeOnce.value() else { throw CancellationError() }
-      return try outcome.get()
+      guard let outcome = await end.value() else { throw CancellationError() }
+      return try outcome.get().value()
     }
   }
 
@@ -57,7 +59,7 @@ public final class Run<Output: Sendable>: Sendable {
   }
 
   var finalOutcome: Outcome<Output> {
-    get async { await launch.task.value.outcome }
+    get async { await launch.task.value.outcome.map { $0.value() } }
   }
 
   /// The undos that failed so far.

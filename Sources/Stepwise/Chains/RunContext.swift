@@ -41,21 +41,33 @@ final class RunContext: Sendable {
   /// Whether the run is to stop: looked at before each step, and when one has thrown.
   var isAsked: Bool { Task.isCancelled || isAskedFromElsewhere }
 
+  /// By anybody but the Task, for this run or for those that it is a step of.
   private var isAskedFromElsewhere: Bool {
+    isAskedItself || (outer != nil && outers.contains(where: \.isAskedItself))
+  }
+
+  private var isAskedItself: Bool {
     if chain.isAsked(since: epoch) { return true }
     if let run, run.isAsked { return true }
-    if let scope, scope.request != nil { return true }
-    if let outer { return outer.isAskedFromElsewhere }
-    return false
+    return scope?.request != nil
   }
 
   /// What the run was asked, by whom it was asked first as far as can be told.
   var request: Cancellation? {
-    requestFromElsewhere ?? (Task.isCancelled ? scope?.knownCause ?? Cancellation() : nil)
+    requestToItself ?? outers.lazy.compactMap(\.requestToItself).first
+      ?? (Task.isCancelled ? scope?.knownCause ?? Cancellation() : nil)
   }
 
-  private var requestFromElsewhere: Cancellation? {
-    run?.request ?? chain.request(since: epoch) ?? scope?.request ?? outer?.requestFromElsewhere
+  private var requestToItself: Cancellation? {
+    run?.request ?? chain.request(since: epoch) ?? scope?.request
+  }
+
+  /// The runs that this one is a step of, innermost first.
+  private var outers: some Sequence<RunContext> {
+    sequence(state: outer) { next in
+      defer { next = next?.outer }
+      return next
+    }
   }
 
   // MARK: - Where it is
@@ -68,13 +80,16 @@ final class RunContext: Sendable {
 
   func enter(_ index: Int) {
     step.store(index, ordering: .relaxed)
-    outer?.enter(index)
+    guard outer != nil else { return }
+    for outer in outers { outer.step.store(index, ordering: .relaxed) }
   }
 
   // MARK: - What could not be undone
 
   /// The undos that failed, of this run and of those that are steps of it.
   var undoErrors: [UndoError] { failedUndos.withLock { $0 } }
+
+  var hasUndoErrors: Bool { failedUndos.withLock { !$0.isEmpty } }
 
   /// Undoes steps, newest first; all are tried.
   ///
@@ -119,6 +134,6 @@ final class RunContext: Sendable {
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     failedUndos.withLock { $0 += errors }
-    outer?.keep(errors)
+    for outer in outers { outer.failedUndos.withLock { $0 += errors } }
   }
 }

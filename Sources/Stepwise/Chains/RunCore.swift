@@ -46,11 +46,11 @@ final class RunCore: CancellationSource {
   }
 
   /// Decides the outcome; what is asked from elsewhere counts as long as nobody asked here.
-  func close<Value: Sendable>(_ result: Result<Value, any Error>, asked request: Cancellation?) -> Outcome<Value> {
+  func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
       if let request { _ = state.machine.ask(request) }
       state.interrupt = nil
-      return state.machine.close(result)
+      return state.machine.close(with: error)
     }
   }
 

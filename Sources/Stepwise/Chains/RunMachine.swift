@@ -41,18 +41,14 @@ struct RunMachine {
     return true
   }
 
-  /// Closes the run with what it ended with.
-  mutating func close<Value>(_ result: Result<Value, any Error>) -> Outcome<Value> {
+  /// Closes the run: with an error, or, when there is none, with the value that the last step returned.
+  mutating func close(with error: (any Error)?) -> Outcome<Void> {
     let request = request
     if !isOver { state = .closed(wasAsked: request) }
-    switch result {
-    case .success(let value):
-      return .resolved(value)
-    case .failure(let error):
-      guard let request else { return .failed(error) }
-      let underlying = error is CancellationError ? nil : error
-      return .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
-    }
+    guard let error else { return .resolved(()) }
+    guard let request else { return .failed(error) }
+    let underlying = error is CancellationError ? nil : error
+    return .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
   }
 
   mutating func end() {
