@@ -76,7 +76,7 @@ extension Chain {
       await frame.keep { try await undo(output) }
       frame.baton.put(output)
     }
-    return Chain<Input, Next>(core: core.appending(name: name, code))
+    return Chain<Input, Next>(core: core.appending(.step(name: name, isUndoable: true, code)))
   }
 
   /// Appends a step that transforms the elements of a sequence side by side.

@@ -7,6 +7,10 @@ struct Conclusion: Sendable {
   /// How to undo what it completed, newest last. Nothing unless it ended with a value: then they belong to whatever it was
   /// a step of.
   let undos: [UndoStack.Entry]
+
+  var hasValue: Bool {
+    if case .resolved = outcome { true } else { false }
+  }
 }
 
 // Runs know nothing of the types of the values that pass through them: what is typed, the first input and the last output,
@@ -44,7 +48,7 @@ extension ChainCore {
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
     let program = program
-    guard program.hasHandlers(for: outcome) || !undos.isEmpty || context.hasUndoErrors else { return outcome }
+    guard program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty else { return outcome }
     let state: ChainState = outcome.map { frame.baton.erased }
     await runHandlers(state, undoing: undos, in: context)
     return outcome

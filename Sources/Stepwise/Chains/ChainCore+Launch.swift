@@ -19,14 +19,14 @@ extension ChainCore {
   ///   - firstStep: The index that events give to the first step.
   ///   - recorder: Who keeps what happens.
   ///   - load: Puts the input of the first step in.
-  ///   - settle: Told the outcome when all is done, the last thing of all.
+  ///   - end: Settled when all is done, the last thing of all.
   func launch(
     isCancelled: Bool = false,
     outer: RunContext? = nil,
     firstStep: Int = 0,
     recorder: RunRecorder? = nil,
     load: @escaping @Sendable (inout Baton) -> Void,
-    settle: @escaping @Sendable (Outcome<Parcel>) -> Void = { _ in }
+    end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
     flight.begin()
     let run = RunCore(chain: self)
@@ -49,10 +49,11 @@ extension ChainCore {
       self.family.remove(membership)
       self.flight.end()
       run.end()
-      settle(conclusion.outcome)
+      end?.settle(conclusion.outcome)
+      recorder?.end(withValue: conclusion.hasValue) { conclusion.outcome.map(\.erased) }
       return conclusion
     }
-    run.attach { task.cancel() }
+    run.attach(task)
     return Launch(run: run, context: context, task: task)
   }
 
@@ -128,7 +129,7 @@ extension ChainCore {
     load: @Sendable (inout Baton) -> Void
   ) async -> Conclusion {
     var frame = Frame(program, context)
-    if let place, let run = context.run, place.verdict == .waiting, await run.admission.value() == nil {
+    if let place, place.verdict == .waiting, await context.run?.admission?.value() == nil {
       program.gate?.leave(place.id)
       let outcome = await conclude(&frame, with: CancellationError())
       return Conclusion(outcome: outcome.map { Parcel(Baton()) }, undos: [])

@@ -25,7 +25,7 @@ final class ChainCore: Sendable {
 
   @usableFromInline
   convenience init(name: String?, _ code: @escaping StepCode) {
-    self.init(Node(.step(name: name, code), after: nil), family: Family())
+    self.init(Node(.step(name: name, isUndoable: false, code), after: nil), family: Family())
   }
 
   convenience init(_ chains: [ChainCore], how: String, _ code: @escaping StepCode) {
@@ -34,7 +34,7 @@ final class ChainCore: Sendable {
 
   @usableFromInline
   func appending(name: String?, _ code: @escaping StepCode) -> ChainCore {
-    appending(.step(name: name, code))
+    appending(.step(name: name, isUndoable: false, code))
   }
 
   /// The path as an array, made by the first run.

@@ -38,7 +38,7 @@ extension Program {
     var lines: [String] = []
     for (position, operation) in operations.enumerated() {
       switch operation.node.part {
-      case .step(let name, _): lines.append(indentation + "- " + (name ?? "step \(operation.firstStep + 1)"))
+      case .step(let name, _, _): lines.append(indentation + "- " + (name ?? "step \(operation.firstStep + 1)"))
       case .chains(let chains, let how, _):
         for chain in chains {
           lines.append(indentation + "- \(how) chain")
@@ -73,7 +73,7 @@ private struct FlowChart {
     }
     for operation in program.operations {
       switch operation.node.part {
-      case .step(let name, _): node(name ?? "step \(operation.firstStep + 1)")
+      case .step(let name, _, _): node(name ?? "step \(operation.firstStep + 1)")
       case .recover: node("recover")
       case .enclosing: lines.append("end")
       case .chains(let chains, let how, _): add(chains, how: how)

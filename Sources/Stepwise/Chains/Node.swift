@@ -15,7 +15,7 @@ typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async 
 @usableFromInline
 final class Node: Sendable {
   enum Part: Sendable {
-    case step(name: String?, StepCode)
+    case step(name: String?, isUndoable: Bool, StepCode)
     /// Chains that run as one step.
     case chains([ChainCore], how: String, StepCode)
     case recover(StepCode)

@@ -19,6 +19,8 @@ final class Program: Sendable {
   /// Where the operations are that wrap everything before them.
   let enclosings: [Int]
   let stepCount: Int
+  /// Whether there is a step that can be undone.
+  let canUndo: Bool
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
@@ -35,17 +37,20 @@ final class Program: Sendable {
     operations.reserveCapacity(nodes.count)
     var enclosings: [Int] = []
     var steps = 0
+    var canUndo = false
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap = Overlap.concurrent
     for node in nodes.reversed() {
       switch node.part {
-      case .step(_, let code):
+      case .step(_, let isUndoable, let code):
+        canUndo = canUndo || isUndoable
         operations.append(Operation(kind: .step, code: code, node: node, firstStep: steps))
         steps += 1
       case .chains(let chains, _, let code):
         operations.append(Operation(kind: .chains, code: code, node: node, firstStep: steps))
         steps += chains.reduce(0) { $0 + $1.program.stepCount }
+        canUndo = canUndo || chains.contains { $0.program.canUndo }
       case .recover(let code):
         operations.append(Operation(kind: .recover, code: code, node: node, firstStep: steps))
       case .enclosing(_, let code):
@@ -59,10 +64,11 @@ final class Program: Sendable {
     self.operations = operations
     self.enclosings = enclosings
     stepCount = steps
+    self.canUndo = canUndo
     self.errorHandlers = errorHandlers
     self.finallyHandlers = finallyHandlers.reversed()
     self.overlap = overlap
-    gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission.settle(()) }
+    gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
   }
 
   /// The name of the step with that many before it.
@@ -76,7 +82,7 @@ final class Program: Sendable {
     }
     for operation in operations[..<low].reversed() {
       switch operation.node.part {
-      case .step(let name, _): return name
+      case .step(let name, _, _): return name
       case .chains(let chains, _, _): return Self.nameOfStep(at: index - operation.firstStep, in: chains)
       default: continue
       }

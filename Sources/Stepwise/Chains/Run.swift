@@ -15,12 +15,7 @@ public final class Run<Output: Sendable>: Sendable {
     let end = Once<Outcome<Parcel>>()
     self.recorder = recorder
     self.end = end
-    launch = chain.launch(recorder: recorder) { baton in
-      baton.put(input)
-    } settle: { outcome in
-      end.settle(outcome)
-      recorder.end(outcome.map(\.erased))
-    }
+    launch = chain.launch(recorder: recorder, load: { $0.put(input) }, end: end)
   }
 
   /// Cancels the run.

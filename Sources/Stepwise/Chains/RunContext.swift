@@ -16,7 +16,8 @@ final class RunContext: Sendable {
   private let scope: CancellationScope?
   private let epoch: Int
   private let step: Atomic<Int>
-  private let failedUndos = Lock([UndoError]())
+  /// Nil where no step can be undone.
+  private let undoLog: UndoLog?
 
   init(
     chain: ChainCore,
@@ -34,6 +35,7 @@ final class RunContext: Sendable {
     self.epoch = epoch ?? chain.epoch
     scope = CancellationScope.current
     step = Atomic(firstStep)
+    undoLog = chain.program.canUndo ? UndoLog() : nil
   }
 
   // MARK: - Who may stop it
@@ -87,9 +89,7 @@ final class RunContext: Sendable {
   // MARK: - What could not be undone
 
   /// The undos that failed, of this run and of those that are steps of it.
-  var undoErrors: [UndoError] { failedUndos.withLock { $0 } }
-
-  var hasUndoErrors: Bool { failedUndos.withLock { !$0.isEmpty } }
+  var undoErrors: [UndoError] { undoLog?.errors ?? [] }
 
   /// Undoes steps, newest first; all are tried.
   ///
@@ -133,7 +133,7 @@ final class RunContext: Sendable {
   /// Keeps undos that failed, for the handlers of this run and of those that it is a step of.
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
-    failedUndos.withLock { $0 += errors }
-    for outer in outers { outer.failedUndos.withLock { $0 += errors } }
+    undoLog?.add(errors)
+    for outer in outers { outer.undoLog?.add(errors) }
   }
 }

@@ -7,18 +7,18 @@ import Synchronization
 final class RunCore: CancellationSource {
   private struct State {
     var machine = RunMachine()
-    /// Cancels the Task.
-    var interrupt: (@Sendable () -> Void)?
+    var task: Task<Conclusion, Never>?
   }
 
   let chain: ChainCore
-  /// Settled when the gate lets the run in; used only where there is a gate.
-  let admission = Once<Void>()
+  /// Settled when the gate lets the run in; nil where there is no gate.
+  let admission: Once<Void>?
   private let state = Lock(State())
   private let flag = Atomic(false)
 
   init(chain: ChainCore) {
     self.chain = chain
+    admission = chain.program.gate == nil ? nil : Once()
   }
 
   var isAsked: Bool { flag.load(ordering: .acquiring) }
@@ -27,37 +27,34 @@ final class RunCore: CancellationSource {
 
   /// Returns whether this was the call that cancelled the run.
   func cancel(reason: String?) -> Bool {
-    let (isFirst, interrupt) = state.withLock { state in
-      guard state.machine.ask(Cancellation(reason: reason)) else { return (false, nil as (@Sendable () -> Void)?) }
+    let (isFirst, task): (Bool, Task<Conclusion, Never>?) = state.withLock { state in
+      guard state.machine.ask(Cancellation(reason: reason)) else { return (false, nil) }
       flag.store(true, ordering: .releasing)
-      return (true, state.interrupt)
+      return (true, state.task)
     }
-    interrupt?()
+    task?.cancel()
     return isFirst
   }
 
-  /// Gives the run the means to cancel its Task, and uses it if the run was cancelled before.
-  func attach(_ interrupt: @escaping @Sendable () -> Void) {
+  /// Gives the run its Task, and cancels that if the run was cancelled before.
+  func attach(_ task: Task<Conclusion, Never>) {
     let isLate = state.withLock { state in
-      if !state.machine.isOver { state.interrupt = interrupt }
+      if state.machine.isOpen { state.task = task }
       return state.machine.isInterrupted
     }
-    if isLate { interrupt() }
+    if isLate { task.cancel() }
   }
 
   /// Decides the outcome; what is asked from elsewhere counts as long as nobody asked here.
   func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
       if let request { _ = state.machine.ask(request) }
-      state.interrupt = nil
+      state.task = nil
       return state.machine.close(with: error)
     }
   }
 
   func end() {
-    state.withLock { state in
-      state.interrupt = nil
-      state.machine.end()
-    }
+    state.withLock { $0.machine.end() }
   }
 }

@@ -29,6 +29,11 @@ struct RunMachine {
     if case .over = state { true } else { false }
   }
 
+  /// Whether nothing has happened yet.
+  var isOpen: Bool {
+    if case .open = state { true } else { false }
+  }
+
   /// Whether the run was asked to stop and goes on.
   var isInterrupted: Bool {
     if case .asked = state { true } else { false }

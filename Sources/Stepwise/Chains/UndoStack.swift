@@ -32,3 +32,14 @@ final class UndoStack: Sendable {
     }
   }
 }
+
+/// The undos of a run that have failed.
+final class UndoLog: Sendable {
+  private let failed = Lock([UndoError]())
+
+  var errors: [UndoError] { failed.withLock { $0 } }
+
+  func add(_ errors: [UndoError]) {
+    failed.withLock { $0 += errors }
+  }
+}

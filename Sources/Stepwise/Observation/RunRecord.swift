@@ -29,7 +29,7 @@ struct RunRecord {
   private(set) var current = 0
   private(set) var finishedCount = 0
   private(set) var fraction = 0.0
-  private(set) var ended: ChainState?
+  private(set) var ended: (@Sendable () -> ChainState)?
 
   init(stepCount: Int) {
     steps = Array(repeating: Step(), count: stepCount)
@@ -66,9 +66,9 @@ struct RunRecord {
     stages[index] = stage
   }
 
-  mutating func end(_ state: ChainState) {
+  mutating func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
     ended = state
-    if case .resolved = state { fraction = 1 }
+    if hasValue { fraction = 1 }
   }
 
   private mutating func forget(_ index: Int) {
@@ -84,7 +84,7 @@ struct RunRecord {
   func event(for key: Key, named name: (Int) -> String?) -> ChainEvent? {
     switch key {
     case .started: return .started
-    case .ended: return ended.map(ChainEvent.ended)
+    case .ended: return ended.map { .ended($0()) }
     case .overall: return nil
     case .begun(let index): return .stepStarted(ChainStep(index: index, name: name(index)))
     case .latest(let index): return latest(ChainStep(index: index, name: name(index)))

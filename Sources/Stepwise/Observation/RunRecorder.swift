@@ -46,9 +46,12 @@ final class RunRecorder: Sendable {
     }
   }
 
-  func end(_ state: ChainState) {
+  /// - Parameters:
+  ///   - hasValue: Whether the run ended with a value.
+  ///   - state: How the run ended; asked for when somebody looks.
+  func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
     broadcast.update { content in
-      content.state.end(state)
+      content.state.end(withValue: hasValue, state)
       content.publish(.overall)
       content.publish(.ended)
       content.finish()

@@ -43,7 +43,9 @@ package final class Once<Value: Sendable>: Sendable {
     }
   }
 
-  private nonisolated(nonsending) func wait(at place: UInt64) async -> Value? {
+  private nonisolated(nonsending) func wait(
+    at place: OnceMachine<Value, Waiter>.PlaceID
+  ) async -> Value? {
     await withCheckedContinuation { (waiter: Waiter) in
       switch machine.withLock({ $0.wait(waiter, at: place) }) {
       case .suspend: break

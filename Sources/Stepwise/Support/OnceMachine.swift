@@ -3,7 +3,7 @@
 
 /// Something that is settled once: the first value wins, everybody who waits is told, and waiters may leave.
 struct OnceMachine<Value, Waiter> {
-  private enum Place {
+  enum Place {
     /// Its task has the place but is not suspended yet.
     case reserved
     case suspended(Waiter)
@@ -21,9 +21,10 @@ struct OnceMachine<Value, Waiter> {
     case resume(Value?)
   }
 
+  typealias PlaceID = OrderedSlots<Place>.Key
+
   private var state = State.open
-  private var places: [UInt64: Place] = [:]
-  private var nextPlace: UInt64 = 0
+  private var places = OrderedSlots<Place>()
 
   var value: Value? {
     guard case .settled(let value) = state else { return nil }
@@ -34,24 +35,25 @@ struct OnceMachine<Value, Waiter> {
   mutating func settle(_ value: Value) -> [Waiter]? {
     guard case .open = state else { return nil }
     state = .settled(value)
-    defer { places = [:] }
     guard !places.isEmpty else { return [] }
-    return places.values.compactMap { place in
+    return places.removeAll().compactMap { place in
       guard case .suspended(let waiter) = place else { return nil }
       return waiter
     }
   }
 
-  mutating func reserve() -> UInt64 {
-    defer { nextPlace += 1 }
-    if case .open = state { places[nextPlace] = .reserved }
-    return nextPlace
+  /// Takes a place, before there is anything to resume there.
+  mutating func reserve() -> PlaceID {
+    places.append(.reserved)
   }
 
-  mutating func wait(_ waiter: Waiter, at place: UInt64) -> WaitAction {
-    if case .settled(let value) = state { return .resume(value) }
+  mutating func wait(_ waiter: Waiter, at place: PlaceID) -> WaitAction {
+    if case .settled(let value) = state {
+      places.remove(place)
+      return .resume(value)
+    }
     guard case .reserved = places[place] else {
-      places[place] = nil
+      places.remove(place)
       return .resume(nil)
     }
     places[place] = .suspended(waiter)
@@ -59,13 +61,13 @@ struct OnceMachine<Value, Waiter> {
   }
 
   /// Returns the waiter that is to be resumed without a value.
-  mutating func leave(_ place: UInt64) -> Waiter? {
+  mutating func leave(_ place: PlaceID) -> Waiter? {
     switch places[place] {
     case .reserved:
       places[place] = .left
       return nil
     case .suspended(let waiter):
-      places[place] = nil
+      places.remove(place)
       return waiter
     case .left, nil:
       return nil
