@@ -27,7 +27,7 @@ struct RunRecord {
   private var errors: [Int: any Error] = [:]
   private var stages: [Int: any Sendable] = [:]
   private(set) var current = 0
-  private(set) var finishedCount = 0
+  private(set) var completeCount = 0
   private(set) var fraction = 0.0
   private(set) var ended: (@Sendable () -> ChainState)?
 
@@ -36,7 +36,7 @@ struct RunRecord {
   }
 
   mutating func begin(_ index: Int) {
-    if steps[index].phase == .finished { finishedCount -= 1 }
+    if isComplete(index) { completeCount -= 1 }
     steps[index] = Step(phase: .running)
     forget(index)
     current = index
@@ -45,13 +45,18 @@ struct RunRecord {
   /// Returns whether there was anything to change: a report that comes after its step has ended is late.
   mutating func set(_ index: Int, to phase: Phase, figure: Double, error: (any Error)? = nil) -> Bool {
     if phase == .progress, !isActive(index) { return false }
-    if phase == .finished { finishedCount += 1 }
-    if steps[index].phase == .finished { finishedCount -= 1 }
+    if isComplete(index) { completeCount -= 1 }
     steps[index] = Step(phase: phase, figure: figure)
     forget(index)
     if let error { errors[index] = error }
+    if isComplete(index) { completeCount += 1 }
     advance(within: phase == .progress ? figure : 0)
     return true
+  }
+
+  /// Whether a step has ended with a value: one that failed leaves its part of the work to be done.
+  private func isComplete(_ index: Int) -> Bool {
+    steps[index].phase == .finished && (errors.isEmpty || errors[index] == nil)
   }
 
   private func isActive(_ index: Int) -> Bool {
@@ -78,7 +83,7 @@ struct RunRecord {
 
   /// The overall progress never goes back, also when steps are tried again or undone.
   private mutating func advance(within part: Double) {
-    fraction = max(fraction, min(1, (Double(finishedCount) + part) / Double(max(1, steps.count))))
+    fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, steps.count))))
   }
 
   func event(for key: Key, named name: (Int) -> String?) -> ChainEvent? {
