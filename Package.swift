@@ -22,6 +22,7 @@ let package = Package(
       resources: [.copy("Resources/cat.bmp")]
     ),
     .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise"]),
   ],

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReadmeCancellationTests {
+  @Test func aRunIsCancelledThroughItsHandle() async throws {
+    let printed = Recorder<String>()
+    @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
+    let endless = Endless()
+    let search = Chain("search") { (text: String) in try await endless(text) }
+
+    let run = search.start("swift")
+    await endless.begun.elements(atLeast: 1)
+    run.cancel(reason: "the screen was closed")
+
+    switch await run.outcome {
+    case .resolved(let hits): print("found", hits)
+    case .failed(let error): print("failed", error)
+    case .cancelled(let cancellation): print("cancelled:", cancellation.reason ?? "no reason")
+    }
+
+    #expect(printed.elements == ["cancelled: the screen was closed"])
+    #expect(!run.cancel())
+  }
+
+  @Test func aTokenCancelsWhateverRunsUnderIt() async throws {
+    let endless = Endless()
+    let states = Recorder<String?>()
+    let loadPage = Chain("load") { (name: String) in try await endless(name) }
+      .finally { state in
+        if case .cancelled(let cancellation) = state { states.record(cancellation.reason) }
+      }
+    let session = CancellationToken()
+    let work = Task {
+      let screen = CancellationToken(linkedTo: session)
+      try await withCancellation(by: screen) {
+        try await loadPage.run("home")
+      }
+    }
+    await endless.begun.elements(atLeast: 1)
+
+    session.cancel(reason: "signed out")
+
+    await #expect(throws: CancellationError.self) { try await work.value }
+    #expect(states.elements == ["signed out"])
+  }
+
+  @Test func aTokenIsMadeForCodeThatAsksATokenOnly() async throws {
+    @Sendable func importRows(_ rows: [Int], _ token: CancellationToken) throws -> Int {
+      try rows.reduce(0) { sum, row in
+        try token.checkCancellation()
+        return sum + row
+      }
+    }
+
+    let sum = try await withCancellationToken { token in
+      try importRows([1, 2, 3], token)
+    }
+
+    #expect(sum == 6)
+  }
+
+  @Test func aHandlerIsRegisteredAndRemoved() {
+    let reasons = Recorder<String?>()
+    let token = CancellationToken()
+
+    let registration = token.onCancel { reason in reasons.record(reason) }
+    token.cancel(reason: "enough")
+    registration.remove()
+
+    #expect(reasons.elements == ["enough"])
+    #expect(token.isCancelled)
+    #expect(token.reason == "enough")
+  }
+
+  @Test func aChainCancelsItsRunsAndStaysUsable() async throws {
+    let endless = Endless()
+    let sync = Chain("sync") { (name: String) in try await endless(name) }
+    let run = sync.start("first")
+    await endless.begun.elements(atLeast: 1)
+
+    await sync.cancelRuns(reason: "offline")
+    await sync.drain()
+
+    #expect(run.isFinished)
+    #expect(await sync.runsInFlight == 0)
+    let next = sync.start("second")
+    await endless.begun.elements(atLeast: 2)
+    #expect(next.cancel())
+  }
+}

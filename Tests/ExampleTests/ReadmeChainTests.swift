@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReadmeChainTests {
+  @Test func aProgramCountsItsOwnWords() async throws {
+    let printed = Recorder<String>()
+    @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
+
+    let wordCount = Chain("read") { (file: URL) in try String(contentsOf: file, encoding: .utf8) }
+      .then("count") { text in text.split(whereSeparator: \.isWhitespace).count }
+      .onError { error in print("cannot count:", error) }
+
+    print(try await wordCount.run(URL(filePath: #filePath)))
+
+    let count = try #require(printed.elements.first.flatMap { Int($0) })
+    #expect(count > 100)
+    await #expect(throws: (any Error).self) { try await wordCount.run(URL(filePath: "/no/such/file")) }
+    #expect(printed.elements.last?.hasPrefix("cannot count:") == true)
+  }
+
+  @MainActor
+  @Test func aChainIsBuiltOfClosuresStepsAndFunctions() async throws {
+    let url = try #require(URL(string: "https://example.org/cat.png"))
+    let logged = Recorder<String>()
+    @Sendable func log(_ error: any Error) { logged.record("\(error)") }
+    let spinner = Spinner()
+
+    let thumbnail = Chain("download") { (url: URL) in try await download(url) }
+      .then("decode") { data in try Image(data) }
+      .then(Step("shrink") { image in image.scaled(by: 0.5) }.timeout(.seconds(5)))
+      .then(save)
+      .onError { error in log(error) }
+      .finally { @MainActor _ in spinner.stop() }
+
+    let file = try await thumbnail.run(url)
+    let run = thumbnail.start(url)
+    let sameFile = try await run.value
+
+    #expect(file == File(name: "4.png"))
+    #expect(sameFile == file)
+    #expect(!spinner.isSpinning)
+    let wrong = try #require(URL(string: "ftp://example.org"))
+    await #expect(throws: Failure("cannot download ftp://example.org")) { try await thumbnail.run(wrong) }
+    #expect(logged.elements == ["cannot download ftp://example.org"])
+  }
+
+  @Test func aChainIsAValueThatOthersAreDerivedFrom() async throws {
+    let trimmed = Chain { (text: String) in text.trimmingCharacters(in: .whitespaces) }
+    let length = trimmed.then { text in text.count }
+    let shouted = trimmed.then { text in text.uppercased() }
+
+    #expect(try await trimmed.run(" hi ") == "hi")
+    #expect(try await length.run(" hi ") == 2)
+    #expect(try await shouted.run(" hi ") == "HI")
+  }
+
+  @Test func errorsAreReplacedForTheStepsBefore() async throws {
+    @Sendable func fetchAvatar(_ name: String) async throws -> Data { throw Failure("no network for \(name)") }
+    let placeholder = Data(count: 2)
+
+    let avatar = Chain("fetch") { (name: String) in try await fetchAvatar(name) }
+      .recover { _ in placeholder }
+      .then("decode") { data in try Image(data) }
+
+    #expect(try await avatar.run("anna").width == 2)
+  }
+
+  @Test func chainsRunSideBySide() async throws {
+    let user = Chain { (id: Int) in "user \(id)" }
+    let posts = Chain { (id: Int) in [id, id + 1] }
+    let mirror = Chain { (_: Int) -> String in throw Failure("the mirror is down") }
+    let pages = posts
+
+    let profile = Chain.zip(user, posts)
+    let (name, numbers) = try await profile.run(7)
+
+    let fastest = Chain.race(user, mirror)
+    let winner = try await fastest.run(7)
+
+    let titles = pages.thenMap("title", maxConcurrent: 4) { number in "page \(number)" }
+
+    #expect(name == "user 7")
+    #expect(numbers == [7, 8])
+    #expect(winner == "user 7")
+    #expect(try await titles.run(7) == ["page 7", "page 8"])
+    let lost = Chain.race(mirror, mirror)
+    let error = await #expect(throws: RaceError.self) { try await lost.run(7) }
+    #expect(error?.errors.count == 2)
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReadmeObservationTests {
+  let printed = Recorder<String>()
+
+  @Test func eventsTellWhatHappens() async {
+    @Sendable func print(_ text: String) { printed.record(text) }
+    let chain = Chain("load") { (number: Int) in number }.then("double") { $0 * 2 }
+
+    let run = chain.start(21)
+    for await event in run.events {
+      switch event {
+      case .stepStarted(let step): print("\(step) began")
+      case .stepFinished(let step, _, let error): print("\(step) \(error == nil ? "is done" : "failed")")
+      case .ended(let state): print("ended: \(state)")
+      default: break
+      }
+    }
+
+    #expect(
+      printed.elements == ["load began", "load is done", "double began", "double is done", "ended: resolved(42)"]
+    )
+  }
+
+  @Test func progressIsReportedFromInsideAStep() async throws {
+    @Sendable func process(_ row: Int) async {}
+    let rows = [1, 2, 3, 4]
+
+    let work = Chain("import") { (rows: [Int]) in
+      for (done, row) in rows.enumerated() {
+        await process(row)
+        StepProgress.report(Double(done + 1) / Double(rows.count))
+      }
+    }
+
+    let run = work.start(rows)
+    for await progress in run.progress {
+      printed.record("\(progress.step): \(Int(progress.fractionCompleted * 100)) %")
+    }
+
+    #expect(printed.elements.last == "import: 100 %")
+    try await run.value
+  }
+
+  @Test func aChainDescribesItself() {
+    let chain = Chain("load") { (number: Int) in number }.then("double") { $0 * 2 }
+
+    let text = chain.describe(.text)
+    let flowChart = chain.describe(.mermaid)
+
+    #expect(text == "- load\n- double\n")
+    #expect(flowChart.hasPrefix("flowchart TD\n"))
+  }
+}
