@@ -15,7 +15,6 @@ struct ReadmeCancellationTests {
     let search = Chain("search") { (text: String) in try await endless(text) }
 
     let run = search.start("swift")
-    await endless.begun.elements(atLeast: 1)
     run.cancel(reason: "the screen was closed")
 
     switch await run.outcome {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+/// Keeps the samples of the documentation and those that are compiled and run from drifting apart.
+@Suite(.timeLimit(.minutes(1)))
+struct DocumentationDriftTests {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+  static let pages: [String] = {
+    let articles = "Sources/Stepwise/Documentation.docc"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: articles).path)) ?? []
+    return ["README.md", "Migration.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
+  }()
+
+  @Test(arguments: pages)
+  func everyNewSampleIsCompiledAndRun(page: String) throws {
+    let sources = try Self.exampleSources()
+    let samples = try Samples(of: String(contentsOf: Self.root.appending(path: page), encoding: .utf8))
+    for sample in samples.new {
+      #expect(
+        sources.contains { $0.contains(sample) },
+        "\(page) has a sample that no example test contains:\n\(sample)"
+      )
+    }
+  }
+
+  @Test func thePagesHaveSamples() throws {
+    for page in ["README.md", "Migration.md"] {
+      let samples = try Samples(of: String(contentsOf: Self.root.appending(path: page), encoding: .utf8))
+      #expect(samples.new.count > 10, "\(page)")
+    }
+  }
+
+  @Test func aSampleThatDiffersIsFound() {
+    let page =
+      "```swift\nimport Stepwise\n\nlet one = 1\n  + 2\n```\n```swift\n// Old\nlet two = 2\n```\n```sh\nls\n```\n"
+    let samples = Samples(of: page)
+    #expect(samples.new == ["let one = 1\n+ 2\n"])
+    #expect(samples.old == ["// Old\nlet two = 2\n"])
+    #expect(Samples.normalized("  func f() {\n    let one = 1\n\n      + 2\n  }").contains(samples.new[0]))
+    #expect(!Samples.normalized("let one = 1\n+ 3").contains(samples.new[0]))
+  }
+
+  private static func exampleSources() throws -> [String] {
+    let folder = root.appending(path: "Tests/ExampleTests")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+    return try names.filter { $0 != "DocumentationDriftTests.swift" }.map { name in
+      Samples.normalized(try String(contentsOf: folder.appending(path: name), encoding: .utf8))
+    }
+  }
+}
+
+/// The Swift samples of a page: new code, and old code or manifests, which their first line tells.
+struct Samples {
+  private(set) var new: [String] = []
+  private(set) var old: [String] = []
+
+  init(of page: String) {
+    var block: [Substring]?
+    for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+      if let lines = block, line.hasPrefix("```") {
+        let sample = Self.normalized(lines.joined(separator: "\n"))
+        if sample.hasPrefix("// Old") || sample.hasPrefix("// Package.swift") {
+          old.append(sample)
+        } else {
+          new.append(sample)
+        }
+        block = nil
+      } else if block != nil {
+        block?.append(line)
+      } else if line == "```swift" {
+        block = []
+      }
+    }
+  }
+
+  /// The lines without indentation, empty lines and imports, each ended by a line break.
+  static func normalized(_ text: String) -> String {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty && !$0.hasPrefix("import ") }
+      .map { $0 + "\n" }
+      .joined()
+  }
+}
