@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ErrorTests {
+  private final class Identified: Error {}
+
+  @Test(arguments: [0, 1, 2])
+  func theErrorIsThrownUnwrappedAndLaterStepsDoNotRun(failing: Int) async throws {
+    let entered = Recorder<Int>()
+    let thrown = Identified()
+    var chain = Chain { (number: Int) in number }
+    for step in 0..<3 {
+      chain = chain.then { number in
+        entered.record(step)
+        if step == failing { throw thrown }
+        return number
+      }
+    }
+    for started in [false, true] {
+      let caught = await #expect(throws: Identified.self) {
+        if started { try await chain.start(0).value } else { try await chain.run(0) }
+      }
+      #expect(caught === thrown)
+    }
+    #expect(entered.elements == Array(0...failing) + Array(0...failing))
+  }
+
+  @Test func outcomeAndEventsHaveTheErrorToo() async {
+    let run = Chain("boom") { (number: Int) -> Int in throw Oops(number) }.start(3)
+    #expect(await run.outcome.brief == "failed \(Oops(3))")
+    let events = await briefEvents(of: run)
+    #expect(events == ["started", "begin boom", "end boom \(Oops(3))", "failed \(Oops(3))"])
+    #expect(run.isFinished)
+    #expect(run.undoErrors.isEmpty)
+  }
+
+  @Test func aFailedRunLeavesTheChainAsItWas() async throws {
+    let chain = Chain { (number: Int) in
+      guard number > 0 else { throw Oops(number) }
+      return number
+    }
+    await #expect(throws: Oops(0)) { try await chain.run(0) }
+    #expect(try await chain.run(1) == 1)
+    #expect(await chain.runsInFlight == 0)
+  }
+
+  /// Pitfall 1: cancellation is a third outcome; but only when somebody asked for it.
+  @Test(arguments: [false, true])
+  func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther(started: Bool) async {
+    let log = Recorder<String>()
+    let chain = Chain { (number: Int) in number }
+      .then("done", undo: { _ in log.record("undo") }) { $0 }
+      .then { _ -> Int in throw CancellationError() }
+      .onError { log.record("onError \($0)") }
+      .finally { log.record("finally \($0.brief)") }
+    await #expect(throws: CancellationError.self) {
+      if started { try await chain.start(0).value } else { try await chain.run(0) }
+    }
+    #expect(log.elements == ["undo", "onError CancellationError()", "finally failed CancellationError()"])
+  }
+
+  @Test func aCancellationErrorThatNobodyAskedForIsRecoveredAndRetried() async throws {
+    let attempts = Recorder<Int>()
+    let chain = Chain { (number: Int) -> Int in
+      attempts.record(number)
+      throw CancellationError()
+    }
+    .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+    .recover(from: CancellationError.self) { _ in 5 }
+    #expect(try await chain.run(1) == 5)
+    #expect(attempts.elements.count == 3)
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// What follows what: step, recover, undo, onError, finally, then whoever awaits.
+@Suite(.timeLimit(.minutes(1)))
+struct OrderTests {
+  private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {
+    Chain("first") { (number: Int) in
+      log.record("first \(number)")
+      return number + 1
+    }
+    .finally { _ in log.record("finally 1") }
+    .onError { _ in log.record("onError 1") }
+    .then("second", undo: { _ in log.record("undo second") }) { number in
+      log.record("second \(number)")
+      return number + 1
+    }
+    .then { number in
+      log.record("third \(number)")
+      guard number < 10 else { throw Oops(number) }
+      return number
+    }
+    .recover { error in
+      log.record("recover")
+      throw error
+    }
+    .onError { _ in log.record("onError 2") }
+    .finally { _ in log.record("finally 2") }
+  }
+
+  @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
+    let log = Recorder<String>()
+    #expect(try await makeChain(log).run(1) == 3)
+    log.record("awaiter")
+    #expect(log.elements == ["first 1", "second 2", "third 3", "finally 2", "finally 1", "awaiter"])
+  }
+
+  private static let failing = [
+    "first 8", "second 9", "third 10", "recover", "undo second", "onError 1", "onError 2", "finally 2", "finally 1",
+    "awaiter",
+  ]
+
+  @Test func stepThenRecoverThenUndoThenOnErrorThenFinallyThenTheAwaiterOfRun() async {
+    let log = Recorder<String>()
+    await #expect(throws: Oops(10)) { try await makeChain(log).run(8) }
+    log.record("awaiter")
+    #expect(log.elements == Self.failing)
+  }
+
+  @Test(arguments: ["value", "outcome", "completion", "events"])
+  func whoeverAwaitsAStartedRunComesLast(how: String) async {
+    let log = Recorder<String>()
+    let chain = makeChain(log)
+    switch how {
+    case "value":
+      _ = try? await chain.start(8).value
+      log.record("awaiter")
+    case "outcome":
+      _ = await chain.start(8).outcome
+      log.record("awaiter")
+    case "completion":
+      chain.start(8) { _ in log.record("awaiter") }
+    default:
+      #expect(await briefEvents(of: chain.start(8)).last == "failed \(Oops(10))")
+      log.record("awaiter")
+    }
+    #expect(await log.elements(atLeast: 10) == Self.failing)
+  }
+
+  @Test func onTheSeededExecutorTheOrderIsTheSameForEverySeed() throws {
+    for seed in 0..<1_000 as Range<UInt64> {
+      let log = Recorder<String>()
+      try SeededExecutor(seed: seed).run {
+        let chain = makeChain(log)
+        let other = makeChain(Recorder())
+        async let beside = try? other.run(1)
+        if seed.isMultiple(of: 2) { _ = try? await chain.run(8) } else { _ = await chain.start(8).outcome }
+        log.record("awaiter")
+        _ = await beside
+      }
+      try #require(log.elements == Self.failing, "seed \(seed)")
+    }
+  }
+
+  /// A whole-chain handler covers the whole chain wherever it stands; a positional one what is before it.
+  @Test func wholeChainModifiersMayStandAnywhere() async {
+    let log = Recorder<String>()
+    let chain = Chain { (number: Int) in number }
+      .onError { log.record("onError \($0)") }
+      .recover { _ in
+        log.record("recover")
+        return 0
+      }
+      .finally { log.record("finally \($0.brief)") }
+      .then { _ -> Int in throw Oops(1) }
+    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    #expect(log.elements == ["onError \(Oops(1))", "finally failed \(Oops(1))"])
+  }
+
+  @Test func positionalModifiersCoverTheStepsBeforeThem() async throws {
+    let log = Recorder<String>()
+    let failures = Recorder<Int>()
+    let chain = Chain { (number: Int) in
+      log.record("first")
+      return number
+    }
+    .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+    .then { number in
+      log.record("second")
+      failures.record(number)
+      guard failures.elements.count > 1 else { throw Oops(1) }
+      return number
+    }
+    .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+    .then { number -> Int in
+      log.record("third")
+      throw Oops(3)
+    }
+    .timeout(.seconds(60), clock: ManualClock())
+    .recover { _ in 9 }
+    .then { $0 + 1 }
+    #expect(try await chain.run(1) == 10)
+    #expect(log.elements == ["first", "second", "first", "second", "third"])
+  }
+
+  @Test func aNestedChainIsTheParenthesis() async throws {
+    let attempts = Recorder<String>()
+    let flaky = Chain { (number: Int) in
+      attempts.record("inner")
+      guard attempts.elements.count > 2 else { throw Oops(1) }
+      return number
+    }
+    let chain = Chain { (number: Int) in
+      attempts.record("outer")
+      return number
+    }
+    .then(flaky.retry(RetryPolicy(maxAttempts: 3, backoff: .none)))
+    #expect(try await chain.run(4) == 4)
+    #expect(attempts.elements == ["outer", "inner", "inner"])
+  }
+}
