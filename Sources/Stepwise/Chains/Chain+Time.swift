@@ -76,7 +76,7 @@ extension Chain {
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let part = frame.covered
-      try await withTaskExecutorPreference(executor) { try await frame.perform(part: part) }
+      try await onExecutor(executor) { try await frame.perform(part: part) }
     }
     return Chain(core: core.appending(.enclosing(how: "executor", code)))
   }

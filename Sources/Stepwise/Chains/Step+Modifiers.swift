@@ -98,15 +98,7 @@ extension Step {
   /// - Returns: A new step; this one is unchanged.
   public func executor(_ executor: any TaskExecutor) -> Step {
     Step(name: name) { input, step in
-      try await withTaskExecutorPreference(executor) { try await onPreferredExecutor { try await body(input, step) } }
+      try await onExecutor(executor) { try await body(input, step) }
     }
   }
-}
-
-/// Moves to the executor that the Task prefers before it calls, which a call that keeps the caller's isolation does not.
-@concurrent
-private func onPreferredExecutor<Value>(
-  _ operation: nonisolated(nonsending) () async throws -> Value
-) async throws -> Value {
-  try await operation()
 }
