@@ -55,6 +55,8 @@ struct Frame: ~Copyable {
 
   private nonisolated(nonsending) mutating func perform(_ operation: Program.Operation, part: Int) async throws {
     guard operation.kind != .recover else { return }
+    // A nested chain is a step: when the run is to stop, it does not begin, and its handlers have nothing to end.
+    if operation.kind == .chains, context.isAsked { throw CancellationError() }
     index = context.firstStep + operation.firstStep
     covered = part - 1
     try await operation.code(&self)
