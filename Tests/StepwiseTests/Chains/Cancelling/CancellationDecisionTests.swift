@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// How a run ends is decided once, when its last step or attempt has ended.
+@Suite(.timeLimit(.minutes(1)))
+struct CancellationDecisionTests {
+  enum Moment: CaseIterable, Sendable { case undo, onError, finally }
+
+  /// A chain that fails and stays in one of its handlers.
+  private func makeChain(_ moment: Moment, _ turnstile: Turnstile, _ log: Recorder<String>) -> Chain<Int, Int> {
+    Chain { (number: Int) in number }
+      .then("a", undo: { _ in if moment == .undo { await turnstile.passWhateverHappens() } }) { $0 }
+      .then { _ -> Int in throw Oops(1) }
+      .onError { error in
+        log.record("onError \(error)")
+        if moment == .onError { await turnstile.passWhateverHappens() }
+      }
+      .finally { _ in if moment == .finally { await turnstile.passWhateverHappens() } }
+      .finally { log.record($0.brief) }
+  }
+
+  @Test(arguments: Moment.allCases)
+  func aCancelDuringHandlersChangesNothingAndCancelReturnsFalse(moment: Moment) async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let chain = makeChain(moment, turnstile, log)
+    let run = chain.start(1)
+    await turnstile.visitors(atLeast: 1)
+    #expect(!run.cancel(reason: "too late"))
+    await chain.cancelRuns(reason: "too late")
+    turnstile.open()
+    #expect(await run.outcome.brief == "failed \(Oops(1))")
+    #expect(await briefEvents(of: run).last == "failed \(Oops(1))")
+    await #expect(throws: Oops(1)) { try await run.value }
+    #expect(log.elements.sorted() == ["failed \(Oops(1))", "onError \(Oops(1))"])
+    #expect(!run.cancel())
+  }
+
+  @Test(arguments: Moment.allCases)
+  func aPlainRunIsDecidedThenToo(moment: Moment) async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let chain = makeChain(moment, turnstile, log)
+    let task = Task { try await chain.run(1) }
+    await turnstile.visitors(atLeast: 1)
+    task.cancel()
+    await chain.cancelRuns(reason: "too late")
+    chain.cancellationToken.cancel(reason: "too late")
+    turnstile.open()
+    #expect(await task.result.brief == "failure \(Oops(1))")
+    #expect(log.elements.sorted() == ["failed \(Oops(1))", "onError \(Oops(1))"])
+  }
+
+  @Test func theFirstWhoAsksGivesTheReason() async {
+    let turnstile = Turnstile()
+    let chain = Chain { () in try await turnstile.pass() }
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 1)
+    #expect(run.cancel(reason: "first"))
+    #expect(!run.cancel(reason: "second"))
+    chain.cancellationToken.cancel(reason: "third")
+    #expect(await run.outcome.brief == "cancelled first")
+    #expect(!run.cancel(reason: "fourth"))
+  }
+
+  @Test func cancelReturnsTrueOnceAndFalseAfterTheEnd() async throws {
+    let run = Chain { 1 }.start()
+    _ = try await run.value
+    #expect(!run.cancel())
+    #expect(await run.outcome.brief == "resolved 1")
+  }
+
+  @Test func aReasonIsOptional() async {
+    let run = Chain { () in try await Turnstile().pass() }.start()
+    #expect(run.cancel())
+    #expect(await run.outcome.brief == "cancelled -")
+  }
+
+  /// An error that came before anybody asked stands; the request decides only what is thrown after it.
+  @Test func anErrorBeforeTheCancelStands() async {
+    let turnstile = Turnstile()
+    let chain = Chain { () -> Int in throw Oops(1) }.onError { _ in await turnstile.passWhateverHappens() }
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 1)
+    run.cancel()
+    turnstile.open()
+    #expect(await run.outcome.brief == "failed \(Oops(1))")
+  }
+
+  @Test func aCancelDuringTheUndoOfAnAttemptIsACancel() async {
+    let turnstile = Turnstile()
+    let log = Recorder<String>()
+    let chain = Chain { 1 }
+      .then("a", undo: { _ in await turnstile.passWhateverHappens() }) { $0 }
+      .then { _ -> Int in
+        log.record("attempt")
+        throw Oops(1)
+      }
+      .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 1)
+    #expect(run.cancel(reason: "enough"))
+    turnstile.open()
+    #expect(await run.outcome.brief == "cancelled enough \(Oops(1))")
+    #expect(log.elements.count == 1)
+  }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// A chain appended to another keeps what is its own for its own part.
+@Suite(.timeLimit(.minutes(1)))
+struct NestedChainTests {
+  private func inner(_ log: Recorder<String>, fails: Bool = false) -> Chain<Int, Int> {
+    Chain("inner") { (number: Int) in number }
+      .then("b", undo: { _ in log.record("undo b") }) { number in
+        log.record("b")
+        return number + 1
+      }
+      .then { number in
+        if fails { throw Oops(1) }
+        return number
+      }
+      .onError { log.record("inner onError \($0)") }
+      .finally { log.record("inner finally \($0.brief)") }
+  }
+
+  private func outer(_ log: Recorder<String>, _ inner: Chain<Int, Int>, fails: Bool = false) -> Chain<Int, Int> {
+    Chain("outer") { (number: Int) in number }
+      .then("a", undo: { _ in log.record("undo a") }) { number in
+        log.record("a")
+        return number + 1
+      }
+      .then(inner)
+      .then("c", undo: { _ in log.record("undo c") }) { number in
+        log.record("c")
+        return number + 1
+      }
+      .then { number in
+        if fails { throw Oops(2) }
+        return number
+      }
+      .onError { log.record("outer onError \($0)") }
+      .finally { log.record("outer finally \($0.brief)") }
+  }
+
+  @Test func itsHandlersComeFirstAndTheOutersSeeTheWhole() async throws {
+    let log = Recorder<String>()
+    #expect(try await outer(log, inner(log)).run(0) == 3)
+    #expect(log.elements == ["a", "b", "inner finally resolved 2", "c", "outer finally resolved 3"])
+  }
+
+  @Test func anErrorGoesToItsOwnHandlersFirst() async {
+    let log = Recorder<String>()
+    await #expect(throws: Oops(1)) { try await outer(log, inner(log, fails: true)).run(0) }
+    #expect(
+      log.elements == [
+        "a", "b", "undo b", "inner onError \(Oops(1))", "inner finally failed \(Oops(1))",
+        "undo a", "outer onError \(Oops(1))", "outer finally failed \(Oops(1))",
+      ])
+  }
+
+  @Test func itsUndosAreAdoptedByTheOuterRun() async {
+    let log = Recorder<String>()
+    await #expect(throws: Oops(2)) { try await outer(log, inner(log), fails: true).run(0) }
+    #expect(
+      log.elements == [
+        "a", "b", "inner finally resolved 2", "c", "undo c", "undo b", "undo a",
+        "outer onError \(Oops(2))", "outer finally failed \(Oops(2))",
+      ])
+  }
+
+  @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
+    let log = Recorder<String>()
+    let inner = Chain { (number: Int) in number }
+      .then("b", undo: { _ in throw Oops(7) }) { $0 }
+      .onError { log.record("inner \($0)") }
+    let chain = Chain { (number: Int) in number }.then(inner).then { _ -> Int in throw Oops(1) }
+      .onError { log.record("outer \($0)") }
+    let run = chain.start(0)
+    _ = await run.outcome
+    #expect(log.elements == ["outer \(Oops(1))", "outer b could not be undone: \(Oops(7))"])
+    #expect(run.undoErrors.map(\.step) == ["b"])
+  }
+
+  @Test func itsRecoverIsItsOwn() async throws {
+    let nested = Chain { (number: Int) -> Int in throw Oops(number) }.recover { _ in 5 }
+    #expect(try await Chain { (number: Int) in number }.then(nested).then { $0 + 1 }.run(1) == 6)
+  }
+
+  @Test func theOutersRecoverReplacesItsErrorAfterItsHandlers() async throws {
+    let log = Recorder<String>()
+    let chain = outer(log, inner(log, fails: true)).recover { error in
+      log.record("recover")
+      return 9
+    }
+    #expect(try await chain.run(0) == 9)
+    #expect(
+      log.elements == [
+        "a", "b", "undo b", "inner onError \(Oops(1))", "inner finally failed \(Oops(1))", "recover",
+        "outer finally resolved 9",
+      ])
+  }
+
+  @Test(arguments: ["run", "start"])
+  func theOutersCancellationReachesItWithItsReason(how: String) async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in try await turnstile.pass() }
+      .onError { _ in log.record("onError") }
+      .finally { log.record("inner \($0.brief)") }
+    let chain = Chain { (number: Int) in number }.then(inner).finally { log.record("outer \($0.brief)") }
+    if how == "run" {
+      let token = CancellationToken()
+      let task = Task { try await withCancellation(by: token) { try await chain.run(0) } }
+      await turnstile.visitors(atLeast: 1)
+      token.cancel(reason: "left")
+      _ = await task.result
+    } else {
+      let run = chain.start(0)
+      await turnstile.visitors(atLeast: 1)
+      run.cancel(reason: "left")
+      _ = await run.outcome
+    }
+    #expect(log.elements == ["inner cancelled left", "outer cancelled left"])
+  }
+
+  /// Nobody asked the outer run to stop: for it, what the inner one throws is an error like any other.
+  @Test(arguments: ["token", "late token", "cancelRuns"], [false, true])
+  func whatCancelsItAloneIsAnErrorForTheOuter(how: String, started: Bool) async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in
+      if how == "token" { try await turnstile.pass() } else { await turnstile.passWhateverHappens() }
+    }
+    .then { log.record("not reached") }
+    .onError { _ in log.record("inner onError") }
+    .finally { log.record("inner \($0.brief)") }
+    if how == "token" { _ = inner.cancellationToken }
+    let chain = Chain { (number: Int) in number }.then(inner)
+      .onError { log.record("onError \($0)") }
+      .finally { log.record("outer \($0.brief)") }
+    let task = Task { if started { try await chain.start(0).value } else { try await chain.run(0) } }
+    await turnstile.visitors(atLeast: 1)
+    #expect(await inner.runsInFlight == 1)
+    if how == "cancelRuns" {
+      await inner.cancelRuns(reason: how)
+    } else {
+      inner.cancellationToken.cancel(reason: how)
+    }
+    turnstile.open()
+    #expect(await task.result.brief == "failure CancellationError()")
+    #expect(
+      log.elements == [
+        "inner cancelled \(how)", "onError CancellationError()", "outer failed CancellationError()",
+      ])
+    #expect(await inner.runsInFlight == 0)
+  }
+
+  @Test func itKeepsItsOwnGate() async throws {
+    let inside = Recorder<Int>()
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in
+      inside.record(number)
+      if number == 0 { await turnstile.passWhateverHappens() }
+      return number
+    }
+    .overlap(.serial)
+    let chain = Chain { (number: Int) in number }.then(inner)
+    let first = chain.start(0)
+    await inside.elements(atLeast: 1)
+    let second = chain.start(1)
+    let third = inner.start(2)
+    while await inner.runsInFlight < 3 { await Task.yield() }
+    #expect(inside.elements == [0])
+    turnstile.open()
+    #expect(await first.outcome.brief == "resolved 0")
+    #expect(await second.outcome.brief == "resolved 1")
+    #expect(await third.outcome.brief == "resolved 2")
+  }
+
+  @Test func aRefusalByItsGateIsAnErrorForTheOuter() async {
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in await turnstile.passWhateverHappens() }.overlap(.dropNew)
+    let blocking = inner.start(0)
+    await turnstile.visitors(atLeast: 1)
+    let outer = Chain { (number: Int) in number }.then(inner).start(0)
+    #expect(await outer.outcome.brief == "failed CancellationError()")
+    turnstile.open()
+    _ = await blocking.outcome
+  }
+
+  @Test func whatItThrowsWhenTheOuterIsCancelledIsTheUnderlyingErrorOfBoth() async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in
+      do { try await turnstile.pass() } catch { throw Oops(5) }
+    }
+    .finally { log.record("inner \($0.brief)") }
+    for taken in [false, true] {
+      if taken { _ = inner.cancellationToken }
+      let run = Chain { (number: Int) in number }.then(inner).start(0)
+      await turnstile.visitors(atLeast: taken ? 2 : 1)
+      run.cancel(reason: "left")
+      #expect(await run.outcome.brief == "cancelled left \(Oops(5))")
+    }
+    #expect(log.elements == Array(repeating: "inner cancelled left \(Oops(5))", count: 2))
+  }
+
+  @Test func aChainMayStandInManyOthersAtOnce() async throws {
+    let shared = Chain { (number: Int) in number + 1 }
+    let chain = shared.then(shared).then(shared).then(Chain { (number: Int) in number }.then(shared))
+    #expect(try await chain.run(0) == 4)
+    #expect(try await shared.run(0) == 1)
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ZipTests {
+  @Test func zipRunsChainsOnOneInputAndGivesAllOutputsInOrder() async throws {
+    let (double, text, sign) = try await Chain.zip(
+      Chain { (number: Int) in number * 2 },
+      Chain { (number: Int) in "\(number)" },
+      Chain { (number: Int) in number > 0 }
+    ).run(3)
+    #expect((double, text) == (6, "3"))
+    #expect(sign)
+  }
+
+  @Test func theyRunSideBySide() async throws {
+    let turnstile = Turnstile()
+    let one = Chain { (number: Int) in
+      await turnstile.passWhateverHappens()
+      return number
+    }
+    let opener = Chain { (number: Int) in
+      await turnstile.visitors(atLeast: 2)
+      turnstile.open()
+      return number
+    }
+    let sum = try await Chain.zip(one, one, opener).then { $0 + $1 + $2 }.run(2)
+    #expect(sum == 6)
+  }
+
+  @Test func zipOfOneIsThatOne() async throws {
+    #expect(try await Chain.zip(Chain { (number: Int) in number + 1 }).run(1) == 2)
+  }
+
+  @Test func optionalsAndExistentialsKeepTheirTypes() async throws {
+    let (none, some, any) = try await Chain.zip(
+      Chain { (_: Int) -> Int? in nil },
+      Chain { (number: Int) -> Int?? in .some(number) },
+      Chain { (number: Int) -> any Sendable in number }
+    ).run(4)
+    #expect(none == nil)
+    #expect(some == 4)
+    #expect(any as? Int == 4)
+  }
+
+  @Test func zipStandsInAChain() async throws {
+    let zipped = Chain.zip(Chain { (number: Int) in number + 1 }, Chain { (number: Int) in "\(number)" })
+    let chain = Chain { (number: Int) in number * 10 }.then(zipped).then { number, text in text + "/\(number)" }
+    #expect(try await chain.run(1) == "10/11")
+    #expect(try await chain.start(1).value == "10/11")
+  }
+
+  @Test(arguments: [false, true])
+  func theFirstFailureCancelsTheOthersAwaitsThemAndUndoesThem(started: Bool) async {
+    let log = Recorder<String>()
+    let completed = Turnstile()
+    let waiting = Turnstile()
+    let done = Chain { (number: Int) in number }
+      .then("done", undo: { _ in log.record("undo done") }) { $0 }
+      .finally { _ in
+        log.record("done")
+        completed.open()
+      }
+    let interrupted = Chain { (number: Int) in number }
+      .then("half", undo: { _ in log.record("undo half") }) { $0 }
+      .then { number in
+        do {
+          try await waiting.pass()
+        } catch {
+          log.record("interrupted")
+          throw error
+        }
+        return number
+      }
+      .finally { log.record("half \($0.brief)") }
+    let failing = Chain { (number: Int) -> Int in
+      await completed.passWhateverHappens()
+      await waiting.visitors(atLeast: 1)
+      throw Oops(number)
+    }
+    let chain = Chain { (number: Int) in number }
+      .then("before", undo: { _ in log.record("undo before") }) { $0 }
+      .then(Chain.zip(done, interrupted, failing))
+      .onError { log.record("onError \($0)") }
+      .finally { log.record($0.brief) }
+    let result = await resultOf {
+      if started { _ = try await chain.start(3).value } else { _ = try await chain.run(3) }
+    }
+    #expect(result.brief == "failure \(Oops(3))")
+    #expect(
+      log.elements == [
+        "done", "interrupted", "undo half", "half cancelled -", "undo done", "undo before",
+        "onError \(Oops(3))", "failed \(Oops(3))",
+      ])
+  }
+
+  @Test func whatAllCompletedIsUndoneWhenALaterStepFails() async {
+    let log = Recorder<String>()
+    func part(_ name: String) -> Chain<Int, Int> {
+      Chain { (number: Int) in number }.then(name, undo: { _ in log.record(name) }) { $0 }
+    }
+    let chain = Chain.zip(part("left"), part("right")).then { _ -> Int in throw Oops(1) }
+    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    #expect(log.elements == ["right", "left"])
+  }
+
+  @Test func undosOfSiblingsThatFailAreReported() async {
+    let log = Recorder<String>()
+    let completed = Turnstile()
+    let done = Chain { (number: Int) in number }
+      .then("done", undo: { _ in throw Oops(8) }) { $0 }
+      .finally { _ in completed.open() }
+    let failing = Chain { (number: Int) -> Int in
+      await completed.passWhateverHappens()
+      throw Oops(number)
+    }
+    let run = Chain.zip(done, failing).onError { log.record("\($0)") }.start(1)
+    _ = await run.outcome
+    #expect(log.elements == ["\(Oops(1))", "done could not be undone: \(Oops(8))"])
+    #expect(run.undoErrors.count == 1)
+  }
+
+  @Test func theCancellationOfTheWholeReachesAllWithItsReason() async {
+    let states = Recorder<String>()
+    let turnstile = Turnstile()
+    let part = Chain { (number: Int) in try await turnstile.pass() }.finally { states.record($0.brief) }
+    let run = Chain.zip(part, part, part).finally { states.record("whole \($0.brief)") }.start(1)
+    await turnstile.visitors(atLeast: 3)
+    run.cancel(reason: "left")
+    _ = await run.outcome
+    #expect(states.elements == Array(repeating: "cancelled left", count: 3) + ["whole cancelled left"])
+  }
+
+  @Test func recoverCoversTheWhole() async throws {
+    let chain = Chain.zip(Chain { (number: Int) in number }, Chain { (_: Int) -> Int in throw Oops(1) })
+      .recover { _ in (7, 8) }
+      .then { $0 + $1 }
+    #expect(try await chain.run(1) == 15)
+  }
+
+  /// After the end nothing of a sibling runs any more, whatever the order.
+  @Test func siblingsAreOverWhenTheRunIsOverForEverySeed() throws {
+    for seed in 0..<1_000 as Range<UInt64> {
+      let inside = Recorder<Int>()
+      let undone = Recorder<Int>()
+      let (late, ends, completed) = try SeededExecutor(seed: seed).run {
+        let done = Recorder<Int>()
+        func part(_ name: Int) -> Chain<Int, Int> {
+          Chain { (number: Int) in
+            inside.record(0)
+            for _ in 0..<name { await Task.yield() }
+            return number
+          }
+          .then("book", undo: { _ in undone.record(name) }) { number in
+            done.record(name)
+            return number
+          }
+          .then { number in
+            await Task.yield()
+            if name == 2 { throw Oops(2) }
+            return number
+          }
+          .finally { _ in inside.record(1) }
+        }
+        _ = await resultOf { try await Chain.zip(part(1), part(2), part(3), part(2)).run(0) }
+        let ends = inside.elements.reduce(0, +)
+        let count = inside.elements.count
+        for _ in 0..<10 { await Task.yield() }
+        return (inside.elements.count - count, ends, done.elements)
+      }
+      try #require(late == 0 && ends == 4, "seed \(seed)")
+      try #require(undone.elements.sorted() == completed.sorted(), "seed \(seed)")
+    }
+  }
+}
