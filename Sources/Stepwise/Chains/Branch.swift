@@ -62,7 +62,8 @@ struct Branches<Input: Sendable>: Sendable {
 
   /// Runs all of them until one succeeds; the others are cancelled then, and when they have ended they are undone.
   ///
-  /// - Throws: `RaceError` when none succeeds.
+  /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted with the run and had no
+  ///   errors of their own.
   func runFirst(on input: Input, asStepsOf context: RunContext, at first: Int) async throws -> Branch<Input>.Finished {
     var winner: Branch<Input>.Finished?
     let ended = await run(on: input, context, first) { result in
@@ -71,7 +72,9 @@ struct Branches<Input: Sendable>: Sendable {
       return true
     }
     guard let winner else {
-      throw RaceError(errors: ended.compactMap { if case .failure(let error) = $0 { error } else { nil } })
+      let errors = ended.compactMap { result -> (any Error)? in if case .failure(let error) = result { error } else { nil } }
+      if context.isAsked, errors.allSatisfy({ $0 is CancellationError }) { throw CancellationError() }
+      throw RaceError(errors: errors)
     }
     await undo(ended.filter { (try? $0.get())?.output !== winner.output }, in: context)
     return winner
