@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RaceTests {
+  private func failing(_ number: Int) -> Chain<Int, Int> {
+    Chain { (_: Int) in throw Oops(number) }
+  }
+
+  @Test func raceGivesTheFirstSuccess() async throws {
+    let turnstile = Turnstile()
+    let slow = Chain { (number: Int) in
+      try await turnstile.pass()
+      return number
+    }
+    let fast = Chain { (number: Int) in number + 1 }
+    #expect(try await Chain.race(slow, failing(1), fast, slow).run(1) == 2)
+    #expect(try await Chain.race(slow, fast).then { $0 * 10 }.start(1).value == 20)
+  }
+
+  @Test func whenNoneSucceedsAllErrorsAreThrownInOrder() async throws {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let last = Chain { (_: Int) -> Int in
+      await turnstile.passWhateverHappens()
+      throw Oops(1)
+    }
+    let opener = Chain { (_: Int) -> Int in
+      turnstile.open()
+      throw Oops(2)
+    }
+    let chain = Chain.race(last, opener, failing(3)).onError { log.record("\($0)") }
+    let error = try await #require(throws: RaceError.self) { try await chain.run(0) }
+    #expect(error.errors.map { $0 as? Oops } == [Oops(1), Oops(2), Oops(3)])
+    #expect(log.elements == ["\(error)"])
+  }
+
+  @Test func aRaceOfNoneHasNoWinner() async throws {
+    let error = try await #require(throws: RaceError.self) { try await Chain<Int, Int>.race().run(0) }
+    #expect(error.errors.isEmpty)
+  }
+
+  @Test func aRaceOfOneIsThatOne() async throws {
+    #expect(try await Chain.race(Chain { (number: Int) in number }).run(4) == 4)
+    let error = try await #require(throws: RaceError.self) { try await Chain.race(failing(1)).run(4) }
+    #expect(error.errors.count == 1)
+  }
+
+  @Test func optionalsKeepTheirTypes() async throws {
+    let result = try await Chain.race(Chain { (_: Int) -> Int?? in .some(.none) }).run(0)
+    #expect(result == .some(.none))
+  }
+
+  /// Pitfall 21: losers are cancelled and awaited; what they completed is undone.
+  @Test func losersAreCancelledAwaitedAndUndone() async throws {
+    let log = Recorder<String>()
+    let waiting = Turnstile()
+    let ending = Turnstile()
+    let loser = Chain { (number: Int) in number }
+      .then("half", undo: { _ in log.record("undo half") }) { $0 }
+      .then { number in
+        do { try await waiting.pass() } catch {
+          log.record("interrupted")
+          throw error
+        }
+        return number
+      }
+      .onError { _ in log.record("onError") }
+      .finally { state in
+        await ending.passWhateverHappens()
+        log.record("loser \(state.brief)")
+      }
+    let winner = Chain { (number: Int) in
+      await waiting.visitors(atLeast: 1)
+      return number + 1
+    }
+    .then("won", undo: { _ in log.record("undo won") }) { $0 }
+    let run = Chain.race(loser, winner).start(1)
+    await ending.visitors(atLeast: 1)
+    #expect(!run.isFinished)
+    ending.open()
+    #expect(try await run.value == 2)
+    #expect(log.elements == ["interrupted", "undo half", "loser cancelled -"])
+  }
+
+  @Test func aLoserThatSucceededAllTheSameIsUndone() async throws {
+    let log = Recorder<String>()
+    let waiting = Turnstile()
+    let interrupted = Chain { (number: Int) in
+      await waiting.passWhateverHappens()
+      return number
+    }
+    .then("late", undo: { _ in log.record("undo late") }) { $0 }
+    let succeeding = Chain { (number: Int) in number }
+      .then("kept", undo: { (number: Int) in log.record("undo kept \(number)") }) { number in
+        await waiting.passWhateverHappens()
+        return number
+      }
+    let winner = Chain { (number: Int) in
+      await waiting.visitors(atLeast: 2)
+      return number + 1
+    }
+    let opener = Chain { (_: Int) -> Int in
+      do {
+        try await Turnstile().pass()
+      } catch {
+        waiting.open()
+        throw error
+      }
+      return 0
+    }
+    #expect(try await Chain.race(interrupted, succeeding, winner, opener).run(1) == 2)
+    #expect(log.elements == ["undo kept 1"])
+  }
+
+  @Test func theUndosOfTheWinnerBelongToTheOuterRun() async {
+    let log = Recorder<String>()
+    let winner = Chain { (number: Int) in number }.then("won", undo: { _ in log.record("undo won") }) { $0 }
+    let chain = Chain.race(failing(1), winner).then { _ -> Int in throw Oops(9) }
+    await #expect(throws: Oops(9)) { try await chain.run(1) }
+    #expect(log.elements == ["undo won"])
+  }
+
+  @Test func aCancelledRaceIsCancelled() async {
+    let turnstile = Turnstile()
+    let states = Recorder<String>()
+    let part = Chain { (number: Int) in
+      try await turnstile.pass()
+      return number
+    }
+    .finally { states.record($0.brief) }
+    let run = Chain.race(part, part).start(1)
+    await turnstile.visitors(atLeast: 2)
+    run.cancel(reason: "left")
+    #expect(await run.outcome.brief == "cancelled left")
+    #expect(states.elements == ["cancelled left", "cancelled left"])
+  }
+
+  @Test func exactlyOneWinsForEverySeed() throws {
+    for seed in 0..<1_000 as Range<UInt64> {
+      let (value, done, undone, late) = try SeededExecutor(seed: seed).run {
+        let done = Recorder<Int>()
+        let undone = Recorder<Int>()
+        let ends = Recorder<Int>()
+        func part(_ name: Int) -> Chain<Int, Int> {
+          Chain { (number: Int) in
+            await Task.yield()
+            return name
+          }
+          .then("book", undo: { undone.record($0) }) { number in
+            done.record(number)
+            return number
+          }
+          .finally { _ in ends.record(name) }
+        }
+        let value = try await Chain.race(part(1), part(2), part(3)).run(0)
+        let count = ends.elements.count
+        return (value, done.elements, undone.elements, count)
+      }
+      try #require(late == 3, "seed \(seed)")
+      try #require(done.contains(value) && !undone.contains(value), "seed \(seed)")
+      try #require((undone + [value]).sorted() == done.sorted(), "seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ThenMapTests {
+  private struct Load: Sendable {
+    var now = 0
+    var most = 0
+  }
+
+  @Test func theOrderOfTheElementsIsKept() async throws {
+    let chain = Chain { (count: Int) in Array(0..<count) }
+      .thenMap(maxConcurrent: 4) { number in
+        for _ in 0..<(number * 7) % 5 { await Task.yield() }
+        return "\(number)"
+      }
+    #expect(try await chain.run(100) == (0..<100).map { "\($0)" })
+    #expect(try await chain.start(100).value == (0..<100).map { "\($0)" })
+  }
+
+  @Test(arguments: [1, 2, 5, 100])
+  func atMostSoManyAtATime(limit: Int) async throws {
+    let load = Watched(Load())
+    let chain = Chain { Array(0..<50) }.thenMap("map", maxConcurrent: limit) { number in
+      load.mutate {
+        $0.now += 1
+        $0.most = max($0.most, $0.now)
+      }
+      await Task.yield()
+      load.mutate { $0.now -= 1 }
+      return number
+    }
+    #expect(try await chain.run() == Array(0..<50))
+    let most = load.read(\.most)
+    #expect(most <= limit)
+  }
+
+  @Test func asManyAsAllowedDoRunAtOnce() async throws {
+    let turnstile = Turnstile()
+    let chain = Chain { Array(0..<10) }.thenMap(maxConcurrent: 4) { number in
+      await turnstile.passWhateverHappens()
+      return number
+    }
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 4)
+    #expect(turnstile.visitorCount == 4)
+    turnstile.open()
+    #expect(try await run.value == Array(0..<10))
+  }
+
+  @Test func theLimitIsNeverExceededForAnySeed() throws {
+    for seed in 0..<1_000 as Range<UInt64> {
+      let limit = Int(seed % 4) + 1
+      let load = Watched(Load())
+      let output = try SeededExecutor(seed: seed).run {
+        try await Chain { Array(0..<9) }.thenMap(maxConcurrent: limit) { number in
+          load.mutate {
+            $0.now += 1
+            $0.most = max($0.most, $0.now)
+          }
+          for _ in 0..<number % 3 { await Task.yield() }
+          load.mutate { $0.now -= 1 }
+          return number
+        }.run()
+      }
+      try #require(output == Array(0..<9))
+      try #require(load.read(\.most) <= limit, "seed \(seed)")
+    }
+  }
+
+  @Test func lessThanOneCountsAsOneAndNothingGivesNothing() async throws {
+    #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: 0) { $0 + 1 }.run() == [2, 3, 4])
+    #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: -1) { $0 + 1 }.run() == [2, 3, 4])
+    #expect(try await Chain { [Int]() }.thenMap(maxConcurrent: 3) { $0 + 1 }.run() == [])
+  }
+
+  @Test func anySequenceAndOptionalResultsFit() async throws {
+    let chain = Chain { stride(from: 0, to: 6, by: 2) }
+      .thenMap(maxConcurrent: 2) { number -> Int? in number == 2 ? nil : number }
+    #expect(try await chain.run() == [0, nil, 4])
+  }
+
+  @Test func theFirstFailureCancelsTheOthersAndAwaitsThem() async {
+    let log = Recorder<String>()
+    let turnstile = Turnstile()
+    let ended = Recorder<Int>()
+    let chain = Chain { Array(0..<10) }
+      .then("before", undo: { _ in log.record("undo") }) { $0 }
+      .thenMap(maxConcurrent: 3) { number in
+        defer { ended.record(number) }
+        if number == 1 {
+          await turnstile.visitors(atLeast: 2)
+          throw Oops(1)
+        }
+        do { try await turnstile.pass() } catch {
+          log.record("interrupted")
+          throw error
+        }
+        return number
+      }
+      .onError { log.record("\($0)") }
+    await #expect(throws: Oops(1)) { try await chain.run() }
+    #expect(log.elements == ["interrupted", "interrupted", "undo", "\(Oops(1))"])
+    #expect(ended.elements.sorted() == [0, 1, 2])
+  }
+
+  @Test func cancellationReachesTheElementsAndBeginsNoFurtherOne() async {
+    let turnstile = Turnstile()
+    let run = Chain { Array(0..<10) }.thenMap(maxConcurrent: 2) { number in
+      try? await turnstile.pass()
+      return number
+    }.start()
+    await turnstile.visitors(atLeast: 2)
+    run.cancel(reason: "left")
+    #expect(await run.outcome.brief == "cancelled left")
+    #expect(turnstile.visitorCount == 2)
+  }
+
+  @Test func theValueIsKeptWhenAllElementsHadBegun() async {
+    let turnstile = Turnstile()
+    let run = Chain { [1, 2] }.thenMap(maxConcurrent: 2) { number in
+      try? await turnstile.pass()
+      return number
+    }.start()
+    await turnstile.visitors(atLeast: 2)
+    run.cancel(reason: "left")
+    #expect(await run.outcome.brief == "resolved [1, 2]")
+  }
+}

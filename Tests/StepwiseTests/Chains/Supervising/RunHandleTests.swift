@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The handle of a run that was begun by `start`.
+@Suite(.timeLimit(.minutes(1)))
+struct RunHandleTests {
+  @Test func itHasValueAndOutcomeAndSaysWhenItIsFinished() async throws {
+    let turnstile = Turnstile()
+    let run = Chain { (number: Int) in
+      await turnstile.passWhateverHappens()
+      return number
+    }.start(3)
+    #expect(!run.isFinished)
+    turnstile.open()
+    #expect(try await run.value == 3)
+    #expect(run.isFinished)
+    #expect(try await run.value == 3)
+    #expect(await run.outcome.brief == "resolved 3")
+    #expect(run.undoErrors.isEmpty)
+  }
+
+  /// Pitfall 5: one waiter's cancel does not cancel a shared result.
+  @Test func cancellingATaskThatAwaitsTheValueThrowsThereAndLeavesTheRunAlone() async throws {
+    let turnstile = Turnstile()
+    let run = Chain { () in
+      try await turnstile.pass()
+      return 1
+    }.start()
+    let impatient = Task { try await run.value }
+    let patient = Task { try await run.value }
+    await turnstile.visitors(atLeast: 1)
+    impatient.cancel()
+    #expect(await impatient.result.brief == "failure CancellationError()")
+    #expect(!run.isFinished)
+    turnstile.open()
+    #expect(try await patient.value == 1)
+    #expect(try await run.value == 1)
+  }
+
+  @Test func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
+    let turnstile = Turnstile()
+    let run = Chain { () in
+      try await turnstile.pass()
+      return 1
+    }.start()
+    let waiting = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await run.outcome
+    }
+    await turnstile.visitors(atLeast: 1)
+    waiting.cancel()
+    turnstile.open()
+    #expect(await waiting.value.brief == "resolved 1")
+  }
+
+  @Test func aRunThatHasEndedGivesItsValueToACancelledTaskToo() async {
+    let run = Chain { 1 }.start()
+    _ = await run.outcome
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await run.value
+    }
+    #expect(await task.result.brief == "success 1")
+  }
+
+  @Test func lettingTheHandleGoCancelsNothing() async {
+    let turnstile = Turnstile()
+    let states = Recorder<String>()
+    let chain = Chain { () in
+      try await turnstile.pass()
+      return 1
+    }
+    .finally { states.record($0.brief) }
+    weak var handle: Run<Int>?
+    do {
+      let run = chain.start()
+      handle = run
+    }
+    await turnstile.visitors(atLeast: 1)
+    #expect(handle == nil)
+    turnstile.open()
+    #expect(await states.elements(atLeast: 1) == ["resolved 1"])
+  }
+
+  @Test func theRunKeepsItsChainAlive() async throws {
+    let turnstile = Turnstile()
+    let run = Chain { () in await turnstile.passWhateverHappens() }.then { 2 }.start()
+    await turnstile.visitors(atLeast: 1)
+    turnstile.open()
+    #expect(try await run.value == 2)
+  }
+
+  @Test func theCompletionHandlerIsCalledOnceForEveryEnd() async {
+    let results = Recorder<String>()
+    let turnstile = Turnstile()
+    let chain = Chain { (number: Int) in
+      if number == 1 { throw Oops(1) }
+      if number == 2 { try await turnstile.pass() }
+      return number
+    }
+    .finally { results.record("finally \($0.brief)") }
+    for number in 0..<3 {
+      let run = chain.start(number) { result in
+        results.record("\(result.brief), cancelled: \(Task.isCancelled)")
+      }
+      if number == 2 {
+        await turnstile.visitors(atLeast: 1)
+        run.cancel(reason: "left")
+      }
+      await results.elements(atLeast: number * 2 + 2)
+    }
+    #expect(
+      results.elements == [
+        "finally resolved 0", "success 0, cancelled: false",
+        "finally failed \(Oops(1))", "failure \(Oops(1)), cancelled: false",
+        "finally cancelled left", "failure CancellationError(), cancelled: false",
+      ])
+  }
+
+  @Test func awaitingItsOwnRunIsAnErrorAndNoDeadlock() async throws {
+    let handle = Watched<Run<Int>?>(nil)
+    let log = Recorder<String>()
+    let chain = Chain { (inATask: Bool) -> Int in
+      await handle.wait { $0 != nil }
+      guard let run = handle.read({ $0 }) else { return 0 }
+      let result = await resultOf { if inATask { try await Task { try await run.value }.value } else { try await run.value } }
+      log.record(result.brief)
+      log.record(await run.outcome.brief)
+      return 5
+    }
+    .finally { _ in
+      guard let run = handle.read({ $0 }) else { return }
+      log.record(await resultOf { try await run.value }.brief)
+    }
+    for inATask in [false, true] {
+      let run = chain.start(inATask)
+      handle.mutate { $0 = run }
+      #expect(try await run.value == 5)
+      handle.mutate { $0 = nil }
+    }
+    let error = "\(ChainError.reentrant)"
+    let expected = ["failure \(error)", "failed \(error)", "failure \(error)"]
+    #expect(log.elements == expected + expected)
+  }
+
+  @Test func aHandlerThatCancelsItsOwnRunChangesNothing() async {
+    let handle = Watched<Run<Int>?>(nil)
+    let log = Recorder<Bool?>()
+    let chain = Chain { () -> Int in
+      await handle.wait { $0 != nil }
+      return 3
+    }
+    .finally { _ in log.record(handle.read { $0 }?.cancel(reason: "itself")) }
+    let run = chain.start()
+    handle.mutate { $0 = run }
+    #expect(await run.outcome.brief == "resolved 3")
+    #expect(log.elements == [false])
+  }
+
+  @Test func aStepThatCancelsItsOwnRunEndsIt() async {
+    let handle = Watched<Run<Int>?>(nil)
+    let chain = Chain { () in
+      await handle.wait { $0 != nil }
+      handle.read { $0 }?.cancel(reason: "itself")
+    }
+    .then { 3 }
+    let run = chain.start()
+    handle.mutate { $0 = run }
+    #expect(await run.outcome.brief == "cancelled itself")
+  }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// What the actor tells of its runs and does to them.
+@Suite(.timeLimit(.minutes(1)))
+struct SupervisionTests {
+  @Test func runsInFlightCountsRunsOfBothKindsUntilTheirEnd() async throws {
+    let turnstile = Turnstile()
+    let ending = Turnstile()
+    let chain = Chain { (number: Int) in
+      await turnstile.passWhateverHappens()
+      return number
+    }
+    .finally { _ in await ending.passWhateverHappens() }
+    #expect(await chain.runsInFlight == 0)
+    let started = chain.start(1)
+    #expect(await chain.runsInFlight == 1)
+    let plain = Task { try await chain.run(2) }
+    await turnstile.visitors(atLeast: 2)
+    #expect(await chain.runsInFlight == 2)
+    turnstile.open()
+    await ending.visitors(atLeast: 2)
+    #expect(await chain.runsInFlight == 2)
+    ending.open()
+    #expect(try await started.value == 1)
+    #expect(try await plain.value == 2)
+    #expect(await chain.runsInFlight == 0)
+  }
+
+  @Test func thoseThatWaitForTheirTurnAreInFlight() async {
+    let turnstile = Turnstile()
+    let chain = Chain { () in await turnstile.passWhateverHappens() }.overlap(.serial)
+    let runs = (0..<3).map { _ in chain.start() }
+    #expect(await chain.runsInFlight == 3)
+    turnstile.open()
+    for run in runs { _ = await run.outcome }
+    #expect(await chain.runsInFlight == 0)
+  }
+
+  @Test func derivedChainsAreCountedApart() async throws {
+    let turnstile = Turnstile()
+    let base = Chain { () in await turnstile.passWhateverHappens() }
+    let derived = base.then { 1 }
+    let run = derived.start()
+    #expect(await base.runsInFlight == 0)
+    #expect(await derived.runsInFlight == 1)
+    await base.cancelRuns()
+    turnstile.open()
+    #expect(try await run.value == 1)
+  }
+
+  @Test func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
+    let turnstile = Turnstile()
+    let states = Recorder<String>()
+    let chain = Chain { (number: Int) in
+      if number < 3 { try await turnstile.pass() }
+      return number
+    }
+    .finally { states.record($0.brief) }
+    let runs = (0..<3).map { chain.start($0) }
+    await turnstile.visitors(atLeast: 3)
+    await chain.cancelRuns(reason: "enough")
+    for run in runs { #expect(await run.outcome.brief == "cancelled enough") }
+    #expect(states.elements == Array(repeating: "cancelled enough", count: 3))
+    #expect(try await chain.run(3) == 3)
+    #expect(try await chain.start(4).value == 4)
+  }
+
+  @Test func cancelRunsStopsPlainRunsAtTheirNextStep() async throws {
+    let turnstile = Turnstile()
+    let states = Recorder<String>()
+    let chain = Chain { (number: Int) in
+      if number == 0 { await turnstile.passWhateverHappens() }
+      return Task.isCancelled
+    }
+    .then { wasInterrupted in
+      states.record("next, interrupted: \(wasInterrupted)")
+      return wasInterrupted
+    }
+    .finally { states.record($0.brief) }
+    let task = Task { try await chain.run(0) }
+    await turnstile.visitors(atLeast: 1)
+    await chain.cancelRuns(reason: "enough")
+    turnstile.open()
+    #expect(await task.result.brief == "failure CancellationError()")
+    #expect(states.elements == ["cancelled enough"])
+    #expect(try await chain.run(1) == false)
+  }
+
+  @Test func cancelRunsReachesThoseThatWaitForTheirTurn() async {
+    let turnstile = Turnstile()
+    let chain = Chain { (number: Int) in await turnstile.passWhateverHappens() }.overlap(.serial)
+    let runs = (0..<3).map { chain.start($0) }
+    await turnstile.visitors(atLeast: 1)
+    await chain.cancelRuns(reason: "enough")
+    #expect(await runs[2].outcome.brief == "cancelled enough")
+    #expect(await runs[1].outcome.brief == "cancelled enough")
+    turnstile.open()
+    #expect(await runs[0].outcome.brief == "resolved ()")
+  }
+
+  @Test func drainReturnsWhenNoRunIsInFlight() async {
+    let turnstile = Turnstile()
+    let log = Recorder<String>()
+    let chain = Chain { () in await turnstile.passWhateverHappens() }.finally { _ in log.record("ended") }
+    await chain.drain()
+    chain.start()
+    chain.start()
+    let drains = (0..<3).map { _ in
+      Task {
+        await chain.drain()
+        log.record("drained")
+      }
+    }
+    await turnstile.visitors(atLeast: 2)
+    #expect(log.elements.isEmpty)
+    turnstile.open()
+    for drain in drains { await drain.value }
+    #expect(log.elements == ["ended", "ended", "drained", "drained", "drained"])
+    #expect(await chain.runsInFlight == 0)
+  }
+
+  @Test func drainRefusesNothing() async throws {
+    let turnstile = Turnstile()
+    let chain = Chain { (number: Int) in
+      if number == 0 { await turnstile.passWhateverHappens() }
+      return number
+    }
+    chain.start(0)
+    await turnstile.visitors(atLeast: 1)
+    let drain = Task { await chain.drain() }
+    #expect(try await chain.run(1) == 1)
+    #expect(try await chain.start(2).value == 2)
+    turnstile.open()
+    await drain.value
+  }
+
+  @Test func drainReturnsEarlyWhenItsTaskIsCancelled() async {
+    let turnstile = Turnstile()
+    let chain = Chain { () in await turnstile.passWhateverHappens() }
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 1)
+    let drain = Task { await chain.drain() }
+    drain.cancel()
+    await drain.value
+    #expect(!run.isFinished)
+    #expect(await chain.runsInFlight == 1)
+    turnstile.open()
+    _ = await run.outcome
+  }
+
+  @Test func drainSeesEveryEndForEverySeed() throws {
+    for seed in 0..<1_000 as Range<UInt64> {
+      let count = try SeededExecutor(seed: seed).run {
+        let ended = Recorder<Int>()
+        let chain = Chain { (number: Int) in
+          for _ in 0..<number { await Task.yield() }
+        }
+        .finally { _ in ended.record(1) }
+        for number in 0..<5 { chain.start(number) }
+        await chain.drain()
+        return ended.elements.count
+      }
+      try #require(count == 5, "seed \(seed)")
+    }
+  }
+
+  @Test func aNestedRunIsCountedAndCancelledByItsOwnChain() async {
+    let turnstile = Turnstile()
+    let inner = Chain { (number: Int) in await turnstile.passWhateverHappens() }.then { 1 }
+    let outer = Chain { 0 }.then(inner)
+    let run = outer.start()
+    await turnstile.visitors(atLeast: 1)
+    #expect(await inner.runsInFlight == 1)
+    #expect(await outer.runsInFlight == 1)
+    await inner.cancelRuns(reason: "inner")
+    turnstile.open()
+    #expect(await run.outcome.brief == "failed CancellationError()")
+    await inner.drain()
+  }
+}
