@@ -16,24 +16,35 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     /// Whether anybody is told of changes, so that keys need not be made for nobody.
     package var isObserved: Bool { !consumers.isEmpty }
 
-    /// Tells everybody that a key has changed.
+    /// Tells everybody that a key has changed; nothing follows the end.
     package mutating func publish(_ key: Key) {
-      for id in consumers.keys {
-        guard consumers[id]?.owe(key) == true, let waiting = consumers[id]?.waiting.take() else { continue }
+      guard !isFinished else { return }
+      forEachConsumer { consumer, woken in
+        guard consumer.owe(key), let waiting = consumer.waiting.take() else { return }
         woken.append(waiting)
       }
     }
 
     /// Takes back what nobody has been told yet, because something newer stands in its place.
     package mutating func retract(_ key: Key) {
-      for id in consumers.keys { consumers[id]?.forget(key) }
+      guard !isFinished else { return }
+      forEachConsumer { consumer, _ in consumer.forget(key) }
     }
 
     package mutating func finish() {
       isFinished = true
-      for id in consumers.keys {
-        guard let waiting = consumers[id]?.waiting.take() else { continue }
-        woken.append(waiting)
+      forEachConsumer { consumer, woken in
+        if let waiting = consumer.waiting.take() { woken.append(waiting) }
+      }
+    }
+
+    /// Changes the consumers where they are: while a loop over the keys holds the dictionary, each change would copy
+    /// all that everybody is owed.
+    private mutating func forEachConsumer(_ body: (inout Pending, inout [Once<Void>]) -> Void) {
+      var index = consumers.startIndex
+      while index != consumers.endIndex {
+        body(&consumers.values[index], &woken)
+        consumers.formIndex(after: &index)
       }
     }
   }
