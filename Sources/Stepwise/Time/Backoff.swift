@@ -63,8 +63,8 @@ public struct Backoff: Sendable {
     case .constant(let duration):
       return max(.zero, duration)
     case .exponential(let start, let factor, let cap, let jitter):
-      let wait = Self.grown(start, by: factor, times: failures - 1, cap: cap)
-      return jitter == .full ? wait * Double.random(in: 0...1, using: &generator) : wait
+      let wait = Self.grown(start, by: factor, times: max(1, failures) - 1, cap: cap)
+      return jitter == .full ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
     }
   }
 
@@ -72,8 +72,14 @@ public struct Backoff: Sendable {
   private static func grown(_ start: Duration, by factor: Double, times: Int, cap: Duration?) -> Duration {
     let ceiling = min(max(.zero, cap ?? .century), .century)
     var wait = min(max(.zero, start), ceiling)
-    for _ in 0..<max(0, times) where wait < ceiling && wait > .zero && factor > 1 {
-      wait = wait > ceiling / factor ? ceiling : wait * factor
+    guard factor > 1, wait > .zero else { return wait }
+    // By squaring: however many attempts there were, this takes a few rounds.
+    var power = factor
+    var remaining = times
+    while remaining > 0 {
+      if !remaining.isMultiple(of: 2) { wait = wait > ceiling / power ? ceiling : wait * power }
+      power *= power
+      remaining /= 2
     }
     return min(wait, ceiling)
   }
