@@ -58,6 +58,8 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// Calls a handler when the waiting step is cancelled before the first call; at once when it was already.
   ///
   /// The step ends after its handlers have returned. They run on the thread that cancels, and must not block.
+  /// A handler is kept until the step ends: if it holds an object that holds the callback, a callback that is lost is not
+  /// noticed, so capture that object weakly.
   ///
   /// - Parameter handler: What to do; it is given the reason.
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) { box.onCancel(handler) }

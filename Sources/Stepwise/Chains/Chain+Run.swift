@@ -35,7 +35,8 @@ extension Chain {
 
   /// Begins a run that lives by itself and calls back when it has ended.
   ///
-  /// This is the door from chains to code that works with callbacks.
+  /// This is the door from chains to code that works with callbacks. The completion runs off the caller's actor unless it
+  /// says otherwise: `chain.start(input) { @MainActor result in show(result) }`.
   ///
   /// - Parameters:
   ///   - input: The first step's input.
