@@ -79,7 +79,7 @@ extension ChainCore {
       for handler in program.finallyHandlers { await handler(state) }
     }
     // A run with a Task of its own that nobody asked to stop before it was closed is not cancelled any more.
-    let isSafe = context.run.map { !$0.isAsked } ?? false
+    let isSafe = context.run.map { !$0.isAsked && !Task.isCancelled } ?? false
     await CancellationScope.withoutRequests {
       if isSafe { await handlers() } else { await shielded(handlers) }
     }

@@ -128,7 +128,7 @@ struct FinallyTests {
     }
     .onError { _ in note() }
     .finally { _ in note() }
-    let around = Task(priority: .background) {
+    let around = Task(priority: .utility) {
       await Self.$local.withValue(7) {
         note()
         _ = await resultOf { try await chain.run() }
