@@ -24,6 +24,7 @@ let package = Package(
     .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
+    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise"]),
   ],
   swiftLanguageModes: [.v6]
