@@ -17,6 +17,21 @@ extension Chain {
     self.init(core: ChainCore(name: name, Self.code(body)))
   }
 
+  /// Creates a chain of one step that can be undone, as a later one that `then` appends.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors and pictures call the step.
+  ///   - undo: Takes back what the step did; it is given the step's output.
+  ///   - body: Takes the chain's input; what it throws ends the run.
+  public init(
+    _ name: String? = nil,
+    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    let code = Self.code(body, undo: undo)
+    self.init(core: ChainCore(Node(.step(name: name, isUndoable: true, code), after: nil), family: Family()))
+  }
+
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
     self.init(core: ChainCore(name: step.name, Self.code(step)))
@@ -71,11 +86,7 @@ extension Chain {
     undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    let code: StepCode = { frame in
-      let output = try await body(frame.baton.take())
-      await frame.keep { try await undo(output) }
-      frame.baton.put(output)
-    }
+    let code = Chain<Output, Next>.code(body, undo: undo)
     return Chain<Input, Next>(core: core.appending(.step(name: name, isUndoable: true, code)))
   }
 
@@ -109,6 +120,17 @@ extension Chain {
   ) -> StepCode {
     { frame in
       let output = try await body(frame.baton.take())
+      frame.baton.put(output)
+    }
+  }
+
+  private static func code(
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output,
+    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void
+  ) -> StepCode {
+    { frame in
+      let output = try await body(frame.baton.take())
+      await frame.keep { try await undo(output) }
       frame.baton.put(output)
     }
   }
