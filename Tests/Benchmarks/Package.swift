@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import PackageDescription
+
+let package = Package(
+  name: "benchmarks",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "Benchmarks", targets: ["Benchmarks"])
+  ],
+  dependencies: [
+    .package(name: "stepwise", path: "../..")
+  ],
+  targets: [
+    .executableTarget(name: "Benchmarks", dependencies: [.product(name: "Stepwise", package: "stepwise")])
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+let upcomingFeatures = [
+  "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "InferIsolatedConformances",
+  "ImmutableWeakCaptures",
+]
+for target in package.targets {
+  target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// How many times as long as another form a form may take.
+struct Bound: Sendable {
+  let steps: Int
+  let form: String
+  let reference: String
+  let limit: Double
+
+  static let all = [
+    Bound(steps: 100, form: Forms.run, reference: Forms.loop, limit: 2.0),
+    Bound(steps: 3, form: Forms.run, reference: Forms.task, limit: 0.5),
+    Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.task, limit: 2.6),
+    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 2.6),
+    Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 4.0),
+  ]
+}
+
+/// Prints the bounds and what is reached, the median of three runs, and returns whether all are kept.
+func checkBounds(effort: Effort) async throws -> Bool {
+  var isKept = true
+  for bodies in Bodies.allCases {
+    var ratios = Bound.all.map { _ in [Double]() }
+    for _ in 0..<3 {
+      for (index, ratio) in try await measureBounds(bodies, effort: effort) { ratios[index].append(ratio) }
+    }
+    print("\nBounds, \(bodies.rawValue) bodies")
+    for (bound, ratios) in zip(Bound.all, ratios) {
+      let median = median(of: ratios)
+      if median > bound.limit { isKept = false }
+      print(
+        """
+        \(median <= bound.limit ? "kept  " : "BROKEN") \(decimal(median)) of \(decimal(bound.limit)): \
+        \(bound.form), \(bound.steps) steps, against \(bound.reference) \
+        (\(ratios.map(decimal).joined(separator: ", ")))
+        """
+      )
+    }
+  }
+  return isKept
+}
+
+private func measureBounds(_ bodies: Bodies, effort: Effort) async throws -> [Int: Double] {
+  var ratios: [Int: Double] = [:]
+  for (steps, indices) in Dictionary(grouping: Bound.all.indices, by: { Bound.all[$0].steps }) {
+    let names = Set(indices.flatMap { [Bound.all[$0].form, Bound.all[$0].reference] })
+    let forms = Forms(bodies, steps: steps).all.filter { names.contains($0.name) }
+    let measurement = try await Measurement(of: forms, effort: effort)
+    for index in indices {
+      ratios[index] = measurement[Bound.all[index].form] / measurement[Bound.all[index].reference]
+    }
+  }
+  return ratios
+}
