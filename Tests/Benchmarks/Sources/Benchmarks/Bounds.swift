@@ -21,19 +21,19 @@ struct Bound: Sendable {
 func checkBounds(effort: Effort) async throws -> Bool {
   var isKept = true
   for bodies in Bodies.allCases {
-    var ratios = Bound.all.map { _ in [Double]() }
+    var ratios = Bound.all.map { _ in [Cost]() }
     for _ in 0..<3 {
       for (index, ratio) in try await measureBounds(bodies, effort: effort) { ratios[index].append(ratio) }
     }
     print("\nBounds, \(bodies.rawValue) bodies")
     for (bound, ratios) in zip(Bound.all, ratios) {
       let median = median(of: ratios)
-      if median > bound.limit { isKept = false }
+      if median.time > bound.limit { isKept = false }
       print(
         """
-        \(median <= bound.limit ? "kept  " : "BROKEN") \(decimal(median)) of \(decimal(bound.limit)): \
+        \(median.time <= bound.limit ? "kept  " : "BROKEN") \(decimal(median.time)) of \(decimal(bound.limit)): \
         \(bound.form), \(bound.steps) steps, against \(bound.reference) \
-        (\(ratios.map(decimal).joined(separator: ", ")))
+        (\(ratios.map { decimal($0.time) }.joined(separator: ", ")); of the processors' time \(decimal(median.work)))
         """
       )
     }
@@ -41,8 +41,8 @@ func checkBounds(effort: Effort) async throws -> Bool {
   return isKept
 }
 
-private func measureBounds(_ bodies: Bodies, effort: Effort) async throws -> [Int: Double] {
-  var ratios: [Int: Double] = [:]
+private func measureBounds(_ bodies: Bodies, effort: Effort) async throws -> [Int: Cost] {
+  var ratios: [Int: Cost] = [:]
   for (steps, indices) in Dictionary(grouping: Bound.all.indices, by: { Bound.all[$0].steps }) {
     let names = Set(indices.flatMap { [Bound.all[$0].form, Bound.all[$0].reference] })
     let forms = Forms(bodies, steps: steps).all.filter { names.contains($0.name) }

@@ -11,10 +11,12 @@ struct Form: Sendable {
     self.work = work
   }
 
-  /// Nanoseconds for one of so many repetitions.
-  func time(_ times: Int) async throws -> Double {
+  /// Measures so many repetitions.
+  func cost(_ times: Int) async throws -> Cost {
+    let workBefore = workSoFar()
     let start = ContinuousClock.now
     try await work(times)
-    return start.duration(to: .now) / .nanoseconds(times)
+    let time = start.duration(to: .now)
+    return Cost(time: time / .nanoseconds(times), work: (workSoFar() - workBefore) / .nanoseconds(times))
   }
 }

@@ -11,8 +11,8 @@ func printTables(effort: Effort) async throws {
       let title = "\(steps) \(steps == 1 ? "step" : "steps"), \(bodies.rawValue)"
       print("\n" + row(title, ["a run", "a step", "x(a)", "x(b)", "x(c)"]))
       for form in forms {
-        let time = measurement[form.name]
-        let ratios = [Forms.byHand, Forms.loop, Forms.task].map { ratio(time / measurement[$0]) }
+        let time = measurement[form.name].time
+        let ratios = [Forms.byHand, Forms.loop, Forms.task].map { ratio(time / measurement[$0].time) }
         print(row(form.name, [duration(time), duration(time / Double(steps))] + ratios))
       }
     }
