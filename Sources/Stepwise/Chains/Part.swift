@@ -25,7 +25,7 @@ struct Part: Sendable {
     do {
       try await frame.perform(part: index)
     } catch {
-      await frame.undoAll()
+      await context.undoPart(undos.takeAll(), on: undos)
       throw error
     }
     return (frame.baton.take(), undos.takeAll().reversed())

@@ -116,17 +116,32 @@ final class RunContext: Sendable {
     }
   }
 
+  /// Undoes the steps of a part that has failed, newest first.
+  ///
+  /// When it is abandoned meanwhile, nobody will look at what is kept: then what cannot be undone is told at once.
+  nonisolated(nonsending) func undoPart(_ entries: [UndoStack.Entry], on stack: UndoStack) async {
+    guard !entries.isEmpty else { return }
+    await CancellationScope.withoutRequests {
+      await shielded {
+        let errors = await self.undo(entries)
+        if !stack.ifOpen({ self.keep(errors) }) { await self.tell(errors) }
+      }
+    }
+  }
+
   /// Undoes steps of a part that was abandoned, newest first.
   ///
   /// The run may be over, so what cannot be undone is told to the chain's handlers at once.
   nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
     await CancellationScope.withoutRequests {
-      await shielded {
-        for error in await self.undo(entries) {
-          for handler in self.chain.program.errorHandlers { await handler(error) }
-        }
-      }
+      await shielded { await self.tell(await self.undo(entries)) }
+    }
+  }
+
+  private func tell(_ errors: [UndoError]) async {
+    for error in errors {
+      for handler in chain.program.errorHandlers { await handler(error) }
     }
   }
 

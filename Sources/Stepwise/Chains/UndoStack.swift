@@ -23,6 +23,14 @@ final class UndoStack: Sendable {
     }
   }
 
+  /// Does something unless the stack is closed, and before it can be; returns whether it did.
+  func ifOpen(_ action: () -> Void) -> Bool {
+    state.withLock { state in
+      if !state.isClosed { action() }
+      return !state.isClosed
+    }
+  }
+
   /// Takes all entries, newest first.
   func takeAll(closing: Bool = false) -> [Entry] {
     state.withLock { state in
