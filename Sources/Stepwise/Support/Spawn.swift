@@ -20,8 +20,12 @@ package func spawn<Success: Sendable>(
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
     return Task(priority: priority, operation: operation)
   }
-  let (name, executor) = withUnsafeCurrentTask { task in
-    (name ?? (task == nil ? nil : Task.name), task?.unownedTaskExecutor?.asTaskExecutor())
+  var name = name
+  var executor: (any TaskExecutor)?
+  withUnsafeCurrentTask { task in
+    guard let task else { return }
+    if name == nil { name = Task.name }
+    if let preferred = task.unownedTaskExecutor { executor = preferred.asTaskExecutor() }
   }
   guard let executor else {
     return Task(name: name, priority: priority, operation: operation)
