@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct RunMachineTests {
+  @Test func theFirstReasonWins() {
+    var machine = RunMachine()
+    #expect(machine.ask(Cancellation(reason: "first")) == true)
+    #expect(machine.ask(Cancellation(reason: "second")) == false)
+    #expect(machine.request?.reason == "first")
+    #expect(machine.close(Result<Int, any Error>.failure(CancellationError())).told == "cancelled first nil")
+  }
+
+  @Test func cancelAfterTheRunIsClosedIsFalseAndChangesNothing() {
+    var machine = RunMachine()
+    #expect(machine.close(Result<Int, any Error>.failure(Fault(1))).told == "failed Fault(number: 1)")
+    #expect(machine.ask(Cancellation(reason: "late")) == false)
+    #expect(machine.request == nil)
+    #expect(!machine.isInterrupted)
+    machine.end()
+    #expect(machine.isOver)
+    #expect(machine.ask(Cancellation(reason: "later")) == false)
+    #expect(machine.request == nil)
+  }
+
+  @Test func aCancelAfterSuccessDoesNotDestroyTheValue() {
+    var machine = RunMachine()
+    #expect(machine.ask(Cancellation(reason: "asked")) == true)
+    #expect(machine.close(Result<Int, any Error>.success(7)).told == "resolved 7")
+  }
+
+  @Test func whatIsThrownAfterACancelIsUnderlying() {
+    var machine = RunMachine()
+    _ = machine.ask(Cancellation(reason: nil))
+    #expect(machine.close(Result<Int, any Error>.failure(Fault(3))).told == "cancelled nil Fault(number: 3)")
+  }
+
+  @Test func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther() {
+    var machine = RunMachine()
+    let told = machine.close(Result<Int, any Error>.failure(CancellationError())).told
+    #expect(told.hasPrefix("failed"))
+  }
+
+  /// Asks from token, handle, task, gate and policy, and one result, in every order: one outcome, no ask lost.
+  @Test func noOrderOfEventsEndsARunTwiceOrLosesACancel() {
+    for seed in 0..<10_000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      var machine = RunMachine()
+      let askers = ["token", "handle", "task", "gate", "timer"].shuffled(using: &generator)
+      let closing = Int.random(in: 0...askers.count, using: &generator)
+      let ending = Int.random(in: closing...askers.count, using: &generator)
+      let result: Result<Int, any Error> =
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: .success(1)
+        case 1: .failure(Fault(1))
+        default: .failure(CancellationError())
+        }
+      var outcome: Outcome<Int>?
+      var winners: [String] = []
+      for position in 0...askers.count {
+        if position == closing { outcome = machine.close(result) }
+        if position == ending { machine.end() }
+        guard position < askers.count else { continue }
+        if machine.ask(Cancellation(reason: askers[position])) { winners.append(askers[position]) }
+      }
+      #expect(winners == Array(askers.prefix(closing == 0 ? 0 : 1)), "seed \(seed)")
+      #expect(machine.request?.reason == winners.first, "seed \(seed)")
+      let expected =
+        switch result {
+        case .success(let value): "resolved \(value)"
+        case .failure(let error):
+          winners.first.map { "cancelled \($0) \(error is Fault ? "\(error)" : "nil")" } ?? "failed \(error)"
+        }
+      #expect(outcome?.told == expected, "seed \(seed)")
+    }
+  }
+
+  /// The Task is interrupted once when the run was cancelled in time, whether it was attached before or after, else never.
+  @Test func theTaskIsInterruptedExactlyWhenACancelWasInTime() {
+    let chain = Chain { (number: Int) in number }
+    for seed in 0..<2_000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let run = RunCore(chain: chain.core)
+      let interrupts = Recorder<Int>()
+      var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
+      events.append("end")
+      var granted = 0
+      for event in events {
+        switch event {
+        case "attach": run.attach { interrupts.record(1) }
+        case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
+        case "close": _ = run.close(Result<Int, any Error>.failure(Fault(1)), asked: nil)
+        default: run.end()
+        }
+      }
+      let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
+      #expect(granted == (position("cancel") < position("close") ? 1 : 0), "seed \(seed)")
+      #expect(run.isAsked == (granted == 1), "seed \(seed)")
+      #expect(run.isOver, "seed \(seed)")
+      let isAttachedInTime = position("attach") < position("close")
+      if isAttachedInTime { #expect(interrupts.elements.count == granted, "seed \(seed) \(events)") }
+      #expect(interrupts.elements.count <= granted, "seed \(seed) \(events)")
+    }
+  }
+}
+
+extension Outcome {
+  /// A line that tells outcomes apart.
+  fileprivate var told: String {
+    switch self {
+    case .resolved(let value): "resolved \(value)"
+    case .failed(let error): "failed \(error)"
+    case .cancelled(let cancellation):
+      "cancelled \(cancellation.reason ?? "nil") \(cancellation.underlyingError.map { "\($0)" } ?? "nil")"
+    }
+  }
+}

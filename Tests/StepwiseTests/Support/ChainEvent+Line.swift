@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+extension ChainEvent {
+  /// A line that tells events apart; durations are left out.
+  var line: String {
+    switch self {
+    case .started: "started"
+    case .stepStarted(let step): "\(step) started"
+    case .stepProgress(let step, let fraction): "\(step) at \(fraction)"
+    case .stepRetrying(let step, let attempt): "\(step) retrying \(attempt)"
+    case .stageReached(let step, let stage): "\(step) reached \(stage)"
+    case .stepFinished(let step, _, let error): "\(step) finished\(error.map { " \($0)" } ?? "")"
+    case .undone(let step, let error): "\(step) undone\(error.map { " \($0)" } ?? "")"
+    case .ended(.resolved): "ended resolved"
+    case .ended(.failed(let error)): "ended failed \(error)"
+    case .ended(.cancelled(let cancellation)): "ended cancelled \(cancellation.reason ?? "-")"
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// Random orders of events at a gate, against a gate made of two arrays.
+@Suite(.timeLimit(.minutes(1)))
+struct GateMachineSeedTests {
+  @Test(arguments: [1, 2, 3, 7])
+  func everyOrderOfEventsGivesWhatTheReferenceGives(slots: Int) {
+    for seed in 0..<2_000 as Range<UInt64> { check(seed, slots: slots) }
+  }
+
+  private func check(_ seed: UInt64, slots: Int) {
+    var generator = SeededGenerator(seed: seed)
+    var machine = GateMachine<Int>(slots: slots)
+    var reference = Reference(slots: slots)
+    var ids: [GateMachine<Int>.ID] = []
+    for entrant in 0..<Int.random(in: 1...60, using: &generator) {
+      switch Int.random(in: 0..<12, using: &generator) {
+      case 0:
+        machine.suspend()
+        reference.isSuspended = true
+      case 1:
+        #expect(machine.resume() == reference.resume(), "seed \(seed)")
+      case 2...5:
+        guard let id = ids.randomElement(using: &generator) else { continue }
+        #expect(machine.leave(id) == reference.leave(id), "seed \(seed)")
+      default:
+        let mode = GateMachine<Int>.Mode.all.randomElement(using: &generator) ?? .queue
+        let arrival = machine.arrive(entrant, mode: mode)
+        let expected = reference.arrive(entrant, id: arrival.id, mode: mode)
+        #expect(!ids.contains(arrival.id), "seed \(seed): an id was used twice")
+        ids.append(arrival.id)
+        #expect(arrival.verdict == expected.verdict, "seed \(seed)")
+        #expect(arrival.displaced.sorted() == expected.displaced.sorted(), "seed \(seed)")
+      }
+      #expect(machine.insideCount <= slots, "seed \(seed): more inside than slots")
+      #expect(machine.insideCount == reference.inside.count, "seed \(seed)")
+      #expect(machine.waitingCount == reference.waiting.count, "seed \(seed)")
+    }
+    #expect(machine.resume() == reference.resume(), "seed \(seed)")
+    while let last = reference.inside.last {
+      #expect(machine.leave(last.id) == reference.leave(last.id), "seed \(seed)")
+    }
+    #expect(machine.insideCount == 0 && machine.waitingCount == 0, "seed \(seed): somebody is left")
+    #expect(reference.fates.values.allSatisfy { $0 == 1 }, "seed \(seed): \(reference.fates)")
+  }
+
+  private struct Reference {
+    let slots: Int
+    var isSuspended = false
+    var inside: [(id: UInt64, entrant: Int)] = []
+    var waiting: [(id: UInt64, entrant: Int)] = []
+    /// How often each entrant was admitted, refused, displaced from the queue or left it: once each in the end.
+    var fates: [Int: Int] = [:]
+
+    init(slots: Int) {
+      self.slots = slots
+    }
+
+    mutating func arrive(_ entrant: Int, id: UInt64, mode: GateMachine<Int>.Mode) -> (
+      verdict: GateMachine<Int>.Verdict, displaced: [Int]
+    ) {
+      if !isSuspended, inside.count < slots {
+        inside.append((id, entrant))
+        fates[entrant, default: 0] += 1
+        return (.admitted, [])
+      }
+      var displaced: [Int] = []
+      if case .refuse = mode {
+        fates[entrant, default: 0] += 1
+        return (.refused, [])
+      }
+      if case .replaceAll = mode { displaced += inside.map(\.entrant) }
+      if mode != .queue {
+        for waiter in waiting { fates[waiter.entrant, default: 0] += 1 }
+        displaced += waiting.map(\.entrant)
+        waiting = []
+      }
+      waiting.append((id, entrant))
+      return (.waiting, displaced)
+    }
+
+    mutating func leave(_ id: UInt64) -> [Int] {
+      inside.removeAll { $0.id == id }
+      for waiter in waiting where waiter.id == id { fates[waiter.entrant, default: 0] += 1 }
+      waiting.removeAll { $0.id == id }
+      return admit()
+    }
+
+    mutating func resume() -> [Int] {
+      isSuspended = false
+      return admit()
+    }
+
+    private mutating func admit() -> [Int] {
+      var admitted: [Int] = []
+      while !isSuspended, inside.count < slots, !waiting.isEmpty {
+        let next = waiting.removeFirst()
+        inside.append(next)
+        fates[next.entrant, default: 0] += 1
+        admitted.append(next.entrant)
+      }
+      return admitted
+    }
+  }
+}
+
+extension GateMachine.Mode {
+  fileprivate static var all: [Self] { [.queue, .refuse, .replaceWaiting, .replaceAll] }
+}

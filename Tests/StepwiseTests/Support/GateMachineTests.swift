@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct GateMachineTests {
+  typealias Machine = GateMachine<String>
+
+  @Test(arguments: [1, 2, 5])
+  func asManyAreInsideAsThereAreSlots(slots: Int) {
+    var machine = Machine(slots: slots)
+    for index in 0..<slots { #expect(machine.arrive("\(index)", mode: .queue).verdict == .admitted) }
+    #expect(machine.arrive("next", mode: .queue).verdict == .waiting)
+    #expect(machine.insideCount == slots)
+    #expect(machine.waitingCount == 1)
+  }
+
+  @Test(arguments: [0, -1, .min])
+  func fewerThanOneSlotCountsAsOne(slots: Int) {
+    var machine = Machine(slots: slots)
+    #expect(machine.arrive("a", mode: .queue).verdict == .admitted)
+    #expect(machine.arrive("b", mode: .queue).verdict == .waiting)
+  }
+
+  @Test func thoseWhoWaitAreLetInInTheOrderInWhichTheyCame() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .queue)
+    let second = machine.arrive("b", mode: .queue)
+    _ = machine.arrive("c", mode: .queue)
+    #expect(machine.leave(first.id) == ["b"])
+    #expect(machine.leave(second.id) == ["c"])
+  }
+
+  @Test func aWaiterThatLeavesIsNotLetIn() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .queue)
+    let second = machine.arrive("b", mode: .queue)
+    _ = machine.arrive("c", mode: .queue)
+    #expect(machine.leave(second.id) == [])
+    #expect(machine.waitingCount == 1)
+    #expect(machine.leave(first.id) == ["c"])
+  }
+
+  @Test func whoeverIsGoneChangesNothing() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .queue)
+    _ = machine.arrive("b", mode: .queue)
+    _ = machine.arrive("c", mode: .queue)
+    #expect(machine.leave(first.id) == ["b"])
+    #expect(machine.leave(first.id) == [], "a second leave makes no second place")
+    #expect(machine.leave(99) == [])
+    #expect(machine.insideCount == 1)
+  }
+
+  @Test func refuseAdmitsOnlyWhenThereIsRoom() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .refuse)
+    #expect(first.verdict == .admitted)
+    let refused = machine.arrive("b", mode: .refuse)
+    #expect(refused.verdict == .refused)
+    #expect(refused.displaced.isEmpty)
+    #expect(machine.leave(refused.id) == [])
+    #expect(machine.insideCount == 1)
+    _ = machine.leave(first.id)
+    #expect(machine.arrive("c", mode: .refuse).verdict == .admitted)
+  }
+
+  @Test func replaceWaitingDisplacesTheOneThatWaits() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .replaceWaiting)
+    #expect(machine.arrive("b", mode: .replaceWaiting).displaced == [])
+    #expect(machine.arrive("c", mode: .replaceWaiting).displaced == ["b"])
+    #expect(machine.leave(first.id) == ["c"])
+  }
+
+  @Test func replaceAllDisplacesEverybodyAndStillWaitsForThoseInside() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .replaceAll)
+    #expect(machine.arrive("b", mode: .replaceAll).displaced == ["a"])
+    let third = machine.arrive("c", mode: .replaceAll)
+    #expect(third.displaced == ["a", "b"])
+    #expect(third.verdict == .waiting, "never two at once")
+    #expect(machine.leave(first.id) == ["c"])
+  }
+
+  @Test func aSuspendedGateLetsNobodyIn() {
+    var machine = Machine(slots: 2)
+    let first = machine.arrive("a", mode: .queue)
+    machine.suspend()
+    #expect(machine.arrive("b", mode: .queue).verdict == .waiting)
+    #expect(machine.arrive("c", mode: .queue).verdict == .waiting)
+    #expect(machine.arrive("d", mode: .refuse).verdict == .refused)
+    #expect(machine.leave(first.id) == [])
+    #expect(machine.insideCount == 0)
+    #expect(machine.resume() == ["b", "c"])
+    #expect(machine.resume() == [])
+  }
+
+  /// With 100,000 waiters a removal that looked through the queue would take minutes.
+  @Test func aWaiterIsRemovedInConstantTime() {
+    var machine = GateMachine<Int>(slots: 1)
+    let first = machine.arrive(-1, mode: .queue)
+    let waiters = (0..<100_000).map { machine.arrive($0, mode: .queue).id }
+    for id in waiters.dropLast().reversed() { _ = machine.leave(id) }
+    #expect(machine.waitingCount == 1)
+    #expect(machine.leave(first.id) == [99_999])
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct OnceMachineTests {
+  typealias Machine = OnceMachine<Int, String>
+
+  @Test func theFirstValueWins() {
+    var machine = Machine()
+    #expect(machine.value == nil)
+    #expect(machine.settle(1) == [])
+    #expect(machine.settle(2) == nil)
+    #expect(machine.value == 1)
+  }
+
+  @Test func everybodyWhoWaitsIsToldOnce() {
+    var machine = Machine()
+    for name in ["a", "b", "c"] {
+      let place = machine.reserve()
+      #expect(machine.wait(name, at: place).isSuspend)
+    }
+    #expect(machine.settle(1)?.sorted() == ["a", "b", "c"])
+    #expect(machine.settle(1) == nil)
+  }
+
+  @Test func whoWaitsAfterItIsSettledGetsTheValueAtOnce() {
+    var machine = Machine()
+    let early = machine.reserve()
+    _ = machine.settle(7)
+    #expect(machine.wait("early", at: early).resumed == 7)
+    #expect(machine.wait("late", at: machine.reserve()).resumed == 7)
+  }
+
+  @Test func earlyCancellationRefusesTheWaiter() {
+    var machine = Machine()
+    let place = machine.reserve()
+    #expect(machine.leave(place) == nil)
+    #expect(machine.wait("a", at: place).resumed == .some(nil))
+    #expect(machine.settle(1) == [])
+  }
+
+  @Test func lateCancellationHandsTheWaiterOutOnce() {
+    var machine = Machine()
+    let place = machine.reserve()
+    _ = machine.wait("a", at: place)
+    #expect(machine.leave(place) == "a")
+    #expect(machine.leave(place) == nil)
+    #expect(machine.settle(1) == [])
+  }
+
+  @Test func cancellationAfterTheValueChangesNothing() {
+    var machine = Machine()
+    let place = machine.reserve()
+    _ = machine.wait("a", at: place)
+    #expect(machine.settle(1) == ["a"])
+    #expect(machine.leave(place) == nil)
+    let cancelledBefore = machine.reserve()
+    #expect(machine.leave(cancelledBefore) == nil)
+    #expect(machine.wait("b", at: cancelledBefore).resumed == 1, "a value that is there is not thrown away")
+  }
+
+  /// Every waiter is resumed exactly once, with what the reference says, in whatever order things happen.
+  @Test func noOrderOfEventsLosesAWaiterOrResumesItTwice() {
+    for seed in 0..<5_000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      var machine = OnceMachine<Int, UInt64>()
+      var reference = Reference()
+      var resumed: [UInt64: [Int?]] = [:]
+      for step in 0..<Int.random(in: 1...40, using: &generator) {
+        let place = reference.known.randomElement(using: &generator)
+        switch (Int.random(in: 0..<10, using: &generator), place) {
+        case (0, _):
+          let told = machine.settle(step)
+          #expect(told.map(Set.init) == reference.settle(step), "seed \(seed)")
+          for waiter in told ?? [] { resumed[waiter, default: []].append(step) }
+        case (1...3, let place?):
+          let waiter = machine.leave(place)
+          #expect(waiter == reference.leave(place), "seed \(seed)")
+          if let waiter { resumed[waiter, default: []].append(nil) }
+        case (4...6, let place?) where reference.canWait(place):
+          let action = machine.wait(place, at: place)
+          #expect(action.resumed == reference.wait(place), "seed \(seed)")
+          if let value = action.resumed { resumed[place, default: []].append(value) }
+        default:
+          reference.reserve(machine.reserve())
+        }
+        #expect(machine.value == reference.value, "seed \(seed)")
+      }
+      for place in reference.known where reference.canWait(place) {
+        if let value = machine.wait(place, at: place).resumed { resumed[place, default: []].append(value) }
+      }
+      for waiter in machine.settle(-1) ?? [] { resumed[waiter, default: []].append(-1) }
+      #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
+      #expect(resumed.values.allSatisfy { $0.count == 1 }, "seed \(seed)")
+    }
+  }
+
+  /// The same, naively: waiters are called as their places.
+  private struct Reference {
+    var value: Int?
+    var known: [UInt64] = []
+    var waited: Set<UInt64> = []
+    var left: Set<UInt64> = []
+    var suspended: Set<UInt64> = []
+
+    mutating func reserve(_ place: UInt64) { known.append(place) }
+
+    func canWait(_ place: UInt64) -> Bool { !waited.contains(place) }
+
+    mutating func settle(_ new: Int) -> Set<UInt64>? {
+      guard value == nil else { return nil }
+      value = new
+      defer { suspended = [] }
+      return suspended
+    }
+
+    mutating func leave(_ place: UInt64) -> UInt64? {
+      if value == nil { left.insert(place) }
+      return suspended.remove(place)
+    }
+
+    mutating func wait(_ place: UInt64) -> Int?? {
+      waited.insert(place)
+      if let value { return .some(value) }
+      if left.contains(place) { return .some(nil) }
+      suspended.insert(place)
+      return .none
+    }
+  }
+}
+
+extension OnceMachine.WaitAction {
+  fileprivate var isSuspend: Bool {
+    if case .suspend = self { true } else { false }
+  }
+
+  fileprivate var resumed: Value?? {
+    if case .resume(let value) = self { .some(value) } else { .none }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct ShieldTests {
+  @TaskLocal static var mark = "none"
+
+  @Test func cancellationFromBeforeIsHidden() async {
+    let seen = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return (await shielded { Task.isCancelled }, Task.isCancelled)
+    }.value
+    #expect(seen == (false, true))
+  }
+
+  @Test func cancellationThatComesMeanwhileIsHidden() async {
+    let inside = Once<Void>()
+    let goOn = Once<Void>()
+    let task = Task {
+      await shielded {
+        inside.settle(())
+        _ = await goOn.valueWhateverHappens()
+        return Task.isCancelled
+      }
+    }
+    await inside.valueWhateverHappens()
+    task.cancel()
+    goOn.settle(())
+    #expect(await task.value == false)
+  }
+
+  @Test func priorityAndTaskLocalsAreKept() async {
+    let seen = Recorder<String>()
+    _ = Task.detached(priority: .utility) {
+      await Self.$mark.withValue("caller") {
+        await shielded { seen.record("\(Task.currentPriority == .utility) \(Self.mark)") }
+      }
+    }
+    #expect(await seen.elements(atLeast: 1) == ["true caller"])
+  }
+
+  @Test func theExecutorPreferenceIsKept() throws {
+    let executor = SeededExecutor(seed: 1)
+    let isThere = try executor.run {
+      await shielded { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == executor.asUnownedTaskExecutor() }
+    }
+    #expect(isThere)
+  }
+
+  @Test func nothingAroundItAsksHandlersToStop() async throws {
+    let token = CancellationToken()
+    let requests = try await withCancellation(by: token) {
+      token.cancel(reason: "asked")
+      let outside = CancellationScope.current?.request?.reason
+      let inside = await CancellationScope.withoutRequests {
+        await shielded { [CancellationScope.current?.request?.reason, CancellationScope.current?.knownCause?.reason] }
+      }
+      return [outside] + inside
+    }
+    #expect(requests == ["asked", nil, nil])
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct SpawnTests {
+  @TaskLocal static var mark = "none"
+
+  @Test func itPassesOnTheName() async {
+    let name = await Task(name: "caller") { await spawn { Task.name }.value }.value
+    #expect(name == "caller")
+    let own = await Task(name: "caller") { await spawn(name: "own") { Task.name }.value }.value
+    #expect(own == "own")
+  }
+
+  @Test func aCallerWithoutATaskHasNoNameToPassOn() async {
+    #expect(await Self.spawned(named: nil).value == nil)
+    #expect(await Self.spawned(named: "own").value == "own")
+  }
+
+  @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
+  func itPassesOnThePriority(priority: TaskPriority) async {
+    let seen = Recorder<TaskPriority>()
+    _ = Task.detached(priority: priority) { _ = spawn { seen.record(Task.currentPriority) } }
+    #expect(await seen.elements(atLeast: 1) == [priority])
+  }
+
+  @Test func aPriorityOfItsOwnIsTaken() async {
+    let seen = Recorder<TaskPriority>()
+    _ = Task.detached(priority: .background) { _ = spawn(priority: .high) { seen.record(Task.currentPriority) } }
+    #expect(await seen.elements(atLeast: 1) == [.high])
+  }
+
+  @Test func itPassesOnTaskLocals() async {
+    let mark = await Self.$mark.withValue("caller") { await spawn { Self.mark }.value }
+    #expect(mark == "caller")
+  }
+
+  @Test func itPassesOnTheExecutorPreference() async throws {
+    let executor = SeededExecutor(seed: 1)
+    let isThere = try executor.run {
+      await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == executor.asUnownedTaskExecutor() }.value
+    }
+    #expect(isThere)
+    let isNone = await Task.detached { await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == nil }.value }.value
+    #expect(isNone, "a caller without a preference has none to pass on")
+  }
+
+  @Test func itPassesOnAllOfThemAtOnce() throws {
+    let executor = SeededExecutor(seed: 1)
+    let seen = try executor.run {
+      await Self.$mark.withValue("caller") {
+        await spawn(name: "named") {
+          await spawn { [Task.name ?? "", Self.mark, "\(withUnsafeCurrentTask { $0?.unownedTaskExecutor } != nil)"] }.value
+        }.value
+      }
+    }
+    #expect(seen == ["named", "caller", "true"])
+  }
+
+  @Test func itIsNotCancelledWithTheCaller() async {
+    let isCancelled = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await spawn { Task.isCancelled }.value
+    }.value
+    #expect(!isCancelled)
+  }
+
+  @Test @MainActor func theOperationKeepsItsIsolation() async {
+    await spawn { @MainActor in MainActor.assertIsolated() }.value
+  }
+
+  private nonisolated static func spawned(named name: String?) async -> Task<String?, Never> {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: spawn(name: name) { Task.name }) }
+    }
+  }
+}

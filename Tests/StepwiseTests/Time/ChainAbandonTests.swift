@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct ChainAbandonTests {
+  private let clock = ManualClock()
+  private let log = Recorder<String>()
+  private let comesBack = Once<Void>()
+
+  private func undo(_ name: String, throwing error: Fault? = nil) -> @Sendable (Int) async throws -> Void {
+    { [log] _ in
+      log.record("undo \(name) \(Task.isCancelled)")
+      if let error { throw error }
+    }
+  }
+
+  /// A step that is done, one that ignores cancellation and can be undone, and one that is never reached.
+  private func chain(undoThrows error: Fault? = nil) -> Chain<Int, Int> {
+    Chain { (number: Int) in number }
+      .then("done", undo: undo("done")) { $0 }
+      .then("late", undo: undo("late", throwing: error)) { [log, comesBack] number in
+        log.record("late began")
+        await comesBack.valueWhateverHappens()
+        return number
+      }
+      .then("never") { [log] number in
+        log.record("never")
+        return number
+      }
+      .abandon(after: .seconds(5), clock: clock) { [log] _ in log.record("discarded") }
+      .onError { [log] in log.record($0 is TimeoutError ? "timed out" : "\($0)") }
+      .finally { [log] _ in log.record("finally") }
+  }
+
+  private func abandoned(_ chain: Chain<Int, Int>) async -> Run<Int> {
+    let run = chain.start(1)
+    await clock.sleepers(atLeast: 1)
+    await log.wait(for: "late began")
+    clock.advance(by: .seconds(5))
+    return run
+  }
+
+  @Test func whatWasCompletedIsUndoneBeforeItThrows() async {
+    let run = await abandoned(chain())
+    let error = await #expect(throws: TimeoutError.self) { try await run.value }
+    #expect(error?.step == "late")
+    #expect(log.elements == ["late began", "undo done false", "timed out", "finally"])
+    comesBack.settle(())
+  }
+
+  @Test func anAbandonedStepThatCanBeUndoneIsUndoneLate() async {
+    let run = await abandoned(chain())
+    _ = await run.outcome
+    comesBack.settle(())
+    await log.wait(for: "undo late false")
+    #expect(!log.elements.contains("never"), "no further step follows it")
+    #expect(log.elements.filter { $0.hasPrefix("undo") } == ["undo done false", "undo late false"])
+  }
+
+  @Test func anErrorOfALateUndoIsToldToOnError() async {
+    let run = await abandoned(chain(undoThrows: Fault(8)))
+    _ = await run.outcome
+    comesBack.settle(())
+    await log.wait(for: "late could not be undone: Fault(number: 8)")
+    #expect(log.elements.filter { $0 == "finally" }.count == 1)
+  }
+
+  @Test func aLateValueIsDiscarded() async {
+    let chain = Chain("stubborn") { [log, comesBack] (number: Int) in
+      log.record("late began")
+      await comesBack.valueWhateverHappens()
+      return number
+    }
+    .abandon(after: .seconds(5), clock: clock) { [log] in log.record("discarded \($0) \(Task.isCancelled)") }
+    let run = await abandoned(chain)
+    await #expect(throws: TimeoutError.self) { try await run.value }
+    comesBack.settle(())
+    await log.wait(for: "discarded 1 false")
+  }
+
+  @Test func aChainThatEndsInTimeIsUndoneByALaterFailure() async {
+    comesBack.settle(())
+    let chain = chain().then { _ -> Int in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
+    #expect(log.elements == ["late began", "never", "undo late false", "undo done false", "Fault(number: 1)", "finally"])
+  }
+
+  @Test func nothingFollowsTheEndOfTheEventsOfALateUndo() async {
+    let chain = chain()
+    let run = chain.start(1)
+    var iterator = run.events.makeAsyncIterator()
+    await clock.sleepers(atLeast: 1)
+    await log.wait(for: "late began")
+    clock.advance(by: .seconds(5))
+    _ = await run.outcome
+    comesBack.settle(())
+    await log.wait(for: "undo late false")
+    var lines: [String] = []
+    while let event = await iterator.next() { lines.append(event.line) }
+    #expect(lines.last?.hasPrefix("ended failed") == true, "\(lines)")
+    #expect(lines.filter { $0.hasPrefix("ended") }.count == 1)
+  }
+
+  /// The part has failed by itself and is undoing when its time is up: what it cannot undo must not be lost.
+  @Test func anUndoThatIsRunningWhenTheTimeIsUpIsNotLost() throws {
+    let (clock, log) = (clock, log)
+    let chain = Chain { (number: Int) in number }
+      .then(
+        "slowly",
+        undo: { _ in
+          try? await clock.sleep(for: .seconds(50))
+          throw Fault(6)
+        }
+      ) { $0 }
+      .then { _ -> Int in throw Fault(1) }
+      .abandon(after: .seconds(5), clock: clock)
+      .onError { log.record($0 is UndoError ? "told" : "primary") }
+    try SeededExecutor(seed: 1, clock: clock).run {
+      _ = await chain.start(1).outcome
+      try await clock.sleep(for: .seconds(100))
+    }
+    #expect(log.elements == ["primary", "told"])
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct StepAbandonTests {
+  private let clock = ManualClock()
+  private let discarded = Recorder<String>()
+  private let comesBack = Once<Int>()
+
+  /// Ignores cancellation, and returns when told to.
+  private var stubborn: Step<Int, Int> {
+    Step("stubborn") { [comesBack] _ in await comesBack.valueWhateverHappens() }
+  }
+
+  private func abandoning(_ step: Step<Int, Int>) -> Chain<Int, Int> {
+    Chain(
+      step.abandon(after: .seconds(5), clock: clock) { [discarded] late in
+        discarded.record("\(late) \(Task.isCancelled)")
+      })
+  }
+
+  @Test func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {
+    let run = abandoning(stubborn).start(1)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    let error = await #expect(throws: TimeoutError.self) { try await run.value }
+    #expect(error?.step == "stubborn")
+    #expect(error?.duration == .seconds(5))
+    comesBack.settle(7)
+    #expect(await discarded.elements(atLeast: 1) == ["7 false"], "given the late value, out of reach of the cancel")
+  }
+
+  @Test func aValueInTimeIsTheStepsAndIsNotDiscarded() async throws {
+    let run = abandoning(stubborn).start(1)
+    await clock.sleepers(atLeast: 1)
+    comesBack.settle(7)
+    #expect(try await run.value == 7)
+    clock.advance(by: .seconds(50))
+    #expect(discarded.elements.isEmpty)
+  }
+
+  @Test func anErrorInTimeIsThrownAsItIs() async {
+    let step = Step<Int, Int> { _ in throw Fault(4) }
+    await #expect(throws: Fault(4)) { try await abandoning(step).run(1) }
+  }
+
+  @Test func theAbandonedStepIsCancelled() async {
+    let cancelled = Recorder<Bool>()
+    let step = Step<Int, Int> { [clock] number in
+      do {
+        try await clock.sleep(for: .seconds(100))
+      } catch {
+        cancelled.record(Task.isCancelled)
+        throw error
+      }
+      return number
+    }
+    let run = abandoning(step).start(1)
+    await clock.sleepers(atLeast: 2)
+    clock.advance(by: .seconds(5))
+    await #expect(throws: TimeoutError.self) { try await run.value }
+    #expect(await cancelled.elements(atLeast: 1) == [true])
+    #expect(discarded.elements.isEmpty, "an error that comes late is nobody's")
+  }
+
+  @Test func aCancelReachesTheStepBeforeItsTimeIsUp() async {
+    let step = Step<Int, Int> { [clock] number in
+      try await clock.sleep(for: .seconds(3))
+      return number
+    }
+    let run = abandoning(step).start(1)
+    await clock.sleepers(atLeast: 2)
+    #expect(run.cancel(reason: "left"))
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(cancellation.reason == "left")
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func aCancelledStepThatIgnoresItIsLeftWhenItsTimeIsUp() async {
+    let run = abandoning(stubborn).start(1)
+    await clock.sleepers(atLeast: 1)
+    #expect(run.cancel(reason: "left"))
+    clock.advance(by: .seconds(5))
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(cancellation.underlyingError is TimeoutError)
+    comesBack.settle(7)
+    #expect(await discarded.elements(atLeast: 1) == ["7 false"])
+  }
+
+  @Test func nothingFollowsTheEndOfTheEvents() async {
+    let run = abandoning(stubborn).start(1)
+    let subscription = run.events.makeAsyncIterator()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    _ = await run.outcome
+    comesBack.settle(7)
+    await discarded.elements(atLeast: 1)
+    var iterator = subscription
+    var lines: [String] = []
+    while let event = await iterator.next() { lines.append(event.line) }
+    #expect(lines.last?.hasPrefix("ended failed") == true)
+    #expect(lines.filter { $0.hasPrefix("ended") }.count == 1)
+  }
+}

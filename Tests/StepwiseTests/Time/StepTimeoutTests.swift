@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct StepTimeoutTests {
+  private let clock = ManualClock()
+
+  /// Sleeps and heeds cancellation.
+  private func sleeping(_ seconds: Int, _ name: String = "slow") -> Step<Int, Int> {
+    Step(name) { [clock] number in
+      try await clock.sleep(for: .seconds(seconds))
+      return number
+    }
+  }
+
+  private func simulated<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+    try SeededExecutor(seed: 1, clock: clock).run(body)
+  }
+
+  @Test func itNamesItsStep() throws {
+    let chain = Chain { (number: Int) in number }.then(sleeping(100).timeout(.seconds(5), clock: clock))
+    let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
+    #expect(error?.step == "slow")
+    #expect(error?.duration == .seconds(5))
+    #expect(error?.underlyingError == nil)
+    #expect(clock.now.offset == .seconds(5))
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func aStepWithoutANameIsNamedByItsPlace() throws {
+    let step = Step<Int, Int> { [clock] number in
+      try await clock.sleep(for: .seconds(100))
+      return number
+    }
+    let chain = Chain { (number: Int) in number }.then(step.timeout(.seconds(5), clock: clock))
+    let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
+    #expect(error?.step == "step 2")
+  }
+
+  @Test func aStepThatEndsInTimeLeavesNoTimerBehind() throws {
+    let chain = Chain(sleeping(3).timeout(.seconds(5), clock: clock))
+    #expect(try simulated { try await chain.run(7) } == 7)
+    #expect(clock.now.offset == .seconds(3))
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func itWaitsForABodyThatIgnoresCancellation() throws {
+    let clock = clock
+    let step = Step<Int, Int>("stubborn") { _ in
+      await shielded { try? await clock.sleep(for: .seconds(50)) }
+      throw CancellationError()
+    }
+    .timeout(.seconds(5), clock: clock)
+    let ended = try simulated {
+      await #expect(throws: TimeoutError.self) { try await Chain(step).run(1) }
+      return clock.now.offset
+    }
+    #expect(ended == .seconds(50))
+  }
+
+  @Test func aValueThatComesAfterTheTimerWins() throws {
+    let clock = clock
+    let step = Step<Int, Int> { number in
+      await shielded { try? await clock.sleep(for: .seconds(50)) }
+      return number
+    }
+    #expect(try simulated { try await Chain(step.timeout(.seconds(5), clock: clock)).run(7) } == 7)
+  }
+
+  @Test func whatTheStepThrowsWhenItsTimeIsUpIsUnderlying() throws {
+    let clock = clock
+    let step = Step<Int, Int> { _ in
+      try? await clock.sleep(for: .seconds(50))
+      throw Fault(3)
+    }
+    .timeout(.seconds(5), clock: clock)
+    let error = #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
+    #expect(error?.underlyingError as? Fault == Fault(3))
+    #expect(error?.description.contains("Fault(number: 3)") == true)
+  }
+
+  @Test func anErrorInTimeIsThrownAsItIs() async {
+    let step = Step<Int, Int> { _ in throw Fault(2) }.timeout(.seconds(5), clock: clock)
+    await #expect(throws: Fault(2)) { try await Chain(step).run(1) }
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test(arguments: [(3, 5), (5, 3)])
+  func timeoutIdentityIsDecidedBeforeCancellingTheBody(inner: Int, outer: Int) throws {
+    let step = sleeping(100).timeout(.seconds(inner), clock: clock).timeout(.seconds(outer), clock: clock)
+    let error = #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
+    #expect(error?.duration == .seconds(min(inner, outer)))
+  }
+
+  @Test func anInnerTimeoutErrorIsNotTakenForTheOuter() throws {
+    let clock = clock
+    let chain = Chain(
+      Step<Int, Int>("inner") { _ in
+        try await clock.sleep(for: .seconds(100))
+        return 1
+      }
+      .timeout(.seconds(3), clock: clock)
+      .recover { error in ((error as? TimeoutError)?.duration == .seconds(3)) ? 33 : 0 }
+      .timeout(.seconds(5), clock: clock))
+    #expect(try simulated { try await chain.run(1) } == 33)
+    #expect(clock.now.offset == .seconds(3))
+  }
+
+  @Test func aTimeoutIsAnErrorThatARetryMayTryAgain() throws {
+    let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1)))
+    let step = sleeping(100).timeout(.seconds(5), clock: clock).retry(policy, clock: clock)
+    #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
+    #expect(clock.now.offset == .seconds(17))
+  }
+
+  @Test func aTimeoutAroundARetryEndsIt() throws {
+    let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(10)))
+    let step = Step<Int, Int>("flaky") { _ in throw Fault(1) }
+      .retry(policy, clock: clock)
+      .timeout(.seconds(25), clock: clock)
+    let error = #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
+    #expect(error?.underlyingError as? Fault == Fault(1))
+    #expect(clock.now.offset == .seconds(25))
+  }
+
+  @Test func cancelDuringATimeoutIsACancel() async {
+    let run = Chain(sleeping(100).timeout(.seconds(5), clock: clock)).start(1)
+    await clock.sleepers(atLeast: 2)
+    #expect(run.cancel(reason: "left"))
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(cancellation.reason == "left")
+    #expect(cancellation.underlyingError == nil)
+    #expect(clock.sleeperCount == 0)
+  }
+}
