@@ -25,7 +25,7 @@ let package = Package(
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
-    .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise"]),
+    .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise", "StepwiseTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

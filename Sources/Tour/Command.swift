@@ -50,9 +50,6 @@ enum Command: Sendable {
     } catch let error as UsageError {
       complain(error)
       return .usage
-    } catch is CancellationError where Interrupts.isReceived {
-      write("Tour: interrupted\n", .error)
-      return .interrupted
     } catch {
       complain(error)
       return .failure

@@ -13,6 +13,8 @@
 @main
 struct TourProgram {
   static func main() async {
+    signal(SIGPIPE, SIG_IGN)  // who reads the output may end before the work does: swift run Tour | head -1
+    LoopbackServer.bypassProxy()
     let code = await Command.execute(Array(CommandLine.arguments.dropFirst()))
     exit(code.rawValue)
   }

@@ -25,11 +25,6 @@ enum Interrupts {
 
   private static let state = Lock(State())
 
-  /// Whether an interrupt has come.
-  static var isReceived: Bool {
-    state.withLock { state in state.isReceived }
-  }
-
   /// Registers a function for the first interrupt, which from now on does not end the program; called at once if it
   /// has come already.
   static func onInterrupt(_ action: @escaping @Sendable () -> Void) {
@@ -37,15 +32,26 @@ enum Interrupts {
       if state.isReceived { return true }
       state.actions.append(action)
       if state.source == nil {
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        source.setEventHandler { receive() }
-        source.resume()
-        state.source = source
+        state.source = listen()
       }
       return false
     }
     if isLate { action() }
+  }
+
+  /// Begins to listen; an interrupt that comes after this has returned is not lost.
+  private static func listen() -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "interrupts"))
+    let isListening = DispatchSemaphore(value: 0)
+    source.setEventHandler { receive() }
+    source.setRegistrationHandler { isListening.signal() }
+    source.resume()
+    isListening.wait()
+    #if canImport(Darwin)
+      // Here a source watches what happens besides it. On Linux it is what happens, so that nothing else may be set.
+      signal(SIGINT, SIG_IGN)
+    #endif
+    return source
   }
 
   private static func receive() {

@@ -54,6 +54,12 @@ final class ProgressBar: Sendable {
     }
   }
 
+  /// Shows how far a run is, until it has ended.
+  func follow(_ progress: ChainProgressUpdates) async {
+    for await update in progress { show(fraction: update.fractionCompleted, label: update.step) }
+    finish()
+  }
+
   private func draw(label: String, in state: inout State) {
     let filled = state.percent * width / 100
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)

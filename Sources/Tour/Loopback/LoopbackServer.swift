@@ -60,6 +60,16 @@ final class LoopbackServer: Sendable {
   /// The number of connections that are open now.
   var connectionCount: Int { core.connectionCount }
 
+  /// Has this process reach the server directly, also where the environment names a proxy for everything else.
+  ///
+  /// To be called before other threads look at the environment. On Linux nothing else keeps URLSession from the proxy.
+  static func bypassProxy() {
+    let environment = ProcessInfo.processInfo.environment
+    let others = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+    guard others != "*" else { return }
+    setenv("no_proxy", others.isEmpty ? "127.0.0.1" : "\(others),127.0.0.1", 1)
+  }
+
   /// Closes the port and every connection, and ends every pause; a further call does nothing.
   ///
   /// It does not wait for handlers that are running; what they return is not sent.

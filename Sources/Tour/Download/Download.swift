@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Collects a body as URLSession receives it, and settles a resolver with it.
+///
+/// It stops what would be too large, as soon as that is known. URLSession does not wait for its delegate, so that what is
+/// done for each piece has to be quick: whatever comes meanwhile is in memory, too.
+final class Download: NSObject, URLSessionDataDelegate {
+  /// How many seconds a server may be silent.
+  static let patience = 10.0
+
+  private struct State {
+    var pieces: [Data] = []
+    var byteCount = 0
+    /// What the server says that it sends; not positive when it does not say.
+    var expectedByteCount: Int64 = 0
+    /// Why the rest of the body is not wanted.
+    var refusal: DownloadError?
+  }
+
+  private let url: URL
+  private let resolver: Resolver<[UInt8]>
+  private let state = Lock(State())
+
+  init(from url: URL, _ resolver: Resolver<[UInt8]>) {
+    self.url = url
+    self.resolver = resolver
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let isFirst = state.withLock { state in state.byteCount == 0 }
+    if isFirst { look(at: dataTask.response) }
+    let fraction: Double? = state.withLock { state in
+      state.byteCount += data.count
+      if state.byteCount > PictureSource.maximumByteCount, state.refusal == nil { state.refusal = tooLarge }
+      guard state.refusal == nil else { return nil }
+      state.pieces.append(data)
+      return Double(state.byteCount) / Double(state.expectedByteCount)
+    }
+    guard let fraction else { return dataTask.cancel() }
+    if fraction.isFinite, fraction > 0 { resolver.report(fraction) }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    if error == nil { look(at: task.response) }  // a body without any bytes brought nobody here before
+    let state = state.withLock { state in state }
+    resolver.resolve {
+      if let refusal = state.refusal { throw refusal }
+      if let error { throw DownloadError(error, from: url, received: state.byteCount, of: state.expectedByteCount) }
+      return state.pieces.flatMap(\.self)
+    }
+  }
+
+  /// Finds out whether a response is what was asked for.
+  private func look(at response: URLResponse?) {
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    let expected = response?.expectedContentLength ?? 0
+    state.withLock { state in
+      state.expectedByteCount = expected
+      guard state.refusal == nil else { return }
+      if !(200..<300).contains(status) {
+        let words = HTTPURLResponse.localizedString(forStatusCode: status).lowercased()
+        state.refusal = DownloadError(from: url, "answered \(status) (\(words))")
+      } else if expected > PictureSource.maximumByteCount {
+        state.refusal = tooLarge
+      }
+    }
+  }
+
+  private var tooLarge: DownloadError {
+    DownloadError(from: url, "has the picture, but \(PictureSource.tooLarge)")
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+
+/// Runs the tour as a program of its own, as its users do.
+enum TourProcess {
+  /// How the program ended, and what it wrote.
+  struct Result: Sendable {
+    let exitCode: Int32
+    /// Whether the program ended by itself, and was not killed by a signal.
+    let isOrderly: Bool
+    let output: String
+    let error: String
+
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+    var errorLines: [String] { error.split(separator: "\n").map(String.init) }
+  }
+
+  /// The program is not where the build puts it.
+  struct NotFound: Error {}
+
+  /// Runs the program to its end.
+  ///
+  /// - Parameters:
+  ///   - arguments: The words after `swift run Tour`.
+  ///   - directory: Where the program runs.
+  ///   - interrupted: Is given all the output so far, whenever there is more; once it says yes, the program is
+  ///     interrupted as by Ctrl-C.
+  /// - Returns: How the program ended.
+  static func run(
+    _ arguments: [String],
+    in directory: URL? = nil,
+    interruptedWhen interrupted: @escaping @Sendable (String) -> Bool = { _ in false }
+  ) async throws -> Result {
+    let program = try program()
+    return try await LoopbackClient.onThread {
+      Swift.Result { try runBlocking(program, arguments, in: directory, interruptedWhen: interrupted) }
+    }.get()
+  }
+
+  private static func runBlocking(
+    _ program: URL,
+    _ arguments: [String],
+    in directory: URL?,
+    interruptedWhen interrupted: (String) -> Bool
+  ) throws -> Result {
+    let process = Process()
+    let (output, error) = (Pipe(), Pipe())
+    process.executableURL = program
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = error
+    if let directory { process.currentDirectoryURL = directory }
+    try process.run()
+
+    // Both at once: a program blocks while a pipe of its is full.
+    let errorText = Collected()
+    let errorEnd = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      errorText.append(error.fileHandleForReading.readDataToEndOfFile())
+      errorEnd.signal()
+    }
+    let outputText = Collected()
+    var isInterrupted = false
+    while true {
+      let data = output.fileHandleForReading.availableData
+      guard !data.isEmpty else { break }
+      outputText.append(data)
+      if !isInterrupted, interrupted(outputText.text) {
+        isInterrupted = true
+        process.interrupt()
+      }
+    }
+    errorEnd.wait()
+    process.waitUntilExit()
+    return Result(
+      exitCode: process.terminationStatus,
+      isOrderly: process.terminationReason == .exit,
+      output: outputText.text,
+      error: errorText.text
+    )
+  }
+
+  private final class Collected: Sendable {
+    private let data = Lock(Data())
+    var text: String { data.withLock { data in String(decoding: data, as: UTF8.self) } }
+    func append(_ more: Data) { data.withLock { data in data.append(more) } }
+  }
+
+  /// The program beside the test bundle.
+  private static func program() throws -> URL {
+    final class Anchor {}
+    let bundle = Bundle(for: Anchor.self).bundleURL
+    for folder in [bundle, bundle.deletingLastPathComponent(), Bundle.main.bundleURL] {
+      let program = folder.appendingPathComponent("Tour")
+      if FileManager.default.isExecutableFile(atPath: program.path) { return program }
+    }
+    throw NotFound()
+  }
+}

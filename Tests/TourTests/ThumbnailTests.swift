@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+@testable import Tour
+
+/// The user's own pictures: what comes of them, and that a failure leaves everything as it was.
+@Suite(.timeLimit(.minutes(1))) struct ThumbnailTests {
+  private static let old = Array("what was there before".utf8)
+
+  /// Fails with one line that says this, and changes nothing, whether the place of the output is taken or not.
+  private func expectFailure(
+    _ source: String,
+    into target: String = "out.bmp",
+    saying words: String,
+    in workshop: Workshop,
+    location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let before = try workshop.names
+    for isTaken in [false, true] where !isTaken || target == "out.bmp" {
+      if isTaken { try workshop.write(Self.old, to: target) }
+      let result = try await workshop.thumbnail(source, target)
+      #expect(result.isOrderly && result.exitCode == 1, sourceLocation: location)
+      #expect(result.errorLines.count == 1, "\(result.error)", sourceLocation: location)
+      #expect(result.error.contains(words), "\(result.error)", sourceLocation: location)
+      #expect(try workshop.names == (before + (isTaken ? [target] : [])).sorted(), sourceLocation: location)
+      guard isTaken else { continue }
+      #expect(try workshop.bytes(of: target) == Self.old, sourceLocation: location)
+      try FileManager.default.removeItem(at: workshop.directory.appendingPathComponent(target))
+    }
+  }
+
+  @Test(arguments: ["cat.bmp", "file://"])
+  func halvesAFile(source: String) async throws {
+    let workshop = try Workshop()
+    try workshop.write(SamplePicture.load(), to: "cat.bmp")
+    let address = workshop.directory.appendingPathComponent("cat.bmp").absoluteString
+    let result = try await workshop.thumbnail(source == "file://" ? address : source)
+    #expect(result.exitCode == 0)
+    #expect(result.error == "")
+    #expect(result.lines.suffix(3) == ["before  450 x 300", "after   225 x 150", "saved   out.bmp"])
+    #expect(try workshop.names == ["cat.bmp", "out.bmp"])
+    #expect(try Bitmap(bmp: workshop.bytes(of: "out.bmp")) == Bitmap(bmp: SamplePicture.load()).scaled(by: 0.5))
+  }
+
+  @Test func replacesWhatWasThere() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SamplePicture.load(), to: "cat.bmp")
+    #expect(try await workshop.thumbnail("cat.bmp", "cat.bmp").exitCode == 0)
+    #expect(try workshop.names == ["cat.bmp"])
+    #expect(try Bitmap(bmp: workshop.bytes(of: "cat.bmp")).width == 225)
+  }
+
+  @Test func halvesWhatAServerSends() async throws {
+    let picture = try SamplePicture.load()
+    let server = try LoopbackServer(routes: [
+      "/cat": { _ in .ok(picture) },
+      "/long": { _ in .ok(picture).declaring(.absent) },
+      "/moved": { _ in .redirect(to: "/cat") },
+    ])
+    defer { server.stop() }
+    for path in ["/cat", "/long", "/moved"] {
+      let workshop = try Workshop()
+      let result = try await workshop.thumbnail(server.address + path)
+      #expect(result.exitCode == 0)
+      #expect(result.error == "")
+      #expect(try workshop.names == ["out.bmp"])
+      #expect(try Bitmap(bmp: workshop.bytes(of: "out.bmp")).width == 225)
+    }
+  }
+
+  @Test func failsOnFilesThatAreNoPictures() async throws {
+    let workshop = try Workshop()
+    let picture = try SamplePicture.load()
+    try workshop.write(Array(picture.prefix(picture.count - 1)), to: "a")
+    try workshop.write(BMPFile(width: .max, height: .max).bytes, to: "b")
+    try workshop.write(Array("GIF89a".utf8), to: "c")
+    try workshop.write([], to: "d")
+    let huge = try FileHandle(forWritingTo: workshop.directory.appendingPathComponent("d"))
+    try huge.truncate(atOffset: 5_000_000_000)
+    try huge.close()
+    try await expectFailure("a", saying: "the BMP is truncated", in: workshop)
+    try await expectFailure("b", saying: "claims to be 2147483647 x 2147483647 pixels", in: workshop)
+    try await expectFailure("c", saying: "not a BMP picture", in: workshop)
+    try await expectFailure("d", saying: "larger than 100 MB", in: workshop)
+  }
+
+  @Test(arguments: [
+    ("missing.bmp", "no such file"),
+    ("/", "is a directory"),
+    ("/dev/zero", "not a regular file"),
+    ("", "no name"),
+    ("ftp://host/cat.bmp", "cannot fetch 'ftp://host/cat.bmp'"),
+    ("http://", "cannot fetch"),
+    ("http://127.0.0.1:99999/cat.bmp", "makes no sense"),
+  ])
+  func failsOnWhatIsNotThere(source: String, words: String) async throws {
+    try await expectFailure(source, saying: words, in: Workshop())
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "everything is readable for root"))
+  func failsOnAFileThatItMayNotRead() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SamplePicture.load(), to: "cat.bmp")
+    let path = workshop.directory.appendingPathComponent("cat.bmp").path
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+    try await expectFailure("cat.bmp", saying: "permission denied", in: workshop)
+  }
+
+  #if os(Linux)
+    @Test func failsOnAFileThatCannotBeRead() async throws {
+      // The memory of the process, of which the first page is never there: so even root cannot read it.
+      try await expectFailure("/proc/self/mem", saying: "cannot read '/proc/self/mem'", in: Workshop())
+    }
+  #endif
+
+  @Test(.enabled(if: geteuid() != 0, "everything is writable for root"))
+  func failsOnADirectoryThatItMayNotWrite() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SamplePicture.load(), to: "cat.bmp")
+    let path = workshop.directory.path
+    try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: path)
+    let result = try await workshop.thumbnail("cat.bmp")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    #expect(result.exitCode == 1)
+    #expect(result.error == "Tour: cannot write 'out.bmp': permission denied\n")
+  }
+
+  @Test(arguments: [
+    ("nowhere/out.bmp", "no such file or directory"), ("cat.bmp/out.bmp", "not a directory"), (".", "is a directory"),
+    ("", "names no file"), ("new/", "names no file"), ("link", "not a regular file"),
+    (String(repeating: "a", count: 300), "too long"),
+  ])
+  func failsOnAPlaceThatCannotBeWritten(target: String, words: String) async throws {
+    let workshop = try Workshop()
+    try workshop.write(SamplePicture.load(), to: "cat.bmp")
+    let link = workshop.directory.appendingPathComponent("link").path
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/null")
+    try await expectFailure("cat.bmp", into: target, saying: words, in: workshop)
+  }
+}
