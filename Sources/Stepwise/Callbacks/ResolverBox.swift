@@ -27,8 +27,14 @@ final class ResolverBox<Value: Sendable>: Sendable {
     }
   }
 
+  /// Ends the wait with what the body threw, unless something was first.
+  func fail(_ error: any Error) {
+    guard machine.withLock({ $0.fail() }).isFirst else { return }
+    result.settle(.failure(error))
+  }
+
   func letGo() {
-    guard machine.withLock({ $0.letGo() }) else { return }
+    guard machine.withLock({ $0.letGo() }).isAbandoned else { return }
     result.settle(.failure(ResolverError(.abandoned, file: file, line: line)))
   }
 
@@ -40,7 +46,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
   }
 
   func onLateValue(_ handler: @escaping ResolverMachine<Value>.LateValueHandler) {
-    machine.withLock { $0.registerLate(handler) }
+    _ = machine.withLock { $0.registerLate(handler) }
   }
 
   /// Ends the wait with an error because the Task is cancelled, unless a call came first.

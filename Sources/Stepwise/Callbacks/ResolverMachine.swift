@@ -8,53 +8,65 @@ struct ResolverMachine<Value> {
   typealias CancelHandler = @Sendable (_ reason: String?) -> Void
   typealias LateValueHandler = @Sendable (Value) -> Void
 
+  /// What users gave to a resolver. It is let go of outside the lock: what it holds may use the resolver when it goes.
+  struct Handlers {
+    var onCancel: [CancelHandler] = []
+    var onLateValue: LateValueHandler?
+  }
+
   private enum State {
-    case open(onCancel: [CancelHandler])
+    case open
     /// The callback's side, or letting go, was first.
     case settled
+    /// The body threw first.
+    case failed
     /// Cancellation was first.
     case cancelled(reason: String?)
   }
 
   enum CallAction {
-    case settle
-    /// The first call after a cancel: no misuse.
+    case settle(lettingGo: Handlers)
+    /// The first call after the wait has ended without it: no misuse.
     case late(LateValueHandler?)
     case misuse(count: Int)
   }
 
-  private var state = State.open(onCancel: [])
+  private var state = State.open
   private var calls = 0
-  private var onLateValue: LateValueHandler?
+  private var handlers = Handlers()
 
   mutating func call() -> CallAction {
     calls += 1
     switch state {
     case .open:
       state = .settled
-      onLateValue = nil
-      return .settle
-    case .cancelled where calls == 1:
-      defer { onLateValue = nil }
-      return .late(onLateValue)
-    case .settled, .cancelled:
+      return .settle(lettingGo: takeHandlers())
+    case .failed where calls == 1, .cancelled where calls == 1:
+      return .late(takeHandlers().onLateValue)
+    case .settled, .failed, .cancelled:
       return .misuse(count: calls)
     }
   }
 
-  /// Returns whether the resolver ends as abandoned.
-  mutating func letGo() -> Bool {
-    onLateValue = nil
-    guard case .open = state else { return false }
+  /// The body threw, which is no call; returns whether that ends the wait, and what to let go of.
+  mutating func fail() -> (isFirst: Bool, lettingGo: [CancelHandler]) {
+    guard case .open = state else { return (false, []) }
+    state = .failed
+    return (true, takeCancelHandlers())
+  }
+
+  /// Returns whether the resolver ends as abandoned, and what to let go of.
+  mutating func letGo() -> (isAbandoned: Bool, lettingGo: Handlers) {
+    guard case .open = state else { return (false, takeHandlers()) }
     state = .settled
-    return true
+    return (true, takeHandlers())
   }
 
   /// Returns the handlers to call before the waiting step ends, or nil when something was first.
   mutating func cancel(reason: String?) -> [CancelHandler]? {
-    guard case .open(let handlers) = state else { return nil }
+    guard case .open = state else { return nil }
     state = .cancelled(reason: reason)
-    return handlers
+    return takeCancelHandlers()
   }
 
   enum RegisterAction {
@@ -64,21 +76,30 @@ struct ResolverMachine<Value> {
 
   mutating func register(_ handler: @escaping CancelHandler) -> RegisterAction {
     switch state {
-    case .open(let handlers):
-      state = .open(onCancel: handlers + [handler])
+    case .open:
+      handlers.onCancel.append(handler)
       return .nothing
-    case .settled:
+    case .settled, .failed:
       return .nothing
     case .cancelled(let reason):
       return .call(reason: reason)
     }
   }
 
-  mutating func registerLate(_ handler: @escaping LateValueHandler) {
-    switch state {
-    case .open: onLateValue = handler
-    case .cancelled where calls == 0: onLateValue = handler
-    case .settled, .cancelled: break
-    }
+  /// Returns the handler that was replaced.
+  mutating func registerLate(_ handler: @escaping LateValueHandler) -> LateValueHandler? {
+    guard calls == 0 else { return nil }
+    defer { handlers.onLateValue = handler }
+    return handlers.onLateValue
+  }
+
+  private mutating func takeHandlers() -> Handlers {
+    defer { handlers = Handlers() }
+    return handlers
+  }
+
+  private mutating func takeCancelHandlers() -> [CancelHandler] {
+    defer { handlers.onCancel = [] }
+    return handlers.onCancel
   }
 }

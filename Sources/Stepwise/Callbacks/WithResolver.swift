@@ -39,6 +39,6 @@ private func handOut<Value: Sendable>(
   } catch let error where Task.isCancelled {
     box.cancel(reason: CancellationScope.current?.knownCause?.reason, throwing: error)
   } catch {
-    _ = box.call(.failure(error))
+    box.fail(error)
   }
 }

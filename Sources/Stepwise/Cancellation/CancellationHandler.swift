@@ -14,6 +14,8 @@ struct HandlerMachine {
 
   enum RemoveAction {
     case nothing
+    /// The handler will not be called. What it holds is the user's, and is let go of outside the lock.
+    case letGo(Handler)
     case waitForEnd
   }
 
@@ -36,9 +38,9 @@ struct HandlerMachine {
 
   mutating func remove(on thread: UInt) -> RemoveAction {
     switch state {
-    case .waiting:
+    case .waiting(let handler):
       state = .over
-      return .nothing
+      return .letGo(handler)
     case .running(let running):
       return running == thread ? .nothing : .waitForEnd
     case .over:
@@ -68,7 +70,7 @@ final class CancellationHandler: Sendable {
 
   func remove() {
     switch machine.withLock({ $0.remove(on: Platform.currentThread) }) {
-    case .nothing: break
+    case .nothing, .letGo: break
     case .waitForEnd: running.withLock { _ in }
     }
   }

@@ -3,14 +3,16 @@
 
 /// A handler's place on a `CancellationToken`.
 ///
-/// Letting a registration go changes nothing: the handler stays. A registration keeps its token alive.
+/// Letting a registration go changes nothing: the handler stays. A registration keeps its token alive
+/// until it is removed.
 public final class CancellationRegistration: Sendable {
-  private let token: CancellationToken
+  /// Nil once removed.
+  private let token: Lock<CancellationToken?>
   private let key: OrderedSlots<CancellationHandler>.Key?
   private let handler: CancellationHandler
 
   init(token: CancellationToken, key: OrderedSlots<CancellationHandler>.Key?, handler: CancellationHandler) {
-    self.token = token
+    self.token = Lock(token)
     self.key = key
     self.handler = handler
   }
@@ -20,7 +22,8 @@ public final class CancellationRegistration: Sendable {
   /// When the handler is running on another thread, this blocks until it has returned, so do not call it while holding
   /// a lock that the handler takes. Called from the handler itself it does not wait. Removing twice does nothing.
   public func remove() {
-    if let key { token.forget(key) }
+    let token = token.withLock { $0.take() }
+    if let key { token?.forget(key) }
     handler.remove()
   }
 }

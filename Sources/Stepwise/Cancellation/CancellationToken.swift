@@ -102,6 +102,9 @@ public final class CancellationToken: Sendable {
     }
   }
 
+  /// How many handlers wait, those of linked tokens included.
+  var handlerCount: Int { state.withLock { $0.handlers.count } }
+
   func forget(_ key: OrderedSlots<CancellationHandler>.Key) {
     state.withLock { $0.handlers.remove(key) }
   }

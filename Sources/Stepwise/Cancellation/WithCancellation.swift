@@ -20,8 +20,11 @@ public func withCancellation<Value: Sendable>(
   _ body: @escaping () async throws -> Value
 ) async throws -> Value {
   let scope = (CancellationScope.current ?? CancellationScope()).inside(token)
+  let isCancelled = Task.isCancelled
   let task = spawn { () async -> Result<Value, any Error> in
     _ = isolation
+    // The Task may begin before it can be cancelled from outside.
+    if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
     return await CancellationScope.$current.withValue(scope) {
       do { return .success(try await body()) } catch { return .failure(error) }
     }

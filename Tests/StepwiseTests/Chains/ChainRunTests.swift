@@ -18,21 +18,21 @@ struct ChainRunTests {
   @Test func anErrorIsThrownAsItIsAndLaterStepsDoNotRun() async {
     let later = Recorder<Int>()
     let handled = Recorder<String>()
-    let chain = Chain { (number: Int) -> Int in throw Oops(number) }
+    let chain = Chain { (number: Int) -> Int in throw Fault(number) }
       .then { number in
         later.record(number)
         return number
       }
       .onError { error in handled.record("\(error)") }
       .finally { state in handled.record("finally \(state)") }
-    await #expect(throws: Oops(7)) { try await chain.run(7) }
+    await #expect(throws: Fault(7)) { try await chain.run(7) }
     #expect(later.elements.isEmpty)
     #expect(handled.elements.count == 2)
   }
 
   @Test func optionalAndExistentialValuesArePassedOnAsTheyAre() async throws {
     let chain = Chain { (_: Int) -> Int?? in .some(nil) }
-      .then { value -> (any Error)? in value == .some(nil) ? Oops(1) : nil }
+      .then { value -> (any Error)? in value == .some(nil) ? Fault(1) : nil }
       .then { error in "\(error.map { "\($0)" } ?? "none")" }
     #expect(try await chain.run(0).contains("1"))
     let zipped = Chain.zip(Chain { (_: Int) -> Int? in nil }, Chain { (n: Int) in "\(n)" })
@@ -45,12 +45,12 @@ struct ChainRunTests {
     let log = Recorder<String>()
     let chain = Chain { (n: Int) in n }
       .then("a", undo: { n in log.record("undo a \(n)") }) { n in n + 1 }
-      .then("b", undo: { n in log.record("undo b \(n)"); throw Oops(9) }) { n in n + 1 }
-      .then { _ -> Int in throw Oops(1) }
+      .then("b", undo: { n in log.record("undo b \(n)"); throw Fault(9) }) { n in n + 1 }
+      .then { _ -> Int in throw Fault(1) }
       .onError { log.record("\($0)") }
     let run = chain.start(0)
-    await #expect(throws: Oops(1)) { try await run.value }
-    #expect(log.elements == ["undo b 2", "undo a 1", "Oops(number: 1)", "b could not be undone: Oops(number: 9)"])
+    await #expect(throws: Fault(1)) { try await run.value }
+    #expect(log.elements == ["undo b 2", "undo a 1", "Fault(number: 1)", "b could not be undone: Fault(number: 9)"])
     #expect(run.undoErrors.count == 1)
   }
 
@@ -82,9 +82,4 @@ struct ChainRunTests {
     for await progress in run.progress { fractions.append(progress.fractionCompleted) }
     #expect(fractions == [1])
   }
-}
-
-struct Oops: Error, Equatable {
-  let number: Int
-  init(_ number: Int) { self.number = number }
 }

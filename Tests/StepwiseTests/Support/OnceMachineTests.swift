@@ -68,9 +68,10 @@ struct OnceMachineTests {
   @Test func noOrderOfEventsLosesAWaiterOrResumesItTwice() {
     for seed in 0..<5_000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
-      var machine = OnceMachine<Int, UInt64>()
+      var machine = OnceMachine<Int, Int>()
+      var places: [OnceMachine<Int, Int>.PlaceID] = []
       var reference = Reference()
-      var resumed: [UInt64: [Int?]] = [:]
+      var resumed: [Int: [Int?]] = [:]
       for step in 0..<Int.random(in: 1...40, using: &generator) {
         let place = reference.known.randomElement(using: &generator)
         switch (Int.random(in: 0..<10, using: &generator), place) {
@@ -79,20 +80,21 @@ struct OnceMachineTests {
           #expect(told.map(Set.init) == reference.settle(step), "seed \(seed)")
           for waiter in told ?? [] { resumed[waiter, default: []].append(step) }
         case (1...3, let place?):
-          let waiter = machine.leave(place)
+          let waiter = machine.leave(places[place])
           #expect(waiter == reference.leave(place), "seed \(seed)")
           if let waiter { resumed[waiter, default: []].append(nil) }
         case (4...6, let place?) where reference.canWait(place):
-          let action = machine.wait(place, at: place)
+          let action = machine.wait(place, at: places[place])
           #expect(action.resumed == reference.wait(place), "seed \(seed)")
           if let value = action.resumed { resumed[place, default: []].append(value) }
         default:
-          reference.reserve(machine.reserve())
+          reference.known.append(places.count)
+          places.append(machine.reserve())
         }
         #expect(machine.value == reference.value, "seed \(seed)")
       }
       for place in reference.known where reference.canWait(place) {
-        if let value = machine.wait(place, at: place).resumed { resumed[place, default: []].append(value) }
+        if let value = machine.wait(place, at: places[place]).resumed { resumed[place, default: []].append(value) }
       }
       for waiter in machine.settle(-1) ?? [] { resumed[waiter, default: []].append(-1) }
       #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
@@ -100,31 +102,29 @@ struct OnceMachineTests {
     }
   }
 
-  /// The same, naively: waiters are called as their places.
+  /// The same, naively: waiters are called by the numbers of their places.
   private struct Reference {
     var value: Int?
-    var known: [UInt64] = []
-    var waited: Set<UInt64> = []
-    var left: Set<UInt64> = []
-    var suspended: Set<UInt64> = []
+    var known: [Int] = []
+    var waited: Set<Int> = []
+    var left: Set<Int> = []
+    var suspended: Set<Int> = []
 
-    mutating func reserve(_ place: UInt64) { known.append(place) }
+    func canWait(_ place: Int) -> Bool { !waited.contains(place) }
 
-    func canWait(_ place: UInt64) -> Bool { !waited.contains(place) }
-
-    mutating func settle(_ new: Int) -> Set<UInt64>? {
+    mutating func settle(_ new: Int) -> Set<Int>? {
       guard value == nil else { return nil }
       value = new
       defer { suspended = [] }
       return suspended
     }
 
-    mutating func leave(_ place: UInt64) -> UInt64? {
+    mutating func leave(_ place: Int) -> Int? {
       if value == nil { left.insert(place) }
       return suspended.remove(place)
     }
 
-    mutating func wait(_ place: UInt64) -> Int?? {
+    mutating func wait(_ place: Int) -> Int?? {
       waited.insert(place)
       if let value { return .some(value) }
       if left.contains(place) { return .some(nil) }

@@ -5,11 +5,6 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Something that must not cross isolation.
-private final class Notebook {
-  private(set) var lines: [String] = []
-  func write(_ line: String) { lines.append(line) }
-}
 
 @MainActor private final class Screen {
   let notes = Notebook()

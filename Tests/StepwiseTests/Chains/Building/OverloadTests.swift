@@ -130,12 +130,12 @@ struct OverloadTests {
     let chain = Chain { (fails: Bool) in (fails, tracker.track()) }
       .then { fails, object in (fails, Large(object: object)) }
       .then { fails, large in
-        guard !fails else { throw Oops(1) }
+        guard !fails else { throw Fault(1) }
         return (large.rows.a.sum() + large.rows.b.sum(), large.object)
       }
       .then { sum, object -> Double? in withExtendedLifetime(object) { sum } }
     #expect(try await chain.run(false) == 48)
-    await #expect(throws: Oops(1)) { try await chain.run(true) }
+    await #expect(throws: Fault(1)) { try await chain.run(true) }
     await tracker.allReleased()
     #expect(tracker.alive == 0)
     #expect(tracker.made == 2)
@@ -157,7 +157,7 @@ struct OverloadTests {
   @Test func modifiersReturnNewChainsAndLeaveTheOldOneAsItWas() async throws {
     let log = Recorder<String>()
     let base = Chain { (number: Int) -> Int in
-      if number < 0 { throw Oops(number) }
+      if number < 0 { throw Fault(number) }
       return number
     }
     let derived = base.then(double).recover { _ in 0 }.onError { _ in log.record("error") }
@@ -165,7 +165,7 @@ struct OverloadTests {
     let other = base.then { "\($0)" }
     #expect(try await base.run(2) == 2)
     #expect(try await other.run(2) == "2")
-    await #expect(throws: Oops(-1)) { try await base.run(-1) }
+    await #expect(throws: Fault(-1)) { try await base.run(-1) }
     #expect(log.elements.isEmpty)
     #expect(try await derived.run(2) == 4)
     #expect(try await derived.run(-1) == 0)

@@ -11,7 +11,7 @@ private struct File: Sendable, Equatable { let image: Image }
 private struct Image: Sendable, Equatable {
   let size: Double
   init(_ data: Data) throws {
-    guard !data.isEmpty else { throw Oops(404) }
+    guard !data.isEmpty else { throw Fault(404) }
     size = Double(data.count)
   }
   private init(size: Double) { self.size = size }
@@ -72,8 +72,8 @@ struct SampleTests {
     let logged = Recorder<String>()
     let thumbnail = makeThumbnail(spinner) { error in logged.record("\(error)") }
     let missing = try #require(URL(string: "https://example.org/0"))
-    await #expect(throws: Oops(404)) { try await thumbnail.run(missing) }
-    #expect(logged.elements == ["\(Oops(404))"])
+    await #expect(throws: Fault(404)) { try await thumbnail.run(missing) }
+    #expect(logged.elements == ["\(Fault(404))"])
 
     let slow = try #require(URL(string: "https://example.org/slow"))
     let run = thumbnail.start(slow)

@@ -14,7 +14,7 @@ struct CancellationDecisionTests {
   private func makeChain(_ moment: Moment, _ turnstile: Turnstile, _ log: Recorder<String>) -> Chain<Int, Int> {
     Chain { (number: Int) in number }
       .then("a", undo: { _ in if moment == .undo { await turnstile.passWhateverHappens() } }) { $0 }
-      .then { _ -> Int in throw Oops(1) }
+      .then { _ -> Int in throw Fault(1) }
       .onError { error in
         log.record("onError \(error)")
         if moment == .onError { await turnstile.passWhateverHappens() }
@@ -33,10 +33,10 @@ struct CancellationDecisionTests {
     #expect(!run.cancel(reason: "too late"))
     await chain.cancelRuns(reason: "too late")
     turnstile.open()
-    #expect(await run.outcome.brief == "failed \(Oops(1))")
-    #expect(await briefEvents(of: run).last == "failed \(Oops(1))")
-    await #expect(throws: Oops(1)) { try await run.value }
-    #expect(log.elements.sorted() == ["failed \(Oops(1))", "onError \(Oops(1))"])
+    #expect(await run.outcome.brief == "failed \(Fault(1))")
+    #expect(await briefEvents(of: run).last == "failed \(Fault(1))")
+    await #expect(throws: Fault(1)) { try await run.value }
+    #expect(log.elements.sorted() == ["failed \(Fault(1))", "onError \(Fault(1))"])
     #expect(!run.cancel())
   }
 
@@ -51,8 +51,8 @@ struct CancellationDecisionTests {
     await chain.cancelRuns(reason: "too late")
     chain.cancellationToken.cancel(reason: "too late")
     turnstile.open()
-    #expect(await task.result.brief == "failure \(Oops(1))")
-    #expect(log.elements.sorted() == ["failed \(Oops(1))", "onError \(Oops(1))"])
+    #expect(await task.result.brief == "failure \(Fault(1))")
+    #expect(log.elements.sorted() == ["failed \(Fault(1))", "onError \(Fault(1))"])
   }
 
   @Test func theFirstWhoAsksGivesTheReason() async {
@@ -83,12 +83,12 @@ struct CancellationDecisionTests {
   /// An error that came before anybody asked stands; the request decides only what is thrown after it.
   @Test func anErrorBeforeTheCancelStands() async {
     let turnstile = Turnstile()
-    let chain = Chain { () -> Int in throw Oops(1) }.onError { _ in await turnstile.passWhateverHappens() }
+    let chain = Chain { () -> Int in throw Fault(1) }.onError { _ in await turnstile.passWhateverHappens() }
     let run = chain.start()
     await turnstile.visitors(atLeast: 1)
     run.cancel()
     turnstile.open()
-    #expect(await run.outcome.brief == "failed \(Oops(1))")
+    #expect(await run.outcome.brief == "failed \(Fault(1))")
   }
 
   @Test func aCancelDuringTheUndoOfAnAttemptIsACancel() async {
@@ -98,14 +98,14 @@ struct CancellationDecisionTests {
       .then("a", undo: { _ in await turnstile.passWhateverHappens() }) { $0 }
       .then { _ -> Int in
         log.record("attempt")
-        throw Oops(1)
+        throw Fault(1)
       }
       .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
     let run = chain.start()
     await turnstile.visitors(atLeast: 1)
     #expect(run.cancel(reason: "enough"))
     turnstile.open()
-    #expect(await run.outcome.brief == "cancelled enough \(Oops(1))")
+    #expect(await run.outcome.brief == "cancelled enough \(Fault(1))")
     #expect(log.elements.count == 1)
   }
 }

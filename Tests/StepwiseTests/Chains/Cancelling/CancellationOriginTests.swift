@@ -56,13 +56,13 @@ struct CancellationOriginTests {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = makeChain(log) {
-      do { try await turnstile.pass() } catch { throw Oops(3) }
+      do { try await turnstile.pass() } catch { throw Fault(3) }
     }
     let cancellable = origin.begin(chain)
     await turnstile.visitors(atLeast: 1)
     await cancellable.cancel()
-    await expectReason(origin, cancellable, suffix: " \(Oops(3))")
-    #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason) \(Oops(3))"])
+    await expectReason(origin, cancellable, suffix: " \(Fault(3))")
+    #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason) \(Fault(3))"])
   }
 
   /// The step does not heed the cancel: it is looked at before the next step.
@@ -92,7 +92,7 @@ struct CancellationOriginTests {
       chain = chain.recover { _ in 0 }
         .retry(RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1))), clock: clock)
         .timeout(.seconds(1), clock: clock)
-        .recover(from: Oops.self) { _ in 0 }
+        .recover(from: Fault.self) { _ in 0 }
         .abandon(after: .seconds(1), clock: clock)
         .executor(globalConcurrentExecutor)
         .onError { _ in log.record("onError") }
@@ -131,7 +131,7 @@ struct CancellationOriginTests {
         }
         .then { number in
           await Task.yield()
-          if number == 1 { throw Oops(1) }
+          if number == 1 { throw Fault(1) }
           return number
         }
         .onError { _ in log.record("another's") }

@@ -15,7 +15,7 @@ struct NestedChainTests {
         return number + 1
       }
       .then { number in
-        if fails { throw Oops(1) }
+        if fails { throw Fault(1) }
         return number
       }
       .onError { log.record("inner onError \($0)") }
@@ -34,7 +34,7 @@ struct NestedChainTests {
         return number + 1
       }
       .then { number in
-        if fails { throw Oops(2) }
+        if fails { throw Fault(2) }
         return number
       }
       .onError { log.record("outer onError \($0)") }
@@ -49,39 +49,39 @@ struct NestedChainTests {
 
   @Test func anErrorGoesToItsOwnHandlersFirst() async {
     let log = Recorder<String>()
-    await #expect(throws: Oops(1)) { try await outer(log, inner(log, fails: true)).run(0) }
+    await #expect(throws: Fault(1)) { try await outer(log, inner(log, fails: true)).run(0) }
     #expect(
       log.elements == [
-        "a", "b", "undo b", "inner onError \(Oops(1))", "inner finally failed \(Oops(1))",
-        "undo a", "outer onError \(Oops(1))", "outer finally failed \(Oops(1))",
+        "a", "b", "undo b", "inner onError \(Fault(1))", "inner finally failed \(Fault(1))",
+        "undo a", "outer onError \(Fault(1))", "outer finally failed \(Fault(1))",
       ])
   }
 
   @Test func itsUndosAreAdoptedByTheOuterRun() async {
     let log = Recorder<String>()
-    await #expect(throws: Oops(2)) { try await outer(log, inner(log), fails: true).run(0) }
+    await #expect(throws: Fault(2)) { try await outer(log, inner(log), fails: true).run(0) }
     #expect(
       log.elements == [
         "a", "b", "inner finally resolved 2", "c", "undo c", "undo b", "undo a",
-        "outer onError \(Oops(2))", "outer finally failed \(Oops(2))",
+        "outer onError \(Fault(2))", "outer finally failed \(Fault(2))",
       ])
   }
 
   @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in number }
-      .then("b", undo: { _ in throw Oops(7) }) { $0 }
+      .then("b", undo: { _ in throw Fault(7) }) { $0 }
       .onError { log.record("inner \($0)") }
-    let chain = Chain { (number: Int) in number }.then(inner).then { _ -> Int in throw Oops(1) }
+    let chain = Chain { (number: Int) in number }.then(inner).then { _ -> Int in throw Fault(1) }
       .onError { log.record("outer \($0)") }
     let run = chain.start(0)
     _ = await run.outcome
-    #expect(log.elements == ["outer \(Oops(1))", "outer b could not be undone: \(Oops(7))"])
+    #expect(log.elements == ["outer \(Fault(1))", "outer b could not be undone: \(Fault(7))"])
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
   @Test func itsRecoverIsItsOwn() async throws {
-    let nested = Chain { (number: Int) -> Int in throw Oops(number) }.recover { _ in 5 }
+    let nested = Chain { (number: Int) -> Int in throw Fault(number) }.recover { _ in 5 }
     #expect(try await Chain { (number: Int) in number }.then(nested).then { $0 + 1 }.run(1) == 6)
   }
 
@@ -94,7 +94,7 @@ struct NestedChainTests {
     #expect(try await chain.run(0) == 9)
     #expect(
       log.elements == [
-        "a", "b", "undo b", "inner onError \(Oops(1))", "inner finally failed \(Oops(1))", "recover",
+        "a", "b", "undo b", "inner onError \(Fault(1))", "inner finally failed \(Fault(1))", "recover",
         "outer finally resolved 9",
       ])
   }
@@ -191,7 +191,7 @@ struct NestedChainTests {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in
-      do { try await turnstile.pass() } catch { throw Oops(5) }
+      do { try await turnstile.pass() } catch { throw Fault(5) }
     }
     .finally { log.record("inner \($0.brief)") }
     for taken in [false, true] {
@@ -199,9 +199,9 @@ struct NestedChainTests {
       let run = Chain { (number: Int) in number }.then(inner).start(0)
       await turnstile.visitors(atLeast: taken ? 2 : 1)
       run.cancel(reason: "left")
-      #expect(await run.outcome.brief == "cancelled left \(Oops(5))")
+      #expect(await run.outcome.brief == "cancelled left \(Fault(5))")
     }
-    #expect(log.elements == Array(repeating: "inner cancelled left \(Oops(5))", count: 2))
+    #expect(log.elements == Array(repeating: "inner cancelled left \(Fault(5))", count: 2))
   }
 
   @Test func aChainMayStandInManyOthersAtOnce() async throws {

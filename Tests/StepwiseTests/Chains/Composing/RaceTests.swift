@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RaceTests {
   private func failing(_ number: Int) -> Chain<Int, Int> {
-    Chain { (_: Int) in throw Oops(number) }
+    Chain { (_: Int) in throw Fault(number) }
   }
 
   @Test func raceGivesTheFirstSuccess() async throws {
@@ -27,15 +27,15 @@ struct RaceTests {
     let turnstile = Turnstile()
     let last = Chain { (_: Int) -> Int in
       await turnstile.passWhateverHappens()
-      throw Oops(1)
+      throw Fault(1)
     }
     let opener = Chain { (_: Int) -> Int in
       turnstile.open()
-      throw Oops(2)
+      throw Fault(2)
     }
     let chain = Chain.race(last, opener, failing(3)).onError { log.record("\($0)") }
     let error = try await #require(throws: RaceError.self) { try await chain.run(0) }
-    #expect(error.errors.map { $0 as? Oops } == [Oops(1), Oops(2), Oops(3)])
+    #expect(error.errors.map { $0 as? Fault } == [Fault(1), Fault(2), Fault(3)])
     #expect(log.elements == ["\(error)"])
   }
 
@@ -120,8 +120,8 @@ struct RaceTests {
   @Test func theUndosOfTheWinnerBelongToTheOuterRun() async {
     let log = Recorder<String>()
     let winner = Chain { (number: Int) in number }.then("won", undo: { _ in log.record("undo won") }) { $0 }
-    let chain = Chain.race(failing(1), winner).then { _ -> Int in throw Oops(9) }
-    await #expect(throws: Oops(9)) { try await chain.run(1) }
+    let chain = Chain.race(failing(1), winner).then { _ -> Int in throw Fault(9) }
+    await #expect(throws: Fault(9)) { try await chain.run(1) }
     #expect(log.elements == ["undo won"])
   }
 

@@ -94,7 +94,7 @@ struct ThenMapTests {
         defer { ended.record(number) }
         if number == 1 {
           await turnstile.visitors(atLeast: 2)
-          throw Oops(1)
+          throw Fault(1)
         }
         do { try await turnstile.pass() } catch {
           log.record("interrupted")
@@ -103,8 +103,8 @@ struct ThenMapTests {
         return number
       }
       .onError { log.record("\($0)") }
-    await #expect(throws: Oops(1)) { try await chain.run() }
-    #expect(log.elements == ["interrupted", "interrupted", "undo", "\(Oops(1))"])
+    await #expect(throws: Fault(1)) { try await chain.run() }
+    #expect(log.elements == ["interrupted", "interrupted", "undo", "\(Fault(1))"])
     #expect(ended.elements.sorted() == [0, 1, 2])
   }
 

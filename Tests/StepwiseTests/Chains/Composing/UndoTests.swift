@@ -12,7 +12,7 @@ struct UndoTests {
     for name in ["a", "b", "c"] {
       chain = chain.then(name, undo: { number in
         log.record("undo \(name) \(number)")
-        if failing.contains(name) { throw Oops(number) }
+        if failing.contains(name) { throw Fault(number) }
       }) { number in
         log.record("\(name) \(number)")
         return number + 1
@@ -27,16 +27,16 @@ struct UndoTests {
     @Sendable func refund(_ receipt: Receipt) async { refunds.record(receipt) }
     let chain = Chain { (order: Int) in order }
       .then("charge", undo: { receipt in await refund(receipt) }) { order in Receipt(order: order) }
-      .then { receipt -> Receipt in throw Oops(receipt.order) }
-    await #expect(throws: Oops(4)) { try await chain.run(4) }
+      .then { receipt -> Receipt in throw Fault(receipt.order) }
+    await #expect(throws: Fault(4)) { try await chain.run(4) }
     #expect(refunds.elements == [Receipt(order: 4)])
   }
 
   @Test(arguments: [false, true])
   func whenALaterStepFailsTheCompletedStepsAreUndoneNewestFirst(started: Bool) async {
     let log = Recorder<String>()
-    let chain = booking(log).then { _ -> Int in throw Oops(0) }
-    await #expect(throws: Oops(0)) {
+    let chain = booking(log).then { _ -> Int in throw Fault(0) }
+    await #expect(throws: Fault(0)) {
       if started { try await chain.start(1).value } else { try await chain.run(1) }
     }
     #expect(log.elements == ["a 1", "b 2", "c 3", "undo c 4", "undo b 3", "undo a 2"])
@@ -59,8 +59,8 @@ struct UndoTests {
 
   @Test func theFailedStepItselfIsNotUndone() async {
     let log = Recorder<String>()
-    let chain = booking(log).then("d", undo: { _ in log.record("undo d") }) { _ -> Int in throw Oops(1) }
-    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    let chain = booking(log).then("d", undo: { _ in log.record("undo d") }) { _ -> Int in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
     #expect(!log.elements.contains("undo d"))
   }
 
@@ -74,9 +74,9 @@ struct UndoTests {
   @Test func stepsAfterTheErrorAreNotUndoneForTheyDidNotRun() async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
-      .then { _ -> Int in throw Oops(1) }
+      .then { _ -> Int in throw Fault(1) }
       .then("z", undo: { _ in log.record("undo z") }) { $0 }
-    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
     #expect(log.elements.isEmpty)
   }
 
@@ -84,25 +84,25 @@ struct UndoTests {
   @Test(arguments: [false, true])
   func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
     let log = Recorder<String>()
-    let chain = booking(log, failing: ["a", "c"]).then { _ -> Int in throw Oops(0) }
+    let chain = booking(log, failing: ["a", "c"]).then { _ -> Int in throw Fault(0) }
       .onError { log.record("first \($0)") }
       .onError { log.record("second \($0)") }
       .finally { log.record($0.brief) }
     let reports = [
-      "first \(Oops(0))", "second \(Oops(0))",
-      "first c could not be undone: \(Oops(4))", "second c could not be undone: \(Oops(4))",
-      "first a could not be undone: \(Oops(2))", "second a could not be undone: \(Oops(2))",
-      "failed \(Oops(0))",
+      "first \(Fault(0))", "second \(Fault(0))",
+      "first c could not be undone: \(Fault(4))", "second c could not be undone: \(Fault(4))",
+      "first a could not be undone: \(Fault(2))", "second a could not be undone: \(Fault(2))",
+      "failed \(Fault(0))",
     ]
     if started {
       let run = chain.start(1)
-      await #expect(throws: Oops(0)) { try await run.value }
+      await #expect(throws: Fault(0)) { try await run.value }
       #expect(run.undoErrors.map(\.step) == ["c", "a"])
-      #expect(run.undoErrors.map { $0.underlying as? Oops } == [Oops(4), Oops(2)])
+      #expect(run.undoErrors.map { $0.underlying as? Fault } == [Fault(4), Fault(2)])
       let undone = await briefEvents(of: run).filter { $0.hasPrefix("undone") }
-      #expect(undone == ["undone a \(Oops(2))", "undone b", "undone c \(Oops(4))"])
+      #expect(undone == ["undone a \(Fault(2))", "undone b", "undone c \(Fault(4))"])
     } else {
-      await #expect(throws: Oops(0)) { try await chain.run(1) }
+      await #expect(throws: Fault(0)) { try await chain.run(1) }
     }
     #expect(Array(log.elements.dropFirst(6)) == reports)
   }
@@ -120,7 +120,7 @@ struct UndoTests {
     await turnstile.visitors(atLeast: 1)
     run.cancel()
     #expect(await run.outcome.brief == "cancelled -")
-    let report = "onError b could not be undone: \(Oops(3))"
+    let report = "onError b could not be undone: \(Fault(3))"
     #expect(log.elements.suffix(5) == ["undo c 4", "undo b 3", "undo a 2", report, "cancelled -"])
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
@@ -128,7 +128,7 @@ struct UndoTests {
   @Test func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
     let log = Recorder<String>()
     let chain = booking(log).then { number in
-      guard log.elements.count > 8 else { throw Oops(0) }
+      guard log.elements.count > 8 else { throw Fault(0) }
       return number
     }
     .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
@@ -139,8 +139,8 @@ struct UndoTests {
 
   @Test func theLastAttemptIsUndoneTooAndEachOnce() async {
     let log = Recorder<String>()
-    let chain = booking(log).then { _ -> Int in throw Oops(0) }.retry(RetryPolicy(maxAttempts: 3, backoff: .none))
-    await #expect(throws: Oops(0)) { try await chain.run(1) }
+    let chain = booking(log).then { _ -> Int in throw Fault(0) }.retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+    await #expect(throws: Fault(0)) { try await chain.run(1) }
     let attempt = ["a 1", "b 2", "c 3", "undo c 4", "undo b 3", "undo a 2"]
     #expect(log.elements == attempt + attempt + attempt)
   }
@@ -172,13 +172,13 @@ struct UndoTests {
     let log = Recorder<String>()
     let chain = booking(log).timeout(.seconds(1), clock: ManualClock())
       .then("d", undo: { _ in log.record("undo d") }) { $0 }
-      .then { _ -> Int in throw Oops(0) }
-    await #expect(throws: Oops(0)) { try await chain.run(1) }
+      .then { _ -> Int in throw Fault(0) }
+    await #expect(throws: Fault(0)) { try await chain.run(1) }
     #expect(log.elements == ["a 1", "b 2", "c 3", "undo d", "undo c 4", "undo b 3", "undo a 2"])
   }
 
   @Test func stepsWithoutANameAreCalledByTheirPlace() async {
-    let run = Chain { 1 }.then(undo: { _ in throw Oops(2) }) { $0 }.then { _ -> Int in throw Oops(1) }.start()
+    let run = Chain { 1 }.then(undo: { _ in throw Fault(2) }) { $0 }.then { _ -> Int in throw Fault(1) }.start()
     _ = await run.outcome
     #expect(run.undoErrors.map(\.step) == ["step 2"])
   }

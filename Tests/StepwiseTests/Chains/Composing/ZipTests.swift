@@ -80,7 +80,7 @@ struct ZipTests {
     let failing = Chain { (number: Int) -> Int in
       await completed.passWhateverHappens()
       await waiting.visitors(atLeast: 1)
-      throw Oops(number)
+      throw Fault(number)
     }
     let chain = Chain { (number: Int) in number }
       .then("before", undo: { _ in log.record("undo before") }) { $0 }
@@ -90,11 +90,11 @@ struct ZipTests {
     let result = await resultOf {
       if started { _ = try await chain.start(3).value } else { _ = try await chain.run(3) }
     }
-    #expect(result.brief == "failure \(Oops(3))")
+    #expect(result.brief == "failure \(Fault(3))")
     #expect(
       log.elements == [
         "done", "interrupted", "undo half", "half cancelled -", "undo done", "undo before",
-        "onError \(Oops(3))", "failed \(Oops(3))",
+        "onError \(Fault(3))", "failed \(Fault(3))",
       ])
   }
 
@@ -103,8 +103,8 @@ struct ZipTests {
     func part(_ name: String) -> Chain<Int, Int> {
       Chain { (number: Int) in number }.then(name, undo: { _ in log.record(name) }) { $0 }
     }
-    let chain = Chain.zip(part("left"), part("right")).then { _ -> Int in throw Oops(1) }
-    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    let chain = Chain.zip(part("left"), part("right")).then { _ -> Int in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
     #expect(log.elements == ["right", "left"])
   }
 
@@ -112,15 +112,15 @@ struct ZipTests {
     let log = Recorder<String>()
     let completed = Turnstile()
     let done = Chain { (number: Int) in number }
-      .then("done", undo: { _ in throw Oops(8) }) { $0 }
+      .then("done", undo: { _ in throw Fault(8) }) { $0 }
       .finally { _ in completed.open() }
     let failing = Chain { (number: Int) -> Int in
       await completed.passWhateverHappens()
-      throw Oops(number)
+      throw Fault(number)
     }
     let run = Chain.zip(done, failing).onError { log.record("\($0)") }.start(1)
     _ = await run.outcome
-    #expect(log.elements == ["\(Oops(1))", "done could not be undone: \(Oops(8))"])
+    #expect(log.elements == ["\(Fault(1))", "done could not be undone: \(Fault(8))"])
     #expect(run.undoErrors.count == 1)
   }
 
@@ -136,7 +136,7 @@ struct ZipTests {
   }
 
   @Test func recoverCoversTheWhole() async throws {
-    let chain = Chain.zip(Chain { (number: Int) in number }, Chain { (_: Int) -> Int in throw Oops(1) })
+    let chain = Chain.zip(Chain { (number: Int) in number }, Chain { (_: Int) -> Int in throw Fault(1) })
       .recover { _ in (7, 8) }
       .then { $0 + $1 }
     #expect(try await chain.run(1) == 15)
@@ -161,7 +161,7 @@ struct ZipTests {
           }
           .then { number in
             await Task.yield()
-            if name == 2 { throw Oops(2) }
+            if name == 2 { throw Fault(2) }
             return number
           }
           .finally { _ in inside.record(1) }

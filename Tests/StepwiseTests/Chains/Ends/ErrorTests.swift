@@ -31,20 +31,20 @@ struct ErrorTests {
   }
 
   @Test func outcomeAndEventsHaveTheErrorToo() async {
-    let run = Chain("boom") { (number: Int) -> Int in throw Oops(number) }.start(3)
-    #expect(await run.outcome.brief == "failed \(Oops(3))")
+    let run = Chain("boom") { (number: Int) -> Int in throw Fault(number) }.start(3)
+    #expect(await run.outcome.brief == "failed \(Fault(3))")
     let events = await briefEvents(of: run)
-    #expect(events == ["started", "begin boom", "end boom \(Oops(3))", "failed \(Oops(3))"])
+    #expect(events == ["started", "begin boom", "end boom \(Fault(3))", "failed \(Fault(3))"])
     #expect(run.isFinished)
     #expect(run.undoErrors.isEmpty)
   }
 
   @Test func aFailedRunLeavesTheChainAsItWas() async throws {
     let chain = Chain { (number: Int) in
-      guard number > 0 else { throw Oops(number) }
+      guard number > 0 else { throw Fault(number) }
       return number
     }
-    await #expect(throws: Oops(0)) { try await chain.run(0) }
+    await #expect(throws: Fault(0)) { try await chain.run(0) }
     #expect(try await chain.run(1) == 1)
     #expect(await chain.runsInFlight == 0)
   }

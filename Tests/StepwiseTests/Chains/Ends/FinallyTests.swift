@@ -14,11 +14,11 @@ struct FinallyTests {
   private static func perform(_ end: End) async throws -> Int {
     switch end {
     case .value: return 1
-    case .error: throw Oops(1)
+    case .error: throw Fault(1)
     case .cancelled:
       withUnsafeCurrentTask { $0?.cancel() }
       throw CancellationError()
-    case .cancelledBefore: throw Oops(404)
+    case .cancelledBefore: throw Fault(404)
     case .lateCancel:
       withUnsafeCurrentTask { $0?.cancel() }
       return 2
@@ -42,14 +42,14 @@ struct FinallyTests {
     let state =
       switch end {
       case .value: "resolved 1"
-      case .error: "failed \(Oops(1))"
+      case .error: "failed \(Fault(1))"
       case .cancelled, .cancelledBefore: "cancelled -"
       case .lateCancel: "resolved 2"
       }
     #expect(log.elements == (0..<4).reversed().map { "\($0) \(state)" })
     switch end {
     case .value, .lateCancel: #expect(result.brief.hasPrefix("success"))
-    case .error: #expect(result.brief == "failure \(Oops(1))")
+    case .error: #expect(result.brief == "failure \(Fault(1))")
     case .cancelled, .cancelledBefore: #expect(result.brief == "failure CancellationError()")
     }
   }
@@ -124,7 +124,7 @@ struct FinallyTests {
     let chain = Chain { () -> Int in
       note()
       if cancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      throw Oops(1)
+      throw Fault(1)
     }
     .onError { _ in note() }
     .finally { _ in note() }

@@ -10,21 +10,21 @@ struct OnErrorTests {
   @Test(arguments: [false, true])
   func eachIsCalledOnceInOrderOfAttachmentAndTheErrorIsStillThrown(started: Bool) async {
     let log = Recorder<String>()
-    var chain = Chain { (number: Int) -> Int in throw Oops(number) }
+    var chain = Chain { (number: Int) -> Int in throw Fault(number) }
     for number in 0..<5 { chain = chain.onError { log.record("\(number) \($0)") } }
-    await #expect(throws: Oops(3)) {
+    await #expect(throws: Fault(3)) {
       if started { try await chain.start(3).value } else { try await chain.run(3) }
     }
-    #expect(log.elements == (0..<5).map { "\($0) \(Oops(3))" })
+    #expect(log.elements == (0..<5).map { "\($0) \(Fault(3))" })
   }
 
   @Test func theOrderIsThatOfAttachmentWhereverTheyStand() async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }.onError { _ in log.record("a") }
       .then { $0 }.onError { _ in log.record("b") }
-      .then { _ -> Int in throw Oops(1) }
+      .then { _ -> Int in throw Fault(1) }
       .then { $0 }.onError { _ in log.record("c") }
-    await #expect(throws: Oops(1)) { try await chain.run(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
     #expect(log.elements == ["a", "b", "c"])
   }
 
@@ -39,12 +39,12 @@ struct OnErrorTests {
     let attempts = Recorder<Int>()
     let flaky = Chain { () -> Int in
       attempts.record(0)
-      if attempts.elements.count < 3 { throw Oops(attempts.elements.count) }
+      if attempts.elements.count < 3 { throw Fault(attempts.elements.count) }
       return 1
     }
     .onError { log.record("\($0)") }
     #expect(try await flaky.retry(RetryPolicy(maxAttempts: 3, backoff: .none)).run() == 1)
-    let recovered = Chain { () -> Int in throw Oops(1) }.onError { log.record("\($0)") }.recover { _ in 2 }
+    let recovered = Chain { () -> Int in throw Fault(1) }.onError { log.record("\($0)") }.recover { _ in 2 }
     #expect(try await recovered.run() == 2)
     #expect(log.elements.isEmpty)
   }
@@ -54,26 +54,26 @@ struct OnErrorTests {
     let attempts = Recorder<Int>()
     let chain = Chain { () -> Int in
       attempts.record(0)
-      throw Oops(attempts.elements.count)
+      throw Fault(attempts.elements.count)
     }
     .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
     .onError { log.record("\($0)") }
-    await #expect(throws: Oops(3)) { try await chain.run() }
-    #expect(log.elements == ["\(Oops(3))"])
+    await #expect(throws: Fault(3)) { try await chain.run() }
+    #expect(log.elements == ["\(Fault(3))"])
   }
 
   @Test func itIsNeverCalledForCancellation() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { () -> Int in
-      do { try await turnstile.pass() } catch { throw Oops(1) }
+      do { try await turnstile.pass() } catch { throw Fault(1) }
       return 1
     }
     .onError { log.record("\($0)") }
     let run = chain.start()
     await turnstile.visitors(atLeast: 1)
     run.cancel()
-    #expect(await run.outcome.brief == "cancelled - \(Oops(1))")
+    #expect(await run.outcome.brief == "cancelled - \(Fault(1))")
     let task = Task { try await chain.run() }
     await turnstile.visitors(atLeast: 2)
     task.cancel()
@@ -84,7 +84,7 @@ struct OnErrorTests {
   @Test func itMayAwaitAndTheRunWaitsForIt() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
-    let chain = Chain { () -> Int in throw Oops(1) }
+    let chain = Chain { () -> Int in throw Fault(1) }
       .onError { _ in
         await turnstile.passWhateverHappens()
         log.record("handled")
@@ -95,7 +95,7 @@ struct OnErrorTests {
     #expect(!run.isFinished)
     #expect(log.elements.isEmpty)
     turnstile.open()
-    #expect(await run.outcome.brief == "failed \(Oops(1))")
+    #expect(await run.outcome.brief == "failed \(Fault(1))")
     #expect(log.elements == ["handled", "finally"])
   }
 }

@@ -21,7 +21,7 @@ struct OrderTests {
     }
     .then { number in
       log.record("third \(number)")
-      guard number < 10 else { throw Oops(number) }
+      guard number < 10 else { throw Fault(number) }
       return number
     }
     .recover { error in
@@ -46,7 +46,7 @@ struct OrderTests {
 
   @Test func stepThenRecoverThenUndoThenOnErrorThenFinallyThenTheAwaiterOfRun() async {
     let log = Recorder<String>()
-    await #expect(throws: Oops(10)) { try await makeChain(log).run(8) }
+    await #expect(throws: Fault(10)) { try await makeChain(log).run(8) }
     log.record("awaiter")
     #expect(log.elements == Self.failing)
   }
@@ -65,7 +65,7 @@ struct OrderTests {
     case "completion":
       chain.start(8) { _ in log.record("awaiter") }
     default:
-      #expect(await briefEvents(of: chain.start(8)).last == "failed \(Oops(10))")
+      #expect(await briefEvents(of: chain.start(8)).last == "failed \(Fault(10))")
       log.record("awaiter")
     }
     #expect(await log.elements(atLeast: 10) == Self.failing)
@@ -96,9 +96,9 @@ struct OrderTests {
         return 0
       }
       .finally { log.record("finally \($0.brief)") }
-      .then { _ -> Int in throw Oops(1) }
-    await #expect(throws: Oops(1)) { try await chain.run(1) }
-    #expect(log.elements == ["onError \(Oops(1))", "finally failed \(Oops(1))"])
+      .then { _ -> Int in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
+    #expect(log.elements == ["onError \(Fault(1))", "finally failed \(Fault(1))"])
   }
 
   @Test func positionalModifiersCoverTheStepsBeforeThem() async throws {
@@ -112,13 +112,13 @@ struct OrderTests {
     .then { number in
       log.record("second")
       failures.record(number)
-      guard failures.elements.count > 1 else { throw Oops(1) }
+      guard failures.elements.count > 1 else { throw Fault(1) }
       return number
     }
     .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
     .then { number -> Int in
       log.record("third")
-      throw Oops(3)
+      throw Fault(3)
     }
     .timeout(.seconds(60), clock: ManualClock())
     .recover { _ in 9 }
@@ -131,7 +131,7 @@ struct OrderTests {
     let attempts = Recorder<String>()
     let flaky = Chain { (number: Int) in
       attempts.record("inner")
-      guard attempts.elements.count > 2 else { throw Oops(1) }
+      guard attempts.elements.count > 2 else { throw Fault(1) }
       return number
     }
     let chain = Chain { (number: Int) in

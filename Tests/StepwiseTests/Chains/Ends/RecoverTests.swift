@@ -14,7 +14,7 @@ struct RecoverTests {
   }
 
   @Test func recoverReplacesTheErrorWithAValueAndTheChainGoesOn() async throws {
-    let chain = failing(Oops(4)).recover { error in (error as? Oops)?.number ?? 0 }.then { $0 + 1 }
+    let chain = failing(Fault(4)).recover { error in (error as? Fault)?.number ?? 0 }.then { $0 + 1 }
     #expect(try await chain.run(0) == 5)
     #expect(try await chain.start(0).value == 5)
   }
@@ -30,25 +30,25 @@ struct RecoverTests {
   }
 
   @Test func recoverFromReplacesErrorsOfThatTypeOnly() async throws {
-    let other = failing(Other()).recover(from: Oops.self) { $0.number }
+    let other = failing(Other()).recover(from: Fault.self) { $0.number }
     await #expect(throws: Other.self) { try await other.run(0) }
-    let same = failing(Oops(6)).recover(from: Other.self) { _ in 1 }.recover(from: Oops.self) { $0.number }
+    let same = failing(Fault(6)).recover(from: Other.self) { _ in 1 }.recover(from: Fault.self) { $0.number }
     #expect(try await same.run(0) == 6)
   }
 
   @Test func aRecoverThatThrowsReplacesTheErrorWithItsOwn() async throws {
     let log = Recorder<String>()
-    let chain = failing(Oops(1)).recover { _ in throw Oops(2) }.onError { log.record("\($0)") }
-    await #expect(throws: Oops(2)) { try await chain.run(0) }
-    #expect(log.elements == ["\(Oops(2))"])
+    let chain = failing(Fault(1)).recover { _ in throw Fault(2) }.onError { log.record("\($0)") }
+    await #expect(throws: Fault(2)) { try await chain.run(0) }
+    #expect(log.elements == ["\(Fault(2))"])
   }
 
   @Test func aLaterRecoverReplacesTheErrorOfAnEarlierOne() async throws {
     let log = Recorder<String>()
-    let chain = failing(Oops(1))
+    let chain = failing(Fault(1))
       .recover { error in
         log.record("first \(error)")
-        throw Oops(2)
+        throw Fault(2)
       }
       .recover { error in
         log.record("second \(error)")
@@ -59,22 +59,22 @@ struct RecoverTests {
         return 8
       }
     #expect(try await chain.run(0) == 7)
-    #expect(log.elements == ["first \(Oops(1))", "second \(Oops(2))"])
+    #expect(log.elements == ["first \(Fault(1))", "second \(Fault(2))"])
   }
 
   @Test func eachRecoverCoversTheStepsBeforeItAlone() async throws {
-    let chain = failing(Oops(1)).recover { _ in 1 }
-      .then { number -> Int in throw Oops(number + 10) }
-      .recover { error in (error as? Oops)?.number ?? 0 }
+    let chain = failing(Fault(1)).recover { _ in 1 }
+      .then { number -> Int in throw Fault(number + 10) }
+      .recover { error in (error as? Fault)?.number ?? 0 }
       .then { $0 * 2 }
     #expect(try await chain.run(0) == 22)
-    let late = Chain { (number: Int) in number }.recover { _ in 1 }.then { _ -> Int in throw Oops(3) }
-    await #expect(throws: Oops(3)) { try await late.run(0) }
+    let late = Chain { (number: Int) in number }.recover { _ in 1 }.then { _ -> Int in throw Fault(3) }
+    await #expect(throws: Fault(3)) { try await late.run(0) }
   }
 
   @Test func theStepsBetweenTheErrorAndTheRecoverAreSkipped() async throws {
     let entered = Recorder<Int>()
-    let chain = failing(Oops(1)).then { number in
+    let chain = failing(Fault(1)).then { number in
       entered.record(number)
       return number
     }
@@ -91,12 +91,12 @@ struct RecoverTests {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .then("a", undo: { _ in log.record("undo a") }) { $0 }
-      .then { _ -> Int in throw Oops(1) }
+      .then { _ -> Int in throw Fault(1) }
       .recover { _ in 0 }
       .then("b", undo: { _ in log.record("undo b") }) { $0 }
     #expect(try await chain.run(1) == 0)
     #expect(log.elements.isEmpty)
-    await #expect(throws: Oops(2)) { try await chain.then { _ -> Int in throw Oops(2) }.run(1) }
+    await #expect(throws: Fault(2)) { try await chain.then { _ -> Int in throw Fault(2) }.run(1) }
     #expect(log.elements == ["undo b", "undo a"])
   }
 
@@ -106,7 +106,7 @@ struct RecoverTests {
     let recovered = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
-      do { try await turnstile.pass() } catch { throw throwsItsOwn ? Oops(9) : error }
+      do { try await turnstile.pass() } catch { throw throwsItsOwn ? Fault(9) : error }
       return number
     }
     .recover { error in
@@ -120,13 +120,13 @@ struct RecoverTests {
     let run = chain.start(1)
     await turnstile.visitors(atLeast: 1)
     run.cancel(reason: "stop")
-    #expect(await run.outcome.brief == "cancelled stop" + (throwsItsOwn ? " \(Oops(9))" : ""))
+    #expect(await run.outcome.brief == "cancelled stop" + (throwsItsOwn ? " \(Fault(9))" : ""))
     #expect(recovered.elements.isEmpty)
   }
 
   @Test func aRecoverIsInterruptedLikeAStep() async {
     let turnstile = Turnstile()
-    let run = failing(Oops(1)).recover { _ in
+    let run = failing(Fault(1)).recover { _ in
       try await turnstile.pass()
       return 0
     }
@@ -138,7 +138,7 @@ struct RecoverTests {
   }
 
   @Test func aStepHasRecoverOfItsOwn() async throws {
-    let step = Step("s") { (number: Int) -> Int in throw Oops(number) }.recover { _ in 8 }
+    let step = Step("s") { (number: Int) -> Int in throw Fault(number) }.recover { _ in 8 }
     #expect(try await Chain { (number: Int) in number }.then(step).run(1) == 8)
     let turnstile = Turnstile()
     let waiting = Step { (_: Int) -> Int in

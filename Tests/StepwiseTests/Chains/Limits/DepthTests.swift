@@ -41,11 +41,11 @@ struct DepthTests {
 
   @Test func theErrorOfAStepGoesPastAllRecoversInFlatStack() async throws {
     try await onASmallStack {
-      var chain = Chain { (number: Int) -> Int in throw Oops(number) }
-      for count in 0..<100_000 { chain = chain.recover { _ in throw Oops(count) } }
+      var chain = Chain { (number: Int) -> Int in throw Fault(number) }
+      for count in 0..<100_000 { chain = chain.recover { _ in throw Fault(count) } }
       let whole = chain
       let result = try onThisThread { await resultOf { try await whole.run(0) } }
-      #expect(result.brief == "failure \(Oops(99_999))")
+      #expect(result.brief == "failure \(Fault(99_999))")
       let recovered = try onThisThread { try await whole.recover { _ in 7 }.start(0).value }
       #expect(recovered == 7)
     }
@@ -60,9 +60,9 @@ struct DepthTests {
           .onError { _ in count.mutate { $0 += 1 } }
           .finally { _ in count.mutate { $0 += 1 } }
       }
-      let whole = chain.then { _ -> Int in throw Oops(1) }
+      let whole = chain.then { _ -> Int in throw Fault(1) }
       let result = try onThisThread { await resultOf { try await whole.run(0) } }
-      #expect(result.brief == "failure \(Oops(1))")
+      #expect(result.brief == "failure \(Fault(1))")
       #expect(count.read { $0 } == 300_000)
     }
   }

@@ -112,13 +112,13 @@ struct ExecutorTests {
     let chain = Chain.zip(note, note).then { $0 + $1 }
       .then("booked", undo: { _ in seen.record(executor.isCurrent) }) { $0 }
       .timeout(.seconds(5), clock: ManualClock())
-      .then { _ -> Int in throw Oops(1) }
+      .then { _ -> Int in throw Fault(1) }
       .finally { _ in seen.record(executor.isCurrent) }
     let outcome = await Task(executorPreference: executor) {
       _ = await resultOf { try await chain.run(0) }
       return await chain.start(0).outcome
     }.value
-    #expect(outcome.brief == "failed \(Oops(1))")
+    #expect(outcome.brief == "failed \(Fault(1))")
     #expect(seen.elements == Array(repeating: true, count: 8))
   }
 
@@ -130,7 +130,7 @@ struct ExecutorTests {
       .then("booked", undo: { _ in onMain.record(isOnTheMainQueue()) }) { $0 }
       .then { number in
         onMain.record(isOnTheMainQueue())
-        if number == 101 { throw Oops(1) }
+        if number == 101 { throw Fault(1) }
         return number
       }
       .onError { _ in onMain.record(isOnTheMainQueue()) }

@@ -81,7 +81,7 @@ struct OverlapOrderTests {
     }
     .then { number in
       await Task.yield()
-      if number % 5 == 4 { throw Oops(number) }
+      if number % 5 == 4 { throw Fault(number) }
       await Task.yield()
       return number
     }

@@ -67,11 +67,11 @@ struct OverlapTests {
 
   @Test func aFailureLetsTheNextOneIn() async throws {
     let chain = Chain { (number: Int) in
-      if number == 0 { throw Oops(0) }
+      if number == 0 { throw Fault(0) }
       return number
     }.overlap(.serial)
     let runs = (0..<3).map { chain.start($0) }
-    #expect(await runs[0].outcome.brief == "failed \(Oops(0))")
+    #expect(await runs[0].outcome.brief == "failed \(Fault(0))")
     #expect(try await runs[2].value == 2)
   }
 

@@ -36,7 +36,7 @@ struct ReentrancyTests {
     }
     .then("undone", undo: { _ in if place == .undo { await callItself() } }) { $0 }
     .then { number in
-      if number == 0, [.undo, .onError].contains(place) { throw Oops(0) }
+      if number == 0, [.undo, .onError].contains(place) { throw Fault(0) }
       return number
     }
     .onError { _ in if place == .onError { await callItself() } }

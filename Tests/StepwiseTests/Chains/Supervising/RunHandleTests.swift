@@ -98,7 +98,7 @@ struct RunHandleTests {
     let results = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
-      if number == 1 { throw Oops(1) }
+      if number == 1 { throw Fault(1) }
       if number == 2 { try await turnstile.pass() }
       return number
     }
@@ -116,7 +116,7 @@ struct RunHandleTests {
     #expect(
       results.elements == [
         "finally resolved 0", "success 0, cancelled: false",
-        "finally failed \(Oops(1))", "failure \(Oops(1)), cancelled: false",
+        "finally failed \(Fault(1))", "failure \(Fault(1)), cancelled: false",
         "finally cancelled left", "failure CancellationError(), cancelled: false",
       ])
   }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// `withResolver` and `start { }` from plain async code, an actor, and a class on the main actor.
+@Suite(.timeLimit(.minutes(1)))
+struct CallbackIsolationTests {
+  @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
+    let notebook = Notebook()
+    var count = 0
+    let value = try await withResolver { (resolver: Resolver<Int>) in
+      notebook.write("body")
+      await Task.yield()
+      count += 1
+      Thread.detachNewThread { resolver.resolve(7) }
+    }
+    #expect(value == 7)
+    #expect(count == 1)
+    #expect(notebook.lines == ["body"])
+  }
+
+  @MainActor
+  private final class Screen {
+    let notebook = Notebook()
+    var count = 0
+    var lines: [String] { notebook.lines }
+
+    func load() async throws -> Int {
+      var local = 0
+      let value = try await withResolver { (resolver: Resolver<Int>) in
+        MainActor.assertIsolated()
+        notebook.write("body")
+        count += 1
+        await Task.yield()
+        MainActor.assertIsolated()
+        local += 1
+        Thread.detachNewThread { resolver.resolve(7) }
+      }
+      MainActor.assertIsolated()
+      return value + local + count
+    }
+
+    /// A plain chain's completion, back on the main actor, where it may use the screen.
+    func start(_ chain: Chain<Int, Int>, log: Recorder<String>) {
+      chain.start(1) { @MainActor [self] (result: Result<Int, any Error>) in
+        MainActor.assertIsolated()
+        notebook.write("\(result)")
+        count += 1
+        log.record("called \(count)")
+      }
+    }
+
+    /// A closure that says nothing belongs to nobody and reaches the screen by asking.
+    func startPlain(_ chain: Chain<Int, Int>, log: Recorder<String>) {
+      chain.start(1) { result in
+        let count = await self.increment()
+        log.record("plain \(count)")
+      }
+    }
+
+    func increment() -> Int {
+      count += 1
+      return count
+    }
+  }
+
+  @Test func onTheMainActorTheBodyRunsThere() async throws {
+    let screen = await Screen()
+    #expect(try await screen.load() == 9)
+    #expect(await screen.lines == ["body"])
+  }
+
+  @Test func aCompletionOnTheMainActorRunsThere() async {
+    let log = Recorder<String>()
+    let screen = await Screen()
+    await screen.start(Chain { $0 + 1 }, log: log)
+    await log.elements(atLeast: 1)
+    await screen.startPlain(Chain { $0 + 1 }, log: log)
+    #expect(await log.elements(atLeast: 2) == ["called 1", "plain 2"])
+    #expect(await screen.lines == ["success(2)"])
+  }
+
+  private actor Account {
+    let notebook = Notebook()
+    var balance = 0
+    var lines: [String] { notebook.lines }
+
+    func load() async throws -> Int {
+      let value = try await withResolver { (resolver: Resolver<Int>) in
+        assertIsolated()
+        notebook.write("body")
+        balance += 1
+        await Task.yield()
+        assertIsolated()
+        Thread.detachNewThread { resolver.resolve(7) }
+      }
+      assertIsolated()
+      return value + balance
+    }
+
+    func locals() async throws -> [String] {
+      let local = Notebook()
+      var count = 0
+      let value = try await withResolver { (resolver: Resolver<Int>) in
+        local.write("body")
+        count += 1
+        resolver.resolve(7)
+      }
+      local.write("\(value) \(count)")
+      return local.lines
+    }
+
+    func start(_ chain: Chain<Int, Int>, log: Recorder<String>) {
+      chain.start(1) { [weak self] result in
+        await self?.receive(result)
+        log.record("called")
+      }
+    }
+
+    private func receive(_ result: Result<Int, any Error>) { notebook.write("\(result)") }
+  }
+
+  @Test func inAnActorTheBodyRunsThere() async throws {
+    let account = Account()
+    #expect(try await account.load() == 8)
+    #expect(try await account.locals() == ["body", "7 1"])
+    let log = Recorder<String>()
+    await account.start(Chain { $0 + 1 }, log: log)
+    await log.elements(atLeast: 1)
+    #expect(await account.lines == ["body", "success(2)"])
+  }
+
+  /// The body of a step runs off the caller's actor, unless it is bound to one itself.
+  @Test @MainActor func theBodyOfAStepRunsWhereItSays() async throws {
+    let log = Recorder<String>()
+    let chain = Chain(
+      Step.callback { @MainActor (number: Int, resolver: Resolver<Int>) in
+        MainActor.assertIsolated()
+        log.record("main")
+        resolver.resolve(number)
+      }
+    ).then(
+      Step.callback { (number: Int, resolver: Resolver<Int>) in
+        let isolation = #isolation
+        log.record(isolation == nil ? "nowhere" : "somewhere")
+        resolver.resolve(number)
+      })
+    #expect(try await chain.run(7) == 7)
+    #expect(log.elements == ["main", "nowhere"])
+  }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(1)))
+struct ResolverMachineTests {
+  enum Event: CaseIterable {
+    case call, fail, letGo, cancel, register, registerLate
+  }
+
+  enum Answer: Equatable {
+    case settle
+    /// A first call that is late, with or without a handler for it.
+    case late(Bool)
+    case misuse(Int)
+    case failed
+    case abandoned
+    /// The cancel is the first; so many handlers are called.
+    case cancelled(Int)
+    /// The handler is called at once.
+    case callAtOnce
+    case nothing
+  }
+
+  private static func answers(to events: [Event]) -> [Answer] {
+    var machine = ResolverMachine<Int>()
+    return events.map { event in
+      switch event {
+      case .call:
+        switch machine.call() {
+        case .settle: return .settle
+        case .late(let handler): return .late(handler != nil)
+        case .misuse(let count): return .misuse(count)
+        }
+      case .fail: return machine.fail().isFirst ? .failed : .nothing
+      case .letGo: return machine.letGo().isAbandoned ? .abandoned : .nothing
+      case .cancel: return machine.cancel(reason: "stop").map { .cancelled($0.count) } ?? .nothing
+      case .register:
+        guard case .call(let reason) = machine.register({ _ in }) else { return .nothing }
+        return reason == "stop" ? .callAtOnce : .nothing
+      case .registerLate:
+        _ = machine.registerLate { _ in }
+        return .nothing
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ([.call], [.settle]),
+    ([.call, .call, .call], [.settle, .misuse(2), .misuse(3)]),
+    ([.call, .cancel], [.settle, .nothing]),
+    ([.call, .letGo], [.settle, .nothing]),
+    ([.call, .fail], [.settle, .nothing]),
+    ([.call, .register], [.settle, .nothing]),
+    ([.registerLate, .call, .call], [.nothing, .settle, .misuse(2)]),
+    ([.letGo], [.abandoned]),
+    ([.letGo, .cancel], [.abandoned, .nothing]),
+    ([.cancel], [.cancelled(0)]),
+    ([.register, .register, .cancel, .cancel], [.nothing, .nothing, .cancelled(2), .nothing]),
+    ([.cancel, .register], [.cancelled(0), .callAtOnce]),
+    ([.cancel, .call, .call], [.cancelled(0), .late(false), .misuse(2)]),
+    ([.registerLate, .cancel, .call, .call], [.nothing, .cancelled(0), .late(true), .misuse(2)]),
+    ([.cancel, .registerLate, .call], [.cancelled(0), .nothing, .late(true)]),
+    ([.cancel, .call, .registerLate, .call], [.cancelled(0), .late(false), .nothing, .misuse(2)]),
+    ([.cancel, .letGo], [.cancelled(0), .nothing]),
+    ([.cancel, .fail], [.cancelled(0), .nothing]),
+    ([.fail], [.failed]),
+    ([.fail, .call, .call], [.failed, .late(false), .misuse(2)]),
+    ([.registerLate, .fail, .call], [.nothing, .failed, .late(true)]),
+    ([.register, .fail, .cancel, .register], [.nothing, .failed, .nothing, .nothing]),
+    ([.fail, .fail, .letGo], [.failed, .nothing, .nothing]),
+  ] as [([Event], [Answer])])
+  func answersAsTheTableSays(events: [Event], answers: [Answer]) {
+    #expect(Self.answers(to: events) == answers)
+  }
+
+  /// In any order of events the wait is ended exactly once by whichever came first, calls are counted without a gap, and
+  /// only a first call can be late.
+  @Test func keepsItsPromisesInAnyOrderOfEvents() {
+    for seed in 0..<10_000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      var events: [Event] = []
+      for _ in 0..<Int.random(in: 1...12, using: &generator) {
+        guard let event = Event.allCases.randomElement(using: &generator) else { continue }
+        events.append(event)
+        if event == .letGo { break }
+      }
+      let ends: [Event] = [.call, .fail, .letGo, .cancel]
+      let first = events.first { ends.contains($0) }
+      var hasEnded = false
+      var (calls, handlers) = (0, 0)
+      var hasLateHandler = false
+      for (event, answer) in zip(events, Self.answers(to: events)) {
+        let expected: Answer
+        switch event {
+        case .call:
+          calls += 1
+          let isLate = hasEnded && calls == 1
+          expected = !hasEnded ? .settle : isLate ? .late(hasLateHandler) : .misuse(calls)
+        case .fail: expected = hasEnded ? .nothing : .failed
+        case .letGo: expected = hasEnded ? .nothing : .abandoned
+        case .cancel: expected = hasEnded ? .nothing : .cancelled(handlers)
+        case .register:
+          handlers += 1
+          expected = hasEnded && first == .cancel ? .callAtOnce : .nothing
+        case .registerLate:
+          if calls == 0 { hasLateHandler = true }
+          expected = .nothing
+        }
+        #expect(answer == expected, "seed \(seed): \(events)")
+        if ends.contains(event) { hasEnded = true }
+      }
+    }
+  }
+
+  /// Handlers are handed out, to be let go of outside the lock, at the first end.
+  @Test(arguments: [Event.call, .fail, .letGo, .cancel])
+  func holdsNoCancelHandlerAfterItsEnd(_ event: Event) {
+    let tracker = LifetimeTracker()
+    var machine = ResolverMachine<Int>()
+    let tracked = Lock<LifetimeTracker.Tracked?>(tracker.track())
+    _ = machine.register { [tracked = tracked.withLock { $0.take() }] _ in withExtendedLifetime(tracked) {} }
+    #expect(tracker.alive == 1)
+    switch event {
+    case .call: _ = machine.call()
+    case .fail: _ = machine.fail()
+    case .letGo: _ = machine.letGo()
+    default: _ = machine.cancel(reason: nil)
+    }
+    #expect(tracker.alive == 0)
+    withExtendedLifetime(machine) {}
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// What tokens, registrations and handlers keep alive, and for how long.
+@Suite(.timeLimit(.minutes(1)))
+struct CancellationLifetimeTests {
+  private let tracker = LifetimeTracker()
+
+  private func hold(_ token: CancellationToken) -> CancellationRegistration {
+    let tracked = tracker.track()
+    return token.onCancel { _ in withExtendedLifetime(tracked) {} }
+  }
+
+  @Test func aHandlerIsHeldUntilItHasRun() {
+    let token = CancellationToken()
+    let registration = hold(token)
+    #expect(tracker.alive == 1)
+    token.cancel()
+    #expect(tracker.alive == 0)
+    withExtendedLifetime(registration) {}
+  }
+
+  @Test func aHandlerIsHeldUntilItIsRemoved() {
+    let token = CancellationToken()
+    let registration = hold(token)
+    registration.remove()
+    #expect(tracker.alive == 0)
+    #expect(token.handlerCount == 0)
+    withExtendedLifetime(registration) {}
+  }
+
+  @Test func aHandlerCalledAtOnceIsNotHeld() {
+    let token = CancellationToken()
+    token.cancel()
+    let registration = hold(token)
+    #expect(tracker.made == 1)
+    #expect(tracker.alive == 0)
+    withExtendedLifetime(registration) {}
+  }
+
+  @Test func aHandlerGoesWithItsToken() {
+    do { _ = hold(CancellationToken()) }
+    #expect(tracker.made == 1)
+    #expect(tracker.alive == 0)
+  }
+
+  @Test func aRegistrationKeepsItsTokenUntilItIsRemoved() throws {
+    var token: CancellationToken? = CancellationToken()
+    weak let watched = token
+    let registration = try #require(token).onCancel { _ in }
+    token = nil
+    #expect(watched != nil)
+    registration.remove()
+    #expect(watched == nil)
+    registration.remove()
+  }
+
+  @Test func aHandlerThatHoldsItsOwnTokenGoesWithTheCancel() throws {
+    var token: CancellationToken? = CancellationToken()
+    weak let watched = token
+    try #require(token).onCancel { [token] _ in withExtendedLifetime(token) {} }
+    token?.cancel()
+    token = nil
+    #expect(watched == nil)
+  }
+
+  /// A user's `deinit` may use the token: nothing that a handler holds is released inside a lock.
+  @Test func anObjectReleasedByItsRemovalMayRemoveItself() {
+    let token = CancellationToken()
+    let own = Once<CancellationRegistration>()
+    do {
+      let held = Guard { own.settled?.remove() }
+      own.settle(token.onCancel { _ in withExtendedLifetime(held) {} })
+    }
+    own.settled?.remove()
+    #expect(!token.isCancelled)
+    #expect(token.handlerCount == 0)
+  }
+
+  @Test func nothingIsLeftOfWaitingForATokenThatIsNeverCancelled() async {
+    let token = CancellationToken()
+    for _ in 0..<100 {
+      let waiter = Task { await token.cancellation }
+      waiter.cancel()
+      await waiter.value
+    }
+    #expect(token.handlerCount == 0)
+  }
+
+  @Test func nothingIsLeftOfBodiesThatHaveEnded() async throws {
+    let token = CancellationToken()
+    for _ in 0..<100 {
+      let tracked = tracker.track()
+      try await withCancellation(by: token) { withExtendedLifetime(tracked) {} }
+      _ = try? await withCancellation(by: token) { [tracked = tracker.track()] in
+        withExtendedLifetime(tracked) {}
+        throw Fault(1)
+      }
+    }
+    #expect(token.handlerCount == 0)
+    await tracker.allReleased()
+    #expect(tracker.made == 200)
+  }
+
+  @Test func nothingIsLeftOfRunsThatHaveEndedUnderAToken() async throws {
+    let token = CancellationToken()
+    for number in 0..<50 {
+      let chain = Chain { [tracked = tracker.track()] (number: Int) in
+        withExtendedLifetime(tracked) { number }
+      }
+      .then { number in if number.isMultiple(of: 2) { throw Fault(number) } }
+      .finally { [tracked = tracker.track()] _ in withExtendedLifetime(tracked) {} }
+      let run = try await withCancellation(by: token) {
+        try? await chain.run(number)
+        return chain.start(number)
+      }
+      _ = await run.outcome
+    }
+    #expect(tracker.made == 100)
+    await tracker.allReleased()
+    #expect(token.handlerCount == 0)
+  }
+
+  @Test func aChainsTokenKeepsNoChainAlive() async throws {
+    var tokens: [CancellationToken] = []
+    for number in 0..<50 {
+      let chain = Chain { [tracked = tracker.track()] (number: Int) in withExtendedLifetime(tracked) { number } }
+      tokens.append(chain.cancellationToken)
+      #expect(try await chain.run(number) == number)
+      _ = try await chain.start(number).value
+    }
+    #expect(tracker.made == 50)
+    await tracker.allReleased()
+    for token in tokens { token.cancel() }
+  }
+
+  /// What outlives everything else here is a token: nothing else does.
+  @Test func nothingIsHeldAfterRunsAreCancelledWhileTheyWait() async {
+    let token = CancellationToken()
+    let waiting = Recorder<Int>()
+    let runs = Recorder<Run<Int>>()
+    _ = try? await withCancellation(by: token) { [tracker] in
+      for number in 0..<50 {
+        let chain = Chain { [tracked = tracker.track()] (number: Int) in
+          try await withResolver { (resolver: Resolver<Int>) in
+            resolver.onCancel { [tracked, resolver] _ in withExtendedLifetime((tracked, resolver)) {} }
+            waiting.record(number)
+          }
+        }
+        runs.record(chain.start(number))
+      }
+    }
+    await waiting.elements(atLeast: 50)
+    token.cancel(reason: "stop")
+    for run in runs.elements { #expect(await run.outcome.cancellation?.reason == "stop") }
+    #expect(token.handlerCount == 0)
+  }
+}
+
+/// Does something when it is let go of, as users' objects may.
+private final class Guard: Sendable {
+  private let atEnd: @Sendable () -> Void
+
+  init(_ atEnd: @escaping @Sendable () -> Void) {
+    self.atEnd = atEnd
+  }
+
+  deinit { atEnd() }
+}

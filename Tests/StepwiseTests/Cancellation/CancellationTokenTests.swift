@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CancellationTokenTests {
+  @Test func cancelIsTrueTheFirstTimeOnly() {
+    let token = CancellationToken()
+    #expect(!token.isCancelled)
+    #expect(token.reason == nil)
+    #expect(token.cancel(reason: "first"))
+    #expect(!token.cancel(reason: "second"))
+    #expect(!token.cancel())
+  }
+
+  @Test func cancelIsIrreversibleAndKeepsTheFirstReason() {
+    let token = CancellationToken()
+    token.cancel(reason: "first")
+    token.cancel(reason: "second")
+    #expect(token.isCancelled)
+    #expect(token.reason == "first")
+  }
+
+  @Test func aCancelWithoutReasonHasNone() {
+    let token = CancellationToken()
+    let reasons = Recorder<String?>()
+    token.onCancel { reasons.record($0) }
+    #expect(token.cancel())
+    token.cancel(reason: "too late")
+    #expect(token.isCancelled)
+    #expect(token.reason == nil)
+    #expect(reasons.elements == [nil])
+  }
+
+  @Test func checkCancellationThrowsOnceCancelled() throws {
+    let token = CancellationToken()
+    try token.checkCancellation()
+    token.cancel(reason: "stop")
+    #expect(throws: CancellationError.self) { try token.checkCancellation() }
+    #expect(throws: CancellationError.self) { try token.checkCancellation() }
+  }
+
+  @Test func handlersAreToldTheReasonOnceAndInOrder() {
+    let token = CancellationToken()
+    let calls = Recorder<String>()
+    for number in 0..<5 { token.onCancel { reason in calls.record("\(number) \(reason ?? "-")") } }
+    #expect(calls.elements.isEmpty)
+    token.cancel(reason: "stop")
+    token.cancel(reason: "again")
+    #expect(calls.elements == ["0 stop", "1 stop", "2 stop", "3 stop", "4 stop"])
+  }
+
+  /// Pitfall 9: a token's handlers run exactly once, also when registered after the cancel.
+  @Test func aHandlerOfACancelledTokenIsCalledAtOnceAndOnce() {
+    let token = CancellationToken()
+    token.cancel(reason: "before")
+    let calls = Recorder<String?>()
+    token.onCancel { calls.record($0) }
+    #expect(calls.elements == ["before"])
+    token.cancel(reason: "again")
+    #expect(calls.elements == ["before"])
+  }
+
+  @Test func theTokenIsCancelledBeforeItsHandlersAreCalled() {
+    let token = CancellationToken()
+    let seen = Recorder<Bool>()
+    token.onCancel { _ in seen.record(token.isCancelled && token.reason == "stop") }
+    token.cancel(reason: "stop")
+    #expect(seen.elements == [true])
+  }
+
+  // MARK: - Waiting
+
+  @Test func cancellationReturnsAtOnceWhenTheTokenIsCancelled() async {
+    let token = CancellationToken()
+    token.cancel()
+    let _: Void = await token.cancellation
+  }
+
+  @Test func cancellationReturnsWhenTheTokenIsCancelled() async {
+    let token = CancellationToken()
+    let log = Recorder<String>()
+    let waiters = (0..<10).map { _ in
+      Task {
+        log.record("waits")
+        await token.cancellation
+        log.record("told \(token.isCancelled) \(Task.isCancelled)")
+      }
+    }
+    await log.elements(atLeast: 10)
+    #expect(log.elements == Array(repeating: "waits", count: 10))
+    token.cancel()
+    for waiter in waiters { await waiter.value }
+    #expect(log.elements.suffix(10) == Array(repeating: "told true false", count: 10))
+  }
+
+  @Test func cancellationReturnsWhenTheWaitingTaskIsCancelledAndLeavesTheTokenAlone() async {
+    let token = CancellationToken()
+    let other = Task { await token.cancellation }
+    let waiter = Task { await token.cancellation }
+    waiter.cancel()
+    await waiter.value
+    #expect(!token.isCancelled)
+    token.cancel()
+    await other.value
+  }
+
+  @Test func cancellationReturnsAtOnceInACancelledTask() async {
+    let token = CancellationToken()
+    let waiter = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await token.cancellation
+      return token.isCancelled
+    }
+    #expect(await waiter.value == false)
+  }
+}

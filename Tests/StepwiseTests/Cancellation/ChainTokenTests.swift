@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// `chain.cancellationToken`: one for a family of chains, which it ends for good.
+@Suite(.timeLimit(.minutes(1)))
+struct ChainTokenTests {
+  private let log = Recorder<String>()
+  private let entered = Recorder<Int>()
+  private let gate = Recorder<Int>()
+
+  /// Waits until it is interrupted.
+  private var waiting: Chain<Int, Int> {
+    Chain("wait") { [entered] (number: Int) in
+      entered.record(number)
+      try await ManualClock().sleep(for: .seconds(1))
+      return number
+    }
+    .finally { [log] state in log.record("finally \(state.summary)") }
+  }
+
+  /// Tells at the gate whether it is interrupted, and has a step after that.
+  private var stubborn: Chain<Int, Int> {
+    Chain("stubborn") { [entered, gate, log] (number: Int) in
+      entered.record(number)
+      await Task { _ = await gate.elements(atLeast: 1) }.value
+      log.record("interrupted \(Task.isCancelled)")
+      return number
+    }
+    .then("next") { [log] number in
+      log.record("next")
+      return number
+    }
+    .finally { [log] state in log.record("finally \(state.summary)") }
+  }
+
+  // MARK: - Whose it is
+
+  @Test func theTokenIsMadeOnFirstUse() {
+    let chain = Chain { (number: Int) in number }
+    #expect(chain.core.family.tokenIfTaken == nil)
+    let token = chain.cancellationToken
+    #expect(chain.core.family.tokenIfTaken === token)
+    #expect(chain.cancellationToken === token)
+  }
+
+  @Test func theTokenIsSharedUpwardsAndDownwards() {
+    let base = Chain { (number: Int) in number }
+    let derived = base.then { $0 + 1 }
+    let sibling = base.then { "\($0)" }.onError { _ in }
+    let grandchild = derived.finally { _ in }.overlap(.serial)
+    let token = derived.cancellationToken
+    #expect(base.cancellationToken === token)
+    #expect(sibling.cancellationToken === token)
+    #expect(grandchild.cancellationToken === token)
+    #expect(grandchild.then { $0 }.cancellationToken === token)
+  }
+
+  @Test func chainsMadeApartHaveTokensOfTheirOwn() {
+    let (one, other) = (Chain { (number: Int) in number }, Chain { (number: Int) in number })
+    #expect(one.cancellationToken !== other.cancellationToken)
+    #expect(one.then(other).cancellationToken === one.cancellationToken)
+    #expect(Chain.zip(one, other).cancellationToken !== one.cancellationToken)
+  }
+
+  /// It ends all of them for good.
+  @Test func aCancelledTokenEndsAllRunsForGood() async {
+    let base = waiting
+    let derived = base.then { $0 + 1 }
+    derived.cancellationToken.cancel(reason: "over")
+    for _ in 0..<2 {
+      await #expect(throws: CancellationError.self) { try await base.run(1) }
+      await #expect(throws: CancellationError.self) { try await derived.run(1) }
+      #expect(await derived.start(1).outcome.cancellation?.reason == "over")
+      await #expect(throws: CancellationError.self) { try await derived.then { $0 }.run(1) }
+    }
+    #expect(entered.elements.isEmpty)
+    #expect(log.elements == Array(repeating: "finally cancelled over", count: 8))
+  }
+
+  // MARK: - Runs made by start
+
+  @Test func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenBefore() async {
+    let chain = waiting
+    let token = chain.cancellationToken
+    let run = chain.start(1)
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    #expect(await run.outcome.cancellation?.reason == "stop")
+    #expect(log.elements == ["finally cancelled stop"])
+  }
+
+  @Test func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenAfterwards() async {
+    let chain = waiting
+    let run = chain.start(1)
+    await entered.elements(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "stop")
+    #expect(await run.outcome.cancellation?.reason == "stop")
+    #expect(log.elements == ["finally cancelled stop"])
+  }
+
+  @Test func oneTokenInterruptsTheRunsOfAWholeFamily() async {
+    let base = waiting
+    let family = [base, base.then { $0 + 1 }, base.onError { _ in }, base.overlap(.concurrent).then { $0 }]
+    let runs = family.map { $0.start(1) }
+    await entered.elements(atLeast: family.count)
+    family[2].cancellationToken.cancel(reason: "all")
+    for run in runs { #expect(await run.outcome.cancellation?.reason == "all") }
+  }
+
+  @Test func runsOfOtherFamiliesAreLeftAlone() async throws {
+    let (one, other) = (waiting, stubborn)
+    let run = other.start(1)
+    await entered.elements(atLeast: 1)
+    one.cancellationToken.cancel()
+    gate.record(1)
+    #expect(try await run.value == 1)
+  }
+
+  // MARK: - Plain runs
+
+  @Test func aPlainRunThatBeganAfterTheTokenWasTakenIsInterruptedAtOnce() async {
+    let chain = waiting
+    let token = chain.cancellationToken
+    let task = Task { try await chain.run(1) }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["finally cancelled stop"])
+    #expect(!task.isCancelled)
+  }
+
+  @Test func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
+    let chain = stubborn
+    let task = Task { try await chain.run(1) }
+    await entered.elements(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "stop")
+    gate.record(1)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["interrupted false", "finally cancelled stop"])
+  }
+
+  @Test func aPlainRunThatBeganBeforeKeepsTheValueOfItsLastStep() async throws {
+    let chain = Chain { [entered, gate] (number: Int) in
+      entered.record(number)
+      await gate.elements(atLeast: 1)
+      return number
+    }
+    let task = Task { try await chain.run(1) }
+    await entered.elements(atLeast: 1)
+    chain.cancellationToken.cancel()
+    gate.record(1)
+    #expect(try await task.value == 1)
+  }
+
+  /// A retry inside one step goes on to its end.
+  @Test func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
+    let step = Step("flaky") { [entered, gate, log] (number: Int) in
+      entered.record(number)
+      if entered.elements.count == 1 { await gate.elements(atLeast: 1) }
+      log.record("attempt \(entered.elements.count)")
+      throw Fault(entered.elements.count)
+    }
+    .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+    let chain = Chain { (number: Int) in number }.then(step).then { [log] _ in log.record("next") }
+      .finally { [log] state in log.record("finally \(state.cancellation?.reason ?? "-")") }
+    let task = Task { try await chain.run(1) }
+    await entered.elements(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "stop")
+    gate.record(1)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["attempt 1", "attempt 2", "attempt 3", "finally stop"])
+  }
+
+  // MARK: - For nothing
+
+  /// A chain whose token nobody took pays nothing for it: its `run` stays in the caller's Task.
+  @Test func aChainWhoseTokenNobodyTookRunsInTheCallersTask() async throws {
+    let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
+    let own = withUnsafeCurrentTask { $0?.hashValue }
+    #expect(try await chain.run() == own)
+    #expect(chain.core.family.tokenIfTaken == nil)
+    _ = chain.cancellationToken
+    #expect(try await chain.run() != own)
+  }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Chains inside `withCancellation(by:)`: what of them is cancelled, when, and with which reason.
+@Suite(.timeLimit(.minutes(1)))
+struct ChainsUnderTokenTests {
+  private let token = CancellationToken()
+  private let log = Recorder<String>()
+  private let entered = Recorder<Int>()
+  private let gate = Recorder<Int>()
+
+  /// Waits until it is interrupted.
+  private var waiting: Chain<Int, Int> {
+    Chain("wait") { [entered] (number: Int) in
+      entered.record(number)
+      try await ManualClock().sleep(for: .seconds(1))
+      return number
+    }
+    .finally { [log] state in log.record("finally \(state.summary)") }
+  }
+
+  /// Heeds no interruption; waits until the gate is opened.
+  private var stubborn: Chain<Int, Int> {
+    Chain("stubborn") { [entered, gate] (number: Int) in
+      entered.record(number)
+      await Task { _ = await gate.elements(atLeast: 1) }.value
+      return number
+    }
+    .then("next") { [log] number in
+      log.record("next")
+      return number
+    }
+    .finally { [log] state in log.record("finally \(state.summary)") }
+  }
+
+  // MARK: - run
+
+  @Test func aRunInTheBodyIsInterruptedAtOnce() async {
+    let task = Task { [token, waiting] in
+      try await withCancellation(by: token) { try await waiting.run(1) }
+    }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["finally cancelled stop"])
+  }
+
+  @Test func aRunInAChildTaskIsInterruptedAtOnce() async {
+    let task = Task { [token, waiting] in
+      try await withCancellation(by: token) {
+        await withThrowingTaskGroup { group in
+          for number in 0..<3 { group.addTask { try await waiting.run(number) } }
+          while let result = await group.nextResult() {
+            #expect(throws: CancellationError.self) { try result.get() }
+          }
+        }
+      }
+    }
+    await entered.elements(atLeast: 3)
+    token.cancel(reason: "stop")
+    _ = await task.result
+    #expect(log.elements == Array(repeating: "finally cancelled stop", count: 3))
+  }
+
+  @Test func aRunInAnUnstructuredTaskMadeThereStopsAtItsNextStep() async throws {
+    let inner = try await withCancellation(by: token) { [stubborn] in
+      Task { try await stubborn.run(1) }
+    }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    #expect(!inner.isCancelled)
+    gate.record(1)
+    await #expect(throws: CancellationError.self) { try await inner.value }
+    #expect(log.elements == ["finally cancelled stop"])
+  }
+
+  /// It is not interrupted: the step that runs goes on to its end, and as the last one its value stands.
+  @Test func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
+    let inner = try await withCancellation(by: token) { [entered, gate, log] in
+      Task {
+        try await Chain {
+          entered.record(1)
+          await gate.elements(atLeast: 1)
+          return Task.isCancelled
+        }
+        .finally { state in log.record("finally \(state.summary)") }
+        .run()
+      }
+    }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    gate.record(1)
+    #expect(try await inner.value == false)
+    #expect(log.elements == ["finally resolved false"])
+  }
+
+  /// Pitfall 7: a run cancelled before it began runs its `finally` handlers and nothing else.
+  @Test func aRunUnderATokenCancelledBeforeRunsNothingButFinally() async {
+    token.cancel(reason: "before")
+    await #expect(throws: CancellationError.self) {
+      try await withCancellation(by: token) { [waiting] in try await waiting.run(1) }
+    }
+    #expect(entered.elements.isEmpty)
+    #expect(log.elements == ["finally cancelled before"])
+  }
+
+  // MARK: - start
+
+  @Test func aRunStartedThereIsCancelledAtOnce() async throws {
+    let run = try await withCancellation(by: token) { [token, waiting, entered] in
+      let run = waiting.start(1)
+      await entered.elements(atLeast: 1)
+      token.cancel(reason: "stop")
+      return run
+    }
+    #expect(await run.outcome.cancellation?.reason == "stop")
+    #expect(log.elements == ["finally cancelled stop"])
+  }
+
+  @Test func aRunStartedThereIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
+    let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
+    await entered.elements(atLeast: 1)
+    #expect(!run.isFinished)
+    token.cancel(reason: "later")
+    await #expect(throws: CancellationError.self) { try await run.value }
+    #expect(!run.cancel())
+    #expect(log.elements == ["finally cancelled later"])
+  }
+
+  @Test func aRunStartedInAnUnstructuredTaskMadeThereIsCancelledAtOnce() async throws {
+    let inner = try await withCancellation(by: token) { [waiting, gate] in
+      Task {
+        await gate.elements(atLeast: 1)
+        return waiting.start(1)
+      }
+    }
+    gate.record(1)
+    let run = await inner.value
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "later")
+    #expect(await run.outcome.cancellation?.reason == "later")
+  }
+
+  @Test func aRunStartedUnderATokenCancelledBeforeRunsNothingButFinally() async throws {
+    token.cancel(reason: "before")
+    let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
+    #expect(await run.outcome.cancellation?.reason == "before")
+    #expect(entered.elements.isEmpty)
+    #expect(log.elements == ["finally cancelled before"])
+  }
+
+  @Test func theBodysEndAloneCancelsNothing() async throws {
+    let run = try await withCancellation(by: token) { [stubborn] in stubborn.start(1) }
+    gate.record(1)
+    #expect(try await run.value == 1)
+    #expect(log.elements == ["next", "finally resolved 1"])
+  }
+
+  @Test func anInterruptedCallingTaskLeavesAStartedRunAlone() async throws {
+    let runs = Recorder<Run<Int>>()
+    let task = Task { [token, stubborn, entered] in
+      try await withCancellation(by: token) {
+        runs.record(stubborn.start(1))
+        await Task { _ = await entered.elements(atLeast: 1) }.value
+      }
+    }
+    let run = await runs.elements(atLeast: 1)[0]
+    task.cancel()
+    gate.record(1)
+    #expect(try await run.value == 1)
+  }
+
+  // MARK: - Reasons
+
+  @Test func theInnermostTokenThatWasCancelledGivesTheReason() async throws {
+    let inner = CancellationToken()
+    let task = Task { [token, waiting] in
+      try await withCancellation(by: token) {
+        try await withCancellation(by: inner) { try await waiting.run(1) }
+      }
+    }
+    await entered.elements(atLeast: 1)
+    inner.cancel(reason: "inner")
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["finally cancelled inner"])
+    #expect(!token.isCancelled)
+  }
+
+  @Test func theOuterTokenGivesItsReasonThroughTheInner() async throws {
+    let task = Task { [token, waiting] in
+      try await withCancellation(by: token) {
+        try await withCancellation(by: CancellationToken()) { try await waiting.run(1) }
+      }
+    }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "outer")
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["finally cancelled outer"])
+  }
+
+  @Test func plainTaskCancellationHasNoReason() async {
+    let task = Task { [token, waiting] in
+      try await withCancellation(by: token) { try await waiting.run(1) }
+    }
+    await entered.elements(atLeast: 1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(log.elements == ["finally cancelled -"])
+  }
+
+  @Test func whatTheInterruptedStepThrewIsTheUnderlyingError() async throws {
+    let run = try await withCancellation(by: token) { [entered] in
+      Chain {
+        entered.record(1)
+        do { try await ManualClock().sleep(for: .seconds(1)) } catch { throw Fault(7) }
+      }.start()
+    }
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    let cancellation = await run.outcome.cancellation
+    #expect(cancellation?.reason == "stop")
+    #expect(cancellation?.underlyingError as? Fault == Fault(7))
+  }
+
+  /// A chain that uses `withCancellation` in a step is not itself under that token.
+  @Test func aTokenInsideAStepIsNotAroundTheRun() async {
+    let run = Chain { [token] in
+      try await withCancellation(by: token) {
+        token.cancel(reason: "inside")
+        try Task.checkCancellation()
+      }
+    }.start()
+    let outcome = await run.outcome
+    #expect(outcome.cancellation == nil)
+    #expect(throws: CancellationError.self) { try outcome.get() }
+  }
+}
