@@ -28,16 +28,16 @@ struct TokenRaceTests {
   @Test func oneOfManyCancelsIsTheFirst() async {
     await race(
       in: {
-      let arena = Arena()
-      arena.token.onCancel { _ in arena.calls.add() }
-      return arena
+        let arena = Arena()
+        arena.token.onCancel { _ in arena.calls.add() }
+        return arena
       },
-        { arena in arena.cancel("a") },
-        { arena in arena.cancel("b") },
-        { arena in arena.cancel("c") },
+      { arena in arena.cancel("a") },
+      { arena in arena.cancel("b") },
+      { arena in arena.cancel("c") },
       referee: { arena in
-      arena.firsts.total == 1 && arena.calls.total == 1 && arena.token.reason != nil
-        ? nil : "\(arena.firsts.total) first, \(arena.calls.total) calls"
+        arena.firsts.total == 1 && arena.calls.total == 1 && arena.token.reason != nil
+          ? nil : "\(arena.firsts.total) first, \(arena.calls.total) calls"
       }
     )
   }
@@ -46,16 +46,16 @@ struct TokenRaceTests {
   @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
     await race(
       in: {
-      Arena()
+        Arena()
       },
-        { arena in arena.cancel("stop") },
-        { arena in
-          for _ in 0..<4 {
-            arena.token.onCancel { reason in if reason == "stop" { arena.calls.add() } }
-          }
-        },
+      { arena in arena.cancel("stop") },
+      { arena in
+        for _ in 0..<4 {
+          arena.token.onCancel { reason in if reason == "stop" { arena.calls.add() } }
+        }
+      },
       referee: { arena in
-      arena.calls.total == 4 ? nil : "\(arena.calls.total) calls"
+        arena.calls.total == 4 ? nil : "\(arena.calls.total) calls"
       }
     )
   }
@@ -64,25 +64,26 @@ struct TokenRaceTests {
   @Test func aRemovedHandlerIsNotRunning() async {
     await race(
       in: {
-      let arena = Arena()
-      let registration = arena.token.onCancel { [unowned arena] _ in
-        arena.isRunning.store(true, ordering: .sequentiallyConsistent)
-        if arena.isRemoved.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
-        for _ in 0..<20 where arena.isRemoved.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
-        arena.calls.add()
-        arena.isRunning.store(false, ordering: .sequentiallyConsistent)
-      }
-      arena.registration.settle(registration)
-      return arena
+        let arena = Arena()
+        let registration = arena.token.onCancel { [unowned arena] _ in
+          arena.isRunning.store(true, ordering: .sequentiallyConsistent)
+          if arena.isRemoved.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
+          for _ in 0..<20 where arena.isRemoved.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
+          arena.calls.add()
+          arena.isRunning.store(false, ordering: .sequentiallyConsistent)
+        }
+        arena.registration.settle(registration)
+        return arena
       },
-        { arena in arena.cancel("stop") },
-        { arena in
-          arena.registration.settled?.remove()
-          arena.isRemoved.store(true, ordering: .sequentiallyConsistent)
-          if arena.isRunning.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
-        },
+      { arena in arena.cancel("stop") },
+      { arena in
+        arena.registration.settled?.remove()
+        arena.isRemoved.store(true, ordering: .sequentiallyConsistent)
+        if arena.isRunning.load(ordering: .sequentiallyConsistent) { arena.faults.add() }
+      },
       referee: { arena in
-      arena.faults.total == 0 && arena.calls.total <= 1 ? nil : "\(arena.faults.total) faults, \(arena.calls.total) calls"
+        arena.faults.total == 0 && arena.calls.total <= 1
+          ? nil : "\(arena.faults.total) faults, \(arena.calls.total) calls"
       }
     )
   }
@@ -91,19 +92,19 @@ struct TokenRaceTests {
   @Test func aHandlerThatRemovesItselfMeetsOthersWhoRemoveIt() async {
     await race(
       in: {
-      let arena = Arena()
-      let registration = arena.token.onCancel { [unowned arena] _ in
-        arena.registration.settled?.remove()
-        arena.calls.add()
-      }
-      arena.registration.settle(registration)
-      return arena
+        let arena = Arena()
+        let registration = arena.token.onCancel { [unowned arena] _ in
+          arena.registration.settled?.remove()
+          arena.calls.add()
+        }
+        arena.registration.settle(registration)
+        return arena
       },
-        { arena in arena.cancel("stop") },
-        { arena in arena.registration.settled?.remove() },
-        { arena in arena.registration.settled?.remove() },
+      { arena in arena.cancel("stop") },
+      { arena in arena.registration.settled?.remove() },
+      { arena in arena.registration.settled?.remove() },
       referee: { arena in
-      return arena.calls.total <= 1 ? nil : "\(arena.calls.total) calls"
+        return arena.calls.total <= 1 ? nil : "\(arena.calls.total) calls"
       }
     )
   }
@@ -112,18 +113,18 @@ struct TokenRaceTests {
   @Test func linkingMeetsTheCancelOfTheParent() async {
     await race(
       in: {
-      Arena()
+        Arena()
       },
-        { arena in arena.parent.cancel(reason: "parent") },
-        { arena in
-          let child = CancellationToken(linkedTo: arena.parent)
-          child.onCancel { reason in if reason == "parent" { arena.calls.add() } }
-          arena.child.settle(child)
-          for _ in 0..<4 { _ = CancellationToken(linkedTo: arena.parent) }
-        },
+      { arena in arena.parent.cancel(reason: "parent") },
+      { arena in
+        let child = CancellationToken(linkedTo: arena.parent)
+        child.onCancel { reason in if reason == "parent" { arena.calls.add() } }
+        arena.child.settle(child)
+        for _ in 0..<4 { _ = CancellationToken(linkedTo: arena.parent) }
+      },
       referee: { arena in
-      let isCancelled = arena.child.settled?.isCancelled == true
-      return isCancelled && arena.calls.total == 1 ? nil : "cancelled \(isCancelled), \(arena.calls.total) calls"
+        let isCancelled = arena.child.settled?.isCancelled == true
+        return isCancelled && arena.calls.total == 1 ? nil : "cancelled \(isCancelled), \(arena.calls.total) calls"
       }
     )
   }
@@ -131,20 +132,21 @@ struct TokenRaceTests {
   @Test func aChildAndItsParentCancelledAtOnceBothEnd() async {
     await race(
       in: {
-      let arena = Arena()
-      let child = CancellationToken(linkedTo: arena.parent)
-      child.onCancel { [unowned arena] _ in arena.calls.add() }
-      arena.child.settle(child)
-      return arena
+        let arena = Arena()
+        let child = CancellationToken(linkedTo: arena.parent)
+        child.onCancel { [unowned arena] _ in arena.calls.add() }
+        arena.child.settle(child)
+        return arena
       },
-        { (arena: Arena) in arena.parent.cancel(reason: "parent") },
-        { arena in arena.child.settled?.cancel(reason: "child") },
-        { arena in
-          if let child = arena.child.settled { _ = CancellationToken(linkedTo: child) }
-        },
+      { (arena: Arena) in arena.parent.cancel(reason: "parent") },
+      { arena in arena.child.settled?.cancel(reason: "child") },
+      { arena in
+        if let child = arena.child.settled { _ = CancellationToken(linkedTo: child) }
+      },
       referee: { arena in
-      let reason = arena.child.settled?.reason ?? "-"
-      return arena.calls.total == 1 && (reason == "parent" || reason == "child") ? nil : "\(arena.calls.total) \(reason)"
+        let reason = arena.child.settled?.reason ?? "-"
+        return arena.calls.total == 1 && (reason == "parent" || reason == "child")
+          ? nil : "\(arena.calls.total) \(reason)"
       }
     )
   }

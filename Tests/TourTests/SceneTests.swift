@@ -101,7 +101,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [["nothing"], ["thumbnail"], ["thumbnail", "a"], ["thumbnail", "a", "b", "c"], ["undo", "a"], [""]])
+  @Test(arguments: [
+    ["nothing"], ["thumbnail"], ["thumbnail", "a"], ["thumbnail", "a", "b", "c"], ["undo", "a"], [""],
+  ])
   func refusesWhatMakesNoSense(arguments: [String]) async throws {
     let result = try await TourProcess.run(arguments)
     #expect(result.exitCode == 2)

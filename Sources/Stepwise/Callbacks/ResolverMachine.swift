@@ -8,7 +8,9 @@ struct ResolverMachine<Value> {
   typealias CancelHandler = @Sendable (_ reason: String?) -> Void
   typealias LateValueHandler = @Sendable (Value) -> Void
 
-  /// What users gave to a resolver. It is let go of outside the lock: what it holds may use the resolver when it goes.
+  /// What users gave to a resolver.
+  ///
+  /// It is let go of outside the lock: what it holds may use the resolver when it goes.
   struct Handlers {
     var onCancel: [CancelHandler] = []
     var onLateValue: LateValueHandler?

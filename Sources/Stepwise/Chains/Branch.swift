@@ -72,7 +72,9 @@ struct Branches<Input: Sendable>: Sendable {
       return true
     }
     guard let winner else {
-      let errors = ended.compactMap { result -> (any Error)? in if case .failure(let error) = result { error } else { nil } }
+      let errors = ended.compactMap { result -> (any Error)? in
+        if case .failure(let error) = result { error } else { nil }
+      }
       if context.isAsked, errors.allSatisfy({ $0 is CancellationError }) { throw CancellationError() }
       throw RaceError(errors: errors)
     }

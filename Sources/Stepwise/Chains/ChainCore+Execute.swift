@@ -4,8 +4,9 @@
 /// How a run has ended.
 struct Conclusion: Sendable {
   let outcome: Outcome<Parcel>
-  /// How to undo what it completed, newest last. Nothing unless it ended with a value: then they belong to whatever it was
-  /// a step of.
+  /// How to undo what it completed, newest last.
+  ///
+  /// Nothing unless it ended with a value: then they belong to whatever it was a step of.
   let undos: [UndoStack.Entry]
 
   var hasValue: Bool {
@@ -21,7 +22,9 @@ extension ChainCore {
     Frame(program, RunContext(chain: self))
   }
 
-  /// A run in the caller's Task. It leaves the caller's actor here, once for all steps.
+  /// A run in the caller's Task.
+  ///
+  /// It leaves the caller's actor here, once for all steps.
   ///
   /// - Throws: what the run throws.
   @concurrent @usableFromInline

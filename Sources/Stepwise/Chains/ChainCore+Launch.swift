@@ -20,6 +20,7 @@ extension ChainCore {
   ///   - recorder: Who keeps what happens.
   ///   - load: Puts the input of the first step in.
   ///   - end: Settled when all is done, the last thing of all.
+  /// - Returns: The run, and its Task.
   func launch(
     isCancelled: Bool = false,
     outer: RunContext? = nil,
@@ -39,7 +40,13 @@ extension ChainCore {
     if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
     let innerScope = scope.inside(run)
     let context = RunContext(
-      chain: self, run: run, outer: outer, recorder: recorder, firstStep: firstStep, epoch: epoch)
+      chain: self,
+      run: run,
+      outer: outer,
+      recorder: recorder,
+      firstStep: firstStep,
+      epoch: epoch
+    )
     let task = spawn { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope) {
         await self.perform(at: place, in: context, load: load)
@@ -65,7 +72,12 @@ extension ChainCore {
   ) async throws -> Conclusion {
     if isReentered { throw ChainError.reentrant }
     let launched = launch(
-      isCancelled: Task.isCancelled, outer: outer, firstStep: firstStep, recorder: outer?.recorder, load: load)
+      isCancelled: Task.isCancelled,
+      outer: outer,
+      firstStep: firstStep,
+      recorder: outer?.recorder,
+      load: load
+    )
     let scope = CancellationScope.current
     return await withTaskCancellationHandler {
       await launched.task.value
@@ -122,7 +134,9 @@ extension ChainCore {
     return arrival
   }
 
-  /// Waits for the gate, then runs. A run that was cancelled while it waited leaves the queue before its handlers run.
+  /// Waits for the gate, then runs.
+  ///
+  /// A run that was cancelled while it waited leaves the queue before its handlers run.
   private func perform(
     at place: GateMachine<RunCore>.Arrival?,
     in context: RunContext,

@@ -16,7 +16,9 @@ final class Family: Sendable {
 
   var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
 
-  /// The token, made on first use. It has one handler, which reaches all runs.
+  /// The token, made on first use.
+  ///
+  /// It has one handler, which reaches all runs.
   var token: CancellationToken {
     let (token, isNew) = madeToken.withLock { made in
       if let made { return (made, false) }

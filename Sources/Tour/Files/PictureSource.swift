@@ -20,7 +20,9 @@ enum PictureSource {
   ///
   /// - Throws: `InvalidAddress` for an address of another kind than HTTP. Whether anything is there is not looked at.
   static func url(_ words: String) throws(InvalidAddress) -> URL {
-    guard !words.isEmpty else { throw InvalidAddress(description: "the picture has no name: give a file or an address") }
+    guard !words.isEmpty else {
+      throw InvalidAddress(description: "the picture has no name: give a file or an address")
+    }
     guard words.contains("://") else { return URL(fileURLWithPath: words) }
     if let url = URL(string: words) {
       if url.isFileURL { return URL(fileURLWithPath: url.path) }

@@ -12,7 +12,9 @@ extension Scene {
     ])
     defer { server.stop() }
     Console.writeLine("A server on this machine has a picture of a cat, and sends it slowly.")
-    Console.writeLine("One chain downloads, decodes, halves and saves it; Ctrl-C cancels it and leaves nothing behind.\n")
+    Console.writeLine(
+      "One chain downloads, decodes, halves and saves it; Ctrl-C cancels it and leaves nothing behind.\n"
+    )
 
     // A user of the machine does not meet the files of another one.
     let folder = FileManager.default.temporaryDirectory

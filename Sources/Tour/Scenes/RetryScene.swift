@@ -49,7 +49,8 @@ extension Scene {
     let description = "not found"
   }
 
-  @Sendable private static func answer(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) throws -> String {
+  @Sendable private static func answer(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) throws -> String
+  {
     if let error { throw error }
     switch (response as? HTTPURLResponse)?.statusCode {
     case 200: return String(decoding: data ?? Data(), as: UTF8.self)

@@ -8,7 +8,8 @@ extension Scene {
   static let undo = Scene("undo", "undo a booking that fails half way") { _ in
     let agency = Agency()
     let book = Chain("choose") { (city: String) in city }
-      .then("flight", undo: { flight in await agency.cancel(flight) }) { city in await agency.book("flight to \(city)") }
+      .then("flight", undo: { flight in await agency.cancel(flight) }) { city in await agency.book("flight to \(city)")
+      }
       .then("hotel", undo: { hotel in await agency.cancel(hotel) }) { _ in await agency.book("hotel by the sea") }
       .then("pay") { _ in try await agency.pay() }
       .onError { error in Console.writeLine("  onError  \(error)") }

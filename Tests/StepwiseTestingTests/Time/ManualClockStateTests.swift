@@ -26,7 +26,7 @@ struct ManualClockStateTests {
     return try #require(sleep)
   }
 
-  private func sleep(_ state: inout State, until seconds: Int, _ waiter: String) throws -> State.Sleep {
+  private func putToSleep(_ state: inout State, until seconds: Int, _ waiter: String) throws -> State.Sleep {
     let sleep = try enter(&state, until: at(seconds))
     guard case .suspended = state.park(sleep, waiter) else {
       Issue.record("\(waiter) does not sleep")
@@ -38,7 +38,7 @@ struct ManualClockStateTests {
   @Test func wakesByDeadlineThenByArrival() throws {
     var state = State()
     for (waiter, seconds) in [("a", 3), ("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
-      _ = try sleep(&state, until: seconds, waiter)
+      _ = try putToSleep(&state, until: seconds, waiter)
     }
     #expect(state.sleeperCount == 5)
     #expect(state.nextDeadline == at(1))
@@ -84,8 +84,8 @@ struct ManualClockStateTests {
 
   @Test func cancellationTakesTheSleeperOut() throws {
     var state = State()
-    let first = try sleep(&state, until: 1, "a")
-    _ = try sleep(&state, until: 1, "b")
+    let first = try putToSleep(&state, until: 1, "a")
+    _ = try putToSleep(&state, until: 1, "b")
     #expect(state.cancel(first) == "a")
     #expect(state.cancel(first) == nil)
     state.aim(by: .seconds(1))
@@ -94,7 +94,7 @@ struct ManualClockStateTests {
 
   @Test func lateCancellationDoesNothing() throws {
     var state = State()
-    let first = try sleep(&state, until: 1, "a")
+    let first = try putToSleep(&state, until: 1, "a")
     state.aim(by: .seconds(1))
     #expect(move(&state) == ["a@1"])
     #expect(state.cancel(first) == nil)
@@ -111,7 +111,7 @@ struct ManualClockStateTests {
 
   @Test func advancesAtTheSameTimeAddUp() throws {
     var state = State()
-    _ = try sleep(&state, until: 3, "a")
+    _ = try putToSleep(&state, until: 3, "a")
     state.aim(by: .seconds(2))
     state.aim(by: .seconds(2))
     #expect(move(&state) == ["a@3"])

@@ -148,7 +148,8 @@ struct CallbackIsolationTests {
         let isolation = #isolation
         log.record(isolation == nil ? "nowhere" : "somewhere")
         resolver.resolve(number)
-      })
+      }
+    )
     #expect(try await chain.run(7) == 7)
     #expect(log.elements == ["main", "nowhere"])
   }

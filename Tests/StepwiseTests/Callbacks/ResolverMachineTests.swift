@@ -49,31 +49,33 @@ struct ResolverMachineTests {
     }
   }
 
-  @Test(arguments: [
-    ([.call], [.settle]),
-    ([.call, .call, .call], [.settle, .misuse(2), .misuse(3)]),
-    ([.call, .cancel], [.settle, .nothing]),
-    ([.call, .letGo], [.settle, .nothing]),
-    ([.call, .fail], [.settle, .nothing]),
-    ([.call, .register], [.settle, .nothing]),
-    ([.registerLate, .call, .call], [.nothing, .settle, .misuse(2)]),
-    ([.letGo], [.abandoned]),
-    ([.letGo, .cancel], [.abandoned, .nothing]),
-    ([.cancel], [.cancelled(0)]),
-    ([.register, .register, .cancel, .cancel], [.nothing, .nothing, .cancelled(2), .nothing]),
-    ([.cancel, .register], [.cancelled(0), .callAtOnce]),
-    ([.cancel, .call, .call], [.cancelled(0), .late(false), .misuse(2)]),
-    ([.registerLate, .cancel, .call, .call], [.nothing, .cancelled(0), .late(true), .misuse(2)]),
-    ([.cancel, .registerLate, .call], [.cancelled(0), .nothing, .late(true)]),
-    ([.cancel, .call, .registerLate, .call], [.cancelled(0), .late(false), .nothing, .misuse(2)]),
-    ([.cancel, .letGo], [.cancelled(0), .nothing]),
-    ([.cancel, .fail], [.cancelled(0), .nothing]),
-    ([.fail], [.failed]),
-    ([.fail, .call, .call], [.failed, .late(false), .misuse(2)]),
-    ([.registerLate, .fail, .call], [.nothing, .failed, .late(true)]),
-    ([.register, .fail, .cancel, .register], [.nothing, .failed, .nothing, .nothing]),
-    ([.fail, .fail, .letGo], [.failed, .nothing, .nothing]),
-  ] as [([Event], [Answer])])
+  @Test(
+    arguments: [
+      ([.call], [.settle]),
+      ([.call, .call, .call], [.settle, .misuse(2), .misuse(3)]),
+      ([.call, .cancel], [.settle, .nothing]),
+      ([.call, .letGo], [.settle, .nothing]),
+      ([.call, .fail], [.settle, .nothing]),
+      ([.call, .register], [.settle, .nothing]),
+      ([.registerLate, .call, .call], [.nothing, .settle, .misuse(2)]),
+      ([.letGo], [.abandoned]),
+      ([.letGo, .cancel], [.abandoned, .nothing]),
+      ([.cancel], [.cancelled(0)]),
+      ([.register, .register, .cancel, .cancel], [.nothing, .nothing, .cancelled(2), .nothing]),
+      ([.cancel, .register], [.cancelled(0), .callAtOnce]),
+      ([.cancel, .call, .call], [.cancelled(0), .late(false), .misuse(2)]),
+      ([.registerLate, .cancel, .call, .call], [.nothing, .cancelled(0), .late(true), .misuse(2)]),
+      ([.cancel, .registerLate, .call], [.cancelled(0), .nothing, .late(true)]),
+      ([.cancel, .call, .registerLate, .call], [.cancelled(0), .late(false), .nothing, .misuse(2)]),
+      ([.cancel, .letGo], [.cancelled(0), .nothing]),
+      ([.cancel, .fail], [.cancelled(0), .nothing]),
+      ([.fail], [.failed]),
+      ([.fail, .call, .call], [.failed, .late(false), .misuse(2)]),
+      ([.registerLate, .fail, .call], [.nothing, .failed, .late(true)]),
+      ([.register, .fail, .cancel, .register], [.nothing, .failed, .nothing, .nothing]),
+      ([.fail, .fail, .letGo], [.failed, .nothing, .nothing]),
+    ] as [([Event], [Answer])]
+  )
   func answersAsTheTableSays(events: [Event], answers: [Answer]) {
     #expect(Self.answers(to: events) == answers)
   }

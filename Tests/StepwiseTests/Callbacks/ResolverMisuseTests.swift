@@ -5,7 +5,9 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Second calls. Each test is a process of its own, as the handler is one for all.
+/// Second calls.
+///
+/// Each test is a process of its own, as the handler is one for all.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ResolverMisuseTests {
   /// Pitfall 14: duplicates are reported and not fatal.

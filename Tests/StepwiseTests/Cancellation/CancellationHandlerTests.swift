@@ -46,7 +46,8 @@ struct CancellationHandlerTests {
     right.onCancel { _ in calls.record("right, left is cancelled here: \(left.cancel(reason: "from right"))") }
     left.cancel(reason: "start")
     #expect(
-      calls.elements == ["right, left is cancelled here: false", "left, right is cancelled here: true"])
+      calls.elements == ["right, left is cancelled here: false", "left, right is cancelled here: true"]
+    )
     #expect(left.reason == "start")
     #expect(right.reason == "from left")
   }
@@ -164,7 +165,8 @@ struct CancellationHandlerTests {
       token.onCancel { _ in
         own.settled?.remove()
         log.record("handler goes on")
-      })
+      }
+    )
     token.cancel()
     #expect(log.elements == ["handler goes on"])
   }
@@ -178,7 +180,8 @@ struct CancellationHandlerTests {
       parent.onCancel { reason in
         child.cancel(reason: reason)
         log.record("outer ends")
-      })
+      }
+    )
     child.onCancel { reason in
       outer.settled?.remove()
       log.record("inner \(reason ?? "-")")

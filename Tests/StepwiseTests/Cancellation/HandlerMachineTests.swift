@@ -51,20 +51,22 @@ struct HandlerMachineTests {
     }
   }
 
-  @Test(arguments: [
-    ([.begin(1)], [.call]),
-    ([.begin(1), .begin(2)], [.call, .nothing]),
-    ([.begin(1), .end, .begin(1)], [.call, .nothing, .nothing]),
-    ([.remove(1)], [.letGo]),
-    ([.remove(1), .begin(1)], [.letGo, .nothing]),
-    ([.remove(1), .remove(2), .begin(2)], [.letGo, .nothing, .nothing]),
-    ([.begin(1), .remove(1)], [.call, .nothing]),
-    ([.begin(1), .remove(2)], [.call, .wait]),
-    ([.begin(1), .remove(2), .remove(1), .remove(3)], [.call, .wait, .nothing, .wait]),
-    ([.begin(1), .end, .remove(2)], [.call, .nothing, .nothing]),
-    ([.begin(1), .end, .remove(1)], [.call, .nothing, .nothing]),
-    ([.begin(1), .remove(2), .end, .remove(2)], [.call, .wait, .nothing, .nothing]),
-  ] as [([Event], [Answer])])
+  @Test(
+    arguments: [
+      ([.begin(1)], [.call]),
+      ([.begin(1), .begin(2)], [.call, .nothing]),
+      ([.begin(1), .end, .begin(1)], [.call, .nothing, .nothing]),
+      ([.remove(1)], [.letGo]),
+      ([.remove(1), .begin(1)], [.letGo, .nothing]),
+      ([.remove(1), .remove(2), .begin(2)], [.letGo, .nothing, .nothing]),
+      ([.begin(1), .remove(1)], [.call, .nothing]),
+      ([.begin(1), .remove(2)], [.call, .wait]),
+      ([.begin(1), .remove(2), .remove(1), .remove(3)], [.call, .wait, .nothing, .wait]),
+      ([.begin(1), .end, .remove(2)], [.call, .nothing, .nothing]),
+      ([.begin(1), .end, .remove(1)], [.call, .nothing, .nothing]),
+      ([.begin(1), .remove(2), .end, .remove(2)], [.call, .wait, .nothing, .nothing]),
+    ] as [([Event], [Answer])]
+  )
   func answersAsTheTableSays(events: [Event], answers: [Answer]) {
     #expect(Self.answers(to: events) == answers)
   }

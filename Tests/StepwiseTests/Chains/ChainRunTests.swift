@@ -45,7 +45,12 @@ struct ChainRunTests {
     let log = Recorder<String>()
     let chain = Chain { (n: Int) in n }
       .then("a", undo: { n in log.record("undo a \(n)") }) { n in n + 1 }
-      .then("b", undo: { n in log.record("undo b \(n)"); throw Fault(9) }) { n in n + 1 }
+      .then(
+        "b",
+        undo: { n in
+          log.record("undo b \(n)"); throw Fault(9)
+        }
+      ) { n in n + 1 }
       .then { _ -> Int in throw Fault(1) }
       .onError { log.record("\($0)") }
     let run = chain.start(0)
@@ -60,7 +65,9 @@ struct ChainRunTests {
     let chain = Chain { (n: Int) in
       entered.record(n)
       return try await withResolver { (resolver: Resolver<Int>) in
-        resolver.onCancel { reason in states.record("onCancel \(reason ?? "-")"); _ = resolver }
+        resolver.onCancel { reason in
+          states.record("onCancel \(reason ?? "-")"); _ = resolver
+        }
       }
     }
     .finally { states.record("\($0)") }

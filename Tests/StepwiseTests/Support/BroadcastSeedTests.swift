@@ -60,7 +60,10 @@ struct BroadcastSeedTests {
     board.update { $0.finish() }
     for consumer in consumers {
       for key in consumer.owed {
-        #expect(await consumer.subscription.next { state, key in [key, state[key]] } == [key, state[key]], "seed \(seed)")
+        #expect(
+          await consumer.subscription.next { state, key in [key, state[key]] } == [key, state[key]],
+          "seed \(seed)"
+        )
       }
       #expect(await consumer.subscription.next { _, key in key } == nil, "seed \(seed): the end was lost")
     }

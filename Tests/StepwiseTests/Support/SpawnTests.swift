@@ -47,7 +47,8 @@ struct SpawnTests {
       await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == executor.asUnownedTaskExecutor() }.value
     }
     #expect(isThere)
-    let isNone = await Task.detached { await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == nil }.value }.value
+    let isNone = await Task.detached { await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == nil }.value }
+      .value
     #expect(isNone, "a caller without a preference has none to pass on")
   }
 
@@ -56,7 +57,8 @@ struct SpawnTests {
     let seen = try executor.run {
       await Self.$mark.withValue("caller") {
         await spawn(name: "named") {
-          await spawn { [Task.name ?? "", Self.mark, "\(withUnsafeCurrentTask { $0?.unownedTaskExecutor } != nil)"] }.value
+          await spawn { [Task.name ?? "", Self.mark, "\(withUnsafeCurrentTask { $0?.unownedTaskExecutor } != nil)"] }
+            .value
         }.value
       }
     }

@@ -36,7 +36,8 @@ struct BackoffTests {
   }
 
   @Test(arguments: [
-    Backoff.constant(.seconds(-1)), .exponential(from: .seconds(-1)), .exponential(from: .seconds(1), cap: .seconds(-1)),
+    Backoff.constant(.seconds(-1)), .exponential(from: .seconds(-1)),
+    .exponential(from: .seconds(1), cap: .seconds(-1)),
     .exponential(from: .seconds(-1), cap: .seconds(-2), jitter: .none), .exponential(from: .zero, factor: .infinity),
   ])
   func negativeDurationsCountAsZero(backoff: Backoff) {

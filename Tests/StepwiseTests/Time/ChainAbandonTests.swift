@@ -87,7 +87,9 @@ struct ChainAbandonTests {
     comesBack.settle(())
     let chain = chain().then { _ -> Int in throw Fault(1) }
     await #expect(throws: Fault(1)) { try await chain.run(1) }
-    #expect(log.elements == ["late began", "never", "undo late false", "undo done false", "Fault(number: 1)", "finally"])
+    #expect(
+      log.elements == ["late began", "never", "undo late false", "undo done false", "Fault(number: 1)", "finally"]
+    )
   }
 
   @Test func nothingFollowsTheEndOfTheEventsOfALateUndo() async {

@@ -49,7 +49,10 @@ struct ChainRetryTests {
   @Test func waitsAndTheLimitAreThoseOfThePolicy() throws {
     let times = Recorder<Duration>()
     let policy = RetryPolicy(
-      maxAttempts: 50, backoff: .exponential(from: .seconds(1), jitter: .none), maxElapsed: .seconds(20))
+      maxAttempts: 50,
+      backoff: .exponential(from: .seconds(1), jitter: .none),
+      maxElapsed: .seconds(20)
+    )
     let chain = Chain { [clock] (number: Int) in times.record(clock.now.offset) }
       .then { () -> Int in throw Fault(times.elements.count) }
       .retry(policy, clock: clock)

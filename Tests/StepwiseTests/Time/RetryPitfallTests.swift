@@ -45,7 +45,9 @@ struct RetryPitfallTests {
       throw Fault(1)
     }
     .retry(
-      RetryPolicy(maxAttempts: 4, backoff: .exponential(from: .seconds(1), factor: 10, jitter: .none)), clock: clock)
+      RetryPolicy(maxAttempts: 4, backoff: .exponential(from: .seconds(1), factor: 10, jitter: .none)),
+      clock: clock
+    )
     #expect(throws: Fault(1)) { try executor.run { try await Chain(step).run(1) } }
     #expect(times.elements == [0, 1, 11, 111].map { .seconds($0) })
     #expect(clock.now.offset == .seconds(111))
@@ -124,7 +126,8 @@ struct RetryPitfallTests {
         withUnsafeCurrentTask { $0?.cancel() }
         throw CancellationError()
       }
-      .retry(RetryPolicy(maxAttempts: 5, backoff: .none)))
+      .retry(RetryPolicy(maxAttempts: 5, backoff: .none))
+    )
     await Task { _ = await #expect(throws: CancellationError.self) { try await chain.run(1) } }.value
     #expect(calls.elements.count == 1)
   }

@@ -21,7 +21,8 @@ struct StepAbandonTests {
     Chain(
       step.abandon(after: .seconds(5), clock: clock) { [discarded] late in
         discarded.record("\(late) \(Task.isCancelled)")
-      })
+      }
+    )
   }
 
   @Test func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {

@@ -62,7 +62,8 @@ struct StepRetryTests {
       failing().retry(RetryPolicy(maxAttempts: 9, backoff: .none)) { error in
         asked.record((error as? Fault)?.number ?? 0)
         return error as? Fault != Fault(3)
-      })
+      }
+    )
     await #expect(throws: Fault(3)) { try await chain.run(1) }
     #expect(asked.elements == [1, 2, 3])
   }
@@ -74,13 +75,16 @@ struct StepRetryTests {
       failing().retry(policy) { _ in
         asked.record(true)
         return true
-      })
+      }
+    )
     await #expect(throws: Fault(2)) { try await chain.run(1) }
     #expect(asked.elements.count == 1)
   }
 
   @Test func cancellationIsNoticedInABackoffAtOnce() async {
-    let run = Chain(failing().retry(RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60))), clock: clock)).start(1)
+    let run = Chain(failing().retry(RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60))), clock: clock)).start(
+      1
+    )
     await clock.sleepers(atLeast: 1)
     #expect(run.cancel(reason: "left"))
     guard case .cancelled(let cancellation) = await run.outcome else {
@@ -138,7 +142,8 @@ struct StepRetryTests {
     #expect(
       lines.elements == [
         "started", "flaky started", "flaky retrying 2", "flaky retrying 3", "flaky finished", "ended resolved",
-      ])
+      ]
+    )
     #expect(try await run.value == 1)
   }
 }

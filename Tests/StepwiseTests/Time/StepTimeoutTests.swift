@@ -106,7 +106,8 @@ struct StepTimeoutTests {
       }
       .timeout(.seconds(3), clock: clock)
       .recover { error in ((error as? TimeoutError)?.duration == .seconds(3)) ? 33 : 0 }
-      .timeout(.seconds(5), clock: clock))
+      .timeout(.seconds(5), clock: clock)
+    )
     #expect(try simulated { try await chain.run(1) } == 33)
     #expect(clock.now.offset == .seconds(3))
   }

@@ -29,6 +29,7 @@ enum TourProcess {
   ///   - interrupted: Is given all the output so far, whenever there is more; once it says yes, the program is
   ///     interrupted as by Ctrl-C.
   /// - Returns: How the program ended.
+  /// - Throws: `NotFound`, and what keeps a process from being started.
   static func run(
     _ arguments: [String],
     in directory: URL? = nil,

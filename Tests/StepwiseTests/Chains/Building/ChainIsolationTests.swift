@@ -5,7 +5,6 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-
 @MainActor private final class Screen {
   let notes = Notebook()
   private(set) var texts: [String] = []

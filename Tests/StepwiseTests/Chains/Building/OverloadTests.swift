@@ -98,7 +98,8 @@ struct OverloadTests {
       begun == [
         "begin first", "begin step 2", "begin third", "begin fourth", "begin fifth", "begin step 6", "begin inner",
         "begin step 8",
-      ])
+      ]
+    )
   }
 
   @Test func voidInputsHaveRunAndStartWithoutArgument() async throws {

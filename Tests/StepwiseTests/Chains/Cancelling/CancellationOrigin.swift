@@ -54,7 +54,8 @@ enum CancellationOrigin: String, CaseIterable, Sendable {
           token.cancel(reason: rawValue)
         },
         result: { await resultOf { try await task.value.get().value } },
-        run: { try? await task.value.get() })
+        run: { try? await task.value.get() }
+      )
     case .overlap:
       let gated = chain.overlap(.cancelPrevious)
       return Cancellable(gated.start(0), cancel: { gated.start(1) })

@@ -9,10 +9,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct EarlyCancellationTests {
   private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {
-    Chain("first", { (number: Int) in
-      log.record("first")
-      return number
-    })
+    Chain(
+      "first",
+      { (number: Int) in
+        log.record("first")
+        return number
+      }
+    )
     .recover { _ in
       log.record("recover")
       return 0

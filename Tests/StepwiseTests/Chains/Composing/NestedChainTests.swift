@@ -54,7 +54,8 @@ struct NestedChainTests {
       log.elements == [
         "a", "b", "undo b", "inner onError \(Fault(1))", "inner finally failed \(Fault(1))",
         "undo a", "outer onError \(Fault(1))", "outer finally failed \(Fault(1))",
-      ])
+      ]
+    )
   }
 
   @Test func itsUndosAreAdoptedByTheOuterRun() async {
@@ -64,7 +65,8 @@ struct NestedChainTests {
       log.elements == [
         "a", "b", "inner finally resolved 2", "c", "undo c", "undo b", "undo a",
         "outer onError \(Fault(2))", "outer finally failed \(Fault(2))",
-      ])
+      ]
+    )
   }
 
   @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
@@ -96,7 +98,8 @@ struct NestedChainTests {
       log.elements == [
         "a", "b", "undo b", "inner onError \(Fault(1))", "inner finally failed \(Fault(1))", "recover",
         "outer finally resolved 9",
-      ])
+      ]
+    )
   }
 
   @Test(arguments: ["run", "start"])
@@ -150,7 +153,8 @@ struct NestedChainTests {
     #expect(
       log.elements == [
         "inner cancelled \(how)", "onError CancellationError()", "outer failed CancellationError()",
-      ])
+      ]
+    )
     #expect(await inner.runsInFlight == 0)
   }
 

@@ -10,10 +10,13 @@ struct UndoTests {
   private func booking(_ log: Recorder<String>, failing: Set<String> = []) -> Chain<Int, Int> {
     var chain = Chain { (number: Int) in number }
     for name in ["a", "b", "c"] {
-      chain = chain.then(name, undo: { number in
-        log.record("undo \(name) \(number)")
-        if failing.contains(name) { throw Fault(number) }
-      }) { number in
+      chain = chain.then(
+        name,
+        undo: { number in
+          log.record("undo \(name) \(number)")
+          if failing.contains(name) { throw Fault(number) }
+        }
+      ) { number in
         log.record("\(name) \(number)")
         return number + 1
       }

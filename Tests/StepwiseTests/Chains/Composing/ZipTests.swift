@@ -95,7 +95,8 @@ struct ZipTests {
       log.elements == [
         "done", "interrupted", "undo half", "half cancelled -", "undo done", "undo before",
         "onError \(Fault(3))", "failed \(Fault(3))",
-      ])
+      ]
+    )
   }
 
   @Test func whatAllCompletedIsUndoneWhenALaterStepFails() async {

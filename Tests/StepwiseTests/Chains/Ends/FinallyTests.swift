@@ -182,9 +182,14 @@ struct FinallyTests {
     let clock = ManualClock()
     let log = Recorder<String>()
     let chain = Chain { 1 }
-      .then("a", undo: { _ in
-        log.record((try? await clock.sleep(until: clock.now.advanced(by: .seconds(1)))) == nil ? "interrupted" : "undone")
-      }) { $0 }
+      .then(
+        "a",
+        undo: { _ in
+          log.record(
+            (try? await clock.sleep(until: clock.now.advanced(by: .seconds(1)))) == nil ? "interrupted" : "undone"
+          )
+        }
+      ) { $0 }
       .then { _ -> Int in
         withUnsafeCurrentTask { $0?.cancel() }
         throw CancellationError()

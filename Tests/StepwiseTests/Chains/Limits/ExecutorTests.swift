@@ -48,10 +48,12 @@ struct ExecutorTests {
       seen.record("second \(executor.isCurrent)")
       return number
     }
-    .then(Step { number in
-      seen.record("third \(executor.isCurrent)")
-      return number
-    })
+    .then(
+      Step { number in
+        seen.record("third \(executor.isCurrent)")
+        return number
+      }
+    )
     .executor(executor)
     .then { number in
       seen.record("fourth \(executor.isCurrent)")

@@ -72,27 +72,30 @@ struct OverlapOrderTests {
   /// Counts who is inside: a step enters, its undo or else `finally` leaves.
   private func makeChain(_ presence: Watched<Presence>, _ policy: Overlap) -> Chain<Int, Int> {
     Chain { (number: Int) in number }
-    .then("inside", undo: { _ in
-      await Task.yield()
-      presence.mutate { $0.inside -= 1 }
-    }) { number in
-      presence.mutate { $0.enter(number) }
-      return number
-    }
-    .then { number in
-      await Task.yield()
-      if number % 5 == 4 { throw Fault(number) }
-      await Task.yield()
-      return number
-    }
-    .finally { state in
-      if case .resolved = state {
-        await Task.yield()
-        presence.mutate { $0.inside -= 1 }
+      .then(
+        "inside",
+        undo: { _ in
+          await Task.yield()
+          presence.mutate { $0.inside -= 1 }
+        }
+      ) { number in
+        presence.mutate { $0.enter(number) }
+        return number
       }
-      presence.mutate { $0.ends += 1 }
-    }
-    .overlap(policy)
+      .then { number in
+        await Task.yield()
+        if number % 5 == 4 { throw Fault(number) }
+        await Task.yield()
+        return number
+      }
+      .finally { state in
+        if case .resolved = state {
+          await Task.yield()
+          presence.mutate { $0.inside -= 1 }
+        }
+        presence.mutate { $0.ends += 1 }
+      }
+      .overlap(policy)
   }
 
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])

@@ -47,7 +47,8 @@ struct OverlapTests {
     for turnstile in guarded.turnstiles.reversed() { turnstile.open() }
     for run in runs { _ = await run.outcome }
     #expect(
-      guarded.log.elements == ["begin 0", "resolved 0", "begin 1", "resolved 1", "begin 2", "resolved 2"])
+      guarded.log.elements == ["begin 0", "resolved 0", "begin 1", "resolved 1", "begin 2", "resolved 2"]
+    )
   }
 
   @Test func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
@@ -99,7 +100,9 @@ struct OverlapTests {
           return number
         }.overlap(.dropNew)
         var sum = 0
-        for number in 1...3 { sum += seed.isMultiple(of: 2) ? try await chain.start(number).value : try await chain.run(number) }
+        for number in 1...3 {
+          sum += seed.isMultiple(of: 2) ? try await chain.start(number).value : try await chain.run(number)
+        }
         return sum
       }
       try #require(sum == 6, "seed \(seed)")

@@ -118,7 +118,8 @@ struct RunHandleTests {
         "finally resolved 0", "success 0, cancelled: false",
         "finally failed \(Fault(1))", "failure \(Fault(1)), cancelled: false",
         "finally cancelled left", "failure CancellationError(), cancelled: false",
-      ])
+      ]
+    )
   }
 
   @Test func awaitingItsOwnRunIsAnErrorAndNoDeadlock() async throws {
@@ -127,7 +128,9 @@ struct RunHandleTests {
     let chain = Chain { (inATask: Bool) -> Int in
       await handle.wait { $0 != nil }
       guard let run = handle.read({ $0 }) else { return 0 }
-      let result = await resultOf { if inATask { try await Task { try await run.value }.value } else { try await run.value } }
+      let result = await resultOf {
+        if inATask { try await Task { try await run.value }.value } else { try await run.value }
+      }
       log.record(result.brief)
       log.record(await run.outcome.brief)
       return 5
