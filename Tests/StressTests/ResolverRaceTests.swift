@@ -2,130 +2,132 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseTesting
 import Testing
 
-/// Resolvers on real threads: calls, cancels and letting go, all at once.
-@Suite(.serialized, .timeLimit(.minutes(10)))
-struct ResolverRaceTests {
-  /// A wait for a callback, with a resolver in the hands of whoever takes it.
-  private final class Arena: Sendable {
-    let resolver = Lock<Resolver<Int>?>(nil)
-    let firsts = Tally()
-    let handlers = Tally()
-    let late = Tally()
-    let task: Task<Int, any Error>
+extension Races {
+  /// Resolvers on real threads: calls, cancels and letting go, all at once.
+  @Suite struct ResolverRaceTests {
+    /// A wait for a callback, with a resolver in the hands of whoever takes it.
+    private final class Arena: Sendable {
+      let resolver = Watched<Resolver<Int>?>(nil)
+      let firsts = Tally()
+      let handlers = Tally()
+      let late = Tally()
+      let task: Task<Int, any Error>
 
-    init() {
-      let ready = Once<Resolver<Int>>()
-      let (handlers, late) = (handlers, late)
-      task = Task {
-        try await withResolver { resolver in
-          resolver.onCancel { _ in handlers.add() }
-          resolver.onLateValue { late.add($0) }
-          ready.settle(resolver)
+      init() {
+        let ready = Once<Void>()
+        let (place, handlers, late) = (resolver, handlers, late)
+        task = Task {
+          try await withResolver { resolver in
+            resolver.onCancel { _ in handlers.add() }
+            resolver.onLateValue { late.add($0) }
+            place.mutate { $0 = resolver }
+            ready.settle(())
+          }
         }
+        wait { await ready.valueWhateverHappens() }
       }
-      let new = wait { await ready.valueWhateverHappens() }
-      resolver.withLock { $0 = new }
-    }
 
-    func resolve(_ number: Int) {
-      // Held by the arena as long as the calls go on.
-      guard let resolver = resolver.withLock({ resolver -> Resolver<Int>? in resolver }) else { return }
-      if resolver.resolve(number) { firsts.add(number) }
-    }
-
-    func letGo() {
-      let dropped = resolver.withLock { $0.take() }
-      withExtendedLifetime(dropped) {}
-    }
-
-    var ending: Result<Int, any Error> {
-      let task = task
-      return wait { await task.result }
-    }
-  }
-
-  /// Pitfall 14: the first of many calls wins.
-  @Test func oneOfManyCallsIsTheFirst() async {
-    Self.silenceMisuses
-    await race(
-      in: { Arena() },
-      { $0.resolve(1) },
-      { $0.resolve(2) },
-      referee: { arena in
-        let value = try? arena.ending.get()
-        return value == arena.firsts.total && arena.handlers.total == 0 && arena.late.total == 0
-          ? nil : "\(value ?? 0), first \(arena.firsts.total), late \(arena.late.total)"
+      func resolve(_ number: Int) {
+        // Held by the arena as long as the calls go on.
+        guard let resolver = resolver.read({ $0 }) else { return }
+        if resolver.resolve(number) { firsts.add(number) }
       }
-    )
-  }
 
-  /// A cancel against a call: no value is lost, and handlers run exactly when the cancel was first.
-  @Test func aCallMeetsACancel() async {
-    await race(
-      in: { Arena() },
-      { $0.resolve(7) },
-      { $0.task.cancel() },
-      referee: { arena in
-        let counts = [arena.firsts.total, arena.late.total, arena.handlers.total]
-        switch arena.ending {
-        case .success(let value): return value == 7 && counts == [7, 0, 0] ? nil : "\(value) \(counts)"
-        case .failure(let error): return error is CancellationError && counts == [0, 7, 1] ? nil : "\(error) \(counts)"
+      func letGo() {
+        _ = resolver.mutate { $0.take() }
+      }
+
+      var ending: Result<Int, any Error> {
+        let task = task
+        return wait { await task.result }
+      }
+    }
+
+    /// Pitfall 14: the first of many calls wins.
+    @Test func oneOfManyCallsIsTheFirst() async {
+      Self.silenceMisuses
+      await race(
+        in: { Arena() },
+        { $0.resolve(1) },
+        { $0.resolve(2) },
+        referee: { arena in
+          let value = try? arena.ending.get()
+          return value == arena.firsts.total && arena.handlers.total == 0 && arena.late.total == 0
+            ? nil : "\(value ?? 0), first \(arena.firsts.total), late \(arena.late.total)"
         }
-      }
-    )
-  }
+      )
+    }
 
-  /// A cancel against the last reference.
-  @Test func lettingGoMeetsACancel() async {
-    await race(
-      in: { Arena() },
-      { $0.letGo() },
-      { $0.task.cancel() },
-      referee: { arena in
-        guard case .failure(let error) = arena.ending else { return "a value" }
-        let isAbandoned = error as? ResolverError == .abandoned
-        return (isAbandoned || error is CancellationError) && arena.handlers.total == (isAbandoned ? 0 : 1)
-          ? nil : "\(error) \(arena.handlers.total)"
-      }
-    )
-  }
-
-  /// A call against all others who let go.
-  @Test func aCallMeetsLettingGo() async {
-    await race(
-      in: { Arena() },
-      { $0.resolve(7) },
-      { $0.letGo() },
-      referee: { arena in
-        switch arena.ending {
-        case .success(let value): return value == 7 && arena.firsts.total == 7 ? nil : "\(value)"
-        case .failure(let error):
-          return error as? ResolverError == .abandoned && arena.firsts.total == 0 ? nil : "\(error)"
+    /// A cancel against a call: no value is lost, and handlers run exactly when the cancel was first.
+    @Test func aCallMeetsACancel() async {
+      await race(
+        in: { Arena() },
+        { $0.resolve(7) },
+        { $0.task.cancel() },
+        referee: { arena in
+          let counts = [arena.firsts.total, arena.late.total, arena.handlers.total]
+          switch arena.ending {
+          case .success(let value): return value == 7 && counts == [7, 0, 0] ? nil : "\(value) \(counts)"
+          case .failure(let error):
+            return error is CancellationError && counts == [0, 7, 1] ? nil : "\(error) \(counts)"
+          }
         }
-      }
-    )
-  }
+      )
+    }
 
-  /// Handlers that are registered while the cancel comes are called all the same.
-  @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
-    await race(
-      in: { Arena() },
-      { arena in
-        guard let resolver = arena.resolver.withLock({ resolver -> Resolver<Int>? in resolver }) else { return }
-        resolver.onCancel { _ in arena.handlers.add() }
-      },
-      { $0.task.cancel() },
-      referee: { arena in
-        _ = arena.ending
-        return arena.handlers.total == 2 ? nil : "\(arena.handlers.total) handlers"
-      }
-    )
-  }
+    /// A cancel against the last reference.
+    @Test func lettingGoMeetsACancel() async {
+      await race(
+        in: { Arena() },
+        { $0.letGo() },
+        { $0.task.cancel() },
+        referee: { arena in
+          guard case .failure(let error) = arena.ending else { return "a value" }
+          let isAbandoned = error as? ResolverError == .abandoned
+          return (isAbandoned || error is CancellationError) && arena.handlers.total == (isAbandoned ? 0 : 1)
+            ? nil : "\(error) \(arena.handlers.total)"
+        }
+      )
+    }
 
-  /// Of many calls all but one are misuse here, which would be a line each.
-  private static let silenceMisuses: Void = {
-    ResolverMisuse.handler = { _ in }
-  }()
+    /// A call against all others who let go.
+    @Test func aCallMeetsLettingGo() async {
+      await race(
+        in: { Arena() },
+        { $0.resolve(7) },
+        { $0.letGo() },
+        referee: { arena in
+          switch arena.ending {
+          case .success(let value): return value == 7 && arena.firsts.total == 7 ? nil : "\(value)"
+          case .failure(let error):
+            return error as? ResolverError == .abandoned && arena.firsts.total == 0 ? nil : "\(error)"
+          }
+        }
+      )
+    }
+
+    /// Handlers that are registered while the cancel comes are called all the same.
+    @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
+      await race(
+        in: { Arena() },
+        { arena in
+          guard let resolver = arena.resolver.read({ $0 }) else { return }
+          resolver.onCancel { _ in arena.handlers.add() }
+        },
+        { $0.task.cancel() },
+        referee: { arena in
+          _ = arena.ending
+          return arena.handlers.total == 2 ? nil : "\(arena.handlers.total) handlers"
+        }
+      )
+    }
+
+    /// Of many calls all but one are misuse here, which would be a line each.
+    private static let silenceMisuses: Void = {
+      ResolverMisuse.handler = { _ in }
+    }()
+  }
 }

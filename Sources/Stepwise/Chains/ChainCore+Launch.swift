@@ -29,12 +29,14 @@ extension ChainCore {
     load: @escaping @Sendable (inout Baton) -> Void,
     end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
+    // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
+    let epoch = epoch
     flight.begin()
     let run = RunCore(chain: self)
     let place = admit(run)
     let membership = family.add(run)
-    // Looked at after the run can be found: a `cancelRuns` either finds it or came before it.
-    let epoch = epoch
+    // One that came before the run could be found, or a cancel of the token, has not found it.
+    if let request = request(since: epoch) { _ = run.cancel(reason: request.reason) }
     let scope = CancellationScope.current ?? CancellationScope()
     let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
     if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
@@ -104,9 +106,9 @@ extension ChainCore {
       let conclusion = try await runApart(outer: outer, firstStep: firstStep) { $0.put(input) }
       return (try Self.value(of: conclusion.outcome, in: outer).value(), conclusion.undos)
     }
+    let context = RunContext(chain: self, outer: outer, recorder: outer.recorder, firstStep: firstStep)
     flight.begin()
     defer { flight.end() }
-    let context = RunContext(chain: self, outer: outer, recorder: outer.recorder, firstStep: firstStep)
     var frame = Frame(program, context)
     frame.baton.put(input)
     try Self.value(of: await execute(&frame), in: outer)

@@ -32,12 +32,8 @@ final class Family: Sendable {
   }
 
   /// Adds a run that is to be interrupted at once.
-  ///
-  /// It looks at the token after it has added the run, so that no cancel falls between.
   func add(_ run: RunCore) -> OrderedSlots<RunCore>.Key {
-    let key = runs.withLock { $0.append(run) }
-    if let request = tokenIfTaken?.request { _ = run.cancel(reason: request.reason) }
-    return key
+    runs.withLock { $0.append(run) }
   }
 
   func remove(_ key: OrderedSlots<RunCore>.Key) {

@@ -55,12 +55,12 @@ struct ResolverSimulationTests {
     let ends = Recorder<String>()
     await forEachSeed { _ in
       let log = Recorder<String>()
-      let kept = Kept<Resolver<Int>>()
+      let kept = Watched<Resolver<Int>?>(nil)
       let entered = Recorder<Int>()
       let chain = Chain(
         Step.callback { (_: Int, resolver: Resolver<Int>) in
           resolver.onCancel { reason in log.record("onCancel \(reason ?? "-")") }
-          kept.value.withLock { $0 = resolver }
+          kept.mutate { $0 = resolver }
           entered.record(1)
         }
       )
@@ -68,7 +68,7 @@ struct ResolverSimulationTests {
       await entered.elements(atLeast: 1)
       await withTaskGroup { group in
         group.addTask { _ = run.cancel(reason: "stop") }
-        group.addTask { _ = kept.value.withLock { $0.take() } }
+        group.addTask { _ = kept.mutate { $0.take() } }
       }
       switch await run.outcome {
       case .failed(let error):

@@ -116,11 +116,11 @@ struct CancellationSimulationTests {
         group.addTask {
           _ = try? await withCancellation(by: token) {
             async let child = chain.run(1)
-            let unstructured = Task { try await chain.run(2) }
+            let unstructured = spawn { _ = try? await chain.run(2) }
             let started = chain.start(3)
             _ = try? await chain.run(4)
             _ = try? await child
-            _ = await unstructured.result
+            await unstructured.value
             _ = await started.outcome
           }
         }

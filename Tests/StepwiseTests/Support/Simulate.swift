@@ -8,14 +8,17 @@ import Testing
 /// Runs a body once for each of 1,000 seeds, each with an interleaving of its own, and names the seed that fails.
 ///
 /// Where the library cannot pass on the executor (before macOS 26.4 and its companions) there is nothing to simulate.
-func forEachSeed(_ body: @escaping @Sendable (SeededGenerator) async throws -> Void) async {
+func forEachSeed(
+  _ name: StaticString = #function,
+  _ body: @escaping @Sendable (SeededGenerator) async throws -> Void
+) async {
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return }
   await onForeignThread {
     for seed in 0..<1_000 as Range<UInt64> {
       do {
         try SeededExecutor(seed: seed).run { try await body(SeededGenerator(seed: seed)) }
       } catch {
-        Issue.record(error, "seed \(seed)")
+        Issue.record(error, "\(name), seed \(seed)")
       }
     }
   }

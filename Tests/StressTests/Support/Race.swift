@@ -44,52 +44,78 @@ func race<Arena: Sendable>(
 
 /// Where the threads of a race meet, round after round.
 private final class Track<Arena: Sendable>: Sendable {
+  private struct State {
+    var arena: Arena?
+    var round = 0
+    var running = 0
+    var isClosed = false
+
+    /// The arena of the next round, nil after the last; nothing as long as that is open.
+    func next(after last: Int) -> Arena?? {
+      if isClosed { return .some(nil) }
+      return round == last ? .none : .some(arena)
+    }
+  }
+
   private let contenders: Int
-  private let arena = Lock<Arena?>(nil)
-  private let round = Atomic(0)
+  private let condition = NSCondition()
+  private let state = Lock(State())
+  /// How many have come to the line, over all rounds.
   private let ready = Atomic(0)
-  private let ended = Atomic(0)
-  private let isClosed = Atomic(false)
 
   init(contenders: Int) {
     self.contenders = contenders
   }
 
   /// Runs one round and returns when all contenders have ended.
-  func begin(_ newArena: Arena) {
-    arena.withLock { $0 = newArena }
-    ready.store(0, ordering: .sequentiallyConsistent)
-    ended.store(0, ordering: .sequentiallyConsistent)
-    round.add(1, ordering: .sequentiallyConsistent)
-    wait { self.ended.load(ordering: .sequentiallyConsistent) == self.contenders }
-    arena.withLock { $0 = nil }
+  func begin(_ arena: Arena) {
+    change { state in
+      state.arena = arena
+      state.round += 1
+      state.running = contenders
+    }
+    wait { $0.running == 0 ? () : nil }
+    change { $0.arena = nil }
   }
 
   func close() {
-    isClosed.store(true, ordering: .sequentiallyConsistent)
-    round.add(1, ordering: .sequentiallyConsistent)
+    change { $0.isClosed = true }
   }
 
   /// A contender's thread.
   func run(_ contender: @Sendable (Arena) -> Void) {
     var last = 0
-    while true {
-      wait { self.round.load(ordering: .sequentiallyConsistent) != last }
-      last = round.load(ordering: .sequentiallyConsistent)
-      guard !isClosed.load(ordering: .sequentiallyConsistent), let arena = arena.withLock({ $0 }) else { return }
-      ready.add(1, ordering: .sequentiallyConsistent)
-      wait { self.ready.load(ordering: .sequentiallyConsistent) >= self.contenders }
+    while let arena = wait({ $0.next(after: last) }) {
+      last += 1
+      lineUp(round: last)
       autoreleased { contender(arena) }
-      ended.add(1, ordering: .sequentiallyConsistent)
+      change { $0.running -= 1 }
     }
   }
 
-  /// Waits as short as can be, and gives way to others before long.
-  private func wait(until isOver: () -> Bool) {
+  /// Waits for the others, as short as can be; with fewer cores than contenders it gives way.
+  private func lineUp(round: Int) {
+    ready.add(1, ordering: .sequentiallyConsistent)
     var spins = 0
-    while !isOver() {
+    while ready.load(ordering: .sequentiallyConsistent) < round * contenders {
       spins += 1
-      if spins > 200 { sched_yield() }
+      if spins > 1_000 { sched_yield() }
+    }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    condition.withLock {
+      state.withLock { body(&$0) }
+      condition.broadcast()
+    }
+  }
+
+  private func wait<Value>(_ value: (State) -> Value?) -> Value {
+    condition.withLock {
+      while true {
+        if let value = state.withLock({ value($0) }) { return value }
+        condition.wait()
+      }
     }
   }
 }
