@@ -49,7 +49,7 @@ final class Download: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    if error == nil { look(at: task.response) }  // a body without any bytes brought nobody here before
+    look(at: task.response)  // a body without any bytes brought nobody here before
     let state = state.withLock { state in state }
     resolver.resolve {
       if let refusal = state.refusal { throw refusal }
@@ -60,8 +60,8 @@ final class Download: NSObject, URLSessionDataDelegate {
 
   /// Finds out whether a response is what was asked for.
   private func look(at response: URLResponse?) {
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    let expected = response?.expectedContentLength ?? 0
+    guard let response = response as? HTTPURLResponse else { return }
+    let (status, expected) = (response.statusCode, response.expectedContentLength)
     state.withLock { state in
       state.expectedByteCount = expected
       guard state.refusal == nil else { return }
