@@ -168,3 +168,7 @@ extension Frame {
     await context.undoShielded(entries)
   }
 }
+
+/// A frame belongs to one run and stays there.
+@available(*, unavailable)
+extension Frame: Sendable {}

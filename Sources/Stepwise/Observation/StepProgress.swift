@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Reports how far the running step is.
-public enum StepProgress {
+public enum StepProgress: Sendable {
   /// Tells those who look at the run how far the step that calls is.
   ///
   /// In a run that nobody can look at, and outside of a run, this does nothing. Code on foreign threads, where task-locals
