@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Keeps the samples of the documentation and those that are compiled and run from drifting apart.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DocumentationDriftTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 

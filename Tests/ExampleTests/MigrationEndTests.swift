@@ -6,7 +6,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MigrationEndTests {
   let printed = Recorder<String>()
 

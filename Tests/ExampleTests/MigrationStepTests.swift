@@ -7,7 +7,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MigrationStepTests {
   let printed = Recorder<String>()
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The rows of the README's table "How it behaves", as far as no other test of this target shows them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReadmeBehaviourTests {
   let log = Recorder<String>()
 

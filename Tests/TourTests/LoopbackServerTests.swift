@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// The server as URLSession and as bare bytes see it.
-@Suite(.timeLimit(.minutes(1))) struct LoopbackServerTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopbackServerTests {
   typealias Reply = LoopbackServer.Reply
 
   private static let body = (0..<200_000).map { index in UInt8(truncatingIfNeeded: index &* 31) }

@@ -7,7 +7,7 @@ import Testing
 @testable import Tour
 
 /// What the scenes tell, word for word, and that they tell the same each time.
-@Suite(.timeLimit(.minutes(1))) struct SceneTests {
+@Suite(.timeLimit(.minutes(5))) struct SceneTests {
   /// The lines, from the first that says it on.
   private func lines(_ scene: String, from start: String) async throws -> [String] {
     let result = try await TourProcess.run([scene])

@@ -9,7 +9,7 @@ import Testing
 @testable import Tour
 
 /// Servers that misbehave, and Ctrl-C, while a picture is fetched.
-@Suite(.timeLimit(.minutes(1))) struct ThumbnailServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ThumbnailServerTests {
   typealias Reply = LoopbackServer.Reply
 
   private static let picture = (try? SamplePicture.load()) ?? []

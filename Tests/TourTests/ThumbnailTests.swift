@@ -7,7 +7,7 @@ import Testing
 @testable import Tour
 
 /// The user's own pictures: what comes of them, and that a failure leaves everything as it was.
-@Suite(.timeLimit(.minutes(1))) struct ThumbnailTests {
+@Suite(.timeLimit(.minutes(5))) struct ThumbnailTests {
   private static let old = Array("what was there before".utf8)
 
   /// Fails with one line that says this, and changes nothing, whether the place of the output is taken or not.

@@ -4,7 +4,7 @@
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LifetimeTrackerTests {
   private func holding(_ token: LifetimeTracker.Tracked) -> @Sendable () -> Void {
     { withExtendedLifetime(token) {} }

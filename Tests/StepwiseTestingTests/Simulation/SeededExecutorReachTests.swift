@@ -11,7 +11,7 @@ func currentThread() -> ObjectIdentifier {
 }
 
 /// What of Swift concurrency runs on the executor, and the time that passes there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SeededExecutorReachTests {
   @TaskLocal private static var local = 0
 

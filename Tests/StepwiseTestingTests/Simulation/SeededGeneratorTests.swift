@@ -4,7 +4,7 @@
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SeededGeneratorTests {
   /// The published numbers of SplitMix64 for this seed.
   @Test func givesTheNumbersOfSplitMix64() {

@@ -4,7 +4,7 @@
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WatchedTests {
   @Test func returnsAtOnceWhenTheConditionHolds() async {
     let watched = Watched(1)

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// `withResolver` and `start { }` from plain async code, an actor, and a class on the main actor.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CallbackIsolationTests {
   @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
     let notebook = Notebook()

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// `start(input) { result in }`, the door from chains to code that works with callbacks.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompletionTests {
   private let log = Recorder<String>()
 

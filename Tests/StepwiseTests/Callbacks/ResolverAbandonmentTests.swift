@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Pitfall 15: a resolver that is let go of without a call ends the wait, with the place that made it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverAbandonmentTests {
   @Test func aResolverThatNobodyKeepsFailsAsAbandoned() async {
     let line: UInt = #line + 1

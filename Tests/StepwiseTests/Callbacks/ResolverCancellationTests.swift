@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Cancelling what waits for a callback.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverCancellationTests {
   private let log = Recorder<String>()
   private let kept = Recorder<Resolver<Int>>()

@@ -8,7 +8,7 @@ import Testing
 /// Second calls.
 ///
 /// Each test is a process of its own, as the handler is one for all.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ResolverMisuseTests {
   /// Pitfall 14: duplicates are reported and not fatal.
   @Test func aSecondCallIsFalseChangesNothingAndIsReportedWithSiteAndCount() async {

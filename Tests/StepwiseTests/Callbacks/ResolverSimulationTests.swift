@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// The guarantees of resolvers in 1,000 interleavings each.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverSimulationTests {
   /// A call and a cancel meet: one of them ends the step, handlers return before it does, no value is lost.
   @Test func aCallAndACancelMeet() async {

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Every way to call a resolver, and that the first call wins.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverTests {
   private func value<Value: Sendable>(
     of _: Value.Type = Value.self,

@@ -6,7 +6,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepCallbackTests {
   /// As a data task would: calls back on a thread of its own.
   private static func fetch(_ number: Int, _ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// What handlers of a token may do, and what removing them does.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationHandlerTests {
   // MARK: - Outside the lock
 

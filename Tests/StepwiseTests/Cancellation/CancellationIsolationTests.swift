@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Bodies run in the caller's isolation and may capture, and change, what is not Sendable.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationIsolationTests {
   // MARK: - Plain async code
 

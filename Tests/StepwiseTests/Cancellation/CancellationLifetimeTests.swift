@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// What tokens, registrations and handlers keep alive, and for how long.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationLifetimeTests {
   private let tracker = LifetimeTracker()
 

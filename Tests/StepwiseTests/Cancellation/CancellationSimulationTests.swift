@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// The guarantees of tokens, and of chains under them, in 1,000 interleavings each.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationSimulationTests {
   @Test func oneCancelIsTheFirstAndHandlersRunOnceInOrder() async {
     await forEachSeed { _ in

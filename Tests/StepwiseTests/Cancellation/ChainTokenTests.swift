@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// `chain.cancellationToken`: one for a family of chains, which it ends for good.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChainTokenTests {
   private let log = Recorder<String>()
   private let entered = Recorder<Int>()

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Chains inside `withCancellation(by:)`: what of them is cancelled, when, and with which reason.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChainsUnderTokenTests {
   private let token = CancellationToken()
   private let log = Recorder<String>()

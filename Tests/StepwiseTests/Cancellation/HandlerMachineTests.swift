@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HandlerMachineTests {
   /// What can happen to a handler, with the thread it happens on.
   enum Event: Hashable, CustomStringConvertible {

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WithCancellationTokenTests {
   @Test func theBodysValueIsReturned() async {
     let value = await withCancellationToken { token in token.isCancelled ? 0 : 7 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BatonTests {
   private struct Large: Equatable {
     var numbers = (1, 2, 3, 4, 5, 6, 7, 8)

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChainRunTests {
   @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
     let chain = Chain("length") { (text: String) in text.count }

@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// Token, handle, task, timer, gate and step result in the interleavings of a thousand seeds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunRaceTests {
   @Test func noInterleavingEndsARunTwiceOrLosesACancel() throws {
     var seen: Set<String> = []

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// A step that has failed is not a part of the work that is done.
-@Suite(.timeLimit(.minutes(1))) struct ChainProgressOfFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ChainProgressOfFailureTests {
   private struct Trouble: Error {}
 
   private func fraction<Output>(of run: Run<Output>) async -> Double? {

@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// Random orders of changes and consumers, against consumers that are plain arrays of keys.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BroadcastSeedTests {
   private struct Consumer {
     let subscription: Broadcast<[Int], Int>.Subscription

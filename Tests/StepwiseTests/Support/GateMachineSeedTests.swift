@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// Random orders of events at a gate, against a gate made of two arrays.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GateMachineSeedTests {
   @Test(arguments: [1, 2, 3, 7])
   func everyOrderOfEventsGivesWhatTheReferenceGives(slots: Int) {

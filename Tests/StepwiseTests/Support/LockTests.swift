@@ -5,7 +5,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LockTests {
   private final class Counter: Sendable {
     let lock = Lock(0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShieldTests {
   @TaskLocal static var mark = "none"
 

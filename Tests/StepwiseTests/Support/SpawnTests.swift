@@ -7,7 +7,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SpawnTests {
   @TaskLocal static var mark = "none"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BackoffTests {
   @Test func noneNeverWaits() {
     #expect(waits(.none, 5) == Array(repeating: .zero, count: 5))

@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// The classic bugs of retry and backoff, one by one.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryPitfallTests {
   @Test func offByOneOfAttempts() async {
     for most in 1...20 {

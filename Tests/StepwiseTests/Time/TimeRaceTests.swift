@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// Timers, cancels and results that meet at one instant, in the orders of a thousand seeds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TimeRaceTests {
   @Test func aValueThatMeetsTheTimerWins() throws {
     var kinds: Set<Bool> = []

@@ -99,7 +99,7 @@ extension Run {
 }
 
 /// Chains are made and awaited from any isolation, beside state that must not leave it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChainIsolationTests {
   @Test @MainActor func fromAMainActorClass() async throws {
     let screen = Screen()

@@ -13,7 +13,7 @@ private func describe(_ number: Int) async throws -> String { "<\(number)>" }
 }
 
 /// What may be given to `Chain` and to `then`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OverloadTests {
   private actor Counter {
     private(set) var sum = 0

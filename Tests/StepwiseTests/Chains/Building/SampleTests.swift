@@ -31,7 +31,7 @@ private func save(_ image: Image) throws -> File { File(image: image) }
 }
 
 /// The sample with which the description of chains begins.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleTests {
   @MainActor private func makeThumbnail(
     _ spinner: Spinner,

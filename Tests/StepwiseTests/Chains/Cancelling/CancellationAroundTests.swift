@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// What "a token around it" means, and when a chain's own token reaches which run.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationAroundTests {
   @Test func runsInChildTasksAreInterruptedAtOnce() async {
     let token = CancellationToken()

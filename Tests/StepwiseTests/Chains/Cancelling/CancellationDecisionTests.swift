@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// How a run ends is decided once, when its last step or attempt has ended.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationDecisionTests {
   enum Moment: CaseIterable, Sendable { case undo, onError, finally }
 

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Each who may cancel a run, at each moment at which that may come.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationOriginTests {
   /// A chain whose first run stays in its middle step; any other, with another input, goes through.
   private func makeChain(

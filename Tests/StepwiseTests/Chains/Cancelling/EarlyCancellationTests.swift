@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Pitfall 7: a run that was cancelled before it began runs its `finally` handlers and nothing else.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EarlyCancellationTests {
   private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {
     Chain(

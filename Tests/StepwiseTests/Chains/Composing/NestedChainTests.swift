@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// A chain appended to another keeps what is its own for its own part.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NestedChainTests {
   private func inner(_ log: Recorder<String>, fails: Bool = false) -> Chain<Int, Int> {
     Chain("inner") { (number: Int) in number }

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UndoTests {
   private func booking(_ log: Recorder<String>, failing: Set<String> = []) -> Chain<Int, Int> {
     var chain = Chain { (number: Int) in number }

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ZipTests {
   @Test func zipRunsChainsOnOneInputAndGivesAllOutputsInOrder() async throws {
     let (double, text, sign) = try await Chain.zip(

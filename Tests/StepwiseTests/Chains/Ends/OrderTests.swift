@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// What follows what: step, recover, undo, onError, finally, then whoever awaits.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OrderTests {
   private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {
     Chain("first") { (number: Int) in

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// Where steps run, and what that costs the actor that awaits them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExecutorTests {
   private actor Bound {
     private let executor: CountingExecutor

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// Chains share what they have in common, and keep nothing of one another's tails.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ForkTests {
   private func fork(_ base: Chain<Int, Int>, _ object: LifetimeTracker.Tracked) -> Chain<Int, Int> {
     base.then { number in withExtendedLifetime(object) { number + 1 } }

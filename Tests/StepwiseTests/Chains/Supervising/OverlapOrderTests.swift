@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Pitfall 17: admission is decided in the order of the calls; 18: however runs are cancelled, never two are inside.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OverlapOrderTests {
   private struct Presence: Sendable {
     var inside = 0

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// What a further run does while one is in flight.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OverlapTests {
   /// A chain whose runs stay until they are let go, and that tells who is inside.
   private struct Guarded {

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// A chain that awaits itself would wait for ever where it lets in one run at a time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReentrancyTests {
   enum Place: CaseIterable, Sendable { case step, task, detachedChild, nested, undo, onError, finally }
 

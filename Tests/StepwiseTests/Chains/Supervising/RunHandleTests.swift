@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// The handle of a run that was begun by `start`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunHandleTests {
   @Test func itHasValueAndOutcomeAndSaysWhenItIsFinished() async throws {
     let turnstile = Turnstile()

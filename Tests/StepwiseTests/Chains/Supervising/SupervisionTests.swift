@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// What the actor tells of its runs and does to them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SupervisionTests {
   @Test func runsInFlightCountsRunsOfBothKindsUntilTheirEnd() async throws {
     let turnstile = Turnstile()
