@@ -14,8 +14,7 @@ extension Chain {
   ///   inside its own step.
   @inlinable
   nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
-    guard core.isPlain else { return try await core.runApart { $0.put(input) }.value() }
-    var frame = core.makeFrame()
+    guard var frame = core.makeFrame() else { return try await core.runApart { $0.put(input) }.value() }
     frame.baton.put(input)
     try await core.runInPlace(&frame)
     return frame.baton.take()

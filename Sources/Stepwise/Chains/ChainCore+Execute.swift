@@ -17,10 +17,15 @@ struct Conclusion: Sendable {
 // Runs know nothing of the types of the values that pass through them: what is typed, the first input and the last output,
 // is put into the frame and taken out of it by those who call these.
 extension ChainCore {
+  /// What a run needs that is awaited in the caller's Task; nil when it has to have a Task of its own.
   @usableFromInline
-  func makeFrame() -> Frame {
-    Frame(program, RunContext(chain: self))
+  func makeFrame() -> Frame? {
+    let program = program
+    guard isPlain(program) else { return nil }
+    return Frame(program, RunContext(chain: self, program: program))
   }
+
+  func isPlain(_ program: Program) -> Bool { !family.isTokenTaken && program.gate == nil }
 
   /// A run in the caller's Task.
   ///
@@ -50,8 +55,9 @@ extension ChainCore {
     let outcome = close(with: error, in: context)
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
-    let program = program
-    guard program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty else { return outcome }
+    guard frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty else {
+      return outcome
+    }
     let state: ChainState = outcome.map { frame.baton.erased }
     await runHandlers(state, undoing: undos, in: context)
     return outcome

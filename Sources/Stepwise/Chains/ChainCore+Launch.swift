@@ -32,8 +32,9 @@ extension ChainCore {
     // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
     let epoch = epoch
     flight.begin()
-    let run = RunCore(chain: self)
-    let place = admit(run)
+    let program = program
+    let run = RunCore(chain: self, isGated: program.gate != nil)
+    let place = admit(run, to: program)
     let membership = family.add(run)
     // One that came before the run could be found, or a cancel of the token, has not found it.
     if let request = request(since: epoch) { _ = run.cancel(reason: request.reason) }
@@ -43,6 +44,7 @@ extension ChainCore {
     let innerScope = scope.inside(run)
     let context = RunContext(
       chain: self,
+      program: program,
       run: run,
       outer: outer,
       recorder: recorder,
@@ -51,9 +53,9 @@ extension ChainCore {
     )
     let task = spawn { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope) {
-        await self.perform(at: place, in: context, load: load)
+        await self.perform(program, at: place, in: context, load: load)
       }
-      if let place { self.program.gate?.leave(place.id) }
+      if let place { program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
       self.family.remove(membership)
       self.flight.end()
@@ -102,11 +104,18 @@ extension ChainCore {
     asStepOf outer: RunContext,
     at firstStep: Int
   ) async throws -> (Output, [UndoStack.Entry]) {
-    guard isPlain else {
+    let program = program
+    guard isPlain(program) else {
       let conclusion = try await runApart(outer: outer, firstStep: firstStep) { $0.put(input) }
       return (try Self.value(of: conclusion.outcome, in: outer).value(), conclusion.undos)
     }
-    let context = RunContext(chain: self, outer: outer, recorder: outer.recorder, firstStep: firstStep)
+    let context = RunContext(
+      chain: self,
+      program: program,
+      outer: outer,
+      recorder: outer.recorder,
+      firstStep: firstStep
+    )
     flight.begin()
     defer { flight.end() }
     var frame = Frame(program, context)
@@ -124,7 +133,7 @@ extension ChainCore {
   }
 
   /// Takes a place at the gate, and cancels those who lose theirs; nil where there is no gate, or no place.
-  private func admit(_ run: RunCore) -> GateMachine<RunCore>.Arrival? {
+  private func admit(_ run: RunCore, to program: Program) -> GateMachine<RunCore>.Arrival? {
     guard let gate = program.gate, let mode = program.overlap.mode else { return nil }
     let arrival = gate.arrive(run, mode: mode)
     let reason = program.overlap.description
@@ -140,6 +149,7 @@ extension ChainCore {
   ///
   /// A run that was cancelled while it waited leaves the queue before its handlers run.
   private func perform(
+    _ program: Program,
     at place: GateMachine<RunCore>.Arrival?,
     in context: RunContext,
     load: @Sendable (inout Baton) -> Void

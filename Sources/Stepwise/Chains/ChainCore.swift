@@ -48,10 +48,6 @@ final class ChainCore: Sendable {
     }
   }
 
-  /// Whether a run awaited in the caller's Task needs no Task of its own.
-  @usableFromInline
-  var isPlain: Bool { !family.isTokenTaken && program.gate == nil }
-
   // MARK: - Cancelling all runs
 
   /// Counts the calls to `cancelRuns`: a run knows which were before it.

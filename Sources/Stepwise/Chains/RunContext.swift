@@ -21,6 +21,7 @@ final class RunContext: Sendable {
 
   init(
     chain: ChainCore,
+    program: Program,
     run: RunCore? = nil,
     outer: RunContext? = nil,
     recorder: RunRecorder? = nil,
@@ -35,7 +36,7 @@ final class RunContext: Sendable {
     self.epoch = epoch ?? chain.epoch
     scope = CancellationScope.current
     step = Atomic(firstStep)
-    undoLog = chain.program.canUndo ? UndoLog() : nil
+    undoLog = program.canUndo ? UndoLog() : nil
   }
 
   // MARK: - Who may stop it

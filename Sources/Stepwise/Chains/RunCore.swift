@@ -16,9 +16,9 @@ final class RunCore: CancellationSource {
   private let state = Lock(State())
   private let flag = Atomic(false)
 
-  init(chain: ChainCore) {
+  init(chain: ChainCore, isGated: Bool) {
     self.chain = chain
-    admission = chain.program.gate == nil ? nil : Once()
+    admission = isGated ? Once() : nil
   }
 
   var isAsked: Bool { flag.load(ordering: .acquiring) }

@@ -4,7 +4,10 @@
 /// The latest state of each step of a run, kept by index so that a step costs a few bytes.
 struct RunRecord {
   enum Phase {
-    case idle, running, progress, retrying, stage, finished, undone
+    case idle, running, stage, undone
+    case progress(Double)
+    case retrying(attempt: Int)
+    case finished(Duration)
   }
 
   /// What a consumer can be owed.
@@ -17,13 +20,7 @@ struct RunRecord {
     case overall
   }
 
-  struct Step {
-    var phase = Phase.idle
-    /// Seconds or a fraction, whichever the phase has, or a number of attempts.
-    var figure = 0.0
-  }
-
-  private(set) var steps: [Step]
+  private(set) var steps: [Phase]
   private var errors: [Int: any Error] = [:]
   private var stages: [Int: any Sendable] = [:]
   private(set) var current = 0
@@ -32,42 +29,47 @@ struct RunRecord {
   private(set) var ended: (@Sendable () -> ChainState)?
 
   init(stepCount: Int) {
-    steps = Array(repeating: Step(), count: stepCount)
+    steps = Array(repeating: .idle, count: stepCount)
   }
 
   mutating func begin(_ index: Int) {
     if isComplete(index) { completeCount -= 1 }
-    steps[index] = Step(phase: .running)
+    steps[index] = .running
     forget(index)
     current = index
   }
 
   /// Returns whether there was anything to change: a report that comes after its step has ended is late.
-  mutating func set(_ index: Int, to phase: Phase, figure: Double, error: (any Error)? = nil) -> Bool {
-    if phase == .progress, !isActive(index) { return false }
+  mutating func set(_ index: Int, to phase: Phase, error: (any Error)? = nil) -> Bool {
+    var part = 0.0
+    if case .progress(let fraction) = phase {
+      guard isActive(index) else { return false }
+      part = fraction
+    }
     if isComplete(index) { completeCount -= 1 }
-    steps[index] = Step(phase: phase, figure: figure)
+    steps[index] = phase
     forget(index)
     if let error { errors[index] = error }
     if isComplete(index) { completeCount += 1 }
-    advance(within: phase == .progress ? figure : 0)
+    advance(within: part)
     return true
   }
 
   /// Whether a step has ended with a value: one that failed leaves its part of the work to be done.
   private func isComplete(_ index: Int) -> Bool {
-    steps[index].phase == .finished && (errors.isEmpty || errors[index] == nil)
+    guard case .finished = steps[index] else { return false }
+    return errors.isEmpty || errors[index] == nil
   }
 
   private func isActive(_ index: Int) -> Bool {
-    switch steps[index].phase {
+    switch steps[index] {
     case .running, .progress, .retrying, .stage: true
     case .idle, .finished, .undone: false
     }
   }
 
   mutating func set(_ index: Int, stage: any Sendable) {
-    steps[index].phase = .stage
+    steps[index] = .stage
     stages[index] = stage
   }
 
@@ -97,23 +99,25 @@ struct RunRecord {
   }
 
   private func latest(_ step: ChainStep) -> ChainEvent? {
-    let record = steps[step.index]
-    switch record.phase {
-    case .idle, .running: return nil
-    case .progress: return .stepProgress(step, record.figure)
-    case .retrying: return .stepRetrying(step, attempt: Int(record.figure))
-    case .stage: return stages[step.index].map { .stageReached(step, $0) }
-    case .finished: return .stepFinished(step, duration: .seconds(record.figure), error: errors[step.index])
-    case .undone: return .undone(step, error: errors[step.index])
+    switch steps[step.index] {
+    case .idle, .running: nil
+    case .progress(let fraction): .stepProgress(step, fraction)
+    case .retrying(let attempt): .stepRetrying(step, attempt: attempt)
+    case .stage: stages[step.index].map { .stageReached(step, $0) }
+    case .finished(let duration): .stepFinished(step, duration: duration, error: errors[step.index])
+    case .undone: .undone(step, error: errors[step.index])
     }
   }
 
   /// What somebody who comes now is owed: per step, that it began and its latest state.
   var owed: [Key] {
     var keys = [Key.started]
-    for (index, step) in steps.enumerated() where step.phase != .idle {
-      keys.append(.begun(index))
-      if step.phase != .running { keys.append(.latest(index)) }
+    for (index, phase) in steps.enumerated() {
+      switch phase {
+      case .idle: break
+      case .running: keys.append(.begun(index))
+      case .progress, .retrying, .stage, .finished, .undone: keys += [.begun(index), .latest(index)]
+      }
     }
     if ended != nil { keys.append(.ended) }
     return keys

@@ -24,19 +24,19 @@ final class RunRecorder: Sendable {
   }
 
   func finish(_ index: Int, after duration: Duration, error: (any Error)? = nil) {
-    set(index, to: .finished, figure: duration / .seconds(1), error: error)
+    set(index, to: .finished(duration), error: error)
   }
 
   func undone(_ index: Int, error: (any Error)?) {
-    set(index, to: .undone, figure: 0, error: error)
+    set(index, to: .undone, error: error)
   }
 
   func report(_ index: Int, _ fraction: Double) {
-    set(index, to: .progress, figure: min(max(fraction.isNaN ? 0 : fraction, 0), 1))
+    set(index, to: .progress(min(max(fraction.isNaN ? 0 : fraction, 0), 1)))
   }
 
   func retrying(_ index: Int, attempt: Int) {
-    set(index, to: .retrying, figure: Double(attempt))
+    set(index, to: .retrying(attempt: attempt))
   }
 
   func reached(_ index: Int, stage: any Sendable) {
@@ -58,9 +58,9 @@ final class RunRecorder: Sendable {
     }
   }
 
-  private func set(_ index: Int, to phase: RunRecord.Phase, figure: Double, error: (any Error)? = nil) {
+  private func set(_ index: Int, to phase: RunRecord.Phase, error: (any Error)? = nil) {
     broadcast.update { content in
-      guard content.state.set(index, to: phase, figure: figure, error: error), content.isObserved else { return }
+      guard content.state.set(index, to: phase, error: error), content.isObserved else { return }
       content.publish(.latest(index))
       content.publish(.overall)
     }

@@ -85,8 +85,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   package func update<Result>(_ change: (inout Content) -> sending Result) -> sending Result {
     let (result, woken) = content.withLock { content in
       let result = change(&content)
-      defer { content.woken.removeAll() }
-      return (result, content.woken)
+      return (result, content.woken.isEmpty ? [] : exchange(&content.woken, with: []))
     }
     for consumer in woken { consumer.settle(()) }
     return result

@@ -46,11 +46,16 @@ package final class Once<Value: Sendable>: Sendable {
   private nonisolated(nonsending) func wait(
     at place: OnceMachine<Value, Waiter>.PlaceID
   ) async -> Value? {
-    await withCheckedContinuation { (waiter: Waiter) in
+    let value = await withCheckedContinuation { (waiter: Waiter) in
       switch machine.withLock({ $0.wait(waiter, at: place) }) {
       case .suspend: break
       case .resume(let value): waiter.resume(returning: value)
       }
     }
+    #if TSAN
+      // It does not see the hand-over by a continuation that is resumed before its task is suspended, either.
+      machine.withLock { _ in }
+    #endif
+    return value
   }
 }

@@ -14,18 +14,11 @@ struct DepthTests {
     return chain
   }
 
-  @Test func aMillionStepsAreBuiltInLinearTimeRunAndReleased() async throws {
-    let (time, value, started) = try await onASmallStack {
-      var chain = Chain { (number: Int) in number }
-      let start = threadTime()
-      chain = Self.long(1_000_000)
-      let time = threadTime() - start
-      let whole = chain
-      let value = try onThisThread { try await whole.run(0) }
-      let started = try onThisThread { try await whole.start(0).value }
-      return (time, value, started)
+  @Test func aMillionStepsAreBuiltRunAndReleased() async throws {
+    let (value, started) = try await onASmallStack {
+      let chain = Self.long(1_000_000)
+      return (try onThisThread { try await chain.run(0) }, try onThisThread { try await chain.start(0).value })
     }
-    #expect(time < .seconds(2))
     #expect(value == 999_999)
     #expect(started == 999_999)
   }

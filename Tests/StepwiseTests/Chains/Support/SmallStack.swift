@@ -18,10 +18,3 @@ func onASmallStack<Value: Sendable>(_ body: @escaping @Sendable () throws -> Val
 func onThisThread<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
   try SeededExecutor(seed: 1).run(body)
 }
-
-/// The time that the calling thread has worked, which does not grow while others have the processor.
-func threadTime() -> Duration {
-  var time = timespec()
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-}
