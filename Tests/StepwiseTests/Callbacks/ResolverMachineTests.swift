@@ -83,7 +83,7 @@ struct ResolverMachineTests {
   /// In any order of events the wait is ended exactly once by whichever came first, calls are counted without a gap, and
   /// only a first call can be late.
   @Test func keepsItsPromisesInAnyOrderOfEvents() {
-    for seed in 0..<10_000 as Range<UInt64> {
+    for seed in seeds(10_000) {
       var generator = SeededGenerator(seed: seed)
       var events: [Event] = []
       for _ in 0..<Int.random(in: 1...12, using: &generator) {

@@ -74,7 +74,7 @@ struct HandlerMachineTests {
   /// In any order of events the handler is begun once at most, never after a removal, and a removal waits exactly while
   /// it runs on another thread.
   @Test func keepsItsPromisesInAnyOrderOfEvents() {
-    for seed in 0..<10_000 as Range<UInt64> {
+    for seed in seeds(10_000) {
       var generator = SeededGenerator(seed: seed)
       var running: UInt?
       var begun = false

@@ -48,7 +48,7 @@ struct RunMachineTests {
 
   /// Asks from token, handle, task, gate and policy, and one result, in every order: one outcome, no ask lost.
   @Test func noOrderOfEventsEndsARunTwiceOrLosesACancel() {
-    for seed in 0..<10_000 as Range<UInt64> {
+    for seed in seeds(10_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = RunMachine()
       let askers = ["token", "handle", "task", "gate", "timer"].shuffled(using: &generator)
@@ -83,7 +83,7 @@ struct RunMachineTests {
   /// The Task is interrupted once when the run was cancelled in time, whether it was attached before or after, else never.
   @Test func theTaskIsInterruptedExactlyWhenACancelWasInTime() {
     let chain = Chain { (number: Int) in number }
-    for seed in 0..<2_000 as Range<UInt64> {
+    for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
       let run = RunCore(chain: chain.core, isGated: false)
       let task = Task { Conclusion(outcome: .cancelled(Cancellation(reason: nil)), undos: []) }

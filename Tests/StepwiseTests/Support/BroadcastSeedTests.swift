@@ -20,7 +20,7 @@ struct BroadcastSeedTests {
   }
 
   @Test func consumersThatComeAndGoReadWhatTheReferenceSays() async {
-    for seed in 0..<2_000 as Range<UInt64> { await check(seed) }
+    for seed in seeds(2_000) { await check(seed) }
   }
 
   private func check(_ seed: UInt64) async {
@@ -71,7 +71,7 @@ struct BroadcastSeedTests {
 
   /// Producer and consumers interleave as the seed says: nobody sleeps through a change or the end.
   @Test func nobodyWhoWaitsIsForgotten() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let counts = try SeededExecutor(seed: seed).run {
         let board = Broadcast<[Int], Int>(Array(repeating: 0, count: 4))
         return await withTaskGroup(of: [Int].self) { group in

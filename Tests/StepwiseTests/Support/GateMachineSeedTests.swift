@@ -11,7 +11,7 @@ import Testing
 struct GateMachineSeedTests {
   @Test(arguments: [1, 2, 3, 7])
   func everyOrderOfEventsGivesWhatTheReferenceGives(slots: Int) {
-    for seed in 0..<2_000 as Range<UInt64> { check(seed, slots: slots) }
+    for seed in seeds(2_000) { check(seed, slots: slots) }
   }
 
   private func check(_ seed: UInt64, slots: Int) {

@@ -66,7 +66,7 @@ struct OnceMachineTests {
 
   /// Every waiter is resumed exactly once, with what the reference says, in whatever order things happen.
   @Test func noOrderOfEventsLosesAWaiterOrResumesItTwice() {
-    for seed in 0..<5_000 as Range<UInt64> {
+    for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = OnceMachine<Int, Int>()
       var places: [OnceMachine<Int, Int>.PlaceID] = []

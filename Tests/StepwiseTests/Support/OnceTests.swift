@@ -68,7 +68,7 @@ struct OnceTests {
   }
 
   @Test func cancelOfOneWaiterLeavesTheOthersWaiting() async throws {
-    for seed in 0..<500 as Range<UInt64> {
+    for seed in seeds(500) {
       let once = Once<Int>()
       let results = try SeededExecutor(seed: seed).run {
         await withTaskGroup(of: (Int, Int?).self) { group in

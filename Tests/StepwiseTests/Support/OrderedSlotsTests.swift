@@ -37,7 +37,7 @@ struct OrderedSlotsTests {
   }
 
   @Test func everyOrderOfEventsGivesWhatAnArrayGives() {
-    for seed in 0..<3_000 as Range<UInt64> {
+    for seed in seeds(3_000) {
       var generator = SeededGenerator(seed: seed)
       var slots = OrderedSlots<Int>()
       var array: [(key: OrderedSlots<Int>.Key, element: Int)] = []

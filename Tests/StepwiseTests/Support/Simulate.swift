@@ -14,7 +14,7 @@ func forEachSeed(
 ) async {
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return }
   await onForeignThread {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       do {
         try SeededExecutor(seed: seed).run { try await body(SeededGenerator(seed: seed)) }
       } catch {

@@ -53,7 +53,7 @@ struct BackoffTests {
 
   /// Whatever is asked, a wait is between zero and the cap, and the longest wait is that without jitter.
   @Test func noWaitIsNegativeOrLongerThanWithoutJitter() {
-    for seed in 0..<5_000 as Range<UInt64> {
+    for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       let start = Duration.milliseconds(Int.random(in: -10...100_000, using: &generator))
       let cap = Duration.milliseconds(Int.random(in: -10...1_000_000, using: &generator))

@@ -55,7 +55,7 @@ struct RetryPitfallTests {
 
   @Test func capAfterJitter() {
     let backoff = Backoff.exponential(from: .seconds(1), factor: 4, cap: .seconds(10))
-    for seed in 0..<2_000 as Range<UInt64> {
+    for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
       for failures in 1...12 {
         #expect(backoff.delay(afterFailures: failures, using: &generator) <= .seconds(10), "seed \(seed)")

@@ -100,7 +100,7 @@ struct StepRetryTests {
   /// Whatever the seed, a cancel that meets the end of a wait ends the run, and no attempt follows it.
   @Test func noAttemptFollowsACancelThatMeetsTheEndOfAWait() throws {
     var counts: Set<Int> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let clock = ManualClock()
       let attempts = Recorder<Bool>()
       let outcome = try SeededExecutor(seed: seed, clock: clock).run {

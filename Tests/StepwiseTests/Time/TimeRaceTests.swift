@@ -11,7 +11,7 @@ import Testing
 struct TimeRaceTests {
   @Test func aValueThatMeetsTheTimerWins() throws {
     var kinds: Set<Bool> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let clock = ManualClock()
       let returned = Recorder<Int>()
       let outcome = try SeededExecutor(seed: seed, clock: clock).run {
@@ -33,7 +33,7 @@ struct TimeRaceTests {
 
   @Test func nestedTimersThatMeetKeepTheirIdentity() throws {
     var durations: Set<Duration> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let clock = ManualClock()
       let error = try SeededExecutor(seed: seed, clock: clock).run {
         let chain = Chain("first") { (number: Int) -> Int in
@@ -60,7 +60,7 @@ struct TimeRaceTests {
 
   @Test func aCancelThatMeetsTheTimerIsNotLost() throws {
     var kinds: Set<String> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let clock = ManualClock()
       let (isGranted, outcome) = try SeededExecutor(seed: seed, clock: clock).run {
         let step = Step<Int, Int> { number in
@@ -97,7 +97,7 @@ struct TimeRaceTests {
   @Test(arguments: [true, false])
   func anAbandonedValueIsDeliveredExactlyOnce(isWholeChain: Bool) throws {
     var kinds: Set<Bool> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let clock = ManualClock()
       let discarded = Recorder<Int>()
       let undone = Recorder<Int>()

@@ -112,7 +112,7 @@ struct CancellationOriginTests {
   @Test(arguments: CancellationOrigin.allCases)
   func noMomentEndsARunTwiceOrHalf(origin: CancellationOrigin) throws {
     var ends: Set<String> = []
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let log = Recorder<String>()
       let result = try SeededExecutor(seed: seed).run {
         let chain = Chain { (number: Int) in

@@ -141,7 +141,7 @@ struct RaceTests {
   }
 
   @Test func exactlyOneWinsForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let (value, done, undone, late) = try SeededExecutor(seed: seed).run {
         let done = Recorder<Int>()
         let undone = Recorder<Int>()

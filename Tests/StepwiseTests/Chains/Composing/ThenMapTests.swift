@@ -53,7 +53,7 @@ struct ThenMapTests {
   }
 
   @Test func theLimitIsNeverExceededForAnySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let limit = Int(seed % 4) + 1
       let load = Watched(Load())
       let output = try SeededExecutor(seed: seed).run {

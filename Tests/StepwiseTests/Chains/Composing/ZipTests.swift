@@ -145,7 +145,7 @@ struct ZipTests {
 
   /// After the end nothing of a sibling runs any more, whatever the order.
   @Test func siblingsAreOverWhenTheRunIsOverForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let inside = Recorder<Int>()
       let undone = Recorder<Int>()
       let (late, ends, completed) = try SeededExecutor(seed: seed).run {

@@ -72,7 +72,7 @@ struct OrderTests {
   }
 
   @Test func onTheSeededExecutorTheOrderIsTheSameForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let log = Recorder<String>()
       try SeededExecutor(seed: seed).run {
         let chain = makeChain(log)

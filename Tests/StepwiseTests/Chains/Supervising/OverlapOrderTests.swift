@@ -46,7 +46,7 @@ struct OverlapOrderTests {
   }
 
   @Test func theOrderIsThatOfTheCallsForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let (calls, order) = try SeededExecutor(seed: seed).run {
         let calls = Recorder<Int>()
         let order = Recorder<Int>()
@@ -100,7 +100,7 @@ struct OverlapOrderTests {
 
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func neverTwoAtOnceAndEveryRunEndsForEverySeed(policy: Overlap) throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let presence = Watched(Presence())
       let (count, outcomes) = try SeededExecutor(seed: seed).run {
         let chain = makeChain(presence, policy)

@@ -93,7 +93,7 @@ struct OverlapTests {
   }
 
   @Test func whoHasAwaitedARunIsAdmittedForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let sum = try SeededExecutor(seed: seed).run {
         let chain = Chain { (number: Int) in
           await Task.yield()

@@ -154,7 +154,7 @@ struct SupervisionTests {
   }
 
   @Test func drainSeesEveryEndForEverySeed() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in seeds() {
       let count = try SeededExecutor(seed: seed).run {
         let ended = Recorder<Int>()
         let chain = Chain { (number: Int) in
