@@ -153,6 +153,24 @@ extension Races {
       }
     }
 
+    /// Runs of others begin and end all the while.
+    @Test func drainWaitsForTheRunsThatBeganBeforeIt() async {
+      let chain = Chain { (number: Int) in number }
+      await withTaskGroup { group in
+        for _ in 0..<4 {
+          group.addTask {
+            for round in 0..<rounds {
+              let run = chain.start(round)
+              await chain.drain()
+              guard !run.isFinished else { continue }
+              Issue.record("round \(round)")
+              return
+            }
+          }
+        }
+      }
+    }
+
     /// Whoever sees a run in flight and cancels it, cancels it.
     @Test func cancelRunsReachesEveryRunThatIsInFlight() async {
       for round in 0..<rounds / 4 {

@@ -16,6 +16,9 @@ package struct CancellationScope: Sendable {
 
   private var isShielded = false
 
+  /// The Task that the innermost run works in, which Tasks made there inherit the rest of this from.
+  private var task: Int?
+
   package init() {}
 
   /// What a token asked for.
@@ -45,14 +48,37 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
-  /// Runs handlers, which nothing around them asks to stop.
-  package nonisolated(nonsending) static func withoutRequests<Value>(
-    _ operation: nonisolated(nonsending) () async -> Value
+  /// Whether the current Task is the one that the innermost run works in.
+  package var isInItsTask: Bool { task != nil && task == Self.currentTask }
+
+  package func inThisTask() -> CancellationScope {
+    var scope = self
+    scope.task = Self.currentTask
+    return scope
+  }
+
+  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+
+  /// Runs handlers, which nothing around them asks to stop, and which cancellation does not reach.
+  ///
+  /// - Parameters:
+  ///   - isCancelled: Whether the Task is, or may be cancelled meanwhile. One that is not, and will not be, needs no shield.
+  ///   - operation: Calls the handlers, off the caller's actor.
+  package nonisolated(nonsending) static func undisturbed<Value: Sendable>(
+    isCancelled: Bool = true,
+    _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
-    guard var scope = current else { return await operation() }
+    guard var scope = current else { return isCancelled ? await shielded(operation) : await operation() }
+    let isRuns = scope.isInItsTask
     scope.tokens = []
     scope.isShielded = true
-    return await $current.withValue(scope, operation: operation)
+    return await $current.withValue(scope) { [scope] in
+      guard isCancelled else { return await operation() }
+      return await shielded {
+        guard isRuns else { return await operation() }
+        return await $current.withValue(scope.inThisTask(), operation: operation)
+      }
+    }
   }
 }
 

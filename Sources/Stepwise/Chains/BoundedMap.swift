@@ -10,16 +10,19 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
-    func addNext() throws {
-      guard let (index, element) = pending.next() else { return }
+    /// Returns whether there was an element left.
+    func addNext() throws -> Bool {
+      guard let (index, element) = pending.next() else { return false }
       guard group.addTaskUnlessCancelled(operation: { (index, try await transform(element)) }) else {
         throw CancellationError()
       }
+      return true
     }
-    for _ in 0..<max(1, maxConcurrent) { try addNext() }
+    var begun = 0
+    while begun < max(1, maxConcurrent), try addNext() { begun += 1 }
     while let (index, result) = try await group.next() {
       results[index] = result
-      try addNext()
+      _ = try addNext()
     }
     return (0..<results.count).compactMap { results[$0] }
   }

@@ -89,9 +89,7 @@ extension ChainCore {
     }
     // A run with a Task of its own that nobody asked to stop before it was closed is not cancelled any more.
     let isSafe = context.run.map { !$0.isAsked && !Task.isCancelled } ?? false
-    await CancellationScope.withoutRequests {
-      if isSafe { await handlers() } else { await shielded(handlers) }
-    }
+    await CancellationScope.undisturbed(isCancelled: !isSafe, handlers)
   }
 }
 

@@ -4,7 +4,7 @@
 /// A run that has been given a Task of its own.
 struct Launch: Sendable {
   let run: RunCore
-  let context: RunContext
+  let undoLog: UndoLog?
   let task: Task<Conclusion, Never>
 }
 
@@ -52,20 +52,20 @@ extension ChainCore {
       epoch: epoch
     )
     let task = spawn { () async -> Conclusion in
-      let conclusion = await CancellationScope.$current.withValue(innerScope) {
+      let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
         await self.perform(program, at: place, in: context, load: load)
       }
       if let place { program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
       self.family.remove(membership)
-      self.flight.end()
       run.end()
+      self.flight.end()
       end?.settle(conclusion.outcome)
       recorder?.end(withValue: conclusion.hasValue) { conclusion.outcome.map(\.erased) }
       return conclusion
     }
     run.attach(task)
-    return Launch(run: run, context: context, task: task)
+    return Launch(run: run, undoLog: context.undoLog, task: task)
   }
 
   /// A run in a Task of its own, which the caller's Task waits for and cancels.
@@ -162,7 +162,8 @@ extension ChainCore {
     }
     load(&frame.baton)
     let outcome = await execute(&frame)
-    let undos: [UndoStack.Entry] = frame.undos?.takeAll().reversed() ?? []
+    // Of a run that is no step of another they go with the run.
+    let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
     let parcel = Parcel(frame.baton)
     return Conclusion(outcome: outcome.map { parcel }, undos: undos)
   }
@@ -170,6 +171,6 @@ extension ChainCore {
   /// Whether the current Task works inside a run of this chain that holds a place at its gate.
   private var isReentered: Bool {
     guard program.gate != nil, let scope = CancellationScope.current else { return false }
-    return scope.enclosing.contains { ($0 as? RunCore)?.chain === self && !$0.isOver }
+    return scope.enclosing.contains { ($0 as? RunCore)?.chainID == ObjectIdentifier(self) && !$0.isOver }
   }
 }

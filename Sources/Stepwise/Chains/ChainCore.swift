@@ -56,7 +56,7 @@ final class ChainCore: Sendable {
   func cancelRuns(reason: String?) {
     cancelReason.withLock { $0 = reason }
     cancels.add(1, ordering: .acquiringAndReleasing)
-    family.cancelRuns(reason: reason) { $0.chain === self }
+    family.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
   }
 
   func isAsked(since epoch: Int) -> Bool {

@@ -32,7 +32,9 @@ struct Flight: ~Copyable, Sendable {
   }
 
   private func release() {
-    let drained = waiting.withLock { waiting in
+    let drained: [Once<Void>] = waiting.withLock { waiting in
+      // Who came after a further run had begun waits for that one, which will be here again.
+      guard count == 0 else { return [] }
       isAwaited.store(false, ordering: .sequentiallyConsistent)
       defer { waiting = [] }
       return waiting

@@ -140,7 +140,7 @@ extension Frame {
 extension Frame {
   /// The step that runs.
   var step: ChainStep {
-    ChainStep(index: index, name: program.nameOfStep(at: index - context.firstStep))
+    ChainStep(index: index, name: program.names[index - context.firstStep])
   }
 
   /// Keeps how to undo the step that has just completed.

@@ -19,6 +19,8 @@ final class Program: Sendable {
   /// Where the operations are that wrap everything before them.
   let enclosings: [Int]
   let stepCount: Int
+  /// The names of the steps that have one, those of nested chains included. Whoever keeps them keeps no step.
+  let names: [Int: String]
   /// Whether there is a step that can be undone.
   let canUndo: Bool
   let errorHandlers: [ErrorHandler]
@@ -37,20 +39,25 @@ final class Program: Sendable {
     operations.reserveCapacity(nodes.count)
     var enclosings: [Int] = []
     var steps = 0
+    var names: [Int: String] = [:]
     var canUndo = false
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap = Overlap.concurrent
     for node in nodes.reversed() {
       switch node.part {
-      case .step(_, let isUndoable, let code):
+      case .step(let name, let isUndoable, let code):
+        if let name { names[steps] = name }
         canUndo = canUndo || isUndoable
         operations.append(Operation(kind: .step, code: code, node: node, firstStep: steps))
         steps += 1
       case .chains(let chains, _, let code):
         operations.append(Operation(kind: .chains, code: code, node: node, firstStep: steps))
-        steps += chains.reduce(0) { $0 + $1.program.stepCount }
-        canUndo = canUndo || chains.contains { $0.program.canUndo }
+        for program in chains.map(\.program) {
+          for (index, name) in program.names { names[steps + index] = name }
+          steps += program.stepCount
+          canUndo = canUndo || program.canUndo
+        }
       case .recover(let code):
         operations.append(Operation(kind: .recover, code: code, node: node, firstStep: steps))
       case .enclosing(_, let code):
@@ -64,38 +71,11 @@ final class Program: Sendable {
     self.operations = operations
     self.enclosings = enclosings
     stepCount = steps
+    self.names = names
     self.canUndo = canUndo
     self.errorHandlers = errorHandlers
     self.finallyHandlers = finallyHandlers.reversed()
     self.overlap = overlap
     gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
-  }
-
-  /// The name of the step with that many before it.
-  func nameOfStep(at index: Int) -> String? {
-    // Operations are sorted by `firstStep`; of those that share one, the step is the last that has a step at all.
-    var low = 0
-    var high = operations.count
-    while low < high {
-      let middle = (low + high) / 2
-      if operations[middle].firstStep <= index { low = middle + 1 } else { high = middle }
-    }
-    for operation in operations[..<low].reversed() {
-      switch operation.node.part {
-      case .step(let name, _, _): return name
-      case .chains(let chains, _, _): return Self.nameOfStep(at: index - operation.firstStep, in: chains)
-      default: continue
-      }
-    }
-    return nil
-  }
-
-  private static func nameOfStep(at index: Int, in chains: [ChainCore]) -> String? {
-    var index = index
-    for chain in chains {
-      if index < chain.program.stepCount { return chain.program.nameOfStep(at: index) }
-      index -= chain.program.stepCount
-    }
-    return nil
   }
 }

@@ -11,7 +11,7 @@ public final class Run<Output: Sendable>: Sendable {
 
   init<Input: Sendable>(of chain: ChainCore, input: Input) {
     let program = chain.program
-    let recorder = RunRecorder(stepCount: program.stepCount) { program.nameOfStep(at: $0) }
+    let recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
     let end = Once<Outcome<Parcel>>()
     self.recorder = recorder
     self.end = end
@@ -29,7 +29,7 @@ public final class Run<Output: Sendable>: Sendable {
   public func cancel(reason: String? = nil) -> Bool { launch.run.cancel(reason: reason) }
 
   /// Whether the run has ended, handlers included.
-  public var isFinished: Bool { end.settled != nil }
+  public var isFinished: Bool { launch.run.isOver }
 
   /// Waits for the run's value.
   ///
@@ -38,8 +38,9 @@ public final class Run<Output: Sendable>: Sendable {
   public var value: Output {
     get async throws {
       if isAwaitedFromInside { throw ChainError.reentrant }
-      guard let outcome = await end.value() else { throw CancellationError() }
-      return try outcome.get().value()
+      if let outcome = await end.value() { return try outcome.get().value() }
+      guard isFinished else { throw CancellationError() }
+      return try await finalOutcome.get()
     }
   }
 
@@ -58,7 +59,7 @@ public final class Run<Output: Sendable>: Sendable {
   }
 
   /// The undos that failed so far.
-  public var undoErrors: [UndoError] { launch.context.undoErrors }
+  public var undoErrors: [UndoError] { launch.undoLog?.errors ?? [] }
 
   /// What happens in the run, from its beginning, for any number of consumers, at any time.
   public var events: ChainEvents { ChainEvents(recorder: recorder) }
@@ -66,8 +67,9 @@ public final class Run<Output: Sendable>: Sendable {
   /// How far the run is, for any number of consumers, at any time.
   public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder) }
 
+  /// Whether what the run is waiting for waits for the run. A Task that was made in a step may wait: nobody waits for it.
   private var isAwaitedFromInside: Bool {
-    guard let scope = CancellationScope.current else { return false }
+    guard let scope = CancellationScope.current, scope.isInItsTask else { return false }
     return scope.enclosing.contains { $0 === launch.run && !$0.isOver }
   }
 }

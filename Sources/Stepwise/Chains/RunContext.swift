@@ -17,7 +17,7 @@ final class RunContext: Sendable {
   private let epoch: Int
   private let step: Atomic<Int>
   /// Nil where no step can be undone.
-  private let undoLog: UndoLog?
+  let undoLog: UndoLog?
 
   init(
     chain: ChainCore,
@@ -78,7 +78,7 @@ final class RunContext: Sendable {
   /// The step that began last, here or in a chain that runs as a step of this one.
   var currentStep: ChainStep {
     let index = step.load(ordering: .relaxed)
-    return ChainStep(index: index, name: chain.program.nameOfStep(at: index - firstStep))
+    return ChainStep(index: index, name: chain.program.names[index - firstStep])
   }
 
   func enter(_ index: Int) {
@@ -112,9 +112,7 @@ final class RunContext: Sendable {
   /// Undoes steps, newest first, out of the reach of cancellation, and keeps what could not be undone.
   nonisolated(nonsending) func undoShielded(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
-    await CancellationScope.withoutRequests {
-      await shielded { self.keep(await self.undo(entries)) }
-    }
+    await CancellationScope.undisturbed { self.keep(await self.undo(entries)) }
   }
 
   /// Undoes the steps of a part that has failed, newest first.
@@ -122,11 +120,9 @@ final class RunContext: Sendable {
   /// When it is abandoned meanwhile, nobody will look at what is kept: then what cannot be undone is told at once.
   nonisolated(nonsending) func undoPart(_ entries: [UndoStack.Entry], on stack: UndoStack) async {
     guard !entries.isEmpty else { return }
-    await CancellationScope.withoutRequests {
-      await shielded {
-        let errors = await self.undo(entries)
-        if !stack.ifOpen({ self.keep(errors) }) { await self.tell(errors) }
-      }
+    await CancellationScope.undisturbed {
+      let errors = await self.undo(entries)
+      if !stack.ifOpen({ self.keep(errors) }) { await self.tell(errors) }
     }
   }
 
@@ -135,9 +131,7 @@ final class RunContext: Sendable {
   /// The run may be over, so what cannot be undone is told to the chain's handlers at once.
   nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
-    await CancellationScope.withoutRequests {
-      await shielded { await self.tell(await self.undo(entries)) }
-    }
+    await CancellationScope.undisturbed { await self.tell(await self.undo(entries)) }
   }
 
   private func tell(_ errors: [UndoError]) async {

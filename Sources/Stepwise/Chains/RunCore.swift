@@ -10,14 +10,15 @@ final class RunCore: CancellationSource {
     var task: Task<Conclusion, Never>?
   }
 
-  let chain: ChainCore
+  /// Which chain's, without keeping it: the handle of a run that is over keeps no step alive.
+  let chainID: ObjectIdentifier
   /// Settled when the gate lets the run in; nil where there is no gate.
   let admission: Once<Void>?
   private let state = Lock(State())
   private let flag = Atomic(false)
 
   init(chain: ChainCore, isGated: Bool) {
-    self.chain = chain
+    chainID = ObjectIdentifier(chain)
     admission = isGated ? Once() : nil
   }
 

@@ -32,27 +32,33 @@ struct RunRecord {
     steps = Array(repeating: .idle, count: stepCount)
   }
 
-  mutating func begin(_ index: Int) {
-    if isComplete(index) { completeCount -= 1 }
-    steps[index] = .running
-    forget(index)
-    current = index
+  /// Errors and stages that are no longer kept. They are let go of outside the lock: what they hold is the user's.
+  struct Dropped {
+    var error: (any Error)?
+    var stage: (any Sendable)?
   }
 
-  /// Returns whether there was anything to change: a report that comes after its step has ended is late.
-  mutating func set(_ index: Int, to phase: Phase, error: (any Error)? = nil) -> Bool {
+  mutating func begin(_ index: Int) -> Dropped {
+    if isComplete(index) { completeCount -= 1 }
+    steps[index] = .running
+    current = index
+    return forget(index)
+  }
+
+  /// Returns nil when there was nothing to change: a report that comes after its step has ended is late.
+  mutating func set(_ index: Int, to phase: Phase, error: (any Error)? = nil) -> Dropped? {
     var part = 0.0
     if case .progress(let fraction) = phase {
-      guard isActive(index) else { return false }
+      guard isActive(index) else { return nil }
       part = fraction
     }
     if isComplete(index) { completeCount -= 1 }
     steps[index] = phase
-    forget(index)
+    let dropped = forget(index)
     if let error { errors[index] = error }
     if isComplete(index) { completeCount += 1 }
     advance(within: part)
-    return true
+    return dropped
   }
 
   /// Whether a step has ended with a value: one that failed leaves its part of the work to be done.
@@ -68,9 +74,9 @@ struct RunRecord {
     }
   }
 
-  mutating func set(_ index: Int, stage: any Sendable) {
+  mutating func set(_ index: Int, stage: any Sendable) -> Dropped {
     steps[index] = .stage
-    stages[index] = stage
+    return Dropped(stage: stages.updateValue(stage, forKey: index))
   }
 
   mutating func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
@@ -78,9 +84,11 @@ struct RunRecord {
     if hasValue { fraction = 1 }
   }
 
-  private mutating func forget(_ index: Int) {
-    if !errors.isEmpty { errors[index] = nil }
-    if !stages.isEmpty { stages[index] = nil }
+  private mutating func forget(_ index: Int) -> Dropped {
+    Dropped(
+      error: errors.isEmpty ? nil : errors.removeValue(forKey: index),
+      stage: stages.isEmpty ? nil : stages.removeValue(forKey: index)
+    )
   }
 
   /// The overall progress never goes back, also when steps are tried again or undone.
@@ -88,13 +96,13 @@ struct RunRecord {
     fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, steps.count))))
   }
 
-  func event(for key: Key, named name: (Int) -> String?) -> ChainEvent? {
+  func event(for key: Key, _ names: [Int: String]) -> ChainEvent? {
     switch key {
     case .started: return .started
     case .ended: return ended.map { .ended($0()) }
     case .overall: return nil
-    case .begun(let index): return .stepStarted(ChainStep(index: index, name: name(index)))
-    case .latest(let index): return latest(ChainStep(index: index, name: name(index)))
+    case .begun(let index): return .stepStarted(ChainStep(index: index, name: names[index]))
+    case .latest(let index): return latest(ChainStep(index: index, name: names[index]))
     }
   }
 

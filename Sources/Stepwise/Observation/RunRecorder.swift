@@ -6,20 +6,21 @@ final class RunRecorder: Sendable {
   typealias Key = RunRecord.Key
 
   private let broadcast: Broadcast<RunRecord, Key>
-  private let name: @Sendable (Int) -> String?
+  private let names: [Int: String]
 
-  init(stepCount: Int, name: @escaping @Sendable (Int) -> String?) {
+  init(stepCount: Int, names: [Int: String]) {
     broadcast = Broadcast(RunRecord(stepCount: stepCount))
-    self.name = name
+    self.names = names
   }
 
   func begin(_ index: Int) {
-    broadcast.update { content in
-      content.state.begin(index)
-      guard content.isObserved else { return }
+    _ = broadcast.update { content in
+      let dropped = content.state.begin(index)
+      guard content.isObserved else { return dropped }
       content.retract(.latest(index))
       content.publish(.begun(index))
       content.publish(.overall)
+      return dropped
     }
   }
 
@@ -40,9 +41,9 @@ final class RunRecorder: Sendable {
   }
 
   func reached(_ index: Int, stage: any Sendable) {
-    broadcast.update { content in
-      content.state.set(index, stage: stage)
+    _ = broadcast.update { content in
       if content.isObserved { content.publish(.latest(index)) }
+      return content.state.set(index, stage: stage)
     }
   }
 
@@ -59,10 +60,12 @@ final class RunRecorder: Sendable {
   }
 
   private func set(_ index: Int, to phase: RunRecord.Phase, error: (any Error)? = nil) {
-    broadcast.update { content in
-      guard content.state.set(index, to: phase, error: error), content.isObserved else { return }
+    _ = broadcast.update { content in
+      let dropped = content.state.set(index, to: phase, error: error)
+      guard dropped != nil, content.isObserved else { return dropped }
       content.publish(.latest(index))
       content.publish(.overall)
+      return dropped
     }
   }
 
@@ -77,14 +80,14 @@ final class RunRecorder: Sendable {
   }
 
   func event(_ record: borrowing RunRecord, _ key: Key) -> ChainEvent? {
-    record.event(for: key, named: name)
+    record.event(for: key, names)
   }
 
   func progress(_ record: borrowing RunRecord, _ key: Key) -> ChainProgress? {
     guard key == .overall else { return nil }
     return ChainProgress(
       fractionCompleted: record.fraction,
-      step: ChainStep(index: record.current, name: name(record.current)).description
+      step: ChainStep(index: record.current, name: names[record.current]).description
     )
   }
 }

@@ -19,9 +19,7 @@ func abandoned<Value: Sendable>(
   let work = spawn {
     let result = await Result.of(operation)
     guard !first.settle(result), case .success(let late) = result else { return }
-    await CancellationScope.withoutRequests {
-      await shielded { await discarding(late) }
-    }
+    await CancellationScope.undisturbed { await discarding(late) }
   }
   let timer = spawn {
     guard (try? await clock.sleep(for: duration)) != nil else { return }

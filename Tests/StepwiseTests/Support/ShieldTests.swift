@@ -57,8 +57,8 @@ struct ShieldTests {
     let requests = try await withCancellation(by: token) {
       token.cancel(reason: "asked")
       let outside = CancellationScope.current?.request?.reason
-      let inside = await CancellationScope.withoutRequests {
-        await shielded { [CancellationScope.current?.request?.reason, CancellationScope.current?.knownCause?.reason] }
+      let inside = await CancellationScope.undisturbed {
+        [CancellationScope.current?.request?.reason, CancellationScope.current?.knownCause?.reason]
       }
       return [outside] + inside
     }

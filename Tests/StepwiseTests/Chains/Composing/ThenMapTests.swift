@@ -72,6 +72,12 @@ struct ThenMapTests {
     }
   }
 
+  @Test func asManyAsThereAreMayRunAtOnce() async throws {
+    let chain = Chain { (count: Int) in 0..<count }.thenMap(maxConcurrent: .max) { $0 + 1 }
+    #expect(try await chain.run(3) == [1, 2, 3])
+    #expect(try await chain.run(0) == [])
+  }
+
   @Test func lessThanOneCountsAsOneAndNothingGivesNothing() async throws {
     #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: 0) { $0 + 1 }.run() == [2, 3, 4])
     #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: -1) { $0 + 1 }.run() == [2, 3, 4])

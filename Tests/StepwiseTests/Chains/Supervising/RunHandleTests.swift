@@ -125,13 +125,10 @@ struct RunHandleTests {
   @Test func awaitingItsOwnRunIsAnErrorAndNoDeadlock() async throws {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<String>()
-    let chain = Chain { (inATask: Bool) -> Int in
+    let chain = Chain { () -> Int in
       await handle.wait { $0 != nil }
       guard let run = handle.read({ $0 }) else { return 0 }
-      let result = await resultOf {
-        if inATask { try await Task { try await run.value }.value } else { try await run.value }
-      }
-      log.record(result.brief)
+      log.record(await resultOf { try await run.value }.brief)
       log.record(await run.outcome.brief)
       return 5
     }
@@ -139,15 +136,66 @@ struct RunHandleTests {
       guard let run = handle.read({ $0 }) else { return }
       log.record(await resultOf { try await run.value }.brief)
     }
-    for inATask in [false, true] {
-      let run = chain.start(inATask)
-      handle.mutate { $0 = run }
-      #expect(try await run.value == 5)
-      handle.mutate { $0 = nil }
-    }
+    let run = chain.start()
+    handle.mutate { $0 = run }
+    #expect(try await run.value == 5)
     let error = "\(ChainError.reentrant)"
-    let expected = ["failure \(error)", "failed \(error)", "failure \(error)"]
-    #expect(log.elements == expected + expected)
+    #expect(log.elements == ["failure \(error)", "failed \(error)", "failure \(error)"])
+  }
+
+  /// Nobody waits for such a Task, so that it may wait.
+  @Test func aTaskMadeInAStepOrAHandlerMayAwaitTheRun() async throws {
+    let handle = Watched<Run<Int>?>(nil)
+    let log = Recorder<String>()
+    let watch: @Sendable () async -> Void = {
+      await handle.wait { $0 != nil }
+      guard let run = handle.read({ $0 }) else { return }
+      log.record(await run.outcome.brief)
+      log.record(await resultOf { try await run.value }.brief)
+    }
+    let chain = Chain { () -> Int in
+      Task { await watch() }
+      return 5
+    }
+    .finally { _ in Task { await watch() } }
+    let run = chain.start()
+    handle.mutate { $0 = run }
+    await log.elements(atLeast: 4)
+    #expect(log.elements.sorted() == ["resolved 5", "resolved 5", "success 5", "success 5"])
+  }
+
+  /// A handle is often a property of what the chain's closures hold.
+  @Test(arguments: [false, true]) func aRunThatIsOverKeepsNothingOfItsChain(isObserved: Bool) async {
+    let tracker = LifetimeTracker()
+    let run = Chain("first") { [object = tracker.track()] (number: Int) in
+      withExtendedLifetime(object) { number }
+    }
+    .then(undo: { [object = tracker.track()] _ in withExtendedLifetime(object) {} }) { $0 + 1 }
+    .onError { [object = tracker.track()] _ in withExtendedLifetime(object) {} }
+    .finally { [object = tracker.track()] _ in withExtendedLifetime(object) {} }
+    .start(1)
+    if isObserved { for await _ in run.events {} }
+    #expect(await run.outcome.brief == "resolved 2")
+    await tracker.allReleased()
+    #expect(tracker.made == 4 && tracker.alive == 0)
+    #expect(await briefEvents(of: run).contains("begin first"))
+    _ = run
+  }
+
+  /// A Task that lives on keeps the step's own captures, and no more.
+  @Test func aTaskMadeInAStepKeepsNothingOfTheChain() async {
+    let tracker = LifetimeTracker()
+    let end = Once<Void>()
+    let tasks = Recorder<Task<Void, Never>>()
+    let run = Chain { [object = tracker.track()] (number: Int) in
+      withExtendedLifetime(object) { tasks.record(Task { await end.valueWhateverHappens() }) }
+    }
+    .start(1)
+    _ = await run.outcome
+    await tracker.allReleased()
+    #expect(tracker.alive == 0)
+    end.settle(())
+    for task in tasks.elements { await task.value }
   }
 
   @Test func aHandlerThatCancelsItsOwnRunChangesNothing() async {
