@@ -36,7 +36,9 @@ extension ChainCore {
   func runInPlace(_ frame: inout Frame) async throws {
     flight.begin()
     defer { flight.end() }
-    try await execute(&frame).get()
+    guard StepContext.current != nil else { return try await execute(&frame).get() }
+    // Called in a step of another run: what happens here is not that step's progress.
+    try await StepContext.$current.withValue(nil) { try await execute(&frame).get() }
   }
 
   /// Runs the steps in the current Task, then what is to follow them, in order: undos, `onError`, `finally`.

@@ -92,7 +92,9 @@ extension ChainCore {
 
   @usableFromInline
   nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout Baton) -> Void) async throws -> Parcel {
-    try await runApart(outer: nil, load: load).outcome.get()
+    guard StepContext.current != nil else { return try await runApart(outer: nil, load: load).outcome.get() }
+    // Called in a step of another run: what happens here is not that step's progress.
+    return try await StepContext.$current.withValue(nil) { try await runApart(outer: nil, load: load).outcome.get() }
   }
 
   /// A run as a step of another.

@@ -38,6 +38,9 @@ public final class Run<Output: Sendable>: Sendable {
   public var value: Output {
     get async throws {
       if isAwaitedFromInside { throw ChainError.reentrant }
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        launch.task.escalatePriority(to: Task.currentPriority)
+      }
       if let outcome = await end.value() { return try outcome.get().value() }
       guard isFinished else { throw CancellationError() }
       return try await finalOutcome.get()

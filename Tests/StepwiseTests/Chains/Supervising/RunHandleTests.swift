@@ -198,6 +198,21 @@ struct RunHandleTests {
     for task in tasks.elements { await task.value }
   }
 
+  /// Pitfall 19: somebody urgent who waits makes the run urgent.
+  @Test func awaitingTheValueEscalatesTheRunsPriority() async throws {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let begun = Once<Void>()
+    let chain = Chain { () -> TaskPriority in
+      begun.settle(())
+      while Task.currentPriority < .high { await Task.yield() }
+      return Task.currentPriority
+    }
+    let run = await Task(priority: .utility) { chain.start() }.value
+    await begun.valueWhateverHappens()
+    let seen = try await Task(priority: .high) { try await run.value }.value
+    #expect(seen >= .high)
+  }
+
   @Test func aHandlerThatCancelsItsOwnRunChangesNothing() async {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<Bool?>()
