@@ -9,12 +9,14 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
+    .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "Stepwise"),
-    .target(name: "StepwiseTesting", dependencies: ["Stepwise"]),
+    .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
+    .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .executableTarget(
       name: "Tour",
       dependencies: ["Stepwise"],
@@ -22,6 +24,10 @@ let package = Package(
       resources: [.copy("Resources/cat.bmp")]
     ),
     .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .testTarget(
+      name: "StepwiseCheckpointsTests",
+      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
+    ),
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseCheckpoints
+import Testing
+
+@Suite struct CheckpointStoreTests {}
