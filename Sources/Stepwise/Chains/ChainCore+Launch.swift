@@ -18,6 +18,7 @@ extension ChainCore {
   ///   - outer: The run that this one is a step of.
   ///   - firstStep: The index that events give to the first step.
   ///   - recorder: Who keeps what happens.
+  ///   - priority: The priority of the Task; that of the calling Task when nil.
   ///   - load: Puts the input of the first step in.
   ///   - end: Settled when all is done, the last thing of all.
   /// - Returns: The run, and its Task.
@@ -26,6 +27,7 @@ extension ChainCore {
     outer: RunContext? = nil,
     firstStep: Int = 0,
     recorder: RunRecorder? = nil,
+    priority: TaskPriority? = nil,
     load: @escaping @Sendable (inout Baton) -> Void,
     end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
@@ -51,7 +53,7 @@ extension ChainCore {
       firstStep: firstStep,
       epoch: epoch
     )
-    let task = spawn { () async -> Conclusion in
+    let task = spawn(priority: priority) { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
         await self.perform(program, at: place, in: context, load: load)
       }

@@ -9,13 +9,13 @@ public final class Run<Output: Sendable>: Sendable {
   private let end: Once<Outcome<Parcel>>
   private let recorder: RunRecorder
 
-  init<Input: Sendable>(of chain: ChainCore, input: Input) {
+  init<Input: Sendable>(of chain: ChainCore, input: Input, priority: TaskPriority? = nil) {
     let program = chain.program
     let recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
     let end = Once<Outcome<Parcel>>()
     self.recorder = recorder
     self.end = end
-    launch = chain.launch(recorder: recorder, load: { $0.put(input) }, end: end)
+    launch = chain.launch(recorder: recorder, priority: priority, load: { $0.put(input) }, end: end)
   }
 
   /// Cancels the run.

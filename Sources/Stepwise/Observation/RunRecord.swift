@@ -74,7 +74,9 @@ struct RunRecord {
     }
   }
 
-  mutating func set(_ index: Int, stage: any Sendable) -> Dropped {
+  /// Returns nil when there was nothing to change: an abandoned step may reach a stage after its end.
+  mutating func set(_ index: Int, stage: any Sendable) -> Dropped? {
+    guard isActive(index) else { return nil }
     steps[index] = .stage
     return Dropped(stage: stages.updateValue(stage, forKey: index))
   }

@@ -42,8 +42,9 @@ final class RunRecorder: Sendable {
 
   func reached(_ index: Int, stage: any Sendable) {
     _ = broadcast.update { content in
-      if content.isObserved { content.publish(.latest(index)) }
-      return content.state.set(index, stage: stage)
+      let dropped = content.state.set(index, stage: stage)
+      if dropped != nil, content.isObserved { content.publish(.latest(index)) }
+      return dropped
     }
   }
 
