@@ -2,18 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Creates a chain of one step that runs a progression.
-  ///
-  /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - first: Takes the chain's input and gives the stage to begin with.
-  public init<P: Progression>(
-    _ name: String? = nil,
-    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
-  ) where Output == P.Result {
-    self.init(core: ChainCore(name: name, Self.code(running: first)))
-  }
-
   /// Appends a step that runs a progression.
   ///
   /// The run's events show each stage, as `stageReached`, the first included. The step is cancelled as any other is, and
@@ -27,6 +15,8 @@ extension Chain {
   ///   - name: What events, errors and pictures call the step.
   ///   - first: Takes the output of the step before and gives the stage to begin with.
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
+  // A trailing closure drops the label: it is a step that returns a stage, unless it can be nothing else.
+  @_disfavoredOverload
   public nonisolated func then<P: Progression>(
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
@@ -34,7 +24,7 @@ extension Chain {
     Chain<Input, P.Result>(core: core.appending(name: name, Chain<Output, P.Result>.code(running: first)))
   }
 
-  private static func code<P: Progression>(
+  static func code<P: Progression>(
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {
     { frame in

@@ -38,7 +38,7 @@ extension Progression {
   }
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
-    let chain = Chain(running: { (_: Void) in self })
-    return Run(of: chain.core, input: (), priority: priority)
+    let core = ChainCore(name: nil, Chain<Void, Result>.code(running: { _ in self }))
+    return Run(of: core, input: (), priority: priority)
   }
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// `run`, `start` and `execute` of a progression.
+@Suite(.timeLimit(.minutes(1)))
+struct ProgressionRunTests {
+  @Test func runGoesOnFromAnyStage() async throws {
+    #expect(try await Countdown.at(3).run() == "landed")
+    #expect(try await Countdown.at(0).run() == "landed")
+    #expect(try await Countdown.landed("here").run() == "here")
+  }
+
+  @Test func theLastStageHasNothingAfterIt() async throws {
+    let error = try await #require(throws: ProgressionError.self) { try await Countdown.landed("here").next() }
+    guard case .completed(let stage) = error else { throw error }
+    #expect(stage == "landed(\"here\")")
+  }
+
+  @Test func aStagesOwnErrorIsThrownAsItIs() async {
+    await #expect(throws: Fault(2)) { try await Scripted { if $0 == 2 { throw Fault(2) } }.run() }
+  }
+
+  @Test func theResultOfTheLastStageIsNeverThrownAwayByCancellation() async throws {
+    let task = Task {
+      try await Scripted(last: 1) { _ in withUnsafeCurrentTask { $0?.cancel() } }.run()
+    }
+    #expect(try await task.value == 1)
+    let finished = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await Countdown.landed("here").run()
+    }
+    #expect(try await finished.value == "here")
+  }
+
+  @Test func startGivesARunThatLivesByItself() async throws {
+    let run = Countdown.at(3).start()
+    #expect(try await run.value == "landed")
+    #expect(run.isFinished)
+  }
+
+  @Test func aStartedRunShowsItsStagesInItsEvents() async throws {
+    let gate = Once<Void>()
+    let run = Scripted(last: 2) { if $0 == 1 { await gate.valueWhateverHappens() } }.start()
+    var lines: [String] = []
+    for await event in run.events {
+      if case .stageReached(_, let stage) = event, let stage = stage as? Scripted {
+        lines.append("stage \(stage.number)")
+        if stage.number == 1 { gate.settle(()) }
+      }
+      if case .ended(let state) = event { lines.append("\(state)") }
+    }
+    #expect(lines.contains("stage 1"))
+    #expect(lines.last == "resolved(2)")
+  }
+
+  @Test func aStartedRunCanBeCancelledWithAReason() async throws {
+    let entered = Once<Void>()
+    let run = Scripted { _ in
+      entered.settle(())
+      await CancellationToken().cancellation
+    }.start()
+    await entered.valueWhateverHappens()
+    #expect(run.cancel(reason: "enough"))
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(cancellation.reason == "enough")
+  }
+
+  @Test func executeGivesTheResultByAFunction() async {
+    let results = Recorder<String>()
+    Countdown.at(2).execute { useResult in
+      do { results.record(try useResult()) } catch { results.record("\(error)") }
+    }
+    #expect(await results.elements(atLeast: 1) == ["landed"])
+  }
+
+  @Test func executeThrowsTheErrorWhereTheResultIsUsed() async {
+    let results = Recorder<Fault?>()
+    Scripted { _ in throw Fault(3) }.execute { useResult in
+      do {
+        _ = try useResult()
+        results.record(nil)
+      } catch { results.record(error as? Fault) }
+    }
+    #expect(await results.elements(atLeast: 1) == [Fault(3)])
+  }
+
+  @Test(arguments: [TaskPriority?.none, .background, .high])
+  func executeRunsAtUtilityUnlessToldOtherwise(priority: TaskPriority?) async {
+    let priorities = Recorder<TaskPriority>()
+    let work = Scripted(last: 1) { _ in priorities.record(Task.basePriority ?? .unspecifiedForTest) }
+    let completion: @Sendable (@Sendable () throws -> Int) async -> Void = { _ in
+      priorities.record(Task.basePriority ?? .unspecifiedForTest)
+    }
+    if let priority {
+      work.execute(priority: priority) { await completion($0) }
+    } else {
+      work.execute { await completion($0) }
+    }
+    let expected = priority ?? .utility
+    #expect(await priorities.elements(atLeast: 2) == [expected, expected])
+  }
+
+  @Test func executeCompletesOnceForACancelledRun() async {
+    let entered = Once<Void>()
+    let ends = Recorder<Bool>()
+    let run = Scripted { _ in
+      entered.settle(())
+      await CancellationToken().cancellation
+    }.execute { useResult in
+      do { _ = try useResult() } catch { ends.record(error is CancellationError) }
+    }
+    await entered.valueWhateverHappens()
+    run.cancel()
+    #expect(await ends.elements(atLeast: 1) == [true])
+  }
+
+  @MainActor
+  private final class Screen {
+    let notebook = Notebook()
+
+    func open(log: Recorder<String>) {
+      Countdown.at(1).execute { @MainActor [self] useResult in
+        MainActor.assertIsolated()
+        notebook.write((try? useResult()) ?? "-")
+        log.record(notebook.lines[0])
+      }
+    }
+  }
+
+  @Test @MainActor func theCompletionMayBeBoundToAnActor() async {
+    let log = Recorder<String>()
+    Screen().open(log: log)
+    #expect(await log.elements(atLeast: 1) == ["landed"])
+  }
+}
+
+extension TaskPriority {
+  fileprivate static let unspecifiedForTest = TaskPriority(rawValue: 0)
+}
