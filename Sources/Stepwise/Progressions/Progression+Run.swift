@@ -49,6 +49,12 @@ extension Progression {
     var watch = watch
     var stage = self
     while true {
+      // The loop that a user would write, as long as no stage is to be compared with the one before.
+      while watch.isToSkip() {
+        if let result = stage.result { return result }
+        if Task.isCancelled { throw CancellationError() }
+        stage = try await stage.next()
+      }
       if let result = stage.result { return result }
       if Task.isCancelled { throw CancellationError() }
       let next = try await stage.next()

@@ -41,6 +41,14 @@ struct StuckWatch<P: Progression>: Sendable {
     if stagesUntilLook == 0 { try look(previous, stage) }
   }
 
+  /// Whether the next stage need not be told.
+  @inlinable
+  mutating func isToSkip() -> Bool {
+    guard stagesUntilLook > 1 else { return false }
+    stagesUntilLook -= 1
+    return true
+  }
+
   @usableFromInline
   mutating func look(_ previous: P, _ stage: P) throws {
     guard let isUnchanged = isUnchanged(previous, stage) else {

@@ -6,6 +6,7 @@ enum Command: Sendable {
   case tables(Effort)
   case smoke
   case bounds
+  case progressionBounds
   case memory
   case memoryOf(MemoryCheck)
   case profile(form: String, steps: Int)
@@ -14,6 +15,8 @@ enum Command: Sendable {
     swift run -c release Benchmarks             medians and ratios, for 1 to 10,000 steps
     swift run -c release Benchmarks --smoke     the same and the rest, in a few seconds and with no regard to noise
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
+    swift run -c release Benchmarks --bounds progressions
+                                                of progressions only
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
     swift run -c release Benchmarks --profile FORM [STEPS]
                                                 one form for ten seconds, to look at with a profiler
@@ -29,6 +32,7 @@ enum Command: Sendable {
     switch (name, arguments.count) {
     case ("--smoke", 0): self = .smoke
     case ("--bounds", 0): self = .bounds
+    case ("--bounds", 1) where arguments == ["progressions"]: self = .progressionBounds
     case ("--memory", 0): self = .memory
     case (MemoryCheck.option, 2):
       guard let check = MemoryCheck(arguments) else { return nil }
@@ -46,13 +50,19 @@ enum Command: Sendable {
     switch self {
     case .tables(let effort):
       try await printTables(effort: effort)
+      try await printProgressionTables(effort: effort)
       return true
     case .smoke:
       try await printTables(effort: .smoke)
+      try await printProgressionTables(effort: .smoke)
       _ = try await checkBounds(effort: .smoke)
+      _ = try await checkProgressionBounds(effort: .smoke)
       return try MemoryCheck.all(steps: 100_000).allSatisfy { try $0.performApart() }
     case .bounds:
-      return try await checkBounds(effort: .full)
+      let isKept = try await checkBounds(effort: .full)
+      return try await checkProgressionBounds(effort: .full) && isKept
+    case .progressionBounds:
+      return try await checkProgressionBounds(effort: .full)
     case .memory:
       var isGood = true
       for check in MemoryCheck.all(steps: 1_000_000) where try !check.performApart() { isGood = false }
@@ -67,7 +77,7 @@ enum Command: Sendable {
 
 /// Returns whether there is such a form.
 private func repeatForms(named name: String, steps: Int) async throws -> Bool {
-  let forms = Forms(.async, steps: steps).all.filter { $0.name == name }
+  let forms = (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all).filter { $0.name == name }
   for form in forms {
     let start = ContinuousClock.now
     while start.duration(to: .now) < .seconds(10) { try await form.work(1_000) }
