@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// `compose`, `map`, `flatMap` and `Serial`.
+@Suite(.timeLimit(.minutes(1)))
+struct ComposedProgressionTests {
+  /// Counts down in stages of its own, then says what came of it.
+  private enum Launch: Progression, Equatable {
+    case counting(Countdown, name: String)
+    case reporting(String)
+    case reported(String)
+
+    func next() async throws -> Launch {
+      switch self {
+      case .counting(let stage, let name):
+        try await stage.compose(
+          transformNext: { .counting($0, name: name) },
+          transformResult: { result in
+            if name.isEmpty { throw Fault(1) }
+            return .reporting("\(name) \(result)")
+          }
+        )
+      case .reporting(let text): .reported(text + "!")
+      case .reported: try completed()
+      }
+    }
+
+    var result: String? {
+      if case .reported(let text) = self { text } else { nil }
+    }
+  }
+
+  private func stages<P: Progression>(of first: P) async throws -> [P] {
+    var all: [P] = []
+    for try await stage in first.stages { all.append(stage) }
+    return all
+  }
+
+  @Test func innerStagesShowInTheOuterStream() async throws {
+    let all = try await stages(of: Launch.counting(.at(1), name: "a"))
+    let expected: [Launch] = [
+      .counting(.at(1), name: "a"), .counting(.at(0), name: "a"), .counting(.landed("landed"), name: "a"),
+      .reporting("a landed"), .reported("a landed!"),
+    ]
+    #expect(all == expected)
+  }
+
+  @Test func anErrorOfATransformationEndsTheOuterOne() async {
+    await #expect(throws: Fault(1)) { try await Launch.counting(.at(1), name: "").run() }
+  }
+
+  @Test func mapLeavesTheStagesBeforeAndTransformsTheResult() async throws {
+    let mapped = Countdown.at(1).map { $0.count }
+    #expect(try await mapped.run() == 6)
+    let lines = try await stages(of: mapped).map(\.description)
+    let before: [Countdown] = [.at(1), .at(0), .landed("landed")]
+    #expect(lines == before.map { "running(\($0))" } + ["completed(6)"])
+    let goneOn = try await stages(of: mapped)[2]
+    #expect(try await goneOn.run() == 6)
+    await #expect(throws: Fault(2)) { try await Countdown.at(1).map { _ -> Int in throw Fault(2) }.run() }
+    await #expect(throws: ProgressionError.self) { try await stages(of: mapped).last?.next() }
+  }
+
+  @Test func aTransformationRunsOnceForEachRun() async throws {
+    let calls = Tally()
+    let mapped = Countdown.at(1).map { _ in calls.increment() }
+    for try await stage in mapped.stages { _ = (stage.result, stage.result) }
+    #expect(calls.total == 1)
+  }
+
+  @Test func flatMapIsFollowedByAnotherProgression() async throws {
+    let both = Countdown.at(1).flatMap { result in Launch.counting(.at(0), name: result) }
+    #expect(try await both.run() == "landed landed!")
+    let all = try await stages(of: both)
+    #expect(all.count == 3 + 4)
+    guard case .first(.landed) = all[2].state, case .following(.counting(.at(0), "landed")) = all[3].state else {
+      Issue.record("\(all)")
+      return
+    }
+    #expect(try await all[4].run() == "landed landed!")
+    await #expect(throws: Fault(2)) { try await Countdown.at(1).flatMap { _ -> Countdown in throw Fault(2) }.run() }
+    // One that has its result at once.
+    #expect(try await Countdown.landed("x").flatMap { Countdown.landed($0 + "y") }.run() == "xy")
+  }
+
+  @Test func transformationsMayBeBoundToAnActor() async throws {
+    let onMain = try await Countdown.at(1).map { @MainActor _ in isOnTheMainQueue() }.run()
+    #expect(onMain)
+    let off = try await Countdown.at(1).map { _ in isOnTheMainQueue() }.run()
+    #expect(!off)
+  }
+
+  @Test func serialRunsOneAfterTheOther() async throws {
+    let serial = Serial([Countdown.at(0), .landed("b"), .at(1)])
+    #expect(try await serial.run() == ["landed", "b", "landed"])
+    let all = try await stages(of: serial)
+    #expect(all.first == .start(stages: [.at(0), .landed("b"), .at(1)]))
+    #expect(all[1] == .running(remaining: [.landed("b"), .at(1)], active: .at(0), completedSoFar: []))
+    #expect(all[3] == .running(remaining: [.at(1)], active: .landed("b"), completedSoFar: ["landed"]))
+    #expect(all.last == .completed(["landed", "b", "landed"]))
+    for stage in all { #expect(try await stage.run() == ["landed", "b", "landed"]) }
+    #expect(try await Serial<Countdown>([]).run().isEmpty)
+    await #expect(throws: ProgressionError.self) { try await all.last?.next() }
+  }
+
+  @Test func theFirstErrorEndsASerialAndItGoesOnFromThere() async throws {
+    let isBroken = Lock(true)
+    let work = { @Sendable (number: Int) in
+      Scripted(last: 1) { _ in
+        if number == 2, isBroken.withLock({ $0 }) { throw Fault(2) }
+      }
+    }
+    var last = Serial([work(1), work(2), work(3)])
+    await #expect(throws: Fault(2)) {
+      for try await stage in last.stages { last = stage }
+    }
+    isBroken.withLock { $0 = false }
+    #expect(try await last.run() == [1, 1, 1])
+  }
+
+  @Test func aSerialIsStoredAndRestored() async throws {
+    enum Halving: Progression, Codable, Equatable {
+      case at(Int)
+      func next() async throws -> Halving {
+        if case .at(let number) = self, number > 1 { .at(number / 2) } else { try completed() }
+      }
+      var result: Int? {
+        if case .at(1) = self { 1 } else { nil }
+      }
+    }
+    for stage in try await stages(of: Serial([Halving.at(8), .at(1)])) {
+      let restored = try JSONDecoder().decode(Serial<Halving>.self, from: JSONEncoder().encode(stage))
+      #expect(restored == stage)
+      #expect(try await restored.run() == [1, 1])
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Several consumers of one run.
+@Suite(.timeLimit(.minutes(1)))
+struct SharedStagesTests {
+  private let log = Recorder<Int>()
+
+  private func work(last: Int = 5) -> Scripted {
+    Scripted(last: last) { [log] in log.record($0) }
+  }
+
+  @Test(arguments: [StageSharing.everyStage, .latest])
+  func oneConsumerSeesEveryStageOfOneRun(sharing: StageSharing) async throws {
+    let shared = work().stages.shared(sharing)
+    var seen: [Int] = []
+    for try await stage in shared { seen.append(stage.number) }
+    #expect(seen == [0, 1, 2, 3, 4, 5])
+    #expect(log.elements == [0, 1, 2, 3, 4])
+  }
+
+  @Test func severalConsumersShareOneRun() async throws {
+    let shared = work().stages.shared(.everyStage)
+    let start = Start(of: 4)
+    let seen = try await withThrowingTaskGroup(of: [Int].self) { group in
+      for _ in 0..<4 { group.addTask { try await shared.numbers(start) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(seen == Array(repeating: [0, 1, 2, 3, 4, 5], count: 4))
+    #expect(log.elements == [0, 1, 2, 3, 4])
+  }
+
+  @Test func nothingRunsBeforeSomebodyAsks() async throws {
+    let shared = work().stages.shared(.latest)
+    var consumer = shared.makeAsyncIterator()
+    #expect(try await consumer.next()?.number == 0)
+    #expect(log.elements.isEmpty)
+    #expect(try await consumer.next()?.number == 1)
+    #expect(log.elements == [0])
+  }
+
+  @Test func theSlowestConsumerPacesTheRun() async throws {
+    let shared = work().stages.shared(.everyStage)
+    var slow = shared.makeAsyncIterator()
+    let seen = Recorder<Int>()
+    let task = Task { try await shared.numbers { seen.record($0) } }
+    await seen.elements(atLeast: 1)
+    for number in 0...3 {
+      #expect(try await slow.next()?.number == number)
+      #expect(seen.elements.count <= number + 1)
+      #expect(log.elements.count <= number)
+    }
+    _ = consume slow
+    #expect(try await task.value == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test func withTheLatestTheSlowSkipToTheNewest() async throws {
+    let shared = work(last: 100).stages.shared(.latest)
+    var slow = shared.makeAsyncIterator()
+    var fast = shared.makeAsyncIterator()
+    #expect(try await slow.next()?.number == 0)
+    for number in 0...50 { #expect(try await fast.next()?.number == number) }
+    #expect(try await slow.next()?.number == 50)
+    while try await fast.next() != nil {}
+    // The last stage is never skipped.
+    #expect(try await slow.next()?.number == 100)
+    #expect(try await slow.next() == nil)
+  }
+
+  @Test(arguments: [StageSharing.everyStage, .latest])
+  func aLateConsumerBeginsAtTheNewestStage(sharing: StageSharing) async throws {
+    let shared = work().stages.shared(sharing)
+    var early = shared.makeAsyncIterator()
+    for _ in 0...2 { _ = try await early.next() }
+    var late = shared.makeAsyncIterator()
+    #expect(try await late.next()?.number == 2)
+    _ = consume early
+    #expect(try await late.next()?.number == 3)
+    while try await late.next() != nil {}
+    var tooLate = shared.makeAsyncIterator()
+    #expect(try await tooLate.next()?.number == 5)
+    #expect(try await tooLate.next() == nil)
+  }
+
+  /// Pitfall 5: one waiter's cancel does not cancel a shared result.
+  @Test(arguments: [StageSharing.everyStage, .latest])
+  func aCancelledConsumerLeavesTheOthersAlone(sharing: StageSharing) async throws {
+    let gate = Once<Void>()
+    let entered = Once<Void>()
+    let shared = Scripted(last: 2) { _ in
+      entered.settle(())
+      await gate.valueWhateverHappens()
+      try Task.checkCancellation()
+    }.stages.shared(sharing)
+    let start = Start(of: 2)
+    let tasks = (0..<2).map { _ in Task { try await shared.numbers(start) } }
+    await entered.valueWhateverHappens()
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    gate.settle(())
+    #expect(try await tasks[1].value == [0, 1, 2])
+  }
+
+  @Test func theRunEndsWhenTheLastHasGone() async throws {
+    let (entered, cancelled) = (Once<Void>(), Once<Void>())
+    let shared = Scripted(last: 3) { _ in
+      entered.settle(())
+      await CancellationToken().cancellation
+      cancelled.settle(())
+    }.stages.shared(.latest)
+    let task = Task { try await shared.numbers() }
+    await entered.valueWhateverHappens()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await cancelled.valueWhateverHappens()
+    var late = shared.makeAsyncIterator()
+    #expect(try await late.next()?.number == 0)
+    await #expect(throws: CancellationError.self) { try await late.next() }
+    #expect(try await late.next() == nil)
+  }
+
+  /// Pitfall 23: iteration that is abandoned frees the producer.
+  @Test(arguments: [StageSharing.everyStage, .latest])
+  func whatIsAbandonedIsReleased(sharing: StageSharing) async throws {
+    let tracker = LifetimeTracker()
+    do {
+      let tracked = tracker.track()
+      let shared = Scripted(last: 100) { _ in _ = tracked }.stages.shared(sharing)
+      for try await stage in shared where stage.number == 3 { break }
+    }
+    await tracker.allReleased()
+  }
+
+  @Test func anErrorIsThrownToAll() async throws {
+    let shared = Scripted { if $0 == 1 { throw Fault(1) } }.stages.shared(.everyStage)
+    let start = Start(of: 3)
+    await withTaskGroup { group in
+      for _ in 0..<3 {
+        group.addTask { await #expect(throws: Fault(1)) { try await shared.numbers(start) } }
+      }
+    }
+  }
+
+  @Test func aTokenAroundTheFirstConsumerStopsOnlyThatOne() async throws {
+    let token = CancellationToken()
+    let chain = Chain { (number: Int) in number }
+    let shared = Scripted(last: 3) { _ = try await chain.run($0) }.stages.shared(.latest)
+    let begun = Once<Void>()
+    let first = Task {
+      try await withCancellation(by: token) {
+        try await shared.numbers {
+          if $0 == 1 { begun.settle(()) }
+          if $0 == 1 { await token.cancellation }
+        }
+      }
+    }
+    await begun.valueWhateverHappens()
+    var second = shared.makeAsyncIterator()
+    #expect(try await second.next()?.number == 1)
+    token.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(try await second.next()?.number == 2)
+    #expect(try await second.next()?.number == 3)
+    #expect(try await second.next() == nil)
+  }
+
+  @Test func aStuckStageEndsTheRunForAll() async throws {
+    let shared = Poll(polls: Tally(), enough: .max).stages(stuckAfter: 3).shared(.latest)
+    await #expect(throws: ProgressionError.self) { for try await _ in shared {} }
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// The machine behind shared stages, with waiters that are numbers.
+@Suite(.timeLimit(.minutes(1)))
+struct SharingMachineTests {
+  private typealias Machine = SharingMachine<Int, Int>
+
+  @Test func aRunBeginsWhenTheFirstConsumerAsksForMore() {
+    var machine = Machine(first: 0, sharing: .latest)
+    let consumer = machine.join()
+    guard case (.stage(0), nil) = machine.ask(consumer, waiter: 1) else {
+      Issue.record("no first stage")
+      return
+    }
+    guard case (.wait(isFirst: true, producer: nil), 1) = machine.ask(consumer, waiter: 1) else {
+      Issue.record("not begun")
+      return
+    }
+    #expect(machine.turn(waiter: 9) == .produce)
+    #expect(machine.reach(1) == [1])
+  }
+
+  @Test func withEveryStageAllMustHaveAsked() {
+    var machine = Machine(first: 0, sharing: .everyStage)
+    let (fast, slow) = (machine.join(), machine.join())
+    _ = machine.ask(fast, waiter: 1)
+    guard case (.wait(isFirst: false, producer: nil), 1) = machine.ask(fast, waiter: 1) else {
+      Issue.record("begun without the slow one")
+      return
+    }
+    // When the one that held it up goes, the run begins.
+    guard case .begin = machine.leave(slow) else {
+      Issue.record("not begun")
+      return
+    }
+  }
+
+  @Test func theLastOneToGoStopsTheRun() {
+    var machine = Machine(first: 0, sharing: .latest)
+    let consumer = machine.join()
+    _ = machine.ask(consumer, waiter: 1)
+    _ = machine.ask(consumer, waiter: 1)
+    #expect(machine.turn(waiter: 9) == .produce)
+    _ = machine.reach(1)
+    #expect(machine.turn(waiter: 9) == .wait)
+    guard case .stop(9) = machine.leave(consumer) else {
+      Issue.record("not stopped")
+      return
+    }
+    #expect(machine.turn(waiter: 9) == .stop)
+    let late = machine.join()
+    guard case (.stage(1), nil) = machine.ask(late, waiter: 2), case (.ended(.abandoned), nil) = machine.ask(late, waiter: 2)
+    else {
+      Issue.record("the late one was told something else")
+      return
+    }
+  }
+
+  @Test func whoeverLeavesBeforeTheBeginningEndsNothing() {
+    var machine = Machine(first: 0, sharing: .latest)
+    guard case .nothing = machine.leave(machine.join()) else {
+      Issue.record("ended")
+      return
+    }
+    let consumer = machine.join()
+    _ = machine.ask(consumer, waiter: 1)
+    guard case (.wait(isFirst: true, producer: nil), 1) = machine.ask(consumer, waiter: 1) else {
+      Issue.record("not begun")
+      return
+    }
+  }
+
+  /// Random orders of events against what is promised: nobody misses or repeats a stage, nothing runs unasked, and whoever
+  /// waits is woken.
+  @Test(arguments: [StageSharing.everyStage, .latest])
+  func everyOrderOfEventsKeepsThePromises(sharing: StageSharing) throws {
+    for seed in 0..<2_000 as Range<UInt64> {
+      var model = SharingModel(sharing: sharing, seed: seed)
+      for _ in 0..<200 { try model.step() }
+      try model.finish()
+    }
+  }
+}
+
+/// Consumers and a producer that do one thing at a time, in an order that a seed chooses.
+private struct SharingModel {
+  private struct Consumer {
+    let id: SharingMachine<Int, Int>.ConsumerID
+    var taken: [Int] = []
+    var isWaiting = false
+  }
+
+  private enum Producer {
+    case absent, ready, working, waiting, gone
+  }
+
+  private let sharing: StageSharing
+  private let seed: UInt64
+  private var random: SeededGenerator
+  private var machine: SharingMachine<Int, Int>
+  private var consumers: [Consumer] = []
+  private var producer = Producer.absent
+  private var newest = 0
+  private let producerWaiter = -1
+
+  init(sharing: StageSharing, seed: UInt64) {
+    self.sharing = sharing
+    self.seed = seed
+    random = SeededGenerator(seed: seed)
+    machine = SharingMachine(first: 0, sharing: sharing)
+  }
+
+  mutating func step() throws {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0 where consumers.count < 4:
+      consumers.append(Consumer(id: machine.join()))
+    case 1 where consumers.count > 1:
+      leave(Int.random(in: consumers.indices, using: &random))
+    case 2...6:
+      guard let index = consumers.indices.filter({ !consumers[$0].isWaiting }).randomElement(using: &random) else { return }
+      try ask(index)
+    default: try produce()
+    }
+  }
+
+  private mutating func leave(_ index: Int) {
+    switch machine.leave(consumers.remove(at: index).id) {
+    case .nothing: break
+    case .begin: producer = .ready
+    case .produce: producer = .ready
+    case .stop: producer = .gone
+    }
+  }
+
+  private mutating func ask(_ index: Int) throws {
+    let (answer, _) = machine.ask(consumers[index].id, waiter: index)
+    switch answer {
+    case .stage(let stage):
+      try require(stage == newest, "seed \(seed): \(stage) instead of \(newest)")
+      if let last = consumers[index].taken.last {
+        let isNext = sharing == .everyStage ? stage == last + 1 : stage > last
+        try require(isNext, "seed \(seed): \(stage) after \(last)")
+      }
+      consumers[index].taken.append(stage)
+    case .wait(let isFirst, let woken):
+      consumers[index].isWaiting = true
+      if isFirst {
+        try require(producer == .absent, "seed \(seed): a second producer")
+        producer = .ready
+      }
+      if woken != nil { producer = .ready }
+    case .ended: throw Broken(description: "seed \(seed): ended")
+    }
+  }
+
+  private mutating func produce() throws {
+    switch producer {
+    case .ready:
+      switch machine.turn(waiter: producerWaiter) {
+      case .produce:
+        let waiting = consumers.filter(\.isWaiting).count
+        let isAsked = sharing == .everyStage ? waiting == consumers.count : waiting > 0
+        try require(isAsked, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
+        producer = .working
+      case .wait: producer = .waiting
+      case .stop: throw Broken(description: "seed \(seed): stopped")
+      }
+    case .working:
+      newest += 1
+      let count = consumers.filter(\.isWaiting).count
+      let woken = machine.reach(newest).count
+      try require(woken == count, "seed \(seed): \(woken) of \(count) woken")
+      for index in consumers.indices { consumers[index].isWaiting = false }
+      producer = .ready
+    case .absent, .waiting, .gone: break
+    }
+  }
+
+  /// From anywhere, asking and producing go on: nothing is stuck.
+  mutating func finish() throws {
+    if consumers.isEmpty { consumers.append(Consumer(id: machine.join())) }
+    let goal = newest + 3
+    for _ in 0..<100 where newest < goal {
+      for index in consumers.indices where !consumers[index].isWaiting { try ask(index) }
+      try produce()
+    }
+    try require(newest >= goal, "seed \(seed): stuck at \(newest), producer \(producer)")
+  }
+}
