@@ -39,7 +39,12 @@ public struct FlatMappedProgression<Base: Progression, Following: Progression>: 
 
 extension FlatMappedProgression: CustomStringConvertible {
   /// The state.
-  public var description: String { "\(state)" }
+  public var description: String {
+    switch state {
+    case .first(let stage): "first(\(stage))"
+    case .following(let stage): "following(\(stage))"
+    }
+  }
 }
 
 extension FlatMappedProgression: WrappingStage {

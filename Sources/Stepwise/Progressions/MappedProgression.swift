@@ -35,7 +35,12 @@ public struct MappedProgression<Base: Progression, NewResult: Sendable>: Progres
 
 extension MappedProgression: CustomStringConvertible {
   /// The state.
-  public var description: String { "\(state)" }
+  public var description: String {
+    switch state {
+    case .running(let stage): "running(\(stage))"
+    case .completed(let result): "completed(\(result))"
+    }
+  }
 }
 
 extension MappedProgression: WrappingStage {

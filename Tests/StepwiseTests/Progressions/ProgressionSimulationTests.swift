@@ -55,12 +55,15 @@ struct ProgressionSimulationTests {
         await Task.yield()
         try Task.checkCancellation()
       }.stages.shared(sharing)
-      let start = Start(of: 3)
-      let tasks = (0..<3).map { _ in Task { try await shared.numbers(start) } }
+      let start = Start(of: 2)
+      let tasks = (0..<3).map { number in
+        spawn { () async -> Result<[Int], any Error> in
+          do { return .success(try await shared.numbers(number == 0 ? nil : start)) } catch { return .failure(error) }
+        }
+      }
       for _ in 0..<4 { await Task.yield() }
       tasks[0].cancel()
-      let ends = await tasks.asyncMap { await $0.result }
-      for end in ends.dropFirst() { try require(try end.get().last == 6, "\(ends)") }
+      for task in tasks.dropFirst() { try require(try await task.value.get().last == 6, "ended early") }
     }
   }
 
@@ -103,7 +106,8 @@ struct ProgressionSimulationTests {
       }
       try require(taken.sorted() == Array(0..<8), "\(taken)")
       try require(running.read(\.most) <= limit, "\(running.read(\.most)) at once of \(limit)")
-      try require(running.read(\.order) == Array(0..<8), "\(running.read(\.order))")
+      // Those that run at once may overtake one another.
+      if limit == 1 { try require(running.read(\.order) == Array(0..<8), "\(running.read(\.order))") }
     }
   }
 
@@ -117,13 +121,5 @@ struct ProgressionSimulationTests {
       most = max(most, count)
       order.append(number)
     }
-  }
-}
-
-extension Array {
-  fileprivate func asyncMap<Value: Sendable>(_ transform: (Element) async -> Value) async -> [Value] {
-    var values: [Value] = []
-    for element in self { values.append(await transform(element)) }
-    return values
   }
 }
