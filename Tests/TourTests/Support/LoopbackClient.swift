@@ -13,6 +13,12 @@ import Foundation
 enum LoopbackClient {
   private static let withoutProxy: Void = LoopbackServer.bypassProxy()
 
+  /// A session that reaches the server directly.
+  static let session: URLSession = {
+    withoutProxy
+    return URLSession(configuration: .ephemeral)
+  }()
+
   /// Fetches with a GET through the callback API.
   static func fetch(_ address: String) async throws -> (body: [UInt8], response: HTTPURLResponse) {
     withoutProxy
