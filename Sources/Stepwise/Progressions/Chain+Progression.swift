@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
+  // Disfavoured, since a trailing closure drops the label: there it is a step that returns a stage.
+
   /// Appends a step that runs a progression.
   ///
   /// The run's events show each stage, as `stageReached`, the first included. The step is cancelled as any other is, and
@@ -15,7 +17,6 @@ extension Chain {
   ///   - name: What events, errors and pictures call the step.
   ///   - first: Takes the output of the step before and gives the stage to begin with.
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
-  // A trailing closure drops the label: it is a step that returns a stage, unless it can be nothing else.
   @_disfavoredOverload
   public nonisolated func then<P: Progression>(
     _ name: String? = nil,

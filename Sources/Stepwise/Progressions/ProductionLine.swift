@@ -14,16 +14,25 @@
 /// nothing further begins: a slow consumer holds up the line, and no more than the results of those that run already come
 /// on top. Letting the line go is to ``finish()`` it.
 public final class ProductionLine<P: Progression>: Sendable {
-  let storage: LineStorage<P>
+  let core: LineCore
+  private let run: @Sendable (P) async throws -> P.Result
 
   /// Creates a line to which nothing was added.
   ///
   /// - Parameter maxConcurrent: How many progressions run at once; less than one counts as one.
-  public init(maxConcurrent: Int) {
-    storage = LineStorage(maxConcurrent: maxConcurrent)
+  @inlinable
+  public convenience init(maxConcurrent: Int) {
+    // Written here, so that it is specialised where the line is made.
+    self.init(maxConcurrent: maxConcurrent) { progression in try await progression.run() }
   }
 
-  deinit { storage.finish() }
+  @usableFromInline
+  init(maxConcurrent: Int, run: @escaping @Sendable (P) async throws -> P.Result) {
+    core = LineCore(maxConcurrent: maxConcurrent)
+    self.run = run
+  }
+
+  deinit { core.finish() }
 
   /// Adds a progression, which begins at once or when there is room.
   ///
@@ -33,25 +42,27 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// - Parameter progression: The stage to begin with.
   /// - Returns: Whether it was added: `false` after ``finish()``.
   @discardableResult
-  public func add(_ progression: P) -> Bool { storage.add(progression) }
+  public func add(_ progression: P) -> Bool { core.add(LineJob(progression, run: run)) }
 
   /// Begins nothing further until ``resume()``; what runs goes on.
-  public func suspend() { storage.suspend() }
+  public func suspend() { core.suspend() }
 
   /// Goes on after ``suspend()``.
-  public func resume() { storage.resume() }
+  public func resume() { core.resume() }
 
   /// Drops the progressions that have not begun; they have no result.
   ///
   /// - Returns: What was dropped, in order.
   @discardableResult
-  public func clearPending() -> [P] { storage.clearPending() }
+  public func clearPending() -> [P] {
+    core.clearPending().compactMap { ($0 as? LineJob<P>)?.progression }
+  }
 
   /// Accepts nothing more; ``results`` ends after the last result of what was added before.
-  public func finish() { storage.finish() }
+  public func finish() { core.finish() }
 
   /// What the progressions resulted in, in the order in which they ended, for one consumer.
-  public var results: Results { Results(storage: storage) }
+  public var results: Results { Results(core: core) }
 
   /// What progressions resulted in, as an asynchronous sequence for one consumer.
   ///
@@ -63,21 +74,21 @@ public final class ProductionLine<P: Progression>: Sendable {
     /// Iterating does not throw: errors are in the elements.
     public typealias Failure = Never
 
-    let storage: LineStorage<P>
+    let core: LineCore
 
     /// Begins to take results.
-    public func makeAsyncIterator() -> Iterator { Iterator(storage: storage) }
+    public func makeAsyncIterator() -> Iterator { Iterator(core: core) }
 
     /// Takes results.
     public struct Iterator: AsyncIteratorProtocol {
-      let storage: LineStorage<P>
+      let core: LineCore
 
       /// Waits for the next result; nil after the last.
       public mutating func next() async -> Element? { await next(isolation: nil) }
 
       /// Waits for the next result in an actor's isolation; nil after the last.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        await storage.take()
+        (await core.take() as? LineJob<P>)?.element
       }
     }
   }

@@ -11,6 +11,7 @@ public enum ProgressionError: Error, Sendable {
 }
 
 extension ProgressionError: CustomStringConvertible {
+  /// What has happened, and what to do about it.
   public var description: String {
     switch self {
     case .completed(let stage):

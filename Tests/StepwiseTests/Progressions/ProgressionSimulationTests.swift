@@ -96,7 +96,10 @@ struct ProgressionSimulationTests {
           var taken: [Int] = []
           for await (progression, result) in line.results {
             let expected = try? result.get()
-            try require(expected == (progression.number == 3 ? nil : progression.last), "\(progression.number) \(result)")
+            try require(
+              expected == (progression.number == 3 ? nil : progression.last),
+              "\(progression.number) \(result)"
+            )
             taken.append(progression.number)
             await Task.yield()
           }

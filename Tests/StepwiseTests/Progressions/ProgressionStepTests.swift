@@ -106,11 +106,14 @@ struct ProgressionStepTests {
     let (gate, left) = (Once<Void>(), Once<Void>())
     let clock = ManualClock()
     let chain = Chain { (number: Int) in number }
-      .then("stages", running: { _ in
-        Scripted(last: 1) { _ in
-          await gate.valueWhateverHappens()
+      .then(
+        "stages",
+        running: { _ in
+          Scripted(last: 1) { _ in
+            await gate.valueWhateverHappens()
+          }
         }
-      })
+      )
       .abandon(after: .seconds(1), clock: clock, discarding: { _ in left.settle(()) })
       .recover { _ in 0 }
       .then("wait") { _ in

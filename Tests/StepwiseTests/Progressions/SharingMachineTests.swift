@@ -55,7 +55,8 @@ struct SharingMachineTests {
     }
     #expect(machine.turn(waiter: 9) == .stop)
     let late = machine.join()
-    guard case (.stage(1), nil) = machine.ask(late, waiter: 2), case (.ended(.abandoned), nil) = machine.ask(late, waiter: 2)
+    guard case (.stage(1), nil) = machine.ask(late, waiter: 2),
+      case (.ended(.abandoned), nil) = machine.ask(late, waiter: 2)
     else {
       Issue.record("the late one was told something else")
       return
@@ -123,7 +124,9 @@ private struct SharingModel {
     case 1 where consumers.count > 1:
       leave(Int.random(in: consumers.indices, using: &random))
     case 2...6:
-      guard let index = consumers.indices.filter({ !consumers[$0].isWaiting }).randomElement(using: &random) else { return }
+      guard let index = consumers.indices.filter({ !consumers[$0].isWaiting }).randomElement(using: &random) else {
+        return
+      }
       try ask(index)
     default: try produce()
     }

@@ -93,13 +93,15 @@ import Testing
   }
 
   @Test func cancellingARequestEndsItAtOnce() async throws {
-    let server = try LoopbackServer { _ in .ok([1, 2, 3]).slowly(chunkSize: 1, pause: .seconds(60)) }
-    let url = try #require(URL(string: server.address))
-    let run = HTTPRequest.get(url).start()
-    for await event in run.events {
-      guard case .stageReached = event else { continue }
-      run.cancel(reason: "enough")
+    let arrived = Once<Void>()
+    let server = try LoopbackServer { _ in
+      arrived.settle(())
+      return .ok([1, 2, 3]).slowly(chunkSize: 1, pause: .seconds(60))
     }
+    let run = HTTPRequest.get(try #require(URL(string: server.address))).start()
+    // Not before: URLSession does not survive every cancel of a task that is just being resumed.
+    await arrived.valueWhateverHappens()
+    run.cancel(reason: "enough")
     guard case .cancelled(let cancellation) = await run.outcome else {
       Issue.record("not cancelled")
       return

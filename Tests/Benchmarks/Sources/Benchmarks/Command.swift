@@ -65,6 +65,8 @@ enum Command: Sendable {
       return try await checkProgressionBounds(effort: .full)
     case .memory:
       var isGood = true
+      // Before the others, so that the peak is theirs.
+      if try await !checkProgressionMemory() { isGood = false }
       for check in MemoryCheck.all(steps: 1_000_000) where try !check.performApart() { isGood = false }
       return isGood
     case .memoryOf(let check):
@@ -77,7 +79,9 @@ enum Command: Sendable {
 
 /// Returns whether there is such a form.
 private func repeatForms(named name: String, steps: Int) async throws -> Bool {
-  let forms = (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all).filter { $0.name == name }
+  let forms =
+    (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all)
+    .filter { $0.name == name }
   for form in forms {
     let start = ContinuousClock.now
     while start.duration(to: .now) < .seconds(10) { try await form.work(1_000) }
