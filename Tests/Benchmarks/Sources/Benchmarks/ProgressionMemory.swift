@@ -6,11 +6,11 @@ import Stepwise
 /// Runs ten million stages, and 100,000 progressions through a line; returns whether memory stays flat.
 func checkProgressionMemory() async throws -> Bool {
   print("\nMemory of progressions")
-  for try await _ in Count.running(0, of: 1_000).stages {}
+  for try await _ in Count.first(of: 1_000).stages {}
   let isFlat = try await grows(by: 1_000_000, "10,000,000 stages") {
-    for try await _ in Count.running(0, of: 10_000_000).stages {}
+    for try await _ in Count.first(of: 10_000_000).stages {}
   }
-  // The progressions that wait, of 17 bytes each here, are in the line; results and Tasks are not.
+  // The progressions that wait, are in the line; results and Tasks are not.
   let isLineFlat = await grows(by: 100_000 * 200, "100,000 progressions in a line") {
     await runInLine(100_000, maxConcurrent: 4)
   }
