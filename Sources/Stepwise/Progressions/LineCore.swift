@@ -4,14 +4,16 @@
 /// A production line without its types: the machine behind a lock, and the Tasks that work.
 ///
 /// Only its workers, its line and who takes results keep it alive.
+@usableFromInline
 final class LineCore: Sendable {
-  private let machine: Lock<LineMachine<any LineWork, any LineWork, Once<Void>>>
+  private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>>>
 
   init(maxConcurrent: Int) {
     machine = Lock(LineMachine(maxConcurrent: maxConcurrent))
   }
 
-  func add(_ work: any LineWork) -> Bool {
+  @usableFromInline
+  func add(_ work: LineWork) -> Bool {
     let (isAdded, work) = machine.withLock { machine in (machine.add(work), machine.hire()) }
     if let work { begin(work) }
     return isAdded
@@ -24,7 +26,7 @@ final class LineCore: Sendable {
     hire()
   }
 
-  func clearPending() -> [any LineWork] {
+  func clearPending() -> [LineWork] {
     let (dropped, woken) = machine.withLock { $0.clearPending() }
     for waiter in woken { waiter.settle(()) }
     return dropped
@@ -35,7 +37,8 @@ final class LineCore: Sendable {
   }
 
   /// Waits for work that is done; nil after the last, and when the Task that waits is cancelled.
-  nonisolated(nonsending) func take() async -> (any LineWork)? {
+  @usableFromInline
+  nonisolated(nonsending) func take() async -> LineWork.Product? {
     while !Task.isCancelled {
       let (taken, work) = machine.withLock { machine in (machine.take(waiter: Once()), machine.hire()) }
       if let work {
@@ -62,7 +65,11 @@ final class LineCore: Sendable {
   }
 
   /// Makes a worker; nothing that asks one of those who added to stop reaches it, nor does it report for one of them.
-  private func begin(_ work: any LineWork) {
+  private func begin(_ work: LineWork) {
+    if CancellationScope.current == nil, StepContext.current == nil {
+      _ = spawn { await self.work(on: work) }
+      return
+    }
     _ = spawn {
       await CancellationScope.$current.withValue(nil) {
         await StepContext.$current.withValue(nil) { await self.work(on: work) }
@@ -70,42 +77,62 @@ final class LineCore: Sendable {
     }
   }
 
-  private func work(on first: any LineWork) async {
-    var next: (any LineWork)? = first
+  private func work(on first: LineWork) async {
+    var next: LineWork? = first
     while let work = next {
-      await work.perform()
-      let (following, woken) = machine.withLock { $0.finishWork(with: work) }
+      let product = await work.perform()
+      let (following, woken) = machine.withLock { $0.finishWork(with: product) }
       for waiter in woken { waiter.settle(()) }
       next = following
     }
   }
 }
 
-/// A progression in a line.
-protocol LineWork: AnyObject, Sendable {
-  /// Runs it, and keeps what it resulted in.
-  func perform() async
+/// A progression in a line, without its type.
+@usableFromInline
+struct LineWork: Sendable {
+  /// A `LineProduct`.
+  @usableFromInline typealias Product = any AnyObject & Sendable
+
+  /// A `LineJob`.
+  let job: any AnyObject & Sendable
+  let perform: @Sendable () async -> Product
+
+  @usableFromInline
+  init(_ job: any AnyObject & Sendable, perform: @escaping @Sendable () async -> Product) {
+    self.job = job
+    self.perform = perform
+  }
 }
 
-/// A progression in a line, and what it resulted in.
-final class LineJob<P: Progression>: LineWork {
-  let progression: P
-  private let run: @Sendable (P) async throws -> P.Result
-  private let outcome = Lock<Result<P.Result, any Error>?>(nil)
+/// A progression as it was added to a line.
+@usableFromInline
+final class LineJob<P: Progression>: Sendable {
+  @usableFromInline let progression: P
 
-  init(_ progression: P, run: @escaping @Sendable (P) async throws -> P.Result) {
+  @inlinable
+  init(_ progression: P) {
     self.progression = progression
-    self.run = run
   }
 
-  /// What it resulted in; nil before it was performed.
-  var element: ProductionLine<P>.Results.Element? {
-    outcome.withLock { $0 }.map { (progression, $0) }
+  /// Runs the progression.
+  @inlinable
+  func perform() async -> LineProduct<P> {
+    do {
+      return LineProduct((progression, .success(try await progression.run())))
+    } catch {
+      return LineProduct((progression, .failure(error)))
+    }
   }
+}
 
-  func perform() async {
-    let result: Result<P.Result, any Error>
-    do { result = .success(try await run(progression)) } catch { result = .failure(error) }
-    outcome.withLock { $0 = result }
+/// What a progression in a line resulted in.
+@usableFromInline
+final class LineProduct<P: Progression>: Sendable {
+  @usableFromInline let element: ProductionLine<P>.Results.Element
+
+  @inlinable
+  init(_ element: ProductionLine<P>.Results.Element) {
+    self.element = element
   }
 }

@@ -14,22 +14,13 @@
 /// nothing further begins: a slow consumer holds up the line, and no more than the results of those that run already come
 /// on top. Letting the line go is to ``finish()`` it.
 public final class ProductionLine<P: Progression>: Sendable {
-  let core: LineCore
-  private let run: @Sendable (P) async throws -> P.Result
+  @usableFromInline let core: LineCore
 
   /// Creates a line to which nothing was added.
   ///
   /// - Parameter maxConcurrent: How many progressions run at once; less than one counts as one.
-  @inlinable
-  public convenience init(maxConcurrent: Int) {
-    // Written here, so that it is specialised where the line is made.
-    self.init(maxConcurrent: maxConcurrent) { progression in try await progression.run() }
-  }
-
-  @usableFromInline
-  init(maxConcurrent: Int, run: @escaping @Sendable (P) async throws -> P.Result) {
+  public init(maxConcurrent: Int) {
     core = LineCore(maxConcurrent: maxConcurrent)
-    self.run = run
   }
 
   deinit { core.finish() }
@@ -41,8 +32,12 @@ public final class ProductionLine<P: Progression>: Sendable {
   ///
   /// - Parameter progression: The stage to begin with.
   /// - Returns: Whether it was added: `false` after ``finish()``.
+  @inlinable
   @discardableResult
-  public func add(_ progression: P) -> Bool { core.add(LineJob(progression, run: run)) }
+  public func add(_ progression: P) -> Bool {
+    let job = LineJob(progression)
+    return core.add(LineWork(job) { await job.perform() })
+  }
 
   /// Begins nothing further until ``resume()``; what runs goes on.
   public func suspend() { core.suspend() }
@@ -55,7 +50,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// - Returns: What was dropped, in order.
   @discardableResult
   public func clearPending() -> [P] {
-    core.clearPending().compactMap { ($0 as? LineJob<P>)?.progression }
+    core.clearPending().compactMap { ($0.job as? LineJob<P>)?.progression }
   }
 
   /// Accepts nothing more; ``results`` ends after the last result of what was added before.
@@ -74,21 +69,23 @@ public final class ProductionLine<P: Progression>: Sendable {
     /// Iterating does not throw: errors are in the elements.
     public typealias Failure = Never
 
-    let core: LineCore
+    @usableFromInline let core: LineCore
 
     /// Begins to take results.
     public func makeAsyncIterator() -> Iterator { Iterator(core: core) }
 
     /// Takes results.
     public struct Iterator: AsyncIteratorProtocol {
-      let core: LineCore
+      @usableFromInline let core: LineCore
 
       /// Waits for the next result; nil after the last.
+      @inlinable
       public mutating func next() async -> Element? { await next(isolation: nil) }
 
       /// Waits for the next result in an actor's isolation; nil after the last.
+      @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        (await core.take() as? LineJob<P>)?.element
+        (await core.take() as? LineProduct<P>)?.element
       }
     }
   }
