@@ -20,7 +20,7 @@ private struct ProgressionBound {
 func checkProgressionBounds(effort: Effort) async throws -> Bool {
   print("\nBounds of progressions")
   let stages = try await check(ProgressionBound.ofStages, effort) { ProgressionForms(stages: 1_000).all }
-  let lines = try await check(ProgressionBound.ofLines, effort) { ProgressionForms(maxConcurrent: 4).all }
+  let lines = try await check(ProgressionBound.ofLines, effort) { ProgressionForms(maxConcurrent: 32).all }
   return stages && lines
 }
 
@@ -50,7 +50,7 @@ private func check(_ bounds: [ProgressionBound], _ effort: Effort, forms: () -> 
 /// Prints what a stage costs in each form, and a progression in a line.
 func printProgressionTables(effort: Effort) async throws {
   for (title, forms, count) in [
-    ("1,000 stages", ProgressionForms(stages: 1_000).all, 1_000), ("lines", ProgressionForms(maxConcurrent: 4).all, 1),
+    ("1,000 stages", ProgressionForms(stages: 1_000).all, 1_000), ("lines", ProgressionForms(maxConcurrent: 32).all, 1),
   ] {
     let measurement = try await Measurement(of: forms, effort: effort)
     print("\n\(title)")
