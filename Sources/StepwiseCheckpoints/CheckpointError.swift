@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Why a checkpoint cannot be used. Nothing that is stored has changed, unless the error says so.
+public enum CheckpointError: Error, Sendable {
+  /// The id was begun with another first stage. Run it from the same one, under another id, or remove the id.
+  case differentStart(id: String, location: String)
+
+  /// Somebody else runs under the id: the process that has this number, where it is known.
+  case held(id: String, location: String, processID: Int32?)
+
+  /// What is stored is no checkpoint, or no longer the one that was written. Its bytes were kept.
+  case damaged(id: String, location: String, reason: String)
+
+  /// The checkpoint belongs to a progression of another type.
+  case foreignType(id: String, location: String, stored: String, expected: String)
+
+  /// The checkpoint was written by a later version of this package.
+  case newerFormat(id: String, location: String, format: Int, known: Int)
+
+  /// The stored stage cannot be read as a stage of this progression, nor brought up to date by a migration.
+  case unknownShape(id: String, location: String, schemaVersion: Int, reason: String)
+
+  /// The operating system refused an operation, with this `errno`: disk full, read-only, not permitted.
+  case io(id: String, location: String, operation: String, errno: Int32)
+
+  /// The id is empty or longer than 200 bytes.
+  case invalidID(id: String, reason: String)
+
+  /// The lease of the id is over, and somebody else may have taken it.
+  case lostLease(id: String, location: String)
+
+  /// Another version was stored than the one that was to be replaced; nil stands for none.
+  case conflict(id: String, location: String, expected: UInt64?, found: UInt64?)
+}
+
+extension CheckpointError {
+  /// The id that the error is about; empty when it is about a whole store.
+  public var id: String {
+    switch self {
+    case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
+      .newerFormat(let id, _, _, _), .unknownShape(let id, _, _, _), .io(let id, _, _, _), .invalidID(let id, _),
+      .lostLease(let id, _), .conflict(let id, _, _, _):
+      id
+    }
+  }
+
+  /// Where the id is kept: a path, for files; nil for an id that cannot be kept.
+  public var location: String? {
+    switch self {
+    case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
+      .foreignType(_, let location, _, _), .newerFormat(_, let location, _, _), .unknownShape(_, let location, _, _),
+      .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _):
+      location
+    case .invalidID:
+      nil
+    }
+  }
+
+  /// What is wrong, without the id and the place.
+  public var cause: String {
+    switch self {
+    case .differentStart: "it was begun with another first stage"
+    case .held(_, _, let processID?): "process \(processID) is running it"
+    case .held: "another process is running it"
+    case .damaged(_, _, let reason): "it is damaged: \(reason)"
+    case .foreignType(_, _, let stored, let expected): "it belongs to \(stored), not to \(expected)"
+    case .newerFormat(_, _, let format, let known): "it has format \(format); this version reads up to \(known)"
+    case .unknownShape(_, _, let version, let reason): "its stage, of schema version \(version), is unknown: \(reason)"
+    case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.of(code)) (errno \(code))"
+    case .invalidID(_, let reason): "the id is not valid: \(reason)"
+    case .lostLease: "the lease is over"
+    case .conflict(_, _, let expected, let found): "version \(found ?? 0) is stored instead of \(expected ?? 0)"
+    }
+  }
+}
+
+extension CheckpointError: CustomStringConvertible {
+  public var description: String {
+    switch (id.isEmpty, location) {
+    case (true, let location?): "checkpoints at \(location): \(cause)"
+    case (_, let location?): "checkpoint \"\(id)\" at \(location): \(cause)"
+    case (_, nil): "checkpoint \"\(id)\": \(cause)"
+    }
+  }
+}

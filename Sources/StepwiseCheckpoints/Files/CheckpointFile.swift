@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The content of a checkpoint file, format 1. Numbers are big-endian.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 8 | `STEPWISE` |
+/// | 4 | the format |
+/// | 8 | the length of the file |
+/// | 8 | CRC-64/XZ of the file without these 8 bytes |
+/// | 8 | the stage counter |
+/// | 8 | the schema version |
+/// | 8 | the checksum of the record |
+/// | 4 + n | the length of the id, and the id |
+/// | 4 + n | the length of the progression's name, and the name |
+/// | 8 + n | the length of the first stage, and the first stage |
+/// | 8 + n | the length of the last stage, and the last stage |
+///
+/// The first four fields stay in every later format, so that damage is told from a newer format.
+enum CheckpointFile {
+  static let format = 1
+  static let magic = Array("STEPWISE".utf8)
+  private static let prefixLength = 28
+
+  /// The bytes that keep a record.
+  static func bytes(of record: CheckpointRecord) -> [UInt8] {
+    let (id, name) = (Array(record.id.utf8), Array(record.progression.utf8))
+    let length = prefixLength + 48 + id.count + name.count + record.first.count + record.stage.count
+    var bytes = magic
+    bytes.reserveCapacity(length)
+    bytes += UInt32(format).bigEndianBytes
+    bytes += UInt64(length).bigEndianBytes
+    bytes += [UInt8](repeating: 0, count: 8)
+    bytes += record.version.bigEndianBytes
+    bytes += Int64(record.schemaVersion).bigEndianBytes
+    bytes += record.checksum.bigEndianBytes
+    for text in [id, name] {
+      bytes += UInt32(text.count).bigEndianBytes
+      bytes += text
+    }
+    for stage in [record.first, record.stage] {
+      bytes += UInt64(stage.count).bigEndianBytes
+      bytes += stage
+    }
+    var sum = CRC64()
+    sum.update(bytes[..<20])
+    sum.update(bytes[prefixLength...])
+    bytes.replaceSubrange(20..<prefixLength, with: sum.value.bigEndianBytes)
+    return bytes
+  }
+
+  /// Reads a record. Nothing is allocated beyond the size of the file, whatever the file says.
+  static func record(in file: OpenFile) throws(CheckpointError) -> CheckpointRecord {
+    var reader = try Reader(file)
+    let (format, expected) = try reader.prefix()
+    guard format <= Self.format else {
+      try reader.skip()
+      try reader.finish(expected)
+      throw .newerFormat(id: file.place.id, location: file.place.path, format: format, known: Self.format)
+    }
+    let version = try reader.number(UInt64.self)
+    let schemaVersion = try Int(reader.number(Int64.self))
+    let checksum = try reader.number(UInt64.self)
+    let id = try reader.text()
+    let name = try reader.text()
+    let first = try reader.bytes(UInt64.self)
+    let stage = try reader.bytes(UInt64.self)
+    try reader.finish(expected)
+    var record = CheckpointRecord(
+      id: id,
+      progression: name,
+      schemaVersion: schemaVersion,
+      version: version,
+      first: first,
+      stage: stage
+    )
+    record.checksum = checksum
+    return record
+  }
+
+  /// Reads only the id, which may be wrong if the file is damaged.
+  static func id(in file: OpenFile) throws(CheckpointError) -> String {
+    var reader = try Reader(file)
+    _ = try reader.prefix()
+    for _ in 0..<3 { _ = try reader.number(UInt64.self) }
+    return try reader.text()
+  }
+
+  /// Reads a file from its beginning, and never more than is left of it.
+  private struct Reader {
+    let file: OpenFile
+    var left: Int
+    var sum = CRC64()
+
+    init(_ file: OpenFile) throws(CheckpointError) {
+      let status = try file.status()
+      guard status.st_mode & S_IFMT == S_IFREG else { throw file.place.damaged("it is not a file") }
+      self.file = file
+      left = Int(status.st_size)
+    }
+
+    /// The format and the checksum, of a file that has the right length.
+    mutating func prefix() throws(CheckpointError) -> (format: Int, sum: UInt64) {
+      let size = left
+      guard try take(8) == CheckpointFile.magic else { throw file.place.damaged("it does not begin as a checkpoint") }
+      let format = try number(UInt32.self)
+      let length = try number(UInt64.self)
+      guard length == UInt64(size) else {
+        throw file.place.damaged("it has \(size) bytes, and \(length) were written")
+      }
+      let checked = sum
+      let expected = try number(UInt64.self)
+      sum = checked
+      guard format > 0 else { throw file.place.damaged("its format is 0") }
+      return (Int(format), expected)
+    }
+
+    mutating func number<Number: FixedWidthInteger>(_ type: Number.Type) throws(CheckpointError) -> Number {
+      Number(bigEndianBytes: try take(Number.bitWidth / 8))
+    }
+
+    mutating func bytes<Length: FixedWidthInteger>(_ type: Length.Type) throws(CheckpointError) -> [UInt8] {
+      let length = try number(Length.self)
+      guard let count = Int(exactly: length) else { throw file.place.damaged("a length is impossible") }
+      return try take(count)
+    }
+
+    mutating func text() throws(CheckpointError) -> String {
+      guard let text = String(validating: try bytes(UInt32.self), as: UTF8.self) else {
+        throw file.place.damaged("a name is not UTF-8")
+      }
+      return text
+    }
+
+    /// Reads over the rest.
+    mutating func skip() throws(CheckpointError) {
+      while left > 0 { _ = try take(min(left, 65_536)) }
+    }
+
+    mutating func finish(_ expected: UInt64) throws(CheckpointError) {
+      guard left == 0 else { throw file.place.damaged("\(left) bytes are left over") }
+      guard sum.value == expected else { throw file.place.damaged("its checksum is not that of its content") }
+    }
+
+    private mutating func take(_ count: Int) throws(CheckpointError) -> [UInt8] {
+      guard count <= left else { throw file.place.damaged("it ends too early") }
+      let bytes = try file.read(count)
+      guard bytes.count == count else { throw file.place.damaged("it ends too early") }
+      left -= count
+      sum.update(bytes)
+      return bytes
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// Checkpoints in memory, for tests and previews: they last as long as the store.
+///
+/// Leases do not end by themselves, unless the store is made with a duration for them.
+public final class MemoryCheckpointStore: CheckpointStore {
+  private struct Held: Sendable {
+    let fence: UInt64
+    /// When the lease is over, on the store's clock; nil for never.
+    var end: Duration?
+  }
+
+  private struct State: Sendable {
+    var records: [CheckpointID: CheckpointRecord] = [:]
+    var leases: [CheckpointID: Held] = [:]
+    var lastFence: UInt64 = 0
+  }
+
+  private let state = Lock(State())
+  private let leaseDuration: Duration?
+  private let now: @Sendable () -> Duration
+
+  /// Makes an empty store.
+  public init() {
+    leaseDuration = nil
+    now = { .zero }
+  }
+
+  /// Makes an empty store whose leases are over after a while if nobody renews them, as a database's are.
+  ///
+  /// - Parameters:
+  ///   - leaseDuration: How long a lease lasts from when it was taken or renewed.
+  ///   - clock: Tells the time.
+  public init<C: Clock<Duration>>(leaseDuration: Duration, clock: C = ContinuousClock()) {
+    self.leaseDuration = leaseDuration
+    let start = clock.now
+    now = { start.duration(to: clock.now) }
+  }
+
+  /// Takes the lease of an id.
+  @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
+    let key = try CheckpointID(id)
+    let now = now()
+    return try state.withLock { state throws in
+      if let held = state.leases[key], held.end.map({ $0 > now }) ?? true {
+        throw CheckpointError.held(id: id, location: location(of: id), processID: SystemMessage.processID)
+      }
+      state.lastFence += 1
+      state.leases[key] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
+      return CheckpointLease(id: id, fence: state.lastFence, duration: leaseDuration)
+    }
+  }
+
+  /// Makes a lease last longer.
+  @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
+    let key = try CheckpointID(lease.id)
+    let now = now()
+    try state.withLock { state throws in
+      try check(lease, key, state, now)
+      state.leases[key]?.end = leaseDuration.map { now + $0 }
+    }
+    return lease
+  }
+
+  /// Gives a lease back.
+  @concurrent public func release(_ lease: CheckpointLease) async throws { letGo(of: lease) }
+
+  /// Gives a lease back.
+  public func letGo(of lease: CheckpointLease) {
+    guard let key = try? CheckpointID(lease.id) else { return }
+    state.withLock { state in
+      if state.leases[key]?.fence == lease.fence { state.leases[key] = nil }
+    }
+  }
+
+  /// Gives what was last saved.
+  @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
+    let key = try CheckpointID(id)
+    return state.withLock { state in state.records[key] }
+  }
+
+  /// Replaces the record of an id, provided that its version is the expected one.
+  @concurrent public func save(
+    _ record: CheckpointRecord,
+    ifVersionIs version: UInt64?,
+    under lease: CheckpointLease
+  ) async throws {
+    let key = try CheckpointID(record.id)
+    let now = now()
+    try state.withLock { state throws in
+      guard try CheckpointID(lease.id) == key else { throw lost(record.id) }
+      try check(lease, key, state, now)
+      let found = state.records[key]?.version
+      guard found == version else {
+        throw CheckpointError.conflict(
+          id: record.id,
+          location: location(of: record.id),
+          expected: version,
+          found: found
+        )
+      }
+      state.records[key] = record
+    }
+  }
+
+  /// Forgets what is kept under an id.
+  @concurrent public func remove(_ id: String) async throws {
+    let key = try CheckpointID(id)
+    let lease = try await acquire(id)
+    state.withLock { state in state.records[key] = nil }
+    letGo(of: lease)
+  }
+
+  /// Lists the ids that keep something.
+  @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+    let ids = state.withLock { state in state.records.values.map(\.id) }
+    return CheckpointPage(of: ids, after: last, limit: limit)
+  }
+
+  /// Says that it is in memory.
+  public func location(of id: String) -> String { "memory" }
+
+  private func check(_ lease: CheckpointLease, _ key: CheckpointID, _ state: State, _ now: Duration) throws {
+    guard let held = state.leases[key], held.fence == lease.fence, held.end.map({ $0 > now }) ?? true else {
+      throw lost(lease.id)
+    }
+  }
+
+  private func lost(_ id: String) -> CheckpointError { .lostLease(id: id, location: location(of: id)) }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+
+extension Progression where Self: Codable {
+  /// Runs to the result, saving each stage, and goes on from the last saved stage if the store holds one under the id.
+  ///
+  /// This stage is where it begins when the store holds nothing under the id. A stage is saved before it runs: a crash
+  /// repeats at most the stage that was in progress. When the store holds the last stage, nothing runs, and its result is
+  /// returned; it is kept until `store.remove(id)`.
+  ///
+  /// Cancellation is noticed before each stage and thrown as `CancellationError`; what is saved stays. The stages run
+  /// off the caller's actor. The id is free again when this returns or throws.
+  ///
+  /// - Parameters:
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: Where the stages are kept.
+  /// - Returns: The result of the last stage.
+  /// - Throws: What a stage throws, as it is; ``CheckpointError`` when somebody else runs under the id, or what is stored
+  ///   cannot be gone on from; what the store throws.
+  @concurrent
+  public func run(id: String, in store: some CheckpointStore) async throws -> Result {
+    let run = CheckpointedRun(self, id: id, store: store)
+    var position = try await run.begin()
+    while true {
+      if let result = position.stage.result { return result }
+      position = try await run.advance(from: position)
+    }
+  }
+
+  /// The stages, each saved before it is seen, from the last saved one on if the store holds one under the id.
+  ///
+  /// - Parameters:
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: Where the stages are kept.
+  /// - Returns: The stages; nothing happens before the first is asked for.
+  public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store))
+  }
+}

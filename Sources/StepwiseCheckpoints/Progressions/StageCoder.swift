@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+package import Stepwise
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes records of stages and stages of records.
+package struct StageCoder<P: Progression & Codable>: Sendable {
+  /// What stands in checkpoints for the type.
+  package let name: String
+  /// The version of the shape in which stages are stored.
+  package let schemaVersion: Int
+  private let migrations: [CheckpointMigration<P>]
+
+  package init() {
+    if let versioned = P.self as? any VersionedProgression.Type {
+      (name, schemaVersion) = (versioned.progressionName, versioned.schemaVersion)
+      migrations = Self.migrations(of: versioned)
+    } else {
+      (name, schemaVersion, migrations) = (Self.typeName, 0, [])
+    }
+  }
+
+  /// The qualified name of the type. Of a private type it leaves out the address, which changes with every build.
+  package static var typeName: String {
+    var (name, isInside) = ("", false)
+    for part in String(reflecting: P.self).split(separator: ".") {
+      if part.hasPrefix("(unknown context at ") {
+        isInside = !part.hasSuffix(")")
+      } else if isInside {
+        isInside = !part.hasSuffix(")")
+      } else {
+        name += name.isEmpty ? String(part) : "." + part
+      }
+    }
+    return name
+  }
+
+  package func encode(_ stage: P) throws -> [UInt8] {
+    try Array(JSONEncoder.ofStages.encode(stage))
+  }
+
+  /// Decodes a stage that was stored in some version of the shape.
+  package func decode(_ bytes: [UInt8], schemaVersion stored: Int) throws(UnknownShape) -> P {
+    do {
+      if stored == schemaVersion { return try JSONDecoder.ofStages.decode(P.self, from: Data(bytes)) }
+      guard let migration = migrations.first(where: { $0.version == stored }) else {
+        throw UnknownShape(
+          reason: stored > schemaVersion
+            ? "this program knows versions up to \(schemaVersion)"
+            : "there is no migration from version \(stored) to \(schemaVersion)"
+        )
+      }
+      return try migration.migrate(bytes)
+    } catch let error as UnknownShape {
+      throw error
+    } catch {
+      throw UnknownShape(reason: String(describing: error))
+    }
+  }
+
+  private static func migrations<V: VersionedProgression>(of type: V.Type) -> [CheckpointMigration<P>] {
+    V.migrations as? [CheckpointMigration<P>] ?? []
+  }
+}
+
+/// Why bytes are no stage.
+package struct UnknownShape: Error {
+  package let reason: String
+}
+
+extension JSONEncoder {
+  /// Numbers that JSON lacks are stored as words, and keys in an order that does not change.
+  static var ofStages: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf",
+      negativeInfinity: "-inf",
+      nan: "nan"
+    )
+    return encoder
+  }
+}
+
+extension JSONDecoder {
+  static var ofStages: JSONDecoder {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf",
+      negativeInfinity: "-inf",
+      nan: "nan"
+    )
+    return decoder
+  }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseCheckpoints
+
+/// The rules of `checkCheckpointStore`, each on ids of its own.
+struct StoreConformance: Sendable {
+  static let prefix = "conformance"
+
+  let store: any CheckpointStore
+
+  init(store: some CheckpointStore) {
+    self.store = store
+  }
+
+  func record(_ id: String, _ version: UInt64 = 1, stage: [UInt8] = [1, 2, 3]) -> CheckpointRecord {
+    CheckpointRecord(id: id, progression: "Conformance", schemaVersion: 7, version: version, first: [0], stage: stage)
+  }
+
+  func expect(_ condition: Bool, _ rule: String, _ detail: @autoclosure () -> String) throws(CheckpointStoreViolation) {
+    if !condition { throw CheckpointStoreViolation(rule: rule, detail: detail()) }
+  }
+
+  /// Expects an error, which the store must not answer in another way.
+  func expectError(
+    _ rule: String,
+    _ isRight: (CheckpointError) -> Bool,
+    _ body: () async throws -> Void
+  ) async throws {
+    do {
+      try await body()
+    } catch let error as CheckpointError where isRight(error) {
+      return
+    } catch {
+      throw CheckpointStoreViolation(rule: rule, detail: "it throws \(error)")
+    }
+    throw CheckpointStoreViolation(rule: rule, detail: "nothing is thrown")
+  }
+
+  func withLease<Value: Sendable>(_ id: String, _ body: (CheckpointLease) async throws -> Value) async throws -> Value {
+    let lease = try await store.acquire(id)
+    do {
+      let value = try await body(lease)
+      try await store.release(lease)
+      return value
+    } catch {
+      store.letGo(of: lease)
+      throw error
+    }
+  }
+
+  func removeAll() async throws {
+    for id in try await ids() { try await store.remove(id) }
+  }
+
+  /// The ids of these rules that the store lists, by pages of a size.
+  func ids(pages limit: Int = 100) async throws -> [String] {
+    let rule = "A page begins after the last id of the page before"
+    var (ids, last): ([String], String?) = ([], nil)
+    while true {
+      let page = try await store.list(after: last, limit: limit)
+      try expect(page.ids.count <= limit, "A page has at most as many ids as asked for", "\(page.ids.count), not \(limit)")
+      try expect(!page.hasMore || !page.ids.isEmpty, rule, "an empty page says that there is more")
+      if let last, let first = page.ids.first {
+        try expect(last.utf8.lexicographicallyPrecedes(first.utf8), rule, "\(first) comes after \(last)")
+      }
+      ids += page.ids.filter { $0.hasPrefix(Self.prefix) }
+      last = page.ids.last
+      if !page.hasMore { return ids }
+    }
+  }
+
+  func keepsRecords() async throws {
+    let rule = "What was saved is loaded as it was"
+    let contents: [[UInt8]] = [[], Array(0...255), [UInt8](repeating: 0xa5, count: 1_000_000)]
+    for (index, content) in contents.enumerated() {
+      let id = "conformance-keeps-\(index)"
+      let nothing = try await store.load(id)
+      try expect(nothing == nil, "An id that was never used holds nothing", "\(String(describing: nothing))")
+      let saved = record(id, stage: content)
+      try await withLease(id) { lease in try await store.save(saved, ifVersionIs: nil, under: lease) }
+      let loaded = try await store.load(id)
+      try expect(loaded == saved && loaded?.isIntact == true, rule, "\(content.count) bytes differ")
+    }
+  }
+
+  func comparesVersions() async throws {
+    let (id, rule) = ("conformance-versions", "A save replaces the expected version only")
+    let isConflict = { (error: CheckpointError) in if case .conflict = error { true } else { false } }
+    try await withLease(id) { lease in
+      try await expectError(rule, isConflict) { try await store.save(record(id, 3), ifVersionIs: 2, under: lease) }
+      try expect(try await store.load(id) == nil, rule, "a refused save was kept")
+      try await store.save(record(id, 1), ifVersionIs: nil, under: lease)
+      for expected: UInt64? in [nil, 0, 2] {
+        try await expectError(rule, isConflict) {
+          try await store.save(record(id, 9), ifVersionIs: expected, under: lease)
+        }
+        try expect(try await store.load(id) == record(id, 1), rule, "a refused save was kept")
+      }
+      try await store.save(record(id, 2), ifVersionIs: 1, under: lease)
+      try expect(try await store.load(id) == record(id, 2), rule, "an accepted save was not kept")
+    }
+  }
+
+  func letsOneSaveWin() async throws {
+    let (id, rule) = ("conformance-one-wins", "Of saves that expect the same version, one wins")
+    try await withLease(id) { lease in
+      for version: UInt64 in 1...20 {
+        let wins = try await withThrowingTaskGroup(of: UInt8?.self) { group in
+          for rival: UInt8 in 0..<4 {
+            group.addTask {
+              do {
+                let record = record(id, version, stage: [rival])
+                try await store.save(record, ifVersionIs: version == 1 ? nil : version - 1, under: lease)
+                return rival
+              } catch CheckpointError.conflict {
+                return nil
+              }
+            }
+          }
+          return try await group.reduce(into: []) { wins, rival in wins += rival.map { [$0] } ?? [] }
+        }
+        try expect(wins.count == 1, rule, "\(wins.count) of 4 won")
+        try expect(try await store.load(id)?.stage == wins, rule, "another one was kept than the one that won")
+      }
+    }
+  }
+
+  func removes() async throws {
+    let (id, rule) = ("conformance-removes", "A removed id holds nothing")
+    try await store.remove(id)
+    try await withLease(id) { lease in
+      try await store.save(record(id), ifVersionIs: nil, under: lease)
+      try await expectError("An id that is held cannot be removed", { if case .held = $0 { true } else { false } }) {
+        try await store.remove(id)
+      }
+      try expect(try await store.load(id) == record(id), "An id that is held cannot be removed", "its record is gone")
+    }
+    try await store.remove(id)
+    try expect(try await store.load(id) == nil, rule, "it is still loaded")
+    try expect(try await !ids().contains(id), rule, "it is still listed")
+    try await withLease(id) { lease in try await store.save(record(id), ifVersionIs: nil, under: lease) }
+    try expect(try await store.load(id) == record(id), "A removed id can be used again", "nothing was kept")
+  }
+
+  func servesManyAtOnce() async throws {
+    let rule = "Ids do not disturb each other"
+    try await withThrowingTaskGroup { group in
+      for index in 0..<32 {
+        group.addTask {
+          let id = "conformance-many-\(index)"
+          try await withLease(id) { lease in
+            for version: UInt64 in 1...5 {
+              let record = record(id, version, stage: Array("\(id) \(version)".utf8))
+              try await store.save(record, ifVersionIs: version == 1 ? nil : version - 1, under: lease)
+              try expect(try await store.load(id) == record, rule, "\(id) holds something else")
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  func isSeenByAnother(_ other: any CheckpointStore) async throws {
+    let (id, rule) = ("conformance-another", "Stores over the same table or directory see the same")
+    let isHeld = { (error: CheckpointError) in if case .held = error { true } else { false } }
+    try await withLease(id) { lease in
+      try await store.save(record(id), ifVersionIs: nil, under: lease)
+      try expect(try await other.load(id) == record(id), rule, "the other one loads something else")
+      try await expectError(rule, isHeld) { _ = try await other.acquire(id) }
+      try await expectError(rule, isHeld) { try await other.remove(id) }
+    }
+    let lease = try await other.acquire(id)
+    try await expectError(rule, isHeld) { _ = try await store.acquire(id) }
+    try await other.save(record(id, 2), ifVersionIs: 1, under: lease)
+    other.letGo(of: lease)
+    try expect(try await store.load(id) == record(id, 2), rule, "this one loads something else")
+    try await store.remove(id)
+    try expect(try await other.load(id) == nil, rule, "the other one loads what was removed")
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct StoreConformanceTests {
+  @Test func theStoreInMemoryKeepsItsPromises() async throws {
+    try await checkCheckpointStore(MemoryCheckpointStore())
+  }
+
+  @Test func theStoreInMemoryWithEndingLeasesKeepsItsPromises() async throws {
+    try await checkCheckpointStore(MemoryCheckpointStore(leaseDuration: .seconds(60), clock: ManualClock()))
+  }
+
+  @Test func theStoreInFilesKeepsItsPromises() async throws {
+    let directory = try TemporaryDirectory()
+    try await checkCheckpointStore(try FileCheckpointStore(directory: directory.url)) {
+      try FileCheckpointStore(directory: directory.url)
+    }
+    #expect(try directory.names == [])
+  }
+
+  @Test func aFaultInjectingStoreWithoutFaultsKeepsTheirPromises() async throws {
+    try await checkCheckpointStore(FaultInjectingStore(MemoryCheckpointStore()))
+    let directory = try TemporaryDirectory()
+    try await checkCheckpointStore(FaultInjectingStore(try FileCheckpointStore(directory: directory.url)))
+  }
+
+  @Test func theSuiteFindsALostSave() async {
+    struct Lost: Error {}
+    let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [1: .tear, 4: .fail(Lost())])
+    await #expect(throws: (any Error).self) { try await checkCheckpointStore(store) }
+  }
+}
