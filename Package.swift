@@ -24,9 +24,15 @@ let package = Package(
       resources: [.copy("Resources/cat.bmp")]
     ),
     .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .executableTarget(
+      name: "CheckpointCrashChild",
+      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"],
+      path: "Tests/CheckpointCrashChild"
+    ),
     .testTarget(
       name: "StepwiseCheckpointsTests",
-      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
+      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting", "CheckpointCrashChild"],
+      exclude: ["Golden"]
     ),
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),

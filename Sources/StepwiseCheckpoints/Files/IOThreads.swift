@@ -16,8 +16,8 @@ import Stepwise
 /// Threads for operations that block, which must not take those of the cooperative pool.
 ///
 /// A thread begins when there is work and ends when there is none left.
-final class IOThreads: Sendable {
-  static let shared = IOThreads(limit: 8)
+package final class IOThreads: Sendable {
+  package static let shared = IOThreads(limit: 8)
 
   private struct State {
     var jobs: [@Sendable () -> Void] = []
@@ -47,7 +47,7 @@ final class IOThreads: Sendable {
 
   /// Runs the work on a thread of its own kind, and waits for it whatever happens to the Task.
   @concurrent
-  func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+  package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       submit { continuation.resume(with: Result(catching: work)) }
     }

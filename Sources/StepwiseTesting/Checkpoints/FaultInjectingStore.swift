@@ -105,4 +105,11 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
 public struct InjectedFault: Error, Sendable, Hashable {
   /// Which save it was, counted from 1.
   public let save: Int
+
+  /// Makes the error.
+  ///
+  /// - Parameter save: Which save it was, counted from 1.
+  public init(save: Int) {
+    self.save = save
+  }
 }
