@@ -140,7 +140,9 @@ public final class FileCheckpointStore: CheckpointStore {
     let place = place(id, name.checkpoint)
     guard let file = try place.openIfThere(O_RDONLY) else { return nil }
     let record = try CheckpointFile.record(in: file)
-    guard record.id.utf8.elementsEqual(id.utf8) else { throw place.damaged("it was stored under the id \"\(record.id)\"") }
+    guard record.id.utf8.elementsEqual(id.utf8) else {
+      throw place.damaged("it was stored under the id \"\(record.id)\"")
+    }
     return record
   }
 

@@ -32,7 +32,9 @@ final class FileLease: Sendable {
   }
 
   /// Locks the file of an id, in a directory that is made if need be.
-  static func acquire(_ place: FilePlace, in directory: FilePlace, checkpoint: FilePlace) throws(CheckpointError) -> FileLease {
+  static func acquire(_ place: FilePlace, in directory: FilePlace, checkpoint: FilePlace) throws(CheckpointError)
+    -> FileLease
+  {
     while true {
       let file: OpenFile
       if let there = try place.openIfThere(O_RDWR | O_CREAT) {

@@ -72,7 +72,8 @@ struct FilePlace: Sendable {
     errno = 0
     while let entry = readdir(directory) {
       names.append(
-        withUnsafeBytes(of: &entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+        withUnsafeBytes(of: &entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
       )
       errno = 0
     }

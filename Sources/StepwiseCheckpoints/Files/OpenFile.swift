@@ -28,7 +28,9 @@ final class OpenFile: Sendable {
     var code: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
-        let more = retrying { readSome(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])) }
+        let more = retrying {
+          readSome(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...]))
+        }
         if more < 0 { code = errno }
         if more <= 0 { break }
         filled += more

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// SHA-256, as FIPS 180-4 defines it: for the names of files, where nobody may find two ids with the same one.
-enum SHA256 {
+package enum SHA256 {
   /// The hash of the bytes, in lowercase hexadecimal.
-  static func hex(_ bytes: [UInt8]) -> String {
+  package static func hex(_ bytes: [UInt8]) -> String {
     hash(bytes).flatMap(\.bigEndianBytes).map(hexadecimal).joined()
   }
 
@@ -22,7 +22,9 @@ enum SHA256 {
   }
 
   private static func add(block: ArraySlice<UInt8>, to hash: inout [UInt32]) {
-    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { UInt32(bigEndianBytes: block[$0..<$0 + 4]) }
+    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map {
+      UInt32(bigEndianBytes: block[$0..<$0 + 4])
+    }
     for index in 16..<64 {
       let (early, late) = (words[index - 15], words[index - 2])
       let first = turned(early, 7) ^ turned(early, 18) ^ (early >> 3)

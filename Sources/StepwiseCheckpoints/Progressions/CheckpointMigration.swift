@@ -20,7 +20,10 @@ public struct CheckpointMigration<Stage>: Sendable {
   ///   - version: The older version; 0 is that of a progression that declared none.
   ///   - migrate: Makes a stage of this version out of one in the older shape, whose type you keep for that; it need not
   ///     be a progression.
-  public init<Old: Decodable & SendableMetatype>(from version: Int, _ migrate: @escaping @Sendable (Old) throws -> Stage) {
+  public init<Old: Decodable & SendableMetatype>(
+    from version: Int,
+    _ migrate: @escaping @Sendable (Old) throws -> Stage
+  ) {
     self.version = version
     self.migrate = { bytes in try migrate(JSONDecoder.ofStages.decode(Old.self, from: Data(bytes))) }
   }

@@ -57,11 +57,14 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
     try check(record)
     let stage = try decode(record.stage, record)
-    let first = record.schemaVersion == coder.schemaVersion ? record.first : try coder.encode(decode(record.first, record))
+    let first =
+      record.schemaVersion == coder.schemaVersion ? record.first : try coder.encode(decode(record.first, record))
     return Position(stage: stage, version: record.version, first: first, holder: holder)
   }
 
-  private func save(_ stage: P, first: [UInt8], replacing version: UInt64?, _ holder: LeaseHolder) async throws -> Position {
+  private func save(_ stage: P, first: [UInt8], replacing version: UInt64?, _ holder: LeaseHolder) async throws
+    -> Position
+  {
     let record = CheckpointRecord(
       id: id,
       progression: coder.name,

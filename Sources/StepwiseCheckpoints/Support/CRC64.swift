@@ -4,16 +4,18 @@
 /// The checksum CRC-64/XZ: the polynomial of ECMA-182, reflected, as the .xz file format 1.0.4 (section 6) defines it.
 ///
 /// It finds every error that is confined to 64 bits in a row, and each of the others but one in 2 to the 64.
-struct CRC64: Sendable {
+package struct CRC64: Sendable {
   private var state = ~UInt64(0)
 
-  var value: UInt64 { ~state }
+  package init() {}
+
+  package var value: UInt64 { ~state }
 
   mutating func update(_ number: UInt64) {
     update(number.bigEndianBytes)
   }
 
-  mutating func update(_ bytes: some Collection<UInt8>) {
+  package mutating func update(_ bytes: some Collection<UInt8>) {
     let isDone: Void? = bytes.withContiguousStorageIfAvailable { update(UnsafeRawBufferPointer($0)) }
     if isDone == nil { Array(bytes).withUnsafeBytes { update($0) } }
   }

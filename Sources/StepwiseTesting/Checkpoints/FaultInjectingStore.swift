@@ -49,7 +49,9 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
 
   /// Makes a lease last longer.
-  @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
+  @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
+    try await base.renew(lease)
+  }
 
   /// Gives a lease back.
   @concurrent public func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }

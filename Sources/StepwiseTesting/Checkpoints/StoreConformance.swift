@@ -59,7 +59,11 @@ struct StoreConformance: Sendable {
     var (ids, last): ([String], String?) = ([], nil)
     while true {
       let page = try await store.list(after: last, limit: limit)
-      try expect(page.ids.count <= limit, "A page has at most as many ids as asked for", "\(page.ids.count), not \(limit)")
+      try expect(
+        page.ids.count <= limit,
+        "A page has at most as many ids as asked for",
+        "\(page.ids.count), not \(limit)"
+      )
       try expect(!page.hasMore || !page.ids.isEmpty, rule, "an empty page says that there is more")
       if let last, let first = page.ids.first {
         try expect(last.utf8.lexicographicallyPrecedes(first.utf8), rule, "\(first) comes after \(last)")

@@ -14,7 +14,9 @@ final class TemporaryDirectory: Sendable {
   init(inMemory: Bool = false) throws {
     let memory = URL(fileURLWithPath: "/dev/shm")
     let isThere = inMemory && FileManager.default.isWritableFile(atPath: memory.path)
-    url = (isThere ? memory : FileManager.default.temporaryDirectory).appendingPathComponent("checkpoints-\(UUID().uuidString)")
+    url = (isThere ? memory : FileManager.default.temporaryDirectory).appendingPathComponent(
+      "checkpoints-\(UUID().uuidString)"
+    )
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 

@@ -67,7 +67,9 @@
         case .run:
           isFirstOfRun = true
         case .saved(let stage):
-          if stage < saved || stage < begun { problems.append("stage \(max(saved, begun)) was lost; went on from \(stage)") }
+          if stage < saved || stage < begun {
+            problems.append("stage \(max(saved, begun)) was lost; went on from \(stage)")
+          }
           if stage > begun + 1 { problems.append("stage \(stage) was reached without stage \(stage - 1)") }
           if !isFirstOfRun, stage != saved + 1 { problems.append("stage \(stage) was seen after stage \(saved)") }
           saved = max(saved, stage)

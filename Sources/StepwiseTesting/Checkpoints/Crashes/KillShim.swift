@@ -15,7 +15,9 @@
         var output = ""
         for compiler in ["clang", "cc"] {
           let arguments = ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"]
-          guard let child = try? ChildProcess(compiler, arguments, output: directory + "/compiler-output") else { continue }
+          guard let child = try? ChildProcess(compiler, arguments, output: directory + "/compiler-output") else {
+            continue
+          }
           let end = child.wait()
           if end.code == 0 { return }
           output += end.output

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import Testing
+
+/// Checkpoints that earlier versions wrote are read for ever. A file of `Golden` is never changed; new formats add files.
+@Suite(.timeLimit(.minutes(1))) struct GoldenTests {
+  enum GoldenWork: VersionedProgression, Equatable {
+    static let schemaVersion = 1
+    static let migrations: [CheckpointMigration<GoldenWork>] = []
+    static let progressionName = "GoldenWork"
+    static let start = GoldenWork.reading(path: "a/b.txt", size: 42)
+
+    struct Counts: Codable, Equatable {
+      var lines: [Double]
+      var text: String
+      var when: Date
+    }
+
+    case reading(path: String, size: Int)
+    case counting(Counts)
+    case done(Bool)
+
+    var result: Bool? { if case .done(let isDone) = self { isDone } else { nil } }
+
+    @concurrent func next() async throws -> GoldenWork {
+      switch self {
+      case .reading:
+        .counting(
+          Counts(lines: [1, 2.5, -3], text: "é日\n\"", when: Date(timeIntervalSinceReferenceDate: 700_000_000))
+        )
+      case .counting: .done(true)
+      case .done: try completed()
+      }
+    }
+  }
+
+  private let directory: TemporaryDirectory
+  private let store: FileCheckpointStore
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try FileCheckpointStore(directory: directory.url)
+    for file in try Self.files {
+      try FileManager.default.copyItem(at: file, to: directory.url.appendingPathComponent(file.lastPathComponent))
+    }
+  }
+
+  private static var files: [URL] {
+    get throws {
+      let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      return try FileManager.default.contentsOfDirectory(
+        at: folder.appendingPathComponent("Golden"),
+        includingPropertiesForKeys: nil
+      )
+    }
+  }
+
+  @Test func theirIDsAreListed() async throws {
+    let page = try await store.list(after: nil, limit: 10)
+    #expect(page.ids == ["format-1-first", "format-1-middle", "format-1/last é"])
+  }
+
+  @Test(arguments: [("format-1-first", 3), ("format-1-middle", 2), ("format-1/last é", 1)])
+  func theyAreGoneOnFrom(id: String, left: Int) async throws {
+    var stages: [GoldenWork] = []
+    for try await stage in GoldenWork.start.stages(id: id, in: store) { stages.append(stage) }
+    #expect(stages.count == left)
+    #expect(stages.last == .done(true))
+  }
+
+  @Test func thisVersionWritesThemByteForByte() async throws {
+    let written = try TemporaryDirectory()
+    let other = try FileCheckpointStore(directory: written.url)
+    for (id, stages) in [("format-1-first", 1), ("format-1-middle", 2), ("format-1/last é", 3)] {
+      var count = 0
+      for try await _ in GoldenWork.start.stages(id: id, in: other) {
+        count += 1
+        if count == stages { break }
+      }
+      let golden = try Data(contentsOf: URL(fileURLWithPath: store.location(of: id)))
+      #expect(try Data(contentsOf: URL(fileURLWithPath: other.location(of: id))) == golden)
+    }
+    #expect(try written.names == directory.names)
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import Testing
+
+/// What happens when the operating system refuses: each test in a process of its own, which limits itself.
+@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+  /// Grows: the second stage is larger than the file-size limit.
+  enum Growing: Progression, Codable {
+    case small, large([Int]), done
+    var result: Int? { if case .done = self { 1 } else { nil } }
+    @concurrent func next() async throws -> Growing {
+      switch self {
+      case .small: .large(Array(0..<20_000))
+      case .large: .done
+      case .done: try completed()
+      }
+    }
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test func aFullDiskIsAnErrorAndTheCheckpointIsIntact() async {
+      await #expect(processExitsWith: .success) {
+        let directory = try TemporaryDirectory()
+        let store = try FileCheckpointStore(directory: directory.url)
+        signal(SIGXFSZ, SIG_IGN)
+        var limit = rlimit()
+        try #require(getrlimit(limitOfFiles, &limit) == 0)
+        let old = limit.rlim_cur
+        limit.rlim_cur = 16_384
+        try #require(setrlimit(limitOfFiles, &limit) == 0)
+        do {
+          _ = try await Growing.small.run(id: "a", in: store)
+          exit(3)
+        } catch CheckpointError.io("a", let location, "write", EFBIG) {
+          guard location.hasPrefix(directory.url.path) else { exit(4) }
+        }
+        // Half of a stage is not left behind, and the stage before is there.
+        guard try directory.names == ["a.checkpoint"], try await store.load("a")?.version == 1 else { exit(5) }
+        limit.rlim_cur = old
+        try #require(setrlimit(limitOfFiles, &limit) == 0)
+        guard try await Growing.small.run(id: "a", in: store) == 1 else { exit(6) }
+      }
+    }
+
+    @Test func aDirectoryThatMayNotBeWrittenIsAnErrorAndTheCheckpointIsIntact() async {
+      await #expect(processExitsWith: .success) {
+        let directory = try TemporaryDirectory()
+        let store = try FileCheckpointStore(directory: directory.url)
+        for try await _ in Growing.small.stages(id: "a", in: store) { break }
+        // The locks may be taken, but nothing may be saved.
+        let locks = directory.url.path + "/.locks"
+        guard chmod(locks, 0o777) == 0, chmod(locks + "/fence", 0o666) == 0, chmod(directory.url.path, 0o555) == 0,
+          // Who may do everything is refused nothing.
+          getuid() != 0 || setuid(65_534) == 0
+        else { exit(3) }
+        do {
+          _ = try await Growing.small.run(id: "a", in: store)
+          exit(4)
+        } catch CheckpointError.io("a", let location, "open", EACCES) {
+          guard location == directory.url.path + "/a.temporary" else { exit(5) }
+        }
+        guard try await store.load("a")?.version == 1 else { exit(6) }
+        guard try await store.list(after: nil, limit: 1).ids == ["a"] else { exit(7) }
+      }
+    }
+  #endif
+}
+
+#if os(Linux)
+  private let limitOfFiles = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+#else
+  private let limitOfFiles = RLIMIT_FSIZE
+#endif
