@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Why a checkpoint cannot be used. Nothing that is stored has changed, unless the error says so.
+/// Why a checkpoint cannot be used.
+///
+/// Nothing that is stored has changed, unless the error says so.
 public enum CheckpointError: Error, Sendable {
   /// The id was begun with another first stage. Run it from the same one, under another id, or remove the id.
   case differentStart(id: String, location: String)
@@ -76,6 +78,7 @@ extension CheckpointError {
 }
 
 extension CheckpointError: CustomStringConvertible {
+  /// The id, the place and the cause.
   public var description: String {
     switch (id.isEmpty, location) {
     case (true, let location?): "checkpoints at \(location): \(cause)"

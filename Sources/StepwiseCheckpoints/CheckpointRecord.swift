@@ -12,7 +12,9 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// The version of the shape in which the stages are stored; 0 for a progression that declares none.
   public var schemaVersion: Int
 
-  /// How many stages were saved under the id, this one included. It counts up by one with each save.
+  /// How many stages were saved under the id, this one included.
+  ///
+  /// It counts up by one with each save.
   public var version: UInt64
 
   /// The stage that the first run began with, encoded.
@@ -21,7 +23,9 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// The last stage that was reached, encoded.
   public var stage: [UInt8]
 
-  /// The checksum of all that. A store keeps it as it is, so that a record that a store tore is recognised.
+  /// The checksum of all that.
+  ///
+  /// A store keeps it as it is, so that a record that a store tore is recognised.
   public var checksum: UInt64
 
   /// Makes a record with its checksum.

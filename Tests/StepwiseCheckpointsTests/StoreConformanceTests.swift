@@ -5,7 +5,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct StoreConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreConformanceTests {
   @Test func theStoreInMemoryKeepsItsPromises() async throws {
     try await checkCheckpointStore(MemoryCheckpointStore())
   }

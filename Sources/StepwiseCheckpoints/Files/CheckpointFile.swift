@@ -11,7 +11,9 @@
   import Android
 #endif
 
-/// The content of a checkpoint file, format 1. Numbers are big-endian.
+/// The content of a checkpoint file, format 1.
+///
+/// Numbers are big-endian.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -60,7 +62,9 @@ enum CheckpointFile {
     return bytes
   }
 
-  /// Reads a record. Nothing is allocated beyond the size of the file, whatever the file says.
+  /// Reads a record.
+  ///
+  /// Nothing is allocated beyond the size of the file, whatever the file says.
   static func record(in file: OpenFile) throws(CheckpointError) -> CheckpointRecord {
     var reader = try Reader(file)
     let (format, expected) = try reader.prefix()

@@ -82,7 +82,9 @@ public final class FileCheckpointStore: CheckpointStore {
     ended?.end()
   }
 
-  /// Reads what was last saved. A file that cannot be read is left as it is.
+  /// Reads what was last saved.
+  ///
+  /// A file that cannot be read is left as it is.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
     let name = try CheckpointName(CheckpointID(id))
     return try await threads.run { [self] in try record(of: id, name) }
@@ -122,7 +124,9 @@ public final class FileCheckpointStore: CheckpointStore {
     }
   }
 
-  /// Lists the ids that keep something, also what is damaged. It reads the whole directory for each page.
+  /// Lists the ids that keep something, also what is damaged.
+  ///
+  /// It reads the whole directory for each page.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     let ids = try await threads.run { [self] in
       try place("").names().compactMap { name throws(CheckpointError) in try id(in: name) }

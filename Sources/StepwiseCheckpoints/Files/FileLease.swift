@@ -58,6 +58,7 @@ final class FileLease: Sendable {
   /// - Parameters:
   ///   - load: Reads the version that is stored, when it is not known.
   ///   - save: Saves, given the version that is stored.
+  /// - Throws: What they throw.
   func saving(
     load: () throws(CheckpointError) -> UInt64?,
     save: (UInt64?) throws(CheckpointError) -> UInt64
@@ -79,7 +80,9 @@ final class FileLease: Sendable {
     }
   }
 
-  /// The process that has locked the file. It writes its number right after it has locked the file.
+  /// The process that has locked the file.
+  ///
+  /// It writes its number right after it has locked the file.
   private static func holder(of place: FilePlace) throws(CheckpointError) -> Int32? {
     for _ in 0..<100 {
       guard let file = try place.openIfThere(O_RDONLY) else { return nil }

@@ -12,14 +12,22 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     /// The first stage of all, encoded in this version of the shape.
     let first: [UInt8]
     let holder: LeaseHolder
+    /// The stage, encoded, and how many of its kind were returned one after the other.
+    let encoded: [UInt8]
+    let repetitions: Int
   }
+
+  /// How often a stage of an Equatable progression may return itself, unless another limit is given.
+  static var usualLimit: Int? { P.self is any Equatable.Type ? 10_000 : nil }
 
   let start: P
   let id: String
   let store: any CheckpointStore
+  let limit: Int?
   let coder = StageCoder<P>()
 
-  init(_ start: P, id: String, store: any CheckpointStore) {
+  init(_ start: P, id: String, store: any CheckpointStore, stuckAfter limit: Int?) {
+    self.limit = limit
     self.start = start
     self.id = id
     self.store = store
@@ -47,34 +55,56 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       try Task.checkCancellation()
       let stage = try await holder.renewing { try await position.stage.next() }
       // From here on nothing is given up because of cancellation: the work of the stage is done.
-      return try await save(stage, first: position.first, replacing: position.version, holder)
+      return try await save(stage, first: position.first, after: position, holder)
     }
   }
 
   private func position(_ holder: LeaseHolder) async throws -> Position {
     guard let record = try await store.load(id) else {
-      return try await save(start, first: coder.encode(start), replacing: nil, holder)
+      return try await save(start, first: coder.encode(start), after: nil, holder)
     }
     try check(record)
     let stage = try decode(record.stage, record)
     let first =
       record.schemaVersion == coder.schemaVersion ? record.first : try coder.encode(decode(record.first, record))
-    return Position(stage: stage, version: record.version, first: first, holder: holder)
+    return Position(
+      stage: stage,
+      version: record.version,
+      first: first,
+      holder: holder,
+      encoded: record.stage,
+      repetitions: 0
+    )
   }
 
-  private func save(_ stage: P, first: [UInt8], replacing version: UInt64?, _ holder: LeaseHolder) async throws
-    -> Position
-  {
+  private func save(
+    _ stage: P,
+    first: [UInt8],
+    after position: Position?,
+    _ holder: LeaseHolder
+  ) async throws -> Position {
+    let encoded = try coder.encode(stage)
+    let repetitions = encoded == position?.encoded ? (position?.repetitions ?? 0) + 1 : 0
+    if let limit, repetitions > limit {
+      throw ProgressionError.stuck(stage: String(describing: stage), repetitions: repetitions)
+    }
     let record = CheckpointRecord(
       id: id,
       progression: coder.name,
       schemaVersion: coder.schemaVersion,
-      version: (version ?? 0) + 1,
+      version: (position?.version ?? 0) + 1,
       first: first,
-      stage: try coder.encode(stage)
+      stage: encoded
     )
-    try await store.save(record, ifVersionIs: version, under: holder.lease)
-    return Position(stage: stage, version: record.version, first: first, holder: holder)
+    try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
+    return Position(
+      stage: stage,
+      version: record.version,
+      first: first,
+      holder: holder,
+      encoded: encoded,
+      repetitions: repetitions
+    )
   }
 
   /// Checks that the record is one of this progression, begun as this one begins.

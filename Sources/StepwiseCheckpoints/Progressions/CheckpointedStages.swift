@@ -24,7 +24,9 @@ public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Senda
   /// Makes an iterator; each of them is a run of its own.
   public func makeAsyncIterator() -> Iterator { Iterator(state: .idle(run)) }
 
-  /// Runs one stage after the other. Letting it go frees the id.
+  /// Runs one stage after the other.
+  ///
+  /// Letting it go frees the id.
   public struct Iterator: AsyncIteratorProtocol {
     enum State {
       /// Nothing was asked for.

@@ -21,7 +21,22 @@ extension Progression where Self: Codable {
   ///   cannot be gone on from; what the store throws.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
-    let run = CheckpointedRun(self, id: id, store: store)
+    try await run(id: id, in: store, stuckAfter: CheckpointedRun<Self>.usualLimit)
+  }
+
+  /// Runs to the result as `run(id:in:)` does, with another limit for a stage that returns itself unchanged.
+  ///
+  /// - Parameters:
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: Where the stages are kept.
+  ///   - limit: How often in a row a stage may return itself, as it is stored, before
+  ///     `ProgressionError.stuck` is thrown; nil for any number of times. Without it, 10,000 times for stages that are
+  ///     `Equatable`, and any number of times for others.
+  /// - Returns: The result of the last stage.
+  /// - Throws: What `run(id:in:)` throws.
+  @concurrent
+  public func run(id: String, in store: some CheckpointStore, stuckAfter limit: Int?) async throws -> Result {
+    let run = CheckpointedRun(self, id: id, store: store, stuckAfter: limit)
     var position = try await run.begin()
     while true {
       if let result = position.stage.result { return result }
@@ -36,6 +51,22 @@ extension Progression where Self: Codable {
   ///   - store: Where the stages are kept.
   /// - Returns: The stages; nothing happens before the first is asked for.
   public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store))
+    stages(id: id, in: store, stuckAfter: CheckpointedRun<Self>.usualLimit)
+  }
+
+  /// The stages as `stages(id:in:)` gives them, with another limit for a stage that returns itself unchanged.
+  ///
+  /// - Parameters:
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: Where the stages are kept.
+  ///   - limit: How often in a row a stage may return itself, as it is stored, before
+  ///     `ProgressionError.stuck` is thrown; nil for any number of times.
+  /// - Returns: The stages; nothing happens before the first is asked for.
+  public func stages(
+    id: String,
+    in store: some CheckpointStore,
+    stuckAfter limit: Int?
+  ) -> CheckpointedStages<Self> {
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store, stuckAfter: limit))
   }
 }

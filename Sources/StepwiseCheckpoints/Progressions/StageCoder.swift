@@ -26,7 +26,9 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// The qualified name of the type. Of a private type it leaves out the address, which changes with every build.
+  /// The qualified name of the type.
+  ///
+  /// Of a private type it leaves out the address, which changes with every build.
   package static var typeName: String {
     var (name, isInside) = ("", false)
     for part in String(reflecting: P.self).split(separator: ".") {

@@ -6,7 +6,7 @@
   import StepwiseTesting
   import Testing
 
-  @Suite(.timeLimit(.minutes(3)), .serialized) struct CrashTests {
+  @Suite(.timeLimit(.minutes(10)), .serialized) struct CrashTests {
     #if os(Linux)
       @Test(arguments: [false, true])
       func noCallToTheFileSystemIsABadMomentToDie(torn: Bool) async throws {

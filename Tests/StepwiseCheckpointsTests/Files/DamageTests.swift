@@ -8,7 +8,7 @@ import StepwiseTesting
 import Testing
 
 /// A file that is not what was written is damaged, is kept, and is never read as something else.
-@Suite(.timeLimit(.minutes(2))) struct DamageTests {
+@Suite(.timeLimit(.minutes(10))) struct DamageTests {
   private let directory: TemporaryDirectory
   private let store: FileCheckpointStore
   private let file: URL

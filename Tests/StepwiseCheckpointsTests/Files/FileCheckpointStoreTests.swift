@@ -6,7 +6,7 @@ import Stepwise
 import StepwiseCheckpoints
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FileCheckpointStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct FileCheckpointStoreTests {
   private let directory: TemporaryDirectory
   private let store: FileCheckpointStore
 

@@ -6,8 +6,10 @@ import Stepwise
 import StepwiseCheckpoints
 import Testing
 
-/// Checkpoints that earlier versions wrote are read for ever. A file of `Golden` is never changed; new formats add files.
-@Suite(.timeLimit(.minutes(1))) struct GoldenTests {
+/// Checkpoints that earlier versions wrote are read for ever.
+///
+/// A file of `Golden` is never changed; new formats add files.
+@Suite(.timeLimit(.minutes(10))) struct GoldenTests {
   enum GoldenWork: VersionedProgression, Equatable {
     static let schemaVersion = 1
     static let migrations: [CheckpointMigration<GoldenWork>] = []

@@ -7,7 +7,7 @@ import StepwiseCheckpoints
 import Testing
 
 /// What happens when the operating system refuses: each test in a process of its own, which limits itself.
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct RefusalTests {
   /// Grows: the second stage is larger than the file-size limit.
   enum Growing: Progression, Codable {
     case small, large([Int]), done

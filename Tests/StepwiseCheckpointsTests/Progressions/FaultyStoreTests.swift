@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// What happens to a run whose store fails.
-@Suite(.timeLimit(.minutes(1))) struct FaultyStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultyStoreTests {
   struct Fault: Error {}
 
   @Test(arguments: 1...5) func aSaveThatFailsEndsTheRunAndLosesNothing(save: Int) async throws {

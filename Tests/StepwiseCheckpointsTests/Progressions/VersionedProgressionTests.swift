@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseCheckpoints
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct VersionedProgressionTests {
+@Suite(.timeLimit(.minutes(10))) struct VersionedProgressionTests {
   /// As it was in version 1; it bears the name that stands in the checkpoints.
   enum Old: VersionedProgression, Equatable {
     static let schemaVersion = 1

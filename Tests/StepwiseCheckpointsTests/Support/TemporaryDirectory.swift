@@ -11,6 +11,7 @@ final class TemporaryDirectory: Sendable {
   ///
   /// - Parameter inMemory: Whether it is to be in memory, where there is a file system for that: a kill leaves the same
   ///   there as on a disk, and syncing takes no time.
+  /// - Throws: What keeps it from being made.
   init(inMemory: Bool = false) throws {
     let memory = URL(fileURLWithPath: "/dev/shm")
     let isThere = inMemory && FileManager.default.isWritableFile(atPath: memory.path)

@@ -12,6 +12,8 @@ public struct CrashReport: Sendable {
   /// How many children were started.
   public internal(set) var runs = 0
 
-  /// What was repeated, lost, damaged, or different from the undisturbed run. Empty when all is well.
+  /// What was repeated, lost, damaged, or different from the undisturbed run.
+  ///
+  /// Empty when all is well.
   public internal(set) var problems: [String] = []
 }

@@ -34,6 +34,7 @@
     ///   - call: The call before which the process is killed; the first one is 1, and at 0 it lives.
     ///   - torn: Whether half of a write is done before.
     ///   - directory: Calls count that concern a file in this directory.
+    /// - Returns: The variables of the child.
     func environment(call: Int, torn: Bool, under directory: String) -> [String: String] {
       ["LD_PRELOAD": library, "KILL_AT": "\(call)", "KILL_TORN": torn ? "1" : "0", "KILL_UNDER": directory]
     }

@@ -15,7 +15,9 @@ final class ShapeRecorder {
 
   func see(key: String) { if firstKey == nil { firstKey = key } }
 
-  /// Notes a type. The first key, the case, is left out of the path.
+  /// Notes a type.
+  ///
+  /// The first key, the case, is left out of the path.
   func record(_ path: [String], _ type: String) {
     guard !path.isEmpty else { return }
     types[path.joined(separator: ".").replacing(".[]", with: "[]"), default: []].insert(type)
