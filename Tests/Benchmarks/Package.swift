@@ -14,7 +14,12 @@ let package = Package(
     .package(name: "stepwise", path: "../..")
   ],
   targets: [
-    .executableTarget(name: "Benchmarks", dependencies: [.product(name: "Stepwise", package: "stepwise")])
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        .product(name: "Stepwise", package: "stepwise"), .product(name: "StepwiseCheckpoints", package: "stepwise"),
+      ]
+    )
   ],
   swiftLanguageModes: [.v6]
 )
