@@ -36,19 +36,34 @@ enum Sum: Progression, Codable, Equatable {
 struct CheckpointCrashChild {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 3, let last = Int(arguments[1]) else {
-      print("use: CheckpointCrashChild <number of stages> <workspace>")
+    guard arguments.count >= 3, let last = Int(arguments[1]) else {
+      print("use: CheckpointCrashChild <number of stages> [careless | hold] <workspace>")
       exit(2)
     }
-    let workspace = arguments[2]
-    let journal = CrashJournal(workspace: workspace)
-    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
-    let start = Sum.adding(next: 0, last: last, sum: 0, padding: [])
-    try await Sum.$journal.withValue(journal) {
-      for try await stage in start.stages(id: "sum/1", in: store) {
-        journal.saved(stage.number)
-        if let result = stage.result { print(result) }
+    let workspace = arguments[arguments.count - 1]
+    let mode = arguments.count == 4 ? arguments[2] : ""
+    try await Sum.$journal.withValue(CrashJournal(workspace: workspace)) {
+      if mode == "careless" {
+        // Forgets everything when it is killed, which a harness has to find.
+        try await add(last, in: MemoryCheckpointStore(), workspace)
+      } else {
+        let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
+        try await add(last, in: store, workspace, holds: mode == "hold")
       }
+    }
+  }
+
+  private static func add(_ last: Int, in store: some CheckpointStore, _ workspace: String, holds: Bool = false)
+    async throws
+  {
+    for try await stage in Sum.adding(next: 0, last: last, sum: 0, padding: []).stages(id: "sum/1", in: store) {
+      Sum.journal?.saved(stage.number)
+      if holds {
+        // Whoever waits for the line finds the id held, until this process is killed.
+        FileHandle.standardOutput.write(Data("held\n".utf8))
+        _ = readLine()
+      }
+      if let result = stage.result { print(result) }
     }
   }
 }

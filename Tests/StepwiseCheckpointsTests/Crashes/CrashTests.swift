@@ -3,6 +3,7 @@
 
 #if os(Linux) || os(macOS)
   import Foundation
+  import StepwiseCheckpoints
   import StepwiseTesting
   import Testing
 
@@ -14,7 +15,7 @@
         let report = try await harness(stages: 12, directory).killAtEveryCall(torn: torn)
         #expect(report.problems == [])
         #expect(report.kills == report.calls)
-        #expect(report.kills >= 100, "a child was killed at \(report.kills) calls")
+        #expect(report.kills >= 120, "a child was killed at \(report.kills) calls")
       }
     #endif
 
@@ -23,6 +24,56 @@
       let report = try await harness(stages: 40, directory).killAtRandom(kills: 300, seed: 1)
       #expect(report.problems == [])
       #expect(report.kills >= 300)
+    }
+
+    #if os(Linux)
+      @Test func everySaveIsSyncedBeforeAndAfterItTakesItsPlace() async throws {
+        let directory = try TemporaryDirectory(inMemory: true)
+        let calls = try await harness(stages: 1, directory).callsUndisturbed()
+        let save = [
+          "open sum%2f1.temporary", "write sum%2f1.temporary", "fsync sum%2f1.temporary", "close sum%2f1.temporary",
+          "rename sum%2f1.checkpoint", "open store", "fsync store", "close store",
+        ]
+        let starts = calls.indices.filter { calls[$0] == save[0] }
+        #expect(starts.count == 3)
+        for start in starts { #expect(Array(calls[start...].prefix(save.count)) == save) }
+      }
+    #endif
+
+    @Test func aChildThatForgetsIsFoundOut() async throws {
+      let directory = try TemporaryDirectory(inMemory: true)
+      let harness = CrashHarness(
+        program: try program(),
+        arguments: ["300", "careless"],
+        workspaces: directory.url.path
+      )
+      let report = try await harness.killAtRandom(kills: 10, seed: 1)
+      #expect(report.kills >= 10)
+      #expect(!report.problems.isEmpty)
+    }
+
+    @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {
+      let directory = try TemporaryDirectory()
+      let child = Process()
+      child.executableURL = URL(fileURLWithPath: try program())
+      child.arguments = ["3", "hold", directory.url.path]
+      let (output, input) = (Pipe(), Pipe())
+      child.standardOutput = output
+      child.standardInput = input
+      try child.run()
+      #expect(output.fileHandleForReading.readData(ofLength: 5) == Data("held\n".utf8))
+      let store = try FileCheckpointStore(directory: directory.url.appendingPathComponent("store"))
+      let error = await #expect(throws: CheckpointError.self) { try await store.acquire("sum/1") }
+      guard case .held("sum/1", store.location(of: "sum/1"), child.processIdentifier) = error else {
+        Issue.record("it is \(String(describing: error))")
+        return
+      }
+      // What is held can be read all the same.
+      #expect(try await store.load("sum/1")?.version == 1)
+      kill(child.processIdentifier, SIGKILL)
+      child.waitUntilExit()
+      #expect(child.terminationReason == .uncaughtSignal)
+      try await store.release(try await store.acquire("sum/1"))
     }
 
     private func harness(stages: Int, _ directory: TemporaryDirectory) throws -> CrashHarness {

@@ -60,6 +60,27 @@
       }
     }
 
+    /// The calls to the file system that concern the store, in an undisturbed run: the name of each and the path's last
+    /// part, as in `fsync store`.
+    ///
+    /// - Returns: The calls, in their order.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or watched in this way.
+    @concurrent
+    public func callsUndisturbed() async throws -> [String] {
+      try await IOThreads.shared.run {
+        var report = CrashReport()
+        let (shim, workspace) = (try KillShim(in: workspaces), try workspace("watched"))
+        var environment = shim.environment(call: 0, torn: false, under: workspace + "/store")
+        environment["KILL_LOG"] = workspace + "/calls"
+        let end = try child(workspace, environment, &report)
+        guard end.code == 0 else { throw CrashHarnessError(reason: "the watched child ended with \(end.code)") }
+        return ChildProcess.content(of: workspace + "/calls").split(separator: "\n").map { line in
+          let name = line.prefix { $0 != " " }
+          return name + " " + (line.split(separator: "/").last ?? "")
+        }
+      }
+    }
+
     /// Kills children at random instants: each workspace up to three times, until it was killed so often, or came to its end.
     ///
     /// - Parameters:

@@ -56,10 +56,24 @@
 
       static atomic_long calls;
 
+      #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+      static void note(const char *name, const char *path) {
+        const char *log = getenv("KILL_LOG");
+        if (!log) return;
+        char line[4200];
+        int length = snprintf(line, sizeof line, "%s %s\\n", name, path);
+        int file = NEXT(open)(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+        if (file < 0) return;
+        NEXT(write)(file, line, length);
+        NEXT(close)(file);
+      }
+
       // Whether this call is the one to kill at.
-      static int is_last(const char *path) {
+      static int is_last(const char *name, const char *path) {
         const char *under = getenv("KILL_UNDER"), *at = getenv("KILL_AT");
         if (!path || !under || !at || strncmp(path, under, strlen(under)) != 0) return 0;
+        note(name, path);
         return atomic_fetch_add(&calls, 1) + 1 == atol(at);
       }
 
@@ -68,27 +82,25 @@
         for (;;) pause();
       }
 
-      static void path_call(const char *path) { if (is_last(path)) die(); }
+      static void path_call(const char *name, const char *path) { if (is_last(name, path)) die(); }
 
-      static int is_last_of(int file) {
+      static int is_last_of(const char *name, int file) {
         char link[64], path[4096];
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
         ssize_t length = readlink(link, path, sizeof path - 1);
         if (length < 0) return 0;
         path[length] = 0;
-        return is_last(path);
+        return is_last(name, path);
       }
 
-      static void file_call(int file) { if (is_last_of(file)) die(); }
-
-      #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+      static void file_call(const char *name, int file) { if (is_last_of(name, file)) die(); }
 
       int open(const char *path, int flags, ...) {
         va_list list;
         va_start(list, flags);
         int mode = va_arg(list, int);
         va_end(list);
-        path_call(path);
+        path_call("open", path);
         return NEXT(open)(path, flags, mode);
       }
 
@@ -97,12 +109,12 @@
         va_start(list, flags);
         int mode = va_arg(list, int);
         va_end(list);
-        path_call(path);
+        path_call("open", path);
         return NEXT(open64)(path, flags, mode);
       }
 
       ssize_t write(int file, const void *bytes, size_t count) {
-        if (is_last_of(file)) {
+        if (is_last_of("write", file)) {
           const char *torn = getenv("KILL_TORN");
           if (torn && *torn == '1') NEXT(write)(file, bytes, count / 2);
           die();
@@ -111,7 +123,7 @@
       }
 
       ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
-        if (is_last_of(file)) {
+        if (is_last_of("pwrite", file)) {
           const char *torn = getenv("KILL_TORN");
           if (torn && *torn == '1') NEXT(pwrite)(file, bytes, count / 2, offset);
           die();
@@ -119,14 +131,14 @@
         return NEXT(pwrite)(file, bytes, count, offset);
       }
 
-      ssize_t read(int file, void *bytes, size_t count) { file_call(file); return NEXT(read)(file, bytes, count); }
-      int fsync(int file) { file_call(file); return NEXT(fsync)(file); }
-      int flock(int file, int operation) { file_call(file); return NEXT(flock)(file, operation); }
-      int fstat(int file, struct stat *status) { file_call(file); return NEXT(fstat)(file, status); }
-      int close(int file) { file_call(file); return NEXT(close)(file); }
-      int unlink(const char *path) { path_call(path); return NEXT(unlink)(path); }
-      int mkdir(const char *path, mode_t mode) { path_call(path); return NEXT(mkdir)(path, mode); }
-      int rename(const char *old, const char *new) { path_call(new); return NEXT(rename)(old, new); }
+      ssize_t read(int file, void *bytes, size_t count) { file_call("read", file); return NEXT(read)(file, bytes, count); }
+      int fsync(int file) { file_call("fsync", file); return NEXT(fsync)(file); }
+      int flock(int file, int operation) { file_call("flock", file); return NEXT(flock)(file, operation); }
+      int fstat(int file, struct stat *status) { file_call("fstat", file); return NEXT(fstat)(file, status); }
+      int close(int file) { file_call("close", file); return NEXT(close)(file); }
+      int unlink(const char *path) { path_call("unlink", path); return NEXT(unlink)(path); }
+      int mkdir(const char *path, mode_t mode) { path_call("mkdir", path); return NEXT(mkdir)(path, mode); }
+      int rename(const char *old, const char *new) { path_call("rename", new); return NEXT(rename)(old, new); }
 
       """
   }
