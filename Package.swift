@@ -19,7 +19,7 @@ let package = Package(
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .executableTarget(
       name: "Tour",
-      dependencies: ["Stepwise"],
+      dependencies: ["Stepwise", "StepwiseCheckpoints"],
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),

@@ -24,7 +24,7 @@ enum Command: Sendable {
       throw UsageError(description: "\(problem); 'swift run Tour --help' lists them")
     }
     let rest = Array(arguments.dropFirst())
-    guard rest.count == scene.parameters.count else {
+    guard scene.argumentCount.contains(rest.count) else {
       throw UsageError(description: "wrong number of arguments; usage: \(scene.usage)")
     }
     self = .run(scene, arguments: rest)

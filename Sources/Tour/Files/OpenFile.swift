@@ -52,10 +52,16 @@ struct OpenFile: ~Copyable {
     Int(try status().st_size)
   }
 
-  private func status() throws(FileError) -> stat {
+  /// What the system knows of the file.
+  func status() throws(FileError) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileError("read", path) }
     return status
+  }
+
+  /// Goes to a place, counted in bytes from the beginning.
+  func seek(to offset: Int) throws(FileError) {
+    guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw FileError("read", path) }
   }
 
   /// Reads the next bytes; nil at the end.

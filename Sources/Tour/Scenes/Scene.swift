@@ -15,7 +15,7 @@ struct Scene: Sendable {
   let name: String?
   /// One line for `--help`.
   let summary: String
-  /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`.
+  /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`, or `"[<file>]"` for what may be left out.
   let parameters: [String]
   let body: Body
 
@@ -24,6 +24,11 @@ struct Scene: Sendable {
     self.summary = summary
     self.parameters = parameters
     self.body = body
+  }
+
+  /// How many arguments the scene takes.
+  var argumentCount: ClosedRange<Int> {
+    parameters.filter { parameter in !parameter.hasPrefix("[") }.count...parameters.count
   }
 
   /// The command line that runs the scene.

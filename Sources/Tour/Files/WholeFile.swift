@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Files that are read and written as a whole.
+enum WholeFile {
+  /// Reads all bytes.
+  ///
+  /// - Throws: `FileError`.
+  static func read(_ path: String) throws(FileError) -> [UInt8] {
+    let file = try OpenFile.reading(path)
+    var bytes: [UInt8] = []
+    while let more = try file.read(upTo: 1 << 20) { bytes += more }
+    return bytes
+  }
+
+  /// Writes beside the place and renames, so that there is all or nothing whenever the process ends.
+  ///
+  /// What an ended process has left beside the place is replaced.
+  ///
+  /// - Throws: `FileError`.
+  static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+    let partialPath = path + ".partial"
+    unlink(partialPath)
+    let file = try OpenFile.creating(partialPath)
+    try file.write(bytes[...])
+    try file.synchronize()
+    guard rename(partialPath, path) == 0 else { throw FileError("write", path) }
+  }
+}

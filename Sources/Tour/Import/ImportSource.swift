@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A text that is to be imported, as it was when the import began.
+struct ImportSource: Codable, Equatable, Sendable {
+  let path: String
+  let byteCount: Int
+  /// When it was last changed, in nanoseconds.
+  let modified: Int64
+
+  /// Looks at a file.
+  ///
+  /// - Throws: `FileError` for what cannot be read.
+  init(_ path: String) throws(FileError) {
+    let status = try OpenFile.reading(path).status()
+    self.path = path
+    byteCount = Int(status.st_size)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// Where the index is written.
+  var indexPath: String { path + ".index" }
+
+  /// Where the checkpoint and the parts of the index are, as long as the import is not done.
+  var workPath: String { path + ".index.work" }
+
+  func partPath(_ batch: Int) -> String { "\(workPath)/part-\(batch)" }
+
+  /// Reads from some place to the end of the line that the given number of bytes ends in.
+  ///
+  /// - Throws: `FileError`, also when the text is no longer the one that the import began with.
+  func lines(from offset: Int, upTo end: Int) throws(FileError) -> [UInt8] {
+    guard try ImportSource(path) == self else {
+      throw FileError("import", path, because: "it was changed meanwhile; begin again with the same command")
+    }
+    let file = try OpenFile.reading(path)
+    try file.seek(to: offset)
+    var bytes: [UInt8] = []
+    while offset + bytes.count < end || bytes.last != UInt8(ascii: "\n") {
+      let wanted = max(end - offset - bytes.count, 1 << 12)
+      guard let more = try file.read(upTo: wanted) else { return bytes }
+      guard offset + bytes.count + more.count > end else {
+        bytes += more
+        continue
+      }
+      // The line that crosses the end belongs here, and nothing after it.
+      let rest = max(0, end - offset - bytes.count - 1)
+      guard let newline = more[min(rest, more.count)...].firstIndex(of: UInt8(ascii: "\n")) else {
+        bytes += more
+        continue
+      }
+      return bytes + more[...newline]
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+
+extension Scene {
+  /// An import that is killed in the middle and goes on; or, with a file, the user's own import.
+  static let importText = Scene(
+    "import",
+    "index a text, be killed in the middle, go on; or index your own",
+    parameters: ["[<file>]"]
+  ) { arguments in
+    if let path = arguments.first { return try await importText(path) }
+    return try await killAndGoOn()
+  }
+
+  /// Imports a file, from where an earlier process left it.
+  private static func importText(_ path: String) async throws -> ExitCode {
+    let source = try ImportSource(path)
+    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: source.workPath))
+    let token = CancellationToken()
+    Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
+    do {
+      try await withCancellation(by: token) {
+        do {
+          try await follow(source, in: store)
+        } catch CheckpointError.differentStart {
+          Console.writeLine("The file has changed since the import began: it begins again.")
+          try await store.remove(importID)
+          try await follow(source, in: store)
+        }
+      }
+    } catch is CancellationError {
+      Console.writeError("Tour: cancelled: \(token.reason ?? "no reason given"); the same command goes on from here")
+      return .interrupted
+    }
+    try FileManager.default.removeItem(atPath: source.workPath)
+    Console.writeLine("saved   \(source.indexPath)")
+    return .success
+  }
+
+  private static let importID = "import"
+
+  private static func follow(_ source: ImportSource, in store: FileCheckpointStore) async throws {
+    let first = TextImport.read(source)
+    var isFirst = true
+    for try await stage in first.stages(id: importID, in: store) {
+      Console.writeLine(isFirst && stage != first ? "goes on with: \(stage)" : "\(stage)")
+      isFirst = false
+    }
+  }
+
+  private static func killAndGoOn() async throws -> ExitCode {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-import-\(getuid())")
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let texts = ["killed.txt", "undisturbed.txt"].map { folder.appendingPathComponent($0).path }
+    for text in texts { try WholeFile.write(SampleText.bytes, to: text) }
+    let run = Chain(ChildProcess.run)
+    let child = ChildProcess(arguments: ["import", texts[0]])
+
+    Console.writeLine("A child process imports a text of \(SampleText.lineCount) lines, a checkpoint after each stage.")
+    var doomed = child
+    doomed.lastLine = "index batch 10 "
+    let first = try await run.run(doomed)
+    guard first.isKilled else { throw ImportFailure("the child ended by itself: \(first.lines.last ?? "no word")") }
+    Console.writeLine("  its last word before SIGKILL:  \(first.lines.last ?? "none")")
+
+    let second = try await run.run(child)
+    guard second.exitCode == 0 else { throw ImportFailure("the second child failed") }
+    Console.writeLine("A second child, on the same file:")
+    for line in [second.lines.first, second.lines.dropLast().last].compactMap(\.self) { Console.writeLine("  \(line)") }
+
+    let undisturbed = try await run.run(ChildProcess(arguments: ["import", texts[1]]))
+    guard undisturbed.exitCode == 0 else { throw ImportFailure("the undisturbed child failed") }
+    let indexes = try texts.map { try WholeFile.read($0 + ".index") }
+    guard indexes[0] == indexes[1] else { throw ImportFailure("the two indexes differ") }
+    Console.writeLine("Its index has \(indexes[0].count) bytes, each the same as in that of an undisturbed run.")
+    Console.writeLine("saved   \(texts[0]).index")
+    return .success
+  }
+
+  /// What the scene did not show.
+  private struct ImportFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+}

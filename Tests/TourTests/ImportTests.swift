@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+@testable import Tour
+
+/// The import of a text, as a program that is killed and begun again.
+@Suite(.timeLimit(.minutes(5))) struct ImportTests {
+  private static let text = [UInt8]("One fish, two fish.\nRed FISH\n\nblue fish: one".utf8)
+  private static let index = "blue 4\nfish 1 2 4\none 1 4\nred 2\ntwo 1\n"
+
+  @Test func theSceneKillsAndGoesOnToTheSameBytes() async throws {
+    let result = try await TourProcess.run(["import"])
+    #expect(result.exitCode == 0 && result.error == "")
+    #expect(result.lines.contains { line in line.contains("goes on with: index batch") })
+    #expect(result.lines.contains("  done: 60000 lines, 110 words"), "\(result.output)")
+    #expect(result.lines.contains { line in line.contains("each the same as in that of an undisturbed run") })
+  }
+
+  @Test func aFileOfOnesOwnIsIndexedAndNothingElseIsLeft() async throws {
+    let workshop = try Workshop()
+    try workshop.write(Self.text, to: "fish.txt")
+    let result = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
+    #expect(result.exitCode == 0 && result.error == "")
+    #expect(
+      result.lines == [
+        "read", "split", "index batch 1 of 1", "write", "done: 4 lines, 5 words", "saved   fish.txt.index",
+      ]
+    )
+    #expect(try workshop.names == ["fish.txt", "fish.txt.index"])
+    #expect(try String(decoding: workshop.bytes(of: "fish.txt.index"), as: UTF8.self) == Self.index)
+  }
+
+  @Test func aFileThatIsNotThereIsOneLine() async throws {
+    let workshop = try Workshop()
+    let result = try await TourProcess.run(["import", "none.txt"], in: workshop.directory)
+    #expect(result.exitCode == 1 && result.errorLines.count == 1)
+    #expect(result.error.contains("cannot read 'none.txt'"))
+    #expect(try workshop.names.isEmpty)
+  }
+
+  @Test func ctrlCStopsAndTheSameCommandGoesOn() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SampleText.bytes, to: "long.txt")
+    let first = try await TourProcess.run(["import", "long.txt"], in: workshop.directory) { output in
+      output.contains("index batch 2 ")
+    }
+    #expect(first.exitCode == 130 && first.error.contains("cancelled: Ctrl-C"))
+    let second = try await TourProcess.run(["import", "long.txt"], in: workshop.directory)
+    #expect(second.exitCode == 0)
+    #expect(second.lines.first?.hasPrefix("goes on with: index batch") == true, "\(second.output)")
+    #expect(try workshop.names == ["long.txt", "long.txt.index"])
+  }
+
+  @Test func aFileThatWasChangedMeanwhileBeginsAgain() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SampleText.bytes, to: "text.txt")
+    _ = try await TourProcess.run(["import", "text.txt"], in: workshop.directory) { output in
+      output.contains("index batch 2 ")
+    }
+    try workshop.write(Self.text, to: "text.txt")
+    let result = try await TourProcess.run(["import", "text.txt"], in: workshop.directory)
+    #expect(result.exitCode == 0)
+    #expect(result.lines.first == "The file has changed since the import began: it begins again.")
+    #expect(try String(decoding: workshop.bytes(of: "text.txt.index"), as: UTF8.self) == Self.index)
+  }
+
+  /// Every line is read once, wherever the batches end.
+  @Test(arguments: 1...50) func batchesDivideATextAtTheEndsOfLines(size: Int) throws {
+    let workshop = try Workshop()
+    try workshop.write(Self.text, to: "text.txt")
+    let source = try ImportSource(workshop.directory.appendingPathComponent("text.txt").path)
+    var (bytes, end): ([UInt8], Int) = ([], 0)
+    while end < source.byteCount {
+      end = min(end + size, source.byteCount)
+      guard bytes.count < end else { continue }
+      let batch = try source.lines(from: bytes.count, upTo: end)
+      bytes += batch
+      #expect(batch.last == UInt8(ascii: "\n") || bytes.count == source.byteCount)
+    }
+    #expect(bytes == Self.text)
+  }
+}
