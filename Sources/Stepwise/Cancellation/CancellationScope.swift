@@ -64,6 +64,7 @@ package struct CancellationScope: Sendable {
   /// - Parameters:
   ///   - isCancelled: Whether the Task is, or may be cancelled meanwhile. One that is not, and will not be, needs no shield.
   ///   - operation: Calls the handlers, off the caller's actor.
+  /// - Returns: What the operation returns.
   package nonisolated(nonsending) static func undisturbed<Value: Sendable>(
     isCancelled: Bool = true,
     _ operation: @escaping @Sendable () async -> Value

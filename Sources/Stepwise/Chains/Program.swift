@@ -19,7 +19,9 @@ final class Program: Sendable {
   /// Where the operations are that wrap everything before them.
   let enclosings: [Int]
   let stepCount: Int
-  /// The names of the steps that have one, those of nested chains included. Whoever keeps them keeps no step.
+  /// The names of the steps that have one, those of nested chains included.
+  ///
+  /// Whoever keeps them keeps no step.
   let names: [Int: String]
   /// Whether there is a step that can be undone.
   let canUndo: Bool

@@ -70,7 +70,9 @@ public final class Run<Output: Sendable>: Sendable {
   /// How far the run is, for any number of consumers, at any time.
   public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder) }
 
-  /// Whether what the run is waiting for waits for the run. A Task that was made in a step may wait: nobody waits for it.
+  /// Whether what the run is waiting for waits for the run.
+  ///
+  /// A Task that was made in a step may wait: nobody waits for it.
   private var isAwaitedFromInside: Bool {
     guard let scope = CancellationScope.current, scope.isInItsTask else { return false }
     return scope.enclosing.contains { $0 === launch.run && !$0.isOver }

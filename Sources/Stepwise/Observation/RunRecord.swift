@@ -32,7 +32,9 @@ struct RunRecord {
     steps = Array(repeating: .idle, count: stepCount)
   }
 
-  /// Errors and stages that are no longer kept. They are let go of outside the lock: what they hold is the user's.
+  /// Errors and stages that are no longer kept.
+  ///
+  /// They are let go of outside the lock: what they hold is the user's.
   struct Dropped {
     var error: (any Error)?
     var stage: (any Sendable)?

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// `compose`, `map`, `flatMap` and `Serial`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ComposedProgressionTests {
   /// Counts down in stages of its own, then says what came of it.
   private enum Launch: Progression, Equatable {

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProductionLineTests {
   private func work(_ number: Int, _ body: @escaping @Sendable (Int) async throws -> Void = { _ in }) -> Scripted {
     Scripted(number: number, last: number + 1, work: body)

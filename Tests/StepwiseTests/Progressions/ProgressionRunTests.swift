@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// `run`, `start` and `execute` of a progression.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressionRunTests {
   @Test func runGoesOnFromAnyStage() async throws {
     #expect(try await Countdown.at(3).run() == "landed")

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Shared stages and production lines in 1,000 interleavings each.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressionSimulationTests {
   @Test func withEveryStageNobodyMissesOneAfterItsFirst() async {
     await forEachSeed { _ in

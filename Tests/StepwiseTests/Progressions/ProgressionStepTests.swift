@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// A progression as a step of a chain.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressionStepTests {
   @Test func theResultIsTheStepsOutput() async throws {
     let chain = Chain { (number: Int) in number + 1 }.then(running: Countdown.at).then { $0.count }

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Several consumers of one run.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedStagesTests {
   private let log = Recorder<Int>()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 /// The machine behind shared stages, with waiters that are numbers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharingMachineTests {
   private typealias Machine = SharingMachine<Int, Int>
 

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StagesTests {
   @Test func theFirstStageIsIncludedAndTheLastEndsTheSequence() async throws {
     var seen: [Countdown] = []

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// Pitfall 38: a stage that neither advances nor has a result is noticed.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StuckStageTests {
   private func repetitions(_ body: () async throws -> Int) async throws -> Int? {
     do {

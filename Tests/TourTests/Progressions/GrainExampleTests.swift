@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// The examples of Grain's READMEs on real files and a loopback server.
-@Suite(.timeLimit(.minutes(1))) struct GrainExampleTests {
+@Suite(.timeLimit(.minutes(5))) struct GrainExampleTests {
   private let workshop = try? Workshop()
   private let text = #"{"text": "abc", "number": 5, "arrayOfText": ["def", "ghi"]}"#
 
