@@ -31,6 +31,7 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
   public let base: Base
   private let faults: [Int: Fault]
   private let count = Lock(0)
+  private let renewalCount = Lock(0)
 
   /// Makes a store in which chosen saves go wrong.
   ///
@@ -45,12 +46,16 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
   /// How many saves were asked for.
   public var saves: Int { count.withLock { count in count } }
 
+  /// How many times a lease was to be renewed.
+  public var renewals: Int { renewalCount.withLock { count in count } }
+
   /// Takes the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
 
   /// Makes a lease last longer.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    try await base.renew(lease)
+    renewalCount.withLock { count in count += 1 }
+    return try await base.renew(lease)
   }
 
   /// Gives a lease back.
