@@ -58,7 +58,7 @@ package final class IOThreads: Sendable {
   private let limit: Int
   private let state = Lock(State())
 
-  init(limit: Int) {
+  package init(limit: Int) {
     self.limit = limit
   }
 

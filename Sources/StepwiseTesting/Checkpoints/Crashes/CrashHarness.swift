@@ -15,6 +15,9 @@
   /// #expect(report.problems.isEmpty && report.kills > 100)
   /// ```
   public struct CrashHarness: Sendable {
+    /// Its own, as it takes one for long.
+    private static let threads = IOThreads(limit: 4)
+
     private let program: String
     private let arguments: [String]
     private let workspaces: String
@@ -41,7 +44,7 @@
     /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way.
     @concurrent
     public func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
-      try await IOThreads.shared.run {
+      try await Self.threads.run {
         var report = CrashReport()
         let expected = try undisturbed(&report).output
         let shim = try KillShim(in: workspaces)
@@ -67,7 +70,7 @@
     /// - Throws: ``CrashHarnessError`` when no child can be started, or watched in this way.
     @concurrent
     public func callsUndisturbed() async throws -> [String] {
-      try await IOThreads.shared.run {
+      try await Self.threads.run {
         var report = CrashReport()
         let (shim, workspace) = (try KillShim(in: workspaces), try workspace("watched"))
         var environment = shim.environment(call: 0, torn: false, under: workspace + "/store")
@@ -90,7 +93,7 @@
     /// - Throws: ``CrashHarnessError`` when no child can be started.
     @concurrent
     public func killAtRandom(kills: Int, seed: UInt64) async throws -> CrashReport {
-      try await IOThreads.shared.run {
+      try await Self.threads.run {
         var report = CrashReport()
         var random = SeededGenerator(seed: seed)
         let clock = ContinuousClock()
