@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-#if os(Linux) || os(macOS)
+// Nothing is shared with a child that is killed, so ThreadSanitizer has nothing to find here.
+#if (os(Linux) || os(macOS)) && !TSAN
   import Foundation
   import StepwiseCheckpoints
   import StepwiseTesting
