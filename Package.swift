@@ -34,7 +34,7 @@ let package = Package(
       dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting", "CheckpointCrashChild"],
       exclude: ["Golden"]
     ),
-    .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTesting"]),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise", "StepwiseTesting"]),
