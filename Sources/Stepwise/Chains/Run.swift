@@ -62,7 +62,7 @@ public final class Run<Output: Sendable>: Sendable {
   }
 
   /// The undos that failed so far.
-  public var undoErrors: [UndoError] { launch.undoLog?.errors ?? [] }
+  public var undoErrors: [UndoError] { launch.undoLog?.all ?? [] }
 
   /// What happens in the run, from its beginning, for any number of consumers, at any time.
   public var events: ChainEvents { ChainEvents(recorder: recorder) }

@@ -89,8 +89,8 @@ final class RunContext: Sendable {
 
   // MARK: - What could not be undone
 
-  /// The undos that failed, of this run and of those that are steps of it.
-  var undoErrors: [UndoError] { undoLog?.errors ?? [] }
+  /// The undos that failed, of this run and of those that are steps of it, and that nobody was told of yet.
+  var undoErrors: [UndoError] { undoLog?.untold ?? [] }
 
   /// Undoes steps, newest first; all are tried.
   ///
@@ -135,6 +135,8 @@ final class RunContext: Sendable {
   }
 
   private func tell(_ errors: [UndoError]) async {
+    undoLog?.add(told: errors)
+    for outer in outers { outer.undoLog?.add(told: errors) }
     for error in errors {
       for handler in chain.program.errorHandlers { await handler(error) }
     }

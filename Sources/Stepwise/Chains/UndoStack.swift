@@ -43,11 +43,23 @@ final class UndoStack: Sendable {
 
 /// The undos of a run that have failed.
 final class UndoLog: Sendable {
-  private let failed = Lock([UndoError]())
+  private struct Failed {
+    var untold: [UndoError] = []
+    var told: [UndoError] = []
+  }
 
-  var errors: [UndoError] { failed.withLock { $0 } }
+  private let failed = Lock(Failed())
+
+  var all: [UndoError] { failed.withLock { $0.untold + $0.told } }
+
+  /// Those that the chain's handlers are told of when the run ends.
+  var untold: [UndoError] { failed.withLock { $0.untold } }
 
   func add(_ errors: [UndoError]) {
-    failed.withLock { $0 += errors }
+    failed.withLock { $0.untold += errors }
+  }
+
+  func add(told errors: [UndoError]) {
+    failed.withLock { $0.told += errors }
   }
 }

@@ -68,6 +68,7 @@ struct ChainAbandonTests {
     comesBack.settle(())
     await log.wait(for: "late could not be undone: Fault(number: 8)")
     #expect(log.elements.filter { $0 == "finally" }.count == 1)
+    #expect(run.undoErrors.map { $0.underlying as? Fault } == [Fault(8)])
   }
 
   @Test func aLateValueIsDiscarded() async {
