@@ -126,7 +126,7 @@ extension Races {
       }
       for task in tasks { await task.value }
       for run in runs { #expect(run.isFinished) }
-      // A tenth of it on a machine that has nothing else to do; time that grows with the square would be minutes.
+      // Within a second on a machine that has nothing else to do; time that grows with the square would be minutes.
       #expect(time < .seconds(10))
       #expect(states.read { $0 } == ["all": count])
       #expect(await chain.runsInFlight == 0)
