@@ -3,32 +3,38 @@
 
 /// A production line without its types: the machine behind a lock, and the Tasks that work.
 ///
-/// Only its workers, its line and who takes results keep it alive.
-@usableFromInline
+/// Its workers keep it alive, so whoever has the line has it by a ``LineHandle``.
 final class LineCore: Sendable {
-  private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>>>
+  private typealias Worker = CheckedContinuation<LineWork?, Never>
+
+  private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>>
 
   init(maxConcurrent: Int) {
     machine = Lock(LineMachine(maxConcurrent: maxConcurrent))
   }
 
-  @usableFromInline
   func add(_ work: LineWork) -> Bool {
-    let (isAdded, work) = machine.withLock { machine in (machine.add(work), machine.hire()) }
-    if let work { begin(work) }
+    let (isAdded, starts, dismissed) = machine.withLock { machine in
+      (machine.add(work), machine.hire(), machine.dismiss())
+    }
+    begin(starts, dismissed)
     return isAdded
   }
 
   func suspend() { machine.withLock { $0.suspend() } }
 
   func resume() {
-    machine.withLock { $0.resume() }
-    hire()
+    let (starts, dismissed) = machine.withLock { machine in
+      machine.resume()
+      return (machine.hire(), machine.dismiss())
+    }
+    begin(starts, dismissed)
   }
 
   func clearPending() -> [LineWork] {
-    let (dropped, woken) = machine.withLock { $0.clearPending() }
+    let ((dropped, woken), dismissed) = machine.withLock { machine in (machine.clearPending(), machine.dismiss()) }
     for waiter in woken { waiter.settle(()) }
+    begin([], dismissed)
     return dropped
   }
 
@@ -37,14 +43,12 @@ final class LineCore: Sendable {
   }
 
   /// Waits for work that is done; nil after the last, and when the Task that waits is cancelled.
-  @usableFromInline
   nonisolated(nonsending) func take() async -> LineWork.Product? {
     while !Task.isCancelled {
-      let (taken, work) = machine.withLock { machine in (machine.take(waiter: Once()), machine.hire()) }
-      if let work {
-        begin(work)
-        hire()
+      let (taken, starts, dismissed) = machine.withLock { machine in
+        (machine.take(waiter: Once()), machine.hire(), machine.dismiss())
       }
+      begin(starts, dismissed)
       switch taken {
       case .product(let product): return product
       case .ended: return nil
@@ -60,12 +64,15 @@ final class LineCore: Sendable {
 
   // MARK: - Workers
 
-  private func hire() {
-    while let work = machine.withLock({ $0.hire() }) { begin(work) }
+  private func begin(_ starts: [(work: LineWork, worker: Worker?)], _ dismissed: [Worker]) {
+    for worker in dismissed { worker.resume(returning: nil) }
+    for (work, worker) in starts {
+      if let worker { worker.resume(returning: work) } else { hire(for: work) }
+    }
   }
 
   /// Makes a worker; nothing that asks one of those who added to stop reaches it, nor does it report for one of them.
-  private func begin(_ work: LineWork) {
+  private func hire(for work: LineWork) {
     if CancellationScope.current == nil, StepContext.current == nil {
       _ = spawn { await self.work(on: work) }
       return
@@ -78,61 +85,25 @@ final class LineCore: Sendable {
   }
 
   private func work(on first: LineWork) async {
-    var next: LineWork? = first
-    while let work = next {
+    var current: LineWork? = first
+    while let work = current {
       let product = await work.perform()
-      let (following, woken) = machine.withLock { $0.finishWork(with: product) }
+      let ((next, woken), dismissed) = machine.withLock { machine in
+        (machine.finishWork(with: product), machine.dismiss())
+      }
       for waiter in woken { waiter.settle(()) }
-      next = following
+      begin([], dismissed)
+      switch next {
+      case .work(let work): current = work
+      case .park: current = await park()
+      case .leave: return
+      }
     }
   }
-}
 
-/// A progression in a line, without its type.
-@usableFromInline
-struct LineWork: Sendable {
-  /// A `LineProduct`.
-  @usableFromInline typealias Product = any AnyObject & Sendable
-
-  /// A `LineJob`.
-  let job: any AnyObject & Sendable
-  let perform: @Sendable () async -> Product
-
-  @usableFromInline
-  init(_ job: any AnyObject & Sendable, perform: @escaping @Sendable () async -> Product) {
-    self.job = job
-    self.perform = perform
-  }
-}
-
-/// A progression as it was added to a line.
-@usableFromInline
-final class LineJob<P: Progression>: Sendable {
-  @usableFromInline let progression: P
-
-  @inlinable
-  init(_ progression: P) {
-    self.progression = progression
-  }
-
-  /// Runs the progression.
-  @inlinable
-  func perform() async -> LineProduct<P> {
-    do {
-      return LineProduct((progression, .success(try await progression.run())))
-    } catch {
-      return LineProduct((progression, .failure(error)))
+  private func park() async -> LineWork? {
+    await withCheckedContinuation { worker in
+      if case .resume(let work) = machine.withLock({ $0.park(worker) }) { worker.resume(returning: work) }
     }
-  }
-}
-
-/// What a progression in a line resulted in.
-@usableFromInline
-final class LineProduct<P: Progression>: Sendable {
-  @usableFromInline let element: ProductionLine<P>.Results.Element
-
-  @inlinable
-  init(_ element: ProductionLine<P>.Results.Element) {
-    self.element = element
   }
 }

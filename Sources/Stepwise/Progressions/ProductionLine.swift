@@ -14,16 +14,16 @@
 /// nothing further begins: a slow consumer holds up the line, and no more than the results of those that run already come
 /// on top. Letting the line go is to ``finish()`` it.
 public final class ProductionLine<P: Progression>: Sendable {
-  @usableFromInline let core: LineCore
+  @usableFromInline let handle: LineHandle
 
   /// Creates a line to which nothing was added.
   ///
   /// - Parameter maxConcurrent: How many progressions run at once; less than one counts as one.
   public init(maxConcurrent: Int) {
-    core = LineCore(maxConcurrent: maxConcurrent)
+    handle = LineHandle(maxConcurrent: maxConcurrent)
   }
 
-  deinit { core.finish() }
+  deinit { handle.core.finish() }
 
   /// Adds a progression, which begins at once or when there is room.
   ///
@@ -36,28 +36,28 @@ public final class ProductionLine<P: Progression>: Sendable {
   @discardableResult
   public func add(_ progression: P) -> Bool {
     let job = LineJob(progression)
-    return core.add(LineWork(job) { await job.perform() })
+    return handle.add(LineWork(job) { await job.perform() })
   }
 
   /// Begins nothing further until ``resume()``; what runs goes on.
-  public func suspend() { core.suspend() }
+  public func suspend() { handle.core.suspend() }
 
   /// Goes on after ``suspend()``.
-  public func resume() { core.resume() }
+  public func resume() { handle.core.resume() }
 
   /// Drops the progressions that have not begun; they have no result.
   ///
   /// - Returns: What was dropped, in order.
   @discardableResult
   public func clearPending() -> [P] {
-    core.clearPending().compactMap { ($0.job as? LineJob<P>)?.progression }
+    handle.core.clearPending().compactMap { ($0.job as? LineJob<P>)?.progression }
   }
 
   /// Accepts nothing more; ``results`` ends after the last result of what was added before.
-  public func finish() { core.finish() }
+  public func finish() { handle.core.finish() }
 
   /// What the progressions resulted in, in the order in which they ended, for one consumer.
-  public var results: Results { Results(core: core) }
+  public var results: Results { Results(handle: handle) }
 
   /// What progressions resulted in, as an asynchronous sequence for one consumer.
   ///
@@ -69,14 +69,14 @@ public final class ProductionLine<P: Progression>: Sendable {
     /// Iterating does not throw: errors are in the elements.
     public typealias Failure = Never
 
-    @usableFromInline let core: LineCore
+    @usableFromInline let handle: LineHandle
 
     /// Begins to take results.
-    public func makeAsyncIterator() -> Iterator { Iterator(core: core) }
+    public func makeAsyncIterator() -> Iterator { Iterator(handle: handle) }
 
     /// Takes results.
     public struct Iterator: AsyncIteratorProtocol {
-      @usableFromInline let core: LineCore
+      @usableFromInline let handle: LineHandle
 
       /// Waits for the next result; nil after the last.
       @inlinable
@@ -85,7 +85,7 @@ public final class ProductionLine<P: Progression>: Sendable {
       /// Waits for the next result in an actor's isolation; nil after the last.
       @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        (await core.take() as? LineProduct<P>)?.element
+        (await handle.take() as? LineProduct<P>)?.element
       }
     }
   }
