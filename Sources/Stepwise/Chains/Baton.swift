@@ -7,8 +7,7 @@
 /// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
 /// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the baton.
 @usableFromInline
-// Proof: only Sendable values are put in, and a baton, which cannot be copied, is the one owner of its memory.
-struct Baton: ~Copyable, @unchecked Sendable {
+struct Baton: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it cannot be copied, and only Sendable values.
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
   @usableFromInline var occupant: (any Sendable.Type)?

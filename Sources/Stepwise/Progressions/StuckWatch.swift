@@ -6,7 +6,7 @@
 /// Comparing stages can be dear, so with a large limit only one in so many is compared with the one before, and all of them
 /// once two were the same.
 @usableFromInline
-struct StuckWatch<P: Progression>: Sendable {
+package struct StuckWatch<P: Progression>: Sendable {
   /// How often a stage may return itself.
   private let limit: Int
   private let stride: Int
@@ -17,13 +17,13 @@ struct StuckWatch<P: Progression>: Sendable {
 
   /// The limit that holds for stages that are Equatable, unless another is given.
   @usableFromInline
-  init() {
+  package init() {
     self.init(limit: 10_000, comparesDescriptions: false)
   }
 
   /// - Parameter limit: How often a stage may return itself; nil for any number of times.
   @usableFromInline
-  init(limit: Int?) {
+  package init(limit: Int?) {
     self.init(limit: limit ?? .max, comparesDescriptions: true)
   }
 
@@ -36,7 +36,7 @@ struct StuckWatch<P: Progression>: Sendable {
 
   /// Is told each stage, with the one before.
   @inlinable
-  mutating func pass(from previous: P, to stage: P) throws {
+  package mutating func pass(from previous: P, to stage: P) throws {
     stagesUntilLook -= 1
     if stagesUntilLook == 0 { try look(previous, stage) }
   }

@@ -28,7 +28,8 @@ import Stepwise
 ///
 /// While somebody runs under an id, a file in the hidden directory `.locks` is locked, which ends when its process ends,
 /// in whatever way. Locks are advisory, and only as good as `flock` is on the file system: do not share a directory between
-/// machines. Nothing blocks the cooperative pool: all operations run on threads of their own.
+/// machines. Nothing blocks the cooperative pool: all operations run on threads of their own. Only whoever leaves a loop
+/// over stages removes the locked file where it is, so that the id is free at once.
 public final class FileCheckpointStore: CheckpointStore {
   /// The directory.
   public let directory: URL

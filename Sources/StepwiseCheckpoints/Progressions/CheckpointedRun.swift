@@ -12,25 +12,30 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     /// The first stage of all, encoded in this version of the shape.
     let first: [UInt8]
     let holder: LeaseHolder
-    /// The stage, encoded, and how many of its kind were returned one after the other.
-    let encoded: [UInt8]
-    let repetitions: Int
+    let watch: StuckWatch<P>
   }
-
-  /// How often a stage of an Equatable progression may return itself, unless another limit is given.
-  static var usualLimit: Int? { P.self is any Equatable.Type ? 10_000 : nil }
 
   let start: P
   let id: String
   let store: any CheckpointStore
-  let limit: Int?
+  let watch: StuckWatch<P>
   let coder = StageCoder<P>()
 
-  init(_ start: P, id: String, store: any CheckpointStore, stuckAfter limit: Int?) {
-    self.limit = limit
+  init(_ start: P, id: String, store: any CheckpointStore, watch: StuckWatch<P>) {
+    self.watch = watch
     self.start = start
     self.id = id
     self.store = store
+  }
+
+  /// Runs to the end.
+  @concurrent
+  func result() async throws -> P.Result {
+    var position = try await begin()
+    while true {
+      if let result = position.stage.result { return result }
+      position = try await advance(from: position)
+    }
   }
 
   /// Takes the lease and gives the stage that was last saved; saves the first one if none was.
@@ -67,14 +72,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     let stage = try decode(record.stage, record)
     let first =
       record.schemaVersion == coder.schemaVersion ? record.first : try coder.encode(decode(record.first, record))
-    return Position(
-      stage: stage,
-      version: record.version,
-      first: first,
-      holder: holder,
-      encoded: record.stage,
-      repetitions: 0
-    )
+    return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 
   private func save(
@@ -83,28 +81,18 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     after position: Position?,
     _ holder: LeaseHolder
   ) async throws -> Position {
-    let encoded = try coder.encode(stage)
-    let repetitions = encoded == position?.encoded ? (position?.repetitions ?? 0) + 1 : 0
-    if let limit, repetitions > limit {
-      throw ProgressionError.stuck(stage: String(describing: stage), repetitions: repetitions)
-    }
-    let record = CheckpointRecord(
+    var watch = position?.watch ?? watch
+    if let position { try watch.pass(from: position.stage, to: stage) }
+    let record = try CheckpointRecord(
       id: id,
       progression: coder.name,
       schemaVersion: coder.schemaVersion,
       version: (position?.version ?? 0) + 1,
       first: first,
-      stage: encoded
+      stage: coder.encode(stage)
     )
     try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
-    return Position(
-      stage: stage,
-      version: record.version,
-      first: first,
-      holder: holder,
-      encoded: encoded,
-      repetitions: repetitions
-    )
+    return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 
   /// Checks that the record is one of this progression, begun as this one begins.

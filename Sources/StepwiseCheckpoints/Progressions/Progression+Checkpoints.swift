@@ -21,7 +21,7 @@ extension Progression where Self: Codable {
   ///   cannot be gone on from; what the store throws.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
-    try await run(id: id, in: store, stuckAfter: CheckpointedRun<Self>.usualLimit)
+    try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch()).result()
   }
 
   /// Runs to the result as `run(id:in:)` does, with another limit for a stage that returns itself unchanged.
@@ -29,19 +29,13 @@ extension Progression where Self: Codable {
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: Where the stages are kept.
-  ///   - limit: How often in a row a stage may return itself, as it is stored, before
-  ///     `ProgressionError.stuck` is thrown; nil for any number of times. Without it, 10,000 times for stages that are
-  ///     `Equatable`, and any number of times for others.
+  ///   - limit: After how many times in a row that a stage returned itself unchanged `ProgressionError.stuck` is thrown;
+  ///     nil for never. Without it, 10,000 times for stages that are `Equatable`, and never for others.
   /// - Returns: The result of the last stage.
   /// - Throws: What `run(id:in:)` throws.
   @concurrent
   public func run(id: String, in store: some CheckpointStore, stuckAfter limit: Int?) async throws -> Result {
-    let run = CheckpointedRun(self, id: id, store: store, stuckAfter: limit)
-    var position = try await run.begin()
-    while true {
-      if let result = position.stage.result { return result }
-      position = try await run.advance(from: position)
-    }
+    try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)).result()
   }
 
   /// The stages, each saved before it is seen, from the last saved one on if the store holds one under the id.
@@ -51,7 +45,7 @@ extension Progression where Self: Codable {
   ///   - store: Where the stages are kept.
   /// - Returns: The stages; nothing happens before the first is asked for.
   public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
-    stages(id: id, in: store, stuckAfter: CheckpointedRun<Self>.usualLimit)
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch()))
   }
 
   /// The stages as `stages(id:in:)` gives them, with another limit for a stage that returns itself unchanged.
@@ -59,14 +53,14 @@ extension Progression where Self: Codable {
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: Where the stages are kept.
-  ///   - limit: How often in a row a stage may return itself, as it is stored, before
-  ///     `ProgressionError.stuck` is thrown; nil for any number of times.
+  ///   - limit: After how many times in a row that a stage returned itself unchanged `ProgressionError.stuck` is thrown;
+  ///     nil for never.
   /// - Returns: The stages; nothing happens before the first is asked for.
   public func stages(
     id: String,
     in store: some CheckpointStore,
     stuckAfter limit: Int?
   ) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store, stuckAfter: limit))
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)))
   }
 }

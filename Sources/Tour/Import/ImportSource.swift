@@ -49,20 +49,15 @@ struct ImportSource: Codable, Equatable, Sendable {
     let file = try OpenFile.reading(path)
     try file.seek(to: offset)
     var bytes: [UInt8] = []
-    while offset + bytes.count < end || bytes.last != UInt8(ascii: "\n") {
-      let wanted = max(end - offset - bytes.count, 1 << 12)
-      guard let more = try file.read(upTo: wanted) else { return bytes }
-      guard offset + bytes.count + more.count > end else {
-        bytes += more
-        continue
-      }
-      // The line that crosses the end belongs here, and nothing after it.
-      let rest = max(0, end - offset - bytes.count - 1)
-      guard let newline = more[min(rest, more.count)...].firstIndex(of: UInt8(ascii: "\n")) else {
-        bytes += more
-        continue
-      }
-      return bytes + more[...newline]
+    while offset + bytes.count < end {
+      guard let more = try file.read(upTo: end - offset - bytes.count) else { return bytes }
+      bytes += more
+    }
+    // The line that crosses the end belongs here, and nothing after it.
+    let newline = UInt8(ascii: "\n")
+    while bytes.last != newline, let more = try file.read(upTo: 1 << 12) {
+      if let end = more.firstIndex(of: newline) { return bytes + more[...end] }
+      bytes += more
     }
     return bytes
   }

@@ -141,7 +141,7 @@ import Testing
     let error = await #expect(throws: ProgressionError.self) {
       try await Stuck.waiting.run(id: "a", in: store, stuckAfter: 3)
     }
-    if case .stuck("waiting", 4) = error {} else { Issue.record("it is \(String(describing: error))") }
+    if case .stuck("waiting", 3) = error {} else { Issue.record("it is \(String(describing: error))") }
     await #expect(throws: ProgressionError.self) { try await Stuck.waiting.run(id: "b", in: store) }
     var stages = 0
     for try await _ in Stuck.waiting.stages(id: "c", in: store, stuckAfter: nil) {
