@@ -10,9 +10,13 @@ struct DocumentationDriftTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
   static let pages: [String] = {
-    let articles = "Sources/Stepwise/Documentation.docc"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: articles).path)) ?? []
-    return ["README.md", "Migration.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
+    let modules = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path)) ?? []
+    let articles = modules.sorted().flatMap { module in
+      let folder = "Sources/\(module)/Documentation.docc"
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)) ?? []
+      return names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+    }
+    return ["README.md", "Migration.md"] + articles
   }()
 
   @Test(arguments: pages)

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// The samples of the page on checkpoints.
+@Suite(.timeLimit(.minutes(5)))
+struct CheckpointArticleTests {
+  private static func inFolder(_ body: (_ folder: URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("article-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+  }
+
+  @Test func goesOnUnderAnID() async throws {
+    try await Self.inFolder { folder in
+      let lines = ["1", "2", "3"]
+      let shown = Recorder<Int?>()
+      func show(_ stage: Import) { shown.record(stage.result) }
+
+      let store = try FileCheckpointStore(directory: folder)
+      let total = try await Import.start(lines: lines).run(id: "import-42", in: store)
+      for try await stage in Import.start(lines: lines).stages(id: "import-42", in: store) { show(stage) }
+
+      #expect(total == 6)
+      // It is done: nothing runs, and the last stage is what there is to see.
+      #expect(shown.elements == [6])
+    }
+  }
+
+  @Test func anOlderShapeIsBroughtUpToDate() async throws {
+    let store = MemoryCheckpointStore()
+    let lease = try await store.acquire("a")
+    let old = try Array(JSONEncoder().encode(ImportV1.sum([1, 2, 3])))
+    let name = Import.progressionName
+    let record = CheckpointRecord(id: "a", progression: name, schemaVersion: 1, version: 1, first: old, stage: old)
+    try await store.save(record, ifVersionIs: nil, under: lease)
+    try await store.release(lease)
+    #expect(try await Import.sum([1, 2, 3], at: 0).run(id: "a", in: store) == 6)
+  }
+
+  @Test func anEditIsNoticed() async throws {
+    try await Self.inFolder { folder in
+      let path = folder.appendingPathComponent("Import.schema.json").path
+      for _ in 0..<2 {
+        try SchemaLock(samples: [Import.start(lines: ["a"]), .sum([1], at: 0), .done(1)], file: path).check()
+      }
+      #expect(FileManager.default.fileExists(atPath: path))
+    }
+  }
+}
+
+private enum Import: Progression, Codable, Equatable {
+  case start(lines: [String])
+  case sum([Int], at: Int)
+  case done(Int)
+
+  init(_ old: ImportV1) {
+    switch old {
+    case .sum(let numbers): self = .sum(numbers, at: 0)
+    }
+  }
+
+  func next() async throws -> Import {
+    switch self {
+    case .start(let lines): .sum(lines.compactMap { Int($0) }, at: 0)
+    case .sum(let numbers, let place): .done(numbers[place...].reduce(0, +))
+    case .done: try completed()
+    }
+  }
+
+  var result: Int? {
+    if case .done(let total) = self { total } else { nil }
+  }
+}
+
+private enum ImportV1: Codable {
+  case sum([Int])
+}
+
+extension Import: VersionedProgression {
+  static let schemaVersion = 2
+  static let migrations: [CheckpointMigration<Import>] = [
+    CheckpointMigration(from: 1) { (old: ImportV1) in Import(old) }
+  ]
+}

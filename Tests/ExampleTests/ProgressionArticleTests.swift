@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The samples of the article on progressions.
+@Suite(.timeLimit(.minutes(5)))
+struct ProgressionArticleTests {
+  @Test func aStageIsGoneOnFrom() async throws {
+    var last = Backup.list(folder: ["b", "a", "c"])
+    for try await stage in last.stages {
+      last = stage
+      if case .copy(_, let done) = stage, done.count == 2 { break }
+    }
+    let files = try await last.run()
+
+    #expect(last == .copy(remaining: ["c"], done: ["a", "b"]))
+    #expect(files == ["a", "b", "c"])
+  }
+
+  @Test func theResultIsTransformed() async throws {
+    let shown = Recorder<Int?>()
+    func show(_ stage: MappedProgression<Backup, Int>) { shown.record(stage.result) }
+
+    let count = Backup.list(folder: ["a", "b"]).map { files in files.count }
+    for try await stage in count.stages { show(stage) }
+
+    #expect(shown.elements.last == 2)
+    #expect(shown.elements.dropLast().allSatisfy { $0 == nil })
+  }
+
+  @Test func aLineRunsMany() async {
+    let folders = (0..<10).map { ["\($0)"] }
+    let shown = Recorder<[String]>()
+    func show(_ backup: Backup, _ result: Result<[String], any Error>) {
+      if let files = try? result.get(), backup == .list(folder: files) { shown.record(files) }
+    }
+
+    let line = ProductionLine<Backup>(maxConcurrent: 4)
+    for folder in folders { line.add(.list(folder: folder)) }
+    line.finish()
+    for await (backup, result) in line.results { show(backup, result) }
+
+    #expect(shown.elements.sorted { $0[0] < $1[0] } == folders)
+  }
+
+  @Test func severalSeeOneRun() async throws {
+    let shown = Recorder<Backup>()
+    let show: @Sendable (Backup) -> Void = { shown.record($0) }
+
+    let shared = Backup.list(folder: ["a", "b"]).stages.shared(.latest)
+    async let log: Void = { for try await stage in shared { show(stage) } }()
+    for try await stage in shared { show(stage) }
+    try await log
+
+    #expect(shown.elements.count { $0 == .finished(files: ["a", "b"]) } == 2)
+  }
+
+  @Test func isAStepOfAChain() async throws {
+    let chain = Chain { (folder: [String]) in folder }.then(running: Backup.list)
+    #expect(try await chain.run(["a"]) == ["a"])
+  }
+}
+
+enum Backup: Progression, Codable, Equatable {
+  case list(folder: [String])
+  case copy(remaining: [String], done: [String])
+  case finished(files: [String])
+
+  func next() async throws -> Backup {
+    switch self {
+    case .list(let folder): .copy(remaining: folder.sorted(), done: [])
+    case .copy(let remaining, let done):
+      if let file = remaining.first {
+        .copy(remaining: Array(remaining.dropFirst()), done: done + [try await copied(file)])
+      } else {
+        .finished(files: done)
+      }
+    case .finished: try completed()
+    }
+  }
+
+  var result: [String]? {
+    if case .finished(let files) = self { files } else { nil }
+  }
+}
+
+private func copied(_ file: String) async throws -> String { file }
