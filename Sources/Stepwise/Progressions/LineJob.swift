@@ -10,10 +10,10 @@ struct LineWork: Sendable {
   /// A `LineJob`.
   let job: any AnyObject & Sendable
   /// A closure that the user's module makes, so that the compiler knows the type in there.
-  let perform: @Sendable () async -> Product
+  let perform: nonisolated(nonsending) @Sendable () async -> Product
 
   @usableFromInline
-  init(_ job: any AnyObject & Sendable, perform: @escaping @Sendable () async -> Product) {
+  init(_ job: any AnyObject & Sendable, perform: nonisolated(nonsending) @escaping @Sendable () async -> Product) {
     self.job = job
     self.perform = perform
   }
@@ -31,9 +31,9 @@ final class LineJob<P: Progression>: Sendable {
 
   /// Runs the progression.
   @inlinable
-  func perform() async -> LineProduct<P> {
+  nonisolated(nonsending) func perform() async -> LineProduct<P> {
     do {
-      return LineProduct((progression, .success(try await progression.run())))
+      return LineProduct((progression, .success(try await progression.run(StuckWatch()))))
     } catch {
       return LineProduct((progression, .failure(error)))
     }
