@@ -12,7 +12,7 @@
 ///
 /// Progressions begin in the order in which they were added. When as many results wait to be taken as may run at once,
 /// nothing further begins: a slow consumer holds up the line, and no more than the results of those that run already come
-/// on top. Letting the line go is to ``finish()`` it.
+/// on top. Letting the line go is to ``resume()`` and to ``finish()`` it.
 public final class ProductionLine<P: Progression>: Sendable {
   @usableFromInline let handle: LineHandle
 
@@ -23,7 +23,11 @@ public final class ProductionLine<P: Progression>: Sendable {
     handle = LineHandle(maxConcurrent: maxConcurrent)
   }
 
-  deinit { handle.core.finish() }
+  deinit {
+    // Nobody is left who could.
+    handle.core.resume()
+    handle.core.finish()
+  }
 
   /// Adds a progression, which begins at once or when there is room.
   ///

@@ -136,6 +136,17 @@ struct ProductionLineTests {
     #expect(count == 3)
   }
 
+  @Test func lettingASuspendedLineGoResumesIt() async {
+    var line: ProductionLine<Scripted>? = ProductionLine(maxConcurrent: 1)
+    let results = line?.results
+    line?.suspend()
+    for number in 0..<3 { line?.add(work(number)) }
+    line = nil
+    var count = 0
+    if let results { for await _ in results { count += 1 } }
+    #expect(count == 3)
+  }
+
   @Test func whatIsAbandonedIsReleased() async {
     let tracker = LifetimeTracker()
     do {
