@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A gate with a number of slots: first come, first served.
+/// A gate with a number of slots: first come, first served, among those of one priority.
 final class Gate<Entrant: Sendable>: Sendable {
   private let machine: Lock<GateMachine<Entrant>>
   private let admit: @Sendable (Entrant) -> Void
@@ -14,8 +14,19 @@ final class Gate<Entrant: Sendable>: Sendable {
     self.admit = admit
   }
 
-  func arrive(_ entrant: Entrant, mode: GateMachine<Entrant>.Mode) -> GateMachine<Entrant>.Arrival {
-    machine.withLock { $0.arrive(entrant, mode: mode) }
+  func arrive(
+    _ entrant: Entrant,
+    mode: GateMachine<Entrant>.Mode,
+    priority: Int = 0
+  ) -> GateMachine<Entrant>.Arrival {
+    machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
+  }
+
+  /// Takes those out of the queue who wait there, all at one instant.
+  func withdraw(_ ids: some Sequence<GateMachine<Entrant>.ID>) {
+    machine.withLock { machine in
+      for id in ids { machine.withdraw(id) }
+    }
   }
 
   func leave(_ id: GateMachine<Entrant>.ID) {

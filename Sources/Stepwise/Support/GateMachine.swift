@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Lets in so many at a time, in the order in which they came.
+/// Lets in so many at a time: those of a higher priority first, and among equals in the order in which they came.
 struct GateMachine<Entrant> {
   typealias ID = UInt64
 
@@ -37,8 +37,8 @@ struct GateMachine<Entrant> {
   private var isSuspended = false
   private var nextID: ID = 0
   private var inside: [ID: Entrant] = [:]
-  private var waiting = OrderedSlots<Waiter>()
-  private var places: [ID: OrderedSlots<Waiter>.Key] = [:]
+  private var waiting = RankedSlots<Waiter>()
+  private var places: [ID: RankedSlots<Waiter>.Key] = [:]
 
   init(slots: Int) {
     self.slots = max(1, slots)
@@ -48,7 +48,7 @@ struct GateMachine<Entrant> {
   var waitingCount: Int { waiting.count }
   private var isOpen: Bool { !isSuspended && inside.count < slots }
 
-  mutating func arrive(_ entrant: Entrant, mode: Mode) -> Arrival {
+  mutating func arrive(_ entrant: Entrant, mode: Mode, priority: Int = 0) -> Arrival {
     let id = nextID
     nextID += 1
     if isOpen, waiting.isEmpty {
@@ -62,7 +62,7 @@ struct GateMachine<Entrant> {
     case .replaceWaiting: displaced = removeWaiting()
     case .replaceAll: displaced = Array(inside.values) + removeWaiting()
     }
-    places[id] = waiting.append(Waiter(id: id, entrant: entrant))
+    places[id] = waiting.append(Waiter(id: id, entrant: entrant), rank: priority)
     return Arrival(id: id, verdict: .waiting, displaced: displaced)
   }
 
@@ -70,10 +70,13 @@ struct GateMachine<Entrant> {
   ///
   /// Whoever is gone already changes nothing.
   mutating func leave(_ id: ID) -> [Entrant] {
-    if inside.removeValue(forKey: id) == nil, let place = places.removeValue(forKey: id) {
-      waiting.remove(place)
-    }
+    if inside.removeValue(forKey: id) == nil { withdraw(id) }
     return admit()
+  }
+
+  /// Somebody who waits leaves the queue; whoever is inside, or gone already, is left alone.
+  mutating func withdraw(_ id: ID) {
+    if let place = places.removeValue(forKey: id) { waiting.remove(place) }
   }
 
   mutating func suspend() { isSuspended = true }
