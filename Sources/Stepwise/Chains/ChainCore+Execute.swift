@@ -57,11 +57,11 @@ extension ChainCore {
     let outcome = close(with: error, in: context)
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
-    guard frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty else {
-      return outcome
+    if frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty {
+      let state: ChainState = outcome.map { frame.baton.erased }
+      await runHandlers(state, undoing: undos, in: context)
     }
-    let state: ChainState = outcome.map { frame.baton.erased }
-    await runHandlers(state, undoing: undos, in: context)
+    if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }
     return outcome
   }
 

@@ -19,6 +19,7 @@ extension ChainCore {
   ///   - firstStep: The index that events give to the first step.
   ///   - recorder: Who keeps what happens.
   ///   - priority: The priority of the Task; that of the calling Task when nil.
+  ///   - listener: Who is told of a cancel, and of the end before anybody who waits for it.
   ///   - load: Puts the input of the first step in.
   ///   - end: Settled when all is done, the last thing of all.
   /// - Returns: The run, and its Task.
@@ -28,6 +29,7 @@ extension ChainCore {
     firstStep: Int = 0,
     recorder: RunRecorder? = nil,
     priority: TaskPriority? = nil,
+    listener: (any RunListener)? = nil,
     load: @escaping @Sendable (inout Baton) -> Void,
     end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
@@ -35,7 +37,8 @@ extension ChainCore {
     let epoch = epoch
     flight.begin()
     let program = program
-    let run = RunCore(chain: self, isGated: program.gate != nil)
+    let run = RunCore(chain: self, isGated: program.gate != nil, listener: listener)
+    listener?.attach(run)
     let place = admit(run, to: program)
     let membership = family.add(run)
     // One that came before the run could be found, or a cancel of the token, has not found it.

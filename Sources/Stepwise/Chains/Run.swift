@@ -9,13 +9,24 @@ public final class Run<Output: Sendable>: Sendable {
   private let end: Once<Outcome<Parcel>>
   private let recorder: RunRecorder
 
-  init<Input: Sendable>(of chain: ChainCore, input: Input, priority: TaskPriority? = nil) {
+  init<Input: Sendable>(
+    of chain: ChainCore,
+    input: Input,
+    priority: TaskPriority? = nil,
+    listener: (any RunListener)? = nil
+  ) {
     let program = chain.program
     let recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
     let end = Once<Outcome<Parcel>>()
     self.recorder = recorder
     self.end = end
-    launch = chain.launch(recorder: recorder, priority: priority, load: { $0.put(input) }, end: end)
+    launch = chain.launch(
+      recorder: recorder,
+      priority: priority,
+      listener: listener,
+      load: { $0.put(input) },
+      end: end
+    )
   }
 
   /// Cancels the run.

@@ -13,9 +13,21 @@ func limited<Value: Sendable>(
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
+  try await limited(to: duration, timer: { try await clock.sleep(for: duration) }, step: step, operation: operation)
+}
+
+/// Does the same by a timer that may have begun before.
+///
+/// - Throws: what the operation throws, or `TimeoutError` when its time was up.
+func limited<Value: Sendable>(
+  to duration: Duration,
+  timer: @escaping @Sendable () async throws -> Void,
+  step: @escaping @Sendable () -> String,
+  operation: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
   try await withThrowingTaskGroup(of: TimedEvent<Value>.self) { group in
     group.addTask { .ended(await Result.of(operation)) }
-    group.addTask { (try? await clock.sleep(for: duration)) == nil ? .timerStopped : .timeIsUp }
+    group.addTask { (try? await timer()) == nil ? .timerStopped : .timeIsUp }
     var late: String?
     while let event = try await group.next() {
       switch event {
