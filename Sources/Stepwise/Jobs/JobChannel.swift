@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Carries what the work of one job tells to the main actor, and to those who look at the run.
+final class JobChannel<Update: Sendable>: Sendable {
+  /// The newest update, for those who look.
+  struct Latest {
+    fileprivate(set) var update: Update?
+    fileprivate var isLast = false
+  }
+
+  /// The one thing that changes.
+  enum Key: Hashable, Sendable {
+    case latest
+  }
+
+  struct Handlers: Sendable {
+    var onStart: [@MainActor () -> Void] = []
+    var onUpdate: [@MainActor (Update) -> Void] = []
+  }
+
+  private let machine = Lock(JobChannelMachine<Update>())
+  /// Let go of at the end, so that work which keeps its context keeps no screen.
+  private let handlers: Lock<Handlers>
+  private let owner: JobOwner?
+  private let tellsUpdates: Bool
+  let latest = Broadcast<Latest, Key>(Latest())
+
+  init(handlers: Handlers, owner: JobOwner?) {
+    self.handlers = Lock(handlers)
+    self.owner = owner
+    tellsUpdates = !handlers.onUpdate.isEmpty
+  }
+
+  // MARK: - From the work
+
+  func start() {
+    guard handlers.withLock({ !$0.onStart.isEmpty }) else { return }
+    owe(.start)
+  }
+
+  func update(_ update: Update) {
+    if tellsUpdates { owe(.update(update)) }
+    _ = latest.update { content -> Update? in
+      guard !content.state.isLast else { return nil }
+      content.publish(.latest)
+      return exchange(&content.state.update, with: update)
+    }
+  }
+
+  private func owe(_ call: JobChannelMachine<Update>.Call) {
+    guard machine.withLock({ $0.owe(call) }) else { return }
+    // Nothing that asks the work to stop reaches its handlers, nor do they report for a step.
+    _ = spawn { @MainActor in
+      await CancellationScope.$current.withValue(nil) {
+        await StepContext.$current.withValue(nil) { await self.tell() }
+      }
+    }
+  }
+
+  /// The work has ended; what it tells from now on is nobody's.
+  func close() {
+    machine.withLock { $0.close() }
+    latest.update { $0.state.isLast = true }
+  }
+
+  func silence() { _ = machine.withLock { $0.silence() } }
+
+  func finish() {
+    latest.update { $0.finish() }
+    _ = handlers.withLock { exchange(&$0, with: Handlers()) }
+  }
+
+  // MARK: - On the main actor
+
+  var isOwing: Bool { machine.withLock { $0.isOwing } }
+  var isSilent: Bool { machine.withLock { $0.isSilent } }
+
+  /// Whether a handler may be called now; finds out when the owner has gone.
+  @MainActor var mayTell: Bool {
+    if let owner, !owner.isAlive() { silence() }
+    return !isSilent
+  }
+
+  /// Makes the calls that are owed, and lets others have the main actor in between when they are many.
+  @MainActor func tell() async {
+    var count = 0
+    while let call = machine.withLock({ $0.next() }) {
+      let handlers = handlers.withLock { $0 }
+      switch call {
+      case .start: for handler in handlers.onStart where mayTell { handler() }
+      case .update(let update): for handler in handlers.onUpdate where mayTell { handler(update) }
+      }
+      count += 1
+      if count.isMultiple(of: 64) { await Task.yield() }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What a job's modifiers have set.
+struct JobSettings<Update: Sendable, Output: Sendable>: Sendable {
+  struct Limit: Sendable {
+    let duration: Duration
+    let clock: any Clock<Duration>
+  }
+
+  var timeout: Limit?
+  var deadline: Limit?
+  var owner: JobOwner?
+  var priority: TaskPriority?
+  var beginning = JobChannel<Update>.Handlers()
+  var ending = Ending()
+
+  /// Who is told of the end.
+  struct Ending: Sendable {
+    var onTimeout: [@MainActor () -> Void] = []
+    var onError: [JobErrorHandler] = []
+    var onFinish: [@MainActor (Outcome<Output>) -> Void] = []
+
+    /// The calls to make for an outcome, in order.
+    ///
+    /// - Parameters:
+    ///   - outcome: How the job ended.
+    ///   - isTimeout: Whether one of the job's own timers ended it.
+    /// - Returns: One or more calls; nothing for a job that was cancelled.
+    func calls(for outcome: Outcome<Output>, isTimeout: Bool) -> [@MainActor () -> Void] {
+      var calls: [@MainActor () -> Void] = []
+      switch outcome {
+      case .cancelled: return []
+      case .resolved: break
+      case .failed(let error):
+        if isTimeout, !onTimeout.isEmpty {
+          calls = onTimeout
+        } else if let handler = JobErrorHandler.mostSpecific(of: onError, for: error) {
+          calls = [{ handler(error) }]
+        }
+      }
+      return calls + onFinish.map { handler in { handler(outcome) } }
+    }
+  }
+}
+
+extension JobSettings.Limit {
+  /// A timer that has begun.
+  var timer: @Sendable () async throws -> Void { Self.timer(for: duration, on: clock) }
+
+  private static func timer<C: Clock<Duration>>(
+    for duration: Duration,
+    on clock: C
+  ) -> @Sendable () async throws -> Void {
+    let end = clock.now.advanced(by: duration)
+    return { try await clock.sleep(until: end, tolerance: nil) }
+  }
+}

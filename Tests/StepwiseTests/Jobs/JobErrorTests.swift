@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Testing
+
+@testable import Stepwise
+
+/// Which of several handlers an error goes to: one alone.
+@Suite(.timeLimit(.minutes(5)))
+struct JobErrorTests {
+  protocol Problem: Error {}
+  class NetworkError: Problem, @unchecked Sendable {}
+  class OfflineError: NetworkError, @unchecked Sendable {}
+  final class CableError: OfflineError, @unchecked Sendable {}
+  struct Full: Problem {}
+  struct Other: Error {}
+
+  @Test(arguments: [
+    (CableError() as any Error, "cable"), (OfflineError(), "network"), (NetworkError(), "network"), (Full(), "problem"),
+    (Other(), "any"), (Fault(1), "fault"), (CancellationError(), "any"),
+  ])
+  func theMostSpecificHandlerAloneIsCalled(error: any Error, expected: String) async {
+    let notes = JobNotes()
+    let job = Job("job") { throw error }
+      .onError { _ in notes.note("any") }
+      .onError(of: (any Problem).self) { _ in notes.note("problem") }
+      .onError(of: NetworkError.self) { _ in notes.note("network") }
+      .onError(of: CableError.self) { _ in notes.note("cable") }
+      .onError(of: Fault.self) { _ in notes.note("fault") }
+    _ = await job.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == [expected])
+  }
+
+  @Test(arguments: [false, true])
+  func ofBaseClassesTheMostDerivedIsTheMostSpecific(isDerivedFirst: Bool) async {
+    let notes = JobNotes()
+    let plain = Job("job") { throw CableError() }
+    func base(_ job: Job<Void, Never, Void>) -> Job<Void, Never, Void> {
+      job.onError(of: NetworkError.self) { _ in notes.note("network") }
+    }
+    func derived(_ job: Job<Void, Never, Void>) -> Job<Void, Never, Void> {
+      job.onError(of: OfflineError.self) { _ in notes.note("offline") }
+    }
+    let job = isDerivedFirst ? base(derived(plain)) : derived(base(plain))
+    _ = await job.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["offline"])
+  }
+
+  @Test func amongEqualsItIsTheOneThatWasAttachedFirst() async {
+    let notes = JobNotes()
+    let job = Job("job") { throw Fault(1) }
+      .onError(of: Fault.self) { _ in notes.note("first") }
+      .onError(of: Fault.self) { _ in notes.note("second") }
+    _ = await job.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["first"])
+    let general = Job("job") { throw Fault(1) }
+      .onError { _ in notes.note("first of all") }
+      .onError { _ in notes.note("second of all") }
+    _ = await general.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["first", "first of all"])
+  }
+
+  @Test func anErrorWithoutAHandlerIsToldToFinishAlone() async {
+    let notes = JobNotes()
+    let job = Job("job") { throw Other() }
+      .onError(of: Fault.self) { _ in notes.note("fault") }
+      .onFinish { _ in notes.note("finish") }
+    _ = await job.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["finish"])
+  }
+
+  @Test func aValueGoesToNoErrorHandler() async throws {
+    let notes = JobNotes()
+    _ = try await Job("job") { 1 }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).value
+    #expect(notes.lines == ["start", "finish 1"])
+  }
+
+  /// `CancellationError` is, when nobody asked for it, an error like any other.
+  @Test func aCancellationErrorThatNobodyAskedForIsAnError() async {
+    let notes = JobNotes()
+    _ = await Job("job") { throw CancellationError() }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["start", "error CancellationError", "finish CancellationError"])
+  }
+}
