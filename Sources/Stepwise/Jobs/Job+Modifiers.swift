@@ -41,24 +41,13 @@ extension Job {
 
   /// Binds the handlers to an owner: once it is gone, none is called any more.
   ///
-  /// The owner is not kept alive. The work goes on to its end without it; to end the work as well, cancel the run or
+  /// The owner is not kept alive, and need not be Sendable: nothing of it is used. The work goes on to its end without it; to end the work as well, cancel the run or
   /// ``JobQueue/cancel(named:boundTo:reason:)``.
   ///
   /// - Parameter owner: Whom the handlers belong to: a screen, mostly.
   /// - Returns: A new job; this one is unchanged.
-  public func bound(to owner: some AnyObject & Sendable) -> Job {
-    setting { $0.owner = JobOwner(owner) }
-  }
-
-  // Disfavoured: an owner that is Sendable can be bound anywhere.
-
-  /// Binds the handlers to an owner that may be touched on the main actor only.
-  ///
-  /// - Parameter owner: Whom the handlers belong to.
-  /// - Returns: A new job; this one is unchanged.
-  @_disfavoredOverload
-  @MainActor public func bound(to owner: AnyObject) -> Job {
-    let owner = JobOwner(onMainActor: owner)
+  public func bound(to owner: AnyObject) -> Job {
+    let owner = JobOwner(owner)
     return setting { $0.owner = owner }
   }
 }

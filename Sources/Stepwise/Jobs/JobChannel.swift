@@ -78,7 +78,7 @@ final class JobChannel<Update: Sendable>: Sendable {
 
   /// Whether a handler may be called now; finds out when the owner has gone.
   @MainActor var mayTell: Bool {
-    if let owner, !owner.isAlive() { silence() }
+    if let owner, !owner.isAlive { silence() }
     return !isSilent
   }
 

@@ -2,29 +2,19 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Whom a job's handlers belong to, without keeping it alive.
-struct JobOwner: Sendable {
-  let isAlive: @MainActor () -> Bool
-  /// Whether an object is the owner.
-  let isSame: @Sendable (AnyObject) -> Bool
+final class JobOwner: Sendable {
+  private let id: ObjectIdentifier
+  // Proof: nothing of the owner is ever used but whether it is there. Where reading the reference could make the last
+  // release of the owner, that is on the main actor, as it would be with a screen's own.
+  private nonisolated(unsafe) weak let owner: AnyObject?
 
-  init(_ owner: some AnyObject & Sendable) {
-    isAlive = { [weak owner] in owner != nil }
-    isSame = { [weak owner] object in object === owner }
+  init(_ owner: AnyObject) {
+    id = ObjectIdentifier(owner)
+    self.owner = owner
   }
 
-  /// An owner that may be touched on the main actor only.
-  @MainActor init(onMainActor owner: AnyObject) {
-    let box = Box(owner)
-    let id = ObjectIdentifier(owner)
-    isAlive = { box.owner != nil }
-    isSame = { object in ObjectIdentifier(object) == id }
-  }
+  @MainActor var isAlive: Bool { owner != nil }
 
-  @MainActor private final class Box {
-    weak var owner: AnyObject?
-
-    init(_ owner: AnyObject) {
-      self.owner = owner
-    }
-  }
+  /// Whether an object is the owner, and not another one in its place in memory.
+  func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }

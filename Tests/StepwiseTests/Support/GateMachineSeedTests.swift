@@ -26,13 +26,18 @@ struct GateMachineSeedTests {
         reference.isSuspended = true
       case 1:
         #expect(machine.resume() == reference.resume(), "seed \(seed)")
-      case 2...5:
+      case 2:
+        guard let id = ids.randomElement(using: &generator) else { continue }
+        machine.withdraw(id)
+        reference.withdraw(id)
+      case 3...5:
         guard let id = ids.randomElement(using: &generator) else { continue }
         #expect(machine.leave(id) == reference.leave(id), "seed \(seed)")
       default:
         let mode = GateMachine<Int>.Mode.all.randomElement(using: &generator) ?? .queue
-        let arrival = machine.arrive(entrant, mode: mode)
-        let expected = reference.arrive(entrant, id: arrival.id, mode: mode)
+        let priority = Int.random(in: 0..<3, using: &generator)
+        let arrival = machine.arrive(entrant, mode: mode, priority: priority)
+        let expected = reference.arrive(entrant, id: arrival.id, mode: mode, priority: priority)
         #expect(!ids.contains(arrival.id), "seed \(seed): an id was used twice")
         ids.append(arrival.id)
         #expect(arrival.verdict == expected.verdict, "seed \(seed)")
@@ -54,7 +59,8 @@ struct GateMachineSeedTests {
     let slots: Int
     var isSuspended = false
     var inside: [(id: UInt64, entrant: Int)] = []
-    var waiting: [(id: UInt64, entrant: Int)] = []
+    /// Those to be let in first come first.
+    var waiting: [(id: UInt64, entrant: Int, priority: Int)] = []
     /// How often each entrant was admitted, refused, displaced from the queue or left it: once each in the end.
     var fates: [Int: Int] = [:]
 
@@ -62,7 +68,7 @@ struct GateMachineSeedTests {
       self.slots = slots
     }
 
-    mutating func arrive(_ entrant: Int, id: UInt64, mode: GateMachine<Int>.Mode) -> (
+    mutating func arrive(_ entrant: Int, id: UInt64, mode: GateMachine<Int>.Mode, priority: Int) -> (
       verdict: GateMachine<Int>.Verdict, displaced: [Int]
     ) {
       if !isSuspended, inside.count < slots {
@@ -81,15 +87,20 @@ struct GateMachineSeedTests {
         displaced += waiting.map(\.entrant)
         waiting = []
       }
-      waiting.append((id, entrant))
+      let index = waiting.firstIndex { $0.priority < priority } ?? waiting.endIndex
+      waiting.insert((id, entrant, priority), at: index)
       return (.waiting, displaced)
     }
 
     mutating func leave(_ id: UInt64) -> [Int] {
       inside.removeAll { $0.id == id }
+      withdraw(id)
+      return admit()
+    }
+
+    mutating func withdraw(_ id: UInt64) {
       for waiter in waiting where waiter.id == id { fates[waiter.entrant, default: 0] += 1 }
       waiting.removeAll { $0.id == id }
-      return admit()
     }
 
     mutating func resume() -> [Int] {
@@ -101,7 +112,7 @@ struct GateMachineSeedTests {
       var admitted: [Int] = []
       while !isSuspended, inside.count < slots, !waiting.isEmpty {
         let next = waiting.removeFirst()
-        inside.append(next)
+        inside.append((next.id, next.entrant))
         fates[next.entrant, default: 0] += 1
         admitted.append(next.entrant)
       }

@@ -99,6 +99,31 @@ struct GateMachineTests {
     #expect(machine.resume() == [])
   }
 
+  @Test func thoseOfAHigherPriorityAreLetInFirstAndFirstComeFirstServedAmongEquals() {
+    var machine = Machine(slots: 1)
+    var last = machine.arrive("first", mode: .queue)
+    #expect(machine.arrive("low", mode: .queue, priority: 1).verdict == .waiting)
+    _ = machine.arrive("high 1", mode: .queue, priority: 3)
+    let left = machine.arrive("high 2", mode: .queue, priority: 3)
+    _ = machine.arrive("high 3", mode: .queue, priority: 3)
+    #expect(machine.leave(left.id) == [])
+    #expect(machine.leave(last.id) == ["high 1"])
+    last = machine.arrive("highest", mode: .replaceWaiting, priority: 9)
+    #expect(last.displaced == ["high 3", "low"])
+  }
+
+  @Test func oneThatWaitsIsWithdrawnAndOneInsideStays() {
+    var machine = Machine(slots: 1)
+    let first = machine.arrive("a", mode: .queue)
+    let second = machine.arrive("b", mode: .queue)
+    _ = machine.arrive("c", mode: .queue)
+    machine.withdraw(first.id)
+    machine.withdraw(second.id)
+    machine.withdraw(99)
+    #expect(machine.insideCount == 1 && machine.waitingCount == 1)
+    #expect(machine.leave(first.id) == ["c"])
+  }
+
   /// With 100,000 waiters a removal that looked through the queue would take minutes.
   @Test func aWaiterIsRemovedInConstantTime() {
     var machine = GateMachine<Int>(slots: 1)

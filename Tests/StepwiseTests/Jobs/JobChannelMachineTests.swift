@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(5)))
+struct JobChannelMachineTests {
+  typealias Machine = JobChannelMachine<Int>
+
+  @Test func callsAreMadeInTheOrderInWhichTheyAreOwed() {
+    var machine = Machine()
+    #expect(machine.owe(.start) == true)
+    #expect(machine.owe(.update(1)) == false, "somebody is on the way")
+    #expect(machine.owe(.update(2)) == false)
+    #expect(machine.isOwing)
+    let calls = (0..<4).map { _ in machine.next().brief }
+    #expect(calls == ["start", "1", "2", "-"])
+    #expect(machine.owe(.update(3)) == true, "nobody was left to make it")
+  }
+
+  @Test func afterTheCloseNothingIsAddedAndWhatIsOwedIsTold() {
+    var machine = Machine()
+    _ = machine.owe(.start)
+    machine.close()
+    #expect(machine.owe(.update(1)) == false)
+    let calls = (0..<2).map { _ in machine.next().brief }
+    #expect(calls == ["start", "-"])
+    #expect(!machine.isSilent)
+  }
+
+  @Test func silenceTakesBackWhatIsOwedAndIsForGood() {
+    var machine = Machine()
+    _ = machine.owe(.start)
+    _ = machine.owe(.update(1))
+    let untold = machine.silence().map { Optional($0).brief }
+    #expect(untold == ["start", "1"])
+    #expect(machine.isSilent && !machine.isOwing)
+    machine.close()
+    #expect(machine.isSilent)
+    #expect(machine.owe(.update(2)) == false)
+    let (call, rest) = (machine.next(), machine.silence())
+    #expect(call.brief == "-" && rest.isEmpty)
+  }
+
+  /// Whatever the order of events: calls come in order, each once; nothing comes after silence; and whenever something is
+  /// owed, somebody is on the way.
+  @Test func noOrderOfEventsLosesACallOrMakesOneTwice() {
+    for seed in seeds(5_000) {
+      var generator = SeededGenerator(seed: seed)
+      var machine = Machine()
+      var (owed, told): ([String], [String]) = ([], [])
+      var (isOpen, isSilent, isOnTheWay) = (true, false, false)
+      for step in 0..<Int.random(in: 1...60, using: &generator) {
+        switch Int.random(in: 0..<40, using: &generator) {
+        case 0:
+          let untold = machine.silence().map { Optional($0).brief }
+          #expect(untold == owed, "seed \(seed)")
+          (owed, isSilent, isOpen) = ([], true, false)
+        case 1:
+          machine.close()
+          isOpen = false
+        case 2..<20:
+          let isNew = machine.owe(.update(step))
+          #expect(isNew == (isOpen && !isOnTheWay), "seed \(seed)")
+          if isNew { isOnTheWay = true }
+          if isOpen { owed.append("\(step)") }
+        default:
+          let call = machine.next().brief
+          #expect(call == owed.first ?? "-", "seed \(seed)")
+          if owed.isEmpty { isOnTheWay = false } else { told.append(owed.removeFirst()) }
+        }
+        #expect(machine.isOwing == !owed.isEmpty, "seed \(seed)")
+        #expect(machine.isSilent == isSilent, "seed \(seed)")
+        #expect(owed.isEmpty || isOnTheWay, "seed \(seed): nobody is on the way")
+      }
+      #expect(told == told.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }, "seed \(seed)")
+    }
+  }
+}
+
+extension JobChannelMachine<Int>.Call? {
+  fileprivate var brief: String {
+    switch self {
+    case .start: "start"
+    case .update(let number): "\(number)"
+    case nil: "-"
+    }
+  }
+}

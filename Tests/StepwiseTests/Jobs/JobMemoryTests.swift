@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+@testable import Stepwise
+
+/// Very many jobs, each in a process of its own, whose memory is looked at.
+@Suite(.timeLimit(.minutes(5)))
+struct JobMemoryTests {
+  #if os(Linux) || os(macOS)
+    @Test func manyJobsOneAfterTheOtherThroughOneQueueTakeNoMoreMemoryThanAFew() async {
+      await #expect(processExitsWith: .success) {
+        let (queue, job) = (JobQueue(maxConcurrent: 4), JobMemoryTests.job)
+        func launch(_ count: Int) async throws {
+          for _ in 0..<count / 100 {
+            let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue) }
+            for run in runs { _ = try await run.value }
+          }
+        }
+        try await launch(5_000)
+        let before = peakMemory()
+        try await launch(JobMemoryTests.many)
+        let growth = peakMemory() - before
+        guard growth < 16 << 20 else { throw Grown(bytes: growth) }
+      }
+    }
+
+    @Test func manyJobsThatWaitAreCancelledAtOnceInFlatMemory() async {
+      await #expect(processExitsWith: .success) {
+        let (queue, job, clock) = (JobQueue(maxConcurrent: 1), JobMemoryTests.job, ContinuousClock())
+        queue.suspend()
+        func cancel(_ count: Int) async -> (Duration, perJob: Int) {
+          let before = peakMemory()
+          let runs: [Run<Int>] = (0..<count).map { job.launch($0, on: queue) }
+          let waiting = peakMemory()
+          let time = clock.measure { queue.cancelAll() }
+          for run in runs where await run.outcome.cancellation == nil { exit(3) }
+          let growth = peakMemory() - waiting
+          // Cancelling them takes no more than a fraction of what it takes that they wait.
+          guard growth < 32 << 20 else { exit(4) }
+          return (time, (waiting - before) / count)
+        }
+        let (few, _) = await cancel(JobMemoryTests.many / 10)
+        let (many, perJob) = await cancel(JobMemoryTests.many)
+        // Ten times as many take about ten times as long; were it quadratic, a hundred times.
+        guard many < max(few * 40, .milliseconds(200)) else { exit(5) }
+        guard perJob < 6_000 else { exit(6) }
+        queue.resume()
+        guard try await job.launch(1, on: queue).value == 1 else { exit(7) }
+      }
+    }
+  #endif
+
+  private static let job = Job("job") { (number: Int) in number }
+
+  private static var many: Int {
+    #if TSAN
+      5_000
+    #else
+      100_000
+    #endif
+  }
+}
+
+private struct Grown: Error {
+  let bytes: Int
+}
+
+/// The most memory that this process has had resident, in bytes, where the system tells.
+private func peakMemory() -> Int {
+  guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+    let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM") }),
+    let kilobytes = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
+  else { return 0 }
+  return kilobytes * 1024
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+@Suite(.timeLimit(.minutes(5)))
+struct JobQueueTests {
+  private let done = Recorder<String>()
+
+  private func job(_ name: String, _ priority: TaskPriority? = nil) -> Job<Void, Never, Void> {
+    let job = Job(name) { done.record(name) }
+    return priority.map { job.priority($0) } ?? job
+  }
+
+  @Test func jobsBeginInTheOrderOfTheCalls() async {
+    let queue = JobQueue(maxConcurrent: 1)
+    let names = (0..<100).map { "\($0)" }
+    let runs: [Run<Void>] = names.map { job($0).launch(on: queue) }
+    for run in runs { _ = await run.outcome }
+    #expect(done.elements == names)
+  }
+
+  @Test func thoseOfAHigherPriorityBeginFirstAndFirstComeFirstServedAmongEquals() async {
+    let queue = JobQueue(maxConcurrent: 1)
+    queue.suspend()
+    var runs: [Run<Void>] = []
+    runs.append(job("low 1", .low).launch(on: queue))
+    runs.append(job("medium 1").launch(on: queue))
+    runs.append(job("high 1", .high).launch(on: queue))
+    runs.append(job("low 2", .low).launch(on: queue))
+    runs.append(job("medium 2", .medium).launch(on: queue))
+    runs.append(job("high 2", .high).launch(on: queue))
+    queue.resume()
+    for run in runs { _ = await run.outcome }
+    #expect(done.elements == ["high 1", "high 2", "medium 1", "medium 2", "low 1", "low 2"])
+  }
+
+  @Test func thePriorityIsThatOfTheWork() async throws {
+    let job = Job("job") { Task.currentPriority }.priority(.background)
+    let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1))
+    // Awaiting the value would raise it.
+    guard case .resolved(let priority) = await Task(priority: .background, operation: { await run.outcome }).value else {
+      Issue.record("no value")
+      return
+    }
+    #expect(priority <= .medium)
+  }
+
+  @Test(arguments: [1, 2, 5])
+  func soManyRunAtOnceAndNoMore(maxConcurrent: Int) async {
+    let queue = JobQueue(maxConcurrent: maxConcurrent)
+    let (inside, most, goOn) = (Tally(), Recorder<Int>(), Once<Void>())
+    let job = Job("job") {
+      most.record(inside.increment())
+      await goOn.valueWhateverHappens()
+      inside.add(-1)
+    }
+    let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue) }
+    await most.elements(atLeast: maxConcurrent)
+    goOn.settle(())
+    for run in runs { _ = await run.outcome }
+    #expect(most.elements.max() == maxConcurrent)
+    #expect(most.elements.count == 20)
+  }
+
+  @Test func theSharedQueueIsSerialAndAnInstanceHoldsUpNobodyElse() async throws {
+    let (goOn, begun) = (Once<Void>(), Once<Void>())
+    let slow: Run<Void> = Job("slow on shared") {
+      begun.settle(())
+      await goOn.valueWhateverHappens()
+      done.record("slow")
+    }.launch()
+    let next: Run<Void> = job("next").launch()
+    await begun.valueWhateverHappens()
+    try await job("elsewhere").launch(on: JobQueue(maxConcurrent: 1)).value
+    #expect(done.elements == ["elsewhere"])
+    goOn.settle(())
+    try await slow.value
+    try await next.value
+    #expect(done.elements == ["elsewhere", "slow", "next"])
+  }
+
+  @Test func aSuspendedQueueBeginsNothingAndGoesOnAfterwards() async throws {
+    let queue = JobQueue(maxConcurrent: 2)
+    let (goOn, begun) = (Once<Void>(), Once<Void>())
+    let running: Run<Void> = Job("running") {
+      begun.settle(())
+      await goOn.valueWhateverHappens()
+    }.launch(on: queue)
+    await begun.valueWhateverHappens()
+    queue.suspend()
+    let waiting: Run<Void> = job("waiting").launch(on: queue)
+    goOn.settle(())
+    try await running.value
+    #expect(!waiting.isFinished)
+    #expect(done.elements == [])
+    queue.resume()
+    try await waiting.value
+    #expect(done.elements == ["waiting"])
+  }
+
+  @Test func cancelNamedCancelsThoseOfTheNameThatRunAndThatWait() async {
+    let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
+    let running: Run<Void> = Job("a") {
+      begun.settle(())
+      _ = await Once<Void>().value()
+      try Task.checkCancellation()
+    }.launch(on: queue)
+    let waiting: Run<Void> = job("a").launch(on: queue)
+    let other: Run<Void> = job("b").launch(on: queue)
+    await begun.valueWhateverHappens()
+    queue.cancel(named: "a", reason: "search again")
+    queue.cancel(named: "nobody")
+    #expect(await running.outcome.cancellation?.reason == "search again")
+    #expect(await waiting.outcome.cancellation?.reason == "search again")
+    #expect(await other.outcome.cancellation == nil)
+    #expect(done.elements == ["b"])
+    let again: Run<Void> = job("a").launch(on: queue)
+    #expect(await again.outcome.cancellation == nil, "the name is not cancelled for good")
+  }
+
+  @Test func cancelAllCancelsEverythingAndTheQueueStaysUsable() async throws {
+    let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
+    let running: Run<Void> = Job("running") {
+      begun.settle(())
+      _ = await Once<Void>().value()
+      try Task.checkCancellation()
+    }.launch(on: queue)
+    let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue) }
+    await begun.valueWhateverHappens()
+    queue.cancelAll(reason: "logout")
+    for run in waiting + [running] { #expect(await run.outcome.cancellation?.reason == "logout") }
+    #expect(done.elements == [], "none that waited begins when the one that runs makes room")
+    try await job("after").launch(on: queue).value
+    #expect(done.elements == ["after"])
+  }
+
+  @Test func oneThatWaitsAndIsCancelledLeavesAtOnce() async throws {
+    let (queue, begun, goOn) = (JobQueue(maxConcurrent: 1), Once<Void>(), Once<Void>())
+    let running: Run<Void> = Job("running") {
+      begun.settle(())
+      await goOn.valueWhateverHappens()
+    }.launch(on: queue)
+    await begun.valueWhateverHappens()
+    let waiting: Run<Void> = job("waiting").launch(on: queue)
+    waiting.cancel()
+    // It does not wait for the one that runs.
+    #expect(await waiting.outcome.cancellation != nil)
+    #expect(!running.isFinished)
+    goOn.settle(())
+    try await running.value
+  }
+
+  @Test func aJobIsLaunchedAnyNumberOfTimesOnAnyQueue() async throws {
+    let job = Job("double") { (number: Int) in number * 2 }
+    let queues = [JobQueue(maxConcurrent: 1), JobQueue(maxConcurrent: 3)]
+    let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]) }
+    for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
+  }
+}
