@@ -91,12 +91,34 @@ import Testing
     )
   }
 
+  @Test func logsIn() async throws {
+    #expect(
+      try await lines("login", from: "The right") == [
+        "The right password:",
+        "  onStart:   Logging in...",
+        "  onUpdate:  Logged in, with the token 4711!",
+        "  onFinish:  Logged in successfully!",
+        "A wrong password:",
+        "  onStart:   Logging in...",
+        "  onFinish:  Invalid username/password!",
+        "A server that thinks for a minute, and .timeout(.milliseconds(300)):",
+        "  onStart:   Logging in...",
+        "  onTimeout: the server does not answer",
+        "  onFinish:  not logged in",
+        "The same, and the user leaves the screen:",
+        "  onStart:   Logging in...",
+        "  run.cancel(reason: \"the user left\")",
+        "Ended: cancelled, because the user left; no handler was called after that.",
+      ]
+    )
+  }
+
   @Test func listsItself() async throws {
     let result = try await TourProcess.run(["--help"])
     #expect(result.exitCode == 0)
     #expect(result.error == "")
     #expect(result.output == Command.help())
-    for name in ["thumbnail <file or http URL> <out.bmp>", "cancel", "retry", "undo", "callbacks"] {
+    for name in ["thumbnail <file or http URL> <out.bmp>", "cancel", "retry", "undo", "callbacks", "login"] {
       #expect(result.output.contains("  swift run Tour \(name) "))
     }
   }

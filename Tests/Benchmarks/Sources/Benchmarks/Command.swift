@@ -7,6 +7,7 @@ enum Command: Sendable {
   case smoke
   case bounds
   case progressionBounds
+  case jobBounds
   case memory
   case memoryOf(MemoryCheck)
   case profile(form: String, steps: Int)
@@ -17,6 +18,8 @@ enum Command: Sendable {
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
     swift run -c release Benchmarks --bounds progressions
                                                 of progressions only
+    swift run -c release Benchmarks --bounds jobs
+                                                of jobs only
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
     swift run -c release Benchmarks --profile FORM [STEPS]
                                                 one form for ten seconds, to look at with a profiler
@@ -33,6 +36,7 @@ enum Command: Sendable {
     case ("--smoke", 0): self = .smoke
     case ("--bounds", 0): self = .bounds
     case ("--bounds", 1) where arguments == ["progressions"]: self = .progressionBounds
+    case ("--bounds", 1) where arguments == ["jobs"]: self = .jobBounds
     case ("--memory", 0): self = .memory
     case (MemoryCheck.option, 2):
       guard let check = MemoryCheck(arguments) else { return nil }
@@ -57,16 +61,21 @@ enum Command: Sendable {
       try await printProgressionTables(effort: .smoke)
       _ = try await checkBounds(effort: .smoke)
       _ = try await checkProgressionBounds(effort: .smoke)
+      _ = try await checkJobBounds(effort: .smoke)
       return try MemoryCheck.all(steps: 100_000).allSatisfy { try $0.performApart() }
     case .bounds:
-      let isKept = try await checkBounds(effort: .full)
-      return try await checkProgressionBounds(effort: .full) && isKept
+      var isKept = try await checkBounds(effort: .full)
+      if try await !checkProgressionBounds(effort: .full) { isKept = false }
+      return try await checkJobBounds(effort: .full) && isKept
+    case .jobBounds:
+      return try await checkJobBounds(effort: .full)
     case .progressionBounds:
       return try await checkProgressionBounds(effort: .full)
     case .memory:
       var isGood = true
       // Before the others, so that the peak is theirs.
       if try await !checkProgressionMemory() { isGood = false }
+      if try await !checkJobMemory() { isGood = false }
       for check in MemoryCheck.all(steps: 1_000_000) where try !check.performApart() { isGood = false }
       return isGood
     case .memoryOf(let check):

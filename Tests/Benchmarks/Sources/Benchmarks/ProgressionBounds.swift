@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What is promised of progressions, measured side by side.
-private struct ProgressionBound {
+/// What is promised of a form that is no chain, measured side by side.
+struct FormBound {
   let form: String
   let reference: String
   let limit: Double
 
   static let ofStages = [
-    ProgressionBound(form: ProgressionForms.stages, reference: ProgressionForms.loop, limit: 2.0),
-    ProgressionBound(form: ProgressionForms.run, reference: ProgressionForms.loop, limit: 1.5),
+    FormBound(form: ProgressionForms.stages, reference: ProgressionForms.loop, limit: 2.0),
+    FormBound(form: ProgressionForms.run, reference: ProgressionForms.loop, limit: 1.5),
   ]
   static let ofLines = [
-    ProgressionBound(form: ProgressionForms.line, reference: ProgressionForms.group, limit: 1.5)
+    FormBound(form: ProgressionForms.line, reference: ProgressionForms.group, limit: 1.5)
   ]
 }
 
 /// Prints the bounds of progressions and what is reached, the median of three runs, and returns whether all are kept.
 func checkProgressionBounds(effort: Effort) async throws -> Bool {
   print("\nBounds of progressions")
-  let stages = try await check(ProgressionBound.ofStages, effort) { ProgressionForms(stages: 1_000).all }
-  let lines = try await check(ProgressionBound.ofLines, effort) { ProgressionForms(maxConcurrent: 32).all }
+  let stages = try await check(FormBound.ofStages, effort) { ProgressionForms(stages: 1_000).all }
+  let lines = try await check(FormBound.ofLines, effort) { ProgressionForms(maxConcurrent: 32).all }
   return stages && lines
 }
 
-private func check(_ bounds: [ProgressionBound], _ effort: Effort, forms: () -> [Form]) async throws -> Bool {
+/// Prints bounds and what is reached, the median of three runs, and returns whether all are kept.
+func check(_ bounds: [FormBound], _ effort: Effort, forms: () -> [Form]) async throws -> Bool {
   var ratios = bounds.map { _ in [Cost]() }
   for _ in 0..<3 {
     let measurement = try await Measurement(of: forms(), effort: effort)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Scene {
+  /// A job logs in, in the background, and tells the main actor how it gets on.
+  static let login = Scene("login", "a login job: start, update, finish, a timeout and a cancel") { _ in
+    let (questions, question) = AsyncStream.makeStream(of: Void.self)
+    let server = try loginServer { question.yield() }
+    defer { server.stop() }
+    let login = loginJob(server)
+
+    Console.writeLine("Asked: to log in on a server, by a job whose handlers run on the main actor.\n")
+    Console.writeLine("The right password:")
+    _ = await login.launch(Credentials(name: "ann", password: "secret")).outcome
+
+    Console.writeLine("\nA wrong password:")
+    _ = await login.launch(Credentials(name: "ann", password: "guess")).outcome
+
+    Console.writeLine("\nA server that thinks for a minute, and .timeout(.milliseconds(300)):")
+    _ = await login.timeout(.milliseconds(300)).launch(Credentials(name: "slow", password: "secret")).outcome
+
+    Console.writeLine("\nThe same, and the user leaves the screen:")
+    let run = login.launch(Credentials(name: "slow", password: "secret"))
+    var count = 0
+    for await _ in questions {
+      count += 1
+      if count == 4 { break }  // the server has been asked for the fourth time
+    }
+    await MainActor.run { _ = run.cancel(reason: "the user left") }
+    Console.writeLine("  run.cancel(reason: \"the user left\")")
+    guard case .cancelled(let cancellation) = await run.outcome else { return .failure }
+    Console.writeLine("Ended: cancelled, because \(cancellation.reason ?? "-"); no handler was called after that.")
+    return .success
+  }
+
+  private struct Credentials: Sendable {
+    let name: String
+    let password: String
+  }
+
+  /// The login task of Elevate's README.
+  private static func loginJob(_ server: LoopbackServer) -> Job<Credentials, String, Bool> {
+    let ask = Chain(Step.callback("ask", Self.ask))
+    let address = server.address
+    return Job("login") { (credentials: Credentials, job: JobContext<String>) in
+      let url = try PictureSource.url("\(address)/\(credentials.name)/\(credentials.password)")
+      guard let token = try await ask.run(url) else { return false }
+      job.update("Logged in, with the token \(token)!")
+      return true
+    }
+    .onStart { Console.writeLine("  onStart:   Logging in...") }
+    .onUpdate { status in Console.writeLine("  onUpdate:  \(status)") }
+    .onTimeout { Console.writeLine("  onTimeout: the server does not answer") }
+    .onError { error in Console.writeLine("  onError:   \(error)") }
+    .onFinish { outcome in
+      switch outcome {
+      case .resolved(true): Console.writeLine("  onFinish:  Logged in successfully!")
+      case .resolved(false): Console.writeLine("  onFinish:  Invalid username/password!")
+      case .failed, .cancelled: Console.writeLine("  onFinish:  not logged in")
+      }
+    }
+  }
+
+  /// Asks for a token; none is given for a wrong password.
+  @Sendable private static func ask(_ url: URL, _ resolver: Resolver<String?>) {
+    let task = URLSession.shared.dataTask(with: url) { data, response, error in
+      resolver.resolve {
+        if let error { throw error }
+        let isWelcome = (response as? HTTPURLResponse)?.statusCode == 200
+        return isWelcome ? String(decoding: data ?? Data(), as: UTF8.self) : nil
+      }
+    }
+    resolver.onCancel { _ in task.cancel() }
+    task.resume()
+  }
+
+  private static func loginServer(whenAsked: @escaping @Sendable () -> Void) throws -> LoopbackServer {
+    try LoopbackServer { request in
+      whenAsked()
+      switch request.path {
+      case "/ann/secret": return .text("4711")
+      case "/slow/secret": return .text("4711").slowly(chunkSize: 1, pause: .seconds(60))
+      default: return .text("who are you?", status: 401)
+      }
+    }
+  }
+}

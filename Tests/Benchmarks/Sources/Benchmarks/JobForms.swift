@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// The forms in which background work can tell the main actor that it begins and that it has ended.
+struct JobForms: Sendable {
+  static let task = "(f) Task and two main-actor hops"
+  static let job = "job, start and finish"
+  static let updates = "job, start, ten updates and finish"
+  static let silent = "job without handlers"
+
+  let all: [Form]
+
+  init() {
+    let queue = JobQueue(maxConcurrent: 1)
+    let silent = Job("silent") { (number: Int) in await added(number) }
+    let job = silent.onStart { told() }.onFinish { _ in told() }
+    let updating = Job("updating") { (number: Int, job: JobContext<Int>) in
+      for number in 0..<10 { job.update(number) }
+      return await added(number)
+    }.onStart { told() }.onUpdate { _ in told() }.onFinish { _ in told() }
+    all = [
+      Form(Self.task) { times in
+        for number in 0..<times {
+          let task = Task {
+            await MainActor.run { told() }
+            let result = await added(number)
+            await MainActor.run { told() }
+            return result
+          }
+          check(await task.value, number + 1)
+        }
+      },
+      Form(Self.job) { times in
+        for number in 0..<times { check(try await job.launch(number, on: queue).value, number + 1) }
+      },
+      Form(Self.updates) { times in
+        for number in 0..<times { check(try await updating.launch(number, on: queue).value, number + 1) }
+      },
+      Form(Self.silent) { times in
+        for number in 0..<times { check(try await silent.launch(number, on: queue).value, number + 1) }
+      },
+    ]
+  }
+}
+
+/// Prints the bound of jobs and what is reached, the median of three runs, and returns whether it is kept.
+func checkJobBounds(effort: Effort) async throws -> Bool {
+  print("\nBounds of jobs")
+  let bounds = [FormBound(form: JobForms.job, reference: JobForms.task, limit: 1.5)]
+  let measurement = try await Measurement(of: JobForms().all, effort: .smoke)
+  for form in JobForms().all { print("\(form.name): \(duration(measurement[form.name].time))") }
+  return try await check(bounds, effort) { JobForms().all }
+}
+
+/// Prints how much memory very many jobs take, and returns whether the bounds are kept.
+func checkJobMemory() async throws -> Bool {
+  print("\nMemory of jobs")
+  let queue = JobQueue(maxConcurrent: 1)
+  let job = Job("job") { (number: Int) in await added(number) }
+  let isFlat = try await grows(by: 8 << 20, "100,000 jobs through one queue") {
+    for _ in 0..<1_000 {
+      let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue) }
+      for run in runs { _ = try await run.value }
+    }
+  }
+  queue.suspend()
+  var runs: [Run<Int>] = []
+  let isSmall = await grows(by: 100_000 * 8_192, "100,000 jobs that wait") {
+    runs = (0..<100_000).map { job.launch($0, on: queue) }
+  }
+  let isFree = await grows(by: 100_000 * 1_024, "100,000 jobs that wait are cancelled") {
+    let time = ContinuousClock().measure { queue.cancelAll() }
+    print("cancelled in \(duration(time / .nanoseconds(1)))")
+    for run in runs { _ = await run.outcome }
+  }
+  return isFlat && isSmall && isFree
+}
+
+@inline(never)
+private func added(_ number: Int) async -> Int { number + 1 }
+
+@MainActor @inline(never)
+private func told() {}
+
+private func check(_ result: Int, _ expected: Int) {
+  precondition(result == expected, "the job gave \(result) instead of \(expected)")
+}
