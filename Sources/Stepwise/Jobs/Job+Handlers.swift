@@ -18,7 +18,11 @@ extension Job {
   /// - Parameter handler: Called on the main actor.
   /// - Returns: A new job; this one is unchanged.
   public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
-    setting { $0.beginning.onUpdate.append(handler) }
+    setting { settings in
+      settings.beginning.onUpdate.append { box in
+        if let update = JobBox<Update>.value(in: box) { handler(update) }
+      }
+    }
   }
 
   /// Calls a handler when `timeout` or `deadline` ended the job.
@@ -58,10 +62,18 @@ extension Job {
   /// - Parameter handler: Called on the main actor; it is told how the job has ended.
   /// - Returns: A new job; this one is unchanged.
   public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
-    setting { $0.ending.onFinish.append(handler) }
+    setting { settings in
+      settings.ending.onFinish.append { outcome in
+        switch outcome {
+        case .resolved(let box): if let value = JobBox<Output>.value(in: box) { handler(.resolved(value)) }
+        case .failed(let error): handler(.failed(error))
+        case .cancelled(let cancellation): handler(.cancelled(cancellation))
+        }
+      }
+    }
   }
 
-  func setting(_ change: (inout JobSettings<Update, Output>) -> Void) -> Job {
+  func setting(_ change: (inout JobSettings) -> Void) -> Job {
     var job = self
     change(&job.settings)
     return job

@@ -26,8 +26,8 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// What queues call the job, and errors, events and pictures its step.
   public let name: String
 
-  let chain: Chain<JobLaunch<Input, Update, Output>, Output>
-  var settings = JobSettings<Update, Output>()
+  let chain: Chain<JobInput<Input>, Output>
+  var settings = JobSettings()
 
   /// Creates a job whose work tells how it gets on.
   ///
@@ -39,7 +39,19 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     _ work: nonisolated(nonsending) @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
   ) {
     self.name = name
-    chain = Chain(name) { launch in try await launch.perform(work) }
+    chain = Chain(name) { (input: JobInput<Input>) in
+      let launch = input.launch
+      let context = JobContext<Update>(channel: launch.channel)
+      if !launch.hasLimits {
+        try await launch.waitForTurn()
+        let output = try await work(input.value, context)
+        launch.keep { JobBox(output) }
+        return output
+      }
+      let output = try await launch.limited { try await work(input.value, context) }
+      launch.keep { JobBox(output) }
+      return output
+    }
   }
 
   /// Launches the job.
@@ -56,9 +68,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
   @discardableResult
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
-    let launch = JobLaunch(input, name: name, settings: settings, on: queue)
+    let launch = JobLaunch(name: name, settings: settings, on: queue)
     launch.channel.start()
-    let run: Run<Output> = Run(of: chain.core, input: launch, priority: settings.priority, listener: launch)
+    let run: Run<Output> = Run(of: chain.core, input: JobInput(launch: launch, value: input), priority: settings.priority, listener: launch)
     return JobRun(run: run, updates: JobUpdates(latest: launch.channel.latest))
   }
 

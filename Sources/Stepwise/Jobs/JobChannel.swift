@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Carries what the work of one job tells to the main actor, and to those who look at the run.
-final class JobChannel<Update: Sendable>: Sendable {
+final class JobChannel: Sendable {
   /// The newest update, for those who look.
   struct Latest {
-    fileprivate(set) var update: Update?
+    fileprivate(set) var update: JobValue?
     fileprivate var isLast = false
   }
 
@@ -16,10 +16,10 @@ final class JobChannel<Update: Sendable>: Sendable {
 
   struct Handlers: Sendable {
     var onStart: [@MainActor () -> Void] = []
-    var onUpdate: [@MainActor (Update) -> Void] = []
+    var onUpdate: [@MainActor (JobValue) -> Void] = []
   }
 
-  private let machine = Lock(JobChannelMachine<Update>())
+  private let machine = Lock(JobChannelMachine<JobValue>())
   /// Let go of at the end, so that work which keeps its context keeps no screen.
   private let handlers: Lock<Handlers>
   private let owner: JobOwner?
@@ -39,16 +39,16 @@ final class JobChannel<Update: Sendable>: Sendable {
     owe(.start)
   }
 
-  func update(_ update: Update) {
+  func update(_ update: JobValue) {
     if tellsUpdates { owe(.update(update)) }
-    _ = latest.update { content -> Update? in
+    _ = latest.update { content -> JobValue? in
       guard !content.state.isLast else { return nil }
       content.publish(.latest)
       return exchange(&content.state.update, with: update)
     }
   }
 
-  private func owe(_ call: JobChannelMachine<Update>.Call) {
+  private func owe(_ call: JobChannelMachine<JobValue>.Call) {
     guard machine.withLock({ $0.owe(call) }) else { return }
     // Nothing that asks the work to stop reaches its handlers, nor do they report for a step.
     _ = spawn { @MainActor in

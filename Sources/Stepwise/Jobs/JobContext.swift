@@ -3,7 +3,7 @@
 
 /// What the work of a job has besides its input: the way to say how it gets on.
 public struct JobContext<Update: Sendable>: Sendable {
-  let channel: JobChannel<Update>
+  let channel: JobChannel
 
   /// Tells those who listen, and those who look at ``JobRun/updates``.
   ///
@@ -13,5 +13,5 @@ public struct JobContext<Update: Sendable>: Sendable {
   /// nothing more.
   ///
   /// - Parameter update: What there is to tell.
-  public func update(_ update: Update) { channel.update(update) }
+  public func update(_ update: Update) { channel.update(JobBox(update)) }
 }

@@ -3,23 +3,25 @@
 
 import Synchronization
 
-/// One launch of a job: what its chain is given to work on, and what listens to the run.
-final class JobLaunch<Input: Sendable, Update: Sendable, Output: Sendable>: RunListener {
-  typealias Work = nonisolated(nonsending) @Sendable (Input, JobContext<Update>) async throws -> Output
+/// What the chain of a job is given.
+struct JobInput<Value: Sendable>: Sendable {
+  let launch: JobLaunch
+  let value: Value
+}
 
-  private let input: Input
-  private let settings: JobSettings<Update, Output>
+/// One launch of a job, without its types: when it may work and for how long, and what listens to its run.
+final class JobLaunch: RunListener {
+  private let settings: JobSettings
   private let queue: JobQueue
   private let ticket: JobTicket
   private let place: JobQueue.Place
   private let deadline: (@Sendable () async throws -> Void)?
-  private let value = Lock<Output?>(nil)
+  private let value = Lock<JobValue?>(nil)
   /// Whether one of the job's own timers has fired.
   private let isTimeUp = Atomic(false)
-  let channel: JobChannel<Update>
+  let channel: JobChannel
 
-  init(_ input: Input, name: String, settings: JobSettings<Update, Output>, on queue: JobQueue) {
-    self.input = input
+  init(name: String, settings: JobSettings, on queue: JobQueue) {
     self.settings = settings
     self.queue = queue
     deadline = settings.deadline?.timer
@@ -30,29 +32,38 @@ final class JobLaunch<Input: Sendable, Update: Sendable, Output: Sendable>: RunL
 
   // MARK: - The step of the chain
 
+  var hasLimits: Bool { settings.deadline != nil || settings.timeout != nil }
+
+  /// Waits for its turn.
+  ///
+  /// - Throws: `CancellationError` when the Task that waits is cancelled.
+  nonisolated(nonsending) func waitForTurn() async throws { try await ticket.waitForTurn() }
+
   /// Waits for its turn and does the work, as long as there is time.
   ///
   /// - Throws: what the work throws; `TimeoutError` when there was no time left.
-  nonisolated(nonsending) func perform(_ work: @escaping Work) async throws -> Output {
-    let output: Output
-    if let deadline, let limit = settings.deadline {
-      output = try await limited(to: limit.duration, timer: deadline, step: timeIsUp) {
-        try await self.performInTurn(work)
-      }
-    } else {
-      output = try await performInTurn(work)
+  nonisolated(nonsending) func limited<Output: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Output
+  ) async throws -> Output {
+    guard let deadline, let limit = settings.deadline else { return try await limitedInTurn(work) }
+    return try await Stepwise.limited(to: limit.duration, timer: deadline, step: timeIsUp) {
+      try await self.limitedInTurn(work)
     }
-    if !settings.ending.onFinish.isEmpty { value.withLock { $0 = output } }
-    return output
   }
 
-  private nonisolated(nonsending) func performInTurn(_ work: @escaping Work) async throws -> Output {
+  private nonisolated(nonsending) func limitedInTurn<Output: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Output
+  ) async throws -> Output {
     try await ticket.waitForTurn()
-    let (input, context) = (input, JobContext(channel: channel))
-    guard let limit = settings.timeout else { return try await work(input, context) }
-    return try await limited(to: limit.duration, clock: limit.clock, step: timeIsUp) {
-      try await work(input, context)
-    }
+    guard let limit = settings.timeout else { return try await work() }
+    return try await Stepwise.limited(to: limit.duration, clock: limit.clock, step: timeIsUp, operation: work)
+  }
+
+  /// Keeps what the work returned, where somebody is to be told.
+  func keep(_ output: () -> JobValue) {
+    guard !settings.ending.onFinish.isEmpty else { return }
+    let output = output()
+    value.withLock { $0 = output }
   }
 
   /// Decides that it was the job's own timer; called before the work is cancelled for it.
@@ -86,7 +97,7 @@ final class JobLaunch<Input: Sendable, Update: Sendable, Output: Sendable>: RunL
 
   private func calls(for outcome: Outcome<Void>) -> [@MainActor () -> Void] {
     let isTimeout = isTimeUp.load(ordering: .acquiring)
-    let typed: Outcome<Output>
+    let typed: Outcome<JobValue>
     switch outcome {
     case .resolved:
       // Kept where somebody is to be told.

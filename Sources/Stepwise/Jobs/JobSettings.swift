@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// What a job's modifiers have set.
-struct JobSettings<Update: Sendable, Output: Sendable>: Sendable {
+struct JobSettings: Sendable {
   struct Limit: Sendable {
     let duration: Duration
     let clock: any Clock<Duration>
@@ -12,14 +12,14 @@ struct JobSettings<Update: Sendable, Output: Sendable>: Sendable {
   var deadline: Limit?
   var owner: JobOwner?
   var priority: TaskPriority?
-  var beginning = JobChannel<Update>.Handlers()
+  var beginning = JobChannel.Handlers()
   var ending = Ending()
 
   /// Who is told of the end.
   struct Ending: Sendable {
     var onTimeout: [@MainActor () -> Void] = []
     var onError: [JobErrorHandler] = []
-    var onFinish: [@MainActor (Outcome<Output>) -> Void] = []
+    var onFinish: [@MainActor (Outcome<JobValue>) -> Void] = []
 
     /// The calls to make for an outcome, in order.
     ///
@@ -27,7 +27,7 @@ struct JobSettings<Update: Sendable, Output: Sendable>: Sendable {
     ///   - outcome: How the job ended.
     ///   - isTimeout: Whether one of the job's own timers ended it.
     /// - Returns: One or more calls; nothing for a job that was cancelled.
-    func calls(for outcome: Outcome<Output>, isTimeout: Bool) -> [@MainActor () -> Void] {
+    func calls(for outcome: Outcome<JobValue>, isTimeout: Bool) -> [@MainActor () -> Void] {
       var calls: [@MainActor () -> Void] = []
       switch outcome {
       case .cancelled: return []

@@ -11,7 +11,7 @@ public struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
   /// Iterating does not throw: how the job ended is its outcome.
   public typealias Failure = Never
 
-  typealias Latest = Broadcast<JobChannel<Update>.Latest, JobChannel<Update>.Key>
+  typealias Latest = Broadcast<JobChannel.Latest, JobChannel.Key>
 
   let latest: Latest
 
@@ -29,7 +29,7 @@ public struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
 
     /// Waits, in an actor's isolation, for an update newer than the one taken last; nil at the end.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-      await subscription.next { latest, _ in latest.update }
+      await subscription.next { latest, _ in latest.update }.flatMap { JobBox<Update>.value(in: $0) }
     }
   }
 }
