@@ -40,15 +40,14 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   ) {
     self.name = name
     chain = Chain(name) { (input: JobInput<Input>) in
-      let launch = input.launch
-      let context = JobContext<Update>(channel: launch.channel)
-      if !launch.hasLimits {
+      let (launch, context) = (input.launch, JobContext<Update>(channel: input.launch.channel))
+      let output: Output
+      if launch.isLimited {
+        output = try await launch.limited { try await work(input.value, context) }
+      } else {
         try await launch.waitForTurn()
-        let output = try await work(input.value, context)
-        launch.keep { JobBox(output) }
-        return output
+        output = try await work(input.value, context)
       }
-      let output = try await launch.limited { try await work(input.value, context) }
       launch.keep { JobBox(output) }
       return output
     }

@@ -50,6 +50,10 @@ final class JobChannel: Sendable {
 
   private func owe(_ call: JobChannelMachine<JobValue>.Call) {
     guard machine.withLock({ $0.owe(call) }) else { return }
+    if CancellationScope.current == nil, StepContext.current == nil {
+      _ = spawn { @MainActor in await self.tell() }
+      return
+    }
     // Nothing that asks the work to stop reaches its handlers, nor do they report for a step.
     _ = spawn { @MainActor in
       await CancellationScope.$current.withValue(nil) {

@@ -32,7 +32,8 @@ final class JobLaunch: RunListener {
 
   // MARK: - The step of the chain
 
-  var hasLimits: Bool { settings.deadline != nil || settings.timeout != nil }
+  /// Whether a timer is to be kept.
+  var isLimited: Bool { settings.deadline != nil || settings.timeout != nil }
 
   /// Waits for its turn.
   ///
@@ -54,7 +55,7 @@ final class JobLaunch: RunListener {
   private nonisolated(nonsending) func limitedInTurn<Output: Sendable>(
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
-    try await ticket.waitForTurn()
+    try await waitForTurn()
     guard let limit = settings.timeout else { return try await work() }
     return try await Stepwise.limited(to: limit.duration, clock: limit.clock, step: timeIsUp, operation: work)
   }
