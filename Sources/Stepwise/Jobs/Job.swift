@@ -69,7 +69,8 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
     let launch = JobLaunch(name: name, settings: settings, on: queue)
     launch.channel.start()
-    let run: Run<Output> = Run(of: chain.core, input: JobInput(launch: launch, value: input), priority: settings.priority, listener: launch)
+    let input = JobInput(launch: launch, value: input)
+    let run: Run<Output> = Run(of: chain.core, input: input, priority: settings.priority, listener: launch)
     return JobRun(run: run, updates: JobUpdates(latest: launch.channel.latest))
   }
 

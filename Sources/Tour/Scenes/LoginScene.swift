@@ -47,7 +47,7 @@ extension Scene {
 
   /// The login task of Elevate's README.
   private static func loginJob(_ server: LoopbackServer) -> Job<Credentials, String, Bool> {
-    let ask = Chain(Step.callback("ask", Self.ask))
+    let ask = Chain(Step.callback("ask") { (url: URL, resolver: Resolver<String?>) in Self.ask(url, resolver) })
     let address = server.address
     return Job("login") { (credentials: Credentials, job: JobContext<String>) in
       let url = try PictureSource.url("\(address)/\(credentials.name)/\(credentials.password)")

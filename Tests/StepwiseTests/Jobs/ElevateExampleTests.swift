@@ -65,7 +65,10 @@ struct ElevateExampleTests {
     #expect(stored.elements == (password == "secret" ? ["ann 4711"] : []))
   }
 
-  private func trackJob(_ clock: ManualClock, _ work: @escaping @Sendable () async throws -> Void) -> Job<String, Never, Void> {
+  private func trackJob(
+    _ clock: ManualClock,
+    _ work: @escaping @Sendable () async throws -> Void
+  ) -> Job<String, Never, Void> {
     Job("track") { (artist: String) in
       try await work()
       stored.record(try await API.track(artist))
@@ -86,7 +89,8 @@ struct ElevateExampleTests {
   /// Unlike a cancel, a timeout is followed by the finish.
   @Test func timesOut() async {
     let clock = ManualClock()
-    let run = trackJob(clock) { try await clock.sleep(for: .seconds(60)) }.launch("Prince", on: JobQueue(maxConcurrent: 1))
+    let job = trackJob(clock) { try await clock.sleep(for: .seconds(60)) }
+    let run = job.launch("Prince", on: JobQueue(maxConcurrent: 1))
     await clock.sleepers(atLeast: 2)
     clock.advance(by: .seconds(30))
     _ = await run.outcome
@@ -100,7 +104,7 @@ struct ElevateExampleTests {
     let trackTask = trackJob(ManualClock()) {
       begun.settle(())
       _ = await Once<Void>().value()
-      await #expect(throws: CancellationError.self) { try Task.checkCancellation() }
+      #expect(throws: CancellationError.self) { try Task.checkCancellation() }
       throw CancellationError()
     }.launch("Prince", on: JobQueue(maxConcurrent: 1))
     await notes.recorder.elements(atLeast: 1)

@@ -42,7 +42,8 @@ struct JobQueueTests {
     let job = Job("job") { Task.currentPriority }.priority(.background)
     let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1))
     // Awaiting the value would raise it.
-    guard case .resolved(let priority) = await Task(priority: .background, operation: { await run.outcome }).value else {
+    let outcome = await Task(priority: .background) { await run.outcome }.value
+    guard case .resolved(let priority) = outcome else {
       Issue.record("no value")
       return
     }

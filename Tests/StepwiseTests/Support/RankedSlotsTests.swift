@@ -10,7 +10,8 @@ import Testing
 struct RankedSlotsTests {
   @Test func theHighestRankComesFirstAndWithinItTheOrderOfArrival() {
     var slots = RankedSlots<String>()
-    for (name, rank) in [("a", 1), ("b", 3), ("c", 1), ("d", 2), ("e", 3), ("f", -1)] { _ = slots.append(name, rank: rank) }
+    let elements = [("a", 1), ("b", 3), ("c", 1), ("d", 2), ("e", 3), ("f", -1)]
+    for (name, rank) in elements { _ = slots.append(name, rank: rank) }
     #expect(slots.count == 6)
     #expect(slots.removeAll() == ["b", "e", "d", "a", "c", "f"])
     #expect(slots.isEmpty)

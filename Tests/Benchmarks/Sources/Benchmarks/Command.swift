@@ -89,7 +89,8 @@ enum Command: Sendable {
 /// Returns whether there is such a form.
 private func repeatForms(named name: String, steps: Int) async throws -> Bool {
   let forms =
-    (JobForms().all + Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all)
+    (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all
+    + JobForms().all)
     .filter { $0.name == name }
   for form in forms {
     let start = ContinuousClock.now

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+extension Races {
+  /// Jobs and their queues on real threads.
+  @Suite struct JobRaceTests {
+    private final class Arena: Sendable {
+      let run: JobRun<Int, Int>
+      let queue = JobQueue(maxConcurrent: 1)
+      let told = Recorder<String>()
+      /// Set on the main actor when a cancel has returned there.
+      let cancelled = CancellationToken()
+
+      init() {
+        let (told, cancelled) = (told, cancelled)
+        @Sendable func note(_ line: String) {
+          told.record(cancelled.isCancelled ? "\(line) after the cancel" : line)
+        }
+        let job = Job("job") { (number: Int, job: JobContext<Int>) in
+          for update in 0..<3 {
+            job.update(update)
+            await Task.yield()
+          }
+          return number
+        }
+        .onStart { note("0 start") }.onUpdate { note("1 update \($0)") }.onFinish { _ in note("2 finish") }
+        run = job.launch(7, on: queue)
+      }
+
+      func cancelOnMainActor() {
+        let (run, cancelled) = (run, cancelled)
+        wait {
+          await MainActor.run {
+            run.cancel(reason: "left")
+            cancelled.cancel()
+          }
+        }
+      }
+
+      var complaint: String? {
+        let run = run
+        let outcome = wait { await run.outcome }
+        wait { await MainActor.run {} }
+        let lines = told.elements
+        if lines.contains(where: { $0.hasSuffix("cancel") }) || lines != lines.sorted() { return "\(lines)" }
+        switch outcome {
+        case .resolved(7): return nil
+        case .cancelled(let cancellation): return cancellation.reason == nil ? "no reason" : nil
+        default: return "\(outcome)"
+        }
+      }
+    }
+
+    @Test func noHandlerIsCalledAfterACancelOnTheMainActor() async {
+      await race(rounds: rounds / 10, in: { Arena() }, { $0.cancelOnMainActor() }, referee: \.complaint)
+    }
+
+    @Test func aJobIsCancelledFromAllSides() async {
+      await race(
+        rounds: rounds / 10,
+        in: { Arena() },
+        { $0.cancelOnMainActor() },
+        { $0.run.cancel(reason: "elsewhere") },
+        { $0.queue.cancelAll(reason: "queue") },
+        referee: \.complaint
+      )
+    }
+
+    @Test func aQueueIsUsedFromAllSidesAndLosesNobody() async {
+      await race(
+        rounds: rounds / 10,
+        in: { Hall() },
+        { $0.launch(.high) },
+        { $0.launch(.low) },
+        { $0.queue.cancel(named: "job", reason: "all") },
+        { hall in
+          hall.queue.suspend()
+          hall.queue.resume()
+        },
+        referee: \.complaint
+      )
+    }
+
+    private final class Hall: Sendable {
+      let queue = JobQueue(maxConcurrent: 2)
+      let runs = Recorder<Run<Int>>()
+
+      func launch(_ priority: TaskPriority) {
+        let job = Job("job") { (number: Int) in number }.priority(priority)
+        for number in 0..<8 { runs.record(job.launch(number, on: queue)) }
+      }
+
+      var complaint: String? {
+        let (runs, queue) = (runs, queue)
+        return wait {
+          for run in runs.elements {
+            if case .failed(let error) = await run.outcome { return "\(error)" }
+          }
+          let last: Run<Int> = Job("last") { 1 }.launch(on: queue)
+          return (try? await last.value) == 1 ? nil : "the queue is stuck"
+        }
+      }
+    }
+  }
+}
