@@ -122,6 +122,19 @@ struct JobSimulationTests {
     }
   }
 
+  @Test func noTimeoutRunsWhileAJobWaits() async {
+    await forEachSeed { _ in
+      let (clock, queue) = (ManualClock(), JobQueue(maxConcurrent: 1))
+      queue.suspend()
+      let run: Run<Int> = Job("job") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue)
+      for _ in 0..<50 { await Task.yield() }
+      try require(clock.sleeperCount == 0, "the timer runs")
+      clock.advance(by: .seconds(100))
+      queue.resume()
+      try require(try await run.value == 1, "no value")
+    }
+  }
+
   @Test func whoeverLooksSeesTheUpdatesRiseToTheLastOne() async {
     await forEachSeed { _ in
       let run = Job("job") { (job: JobContext<Int>) in
