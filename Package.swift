@@ -10,12 +10,14 @@ let package = Package(
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
+    .library(name: "StepwiseLegacy", targets: ["LegacyStepwise"]),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "Stepwise"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
+    .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .executableTarget(
       name: "Tour",
@@ -35,6 +37,12 @@ let package = Package(
       exclude: ["Golden"]
     ),
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTesting"]),
+    .testTarget(
+      name: "LegacyTests",
+      dependencies: ["LegacyStepwise", "Stepwise", "StepwiseTesting"],
+      path: "Tests/LegacyTests/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise", "StepwiseTesting"]),
@@ -47,5 +55,5 @@ let upcomingFeatures = [
   "ImmutableWeakCaptures",
 ]
 for target in package.targets {
-  target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) }
+  target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
