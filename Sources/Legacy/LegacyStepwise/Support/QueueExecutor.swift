@@ -5,7 +5,7 @@ internal import Dispatch
 
 /// Runs steps on a queue, as `inQueue:` asks for.
 final class QueueExecutor: TaskExecutor {
-  /// Where steps and handlers run that name no queue. They may block there, as old ones do.
+  /// Where steps and handlers run that name no queue: they may block there, as old ones do.
   static let shared = QueueExecutor(.global())
 
   private let queue: DispatchQueue

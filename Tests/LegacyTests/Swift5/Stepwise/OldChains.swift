@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import LegacyStepwise
+import StepwiseTesting
+
+/// A file of the old world.
+@available(*, deprecated)
+enum OldChains {
+  static func characterCount(telling seen: Recorder<String>) -> StepChain<String, Int, String, Int> {
+    toStep { (text: String) -> Int in
+      guard !text.isEmpty else { throw Fault("empty") }
+      return text.count
+    }.onError { error in
+      seen.record("error: \(error)")
+    }.finally { state in
+      seen.record(state.resolved ? "resolved" : "errored")
+    }
+  }
+
+  static func endless(telling seen: Recorder<String>) -> StepChain<Int, Int, Int, Int> {
+    let handlers = Recorder<Handler<Int>>()
+    return toStep { (_: Int, handler: Handler<Int>) in
+      handlers.record(handler)
+      seen.record("begun")
+    }.finally { state in
+      if case .Canceled(let token) = state { seen.record("canceled: \(token.reason ?? "")") }
+    }
+  }
+
+  static func printLength(
+    of chain: StepChain<String, Int, String, Int>,
+    telling seen: Recorder<String>
+  ) -> StepChain<String, String, Int, Void> {
+    toStep { (text: String) -> String in text }
+      .then(chain)
+      .then { number in seen.record("\(number)") }
+      .finally { state in seen.record("old finally: \(state.resolved)") }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+/// A chain of one world in the other: a file uses one, so the chains stand in two files.
+@Suite(.timeLimit(.minutes(1)))
+struct StepwiseCrossingTests {
+  let seen = Recorder<String>()
+
+  @available(*, deprecated)
+  @Test func anOldChainRunsAsANewOne() async throws {
+    let chain = OldChains.characterCount(telling: seen)
+
+    #expect(try await NewChains.run(chain.modern, with: "four") == 4)
+    #expect(seen.elements == ["resolved"])
+    await #expect(throws: Fault("empty")) { try await NewChains.run(chain.modern, with: "") }
+    #expect(seen.elements == ["resolved", "error: empty", "errored"])
+  }
+
+  @available(*, deprecated)
+  @Test func cancellingTheNewChainCancelsTheOldPart() async throws {
+    #expect(await NewChains.cancel(OldChains.endless(telling: seen).modern, after: seen) == "left the screen")
+    #expect(seen.elements == ["begun", "canceled: left the screen"])
+  }
+
+  @available(*, deprecated)
+  @Test func anOldTokenEndsTheOldPart() async throws {
+    let chain = OldChains.endless(telling: seen)
+    chain.cancellationToken.cancel(reason: "old")
+    await #expect(throws: CancellationError.self) { try await NewChains.run(chain.modern, with: 1) }
+    #expect(seen.elements == ["canceled: old"])
+  }
+
+  @available(*, deprecated)
+  @Test func aNewChainIsAStepOfAnOldOne() async {
+    OldChains.printLength(of: NewChains.characterCount(telling: seen).legacy, telling: seen).start("four")
+
+    #expect(await seen.elements(atLeast: 3) == ["new finally", "4", "old finally: true"])
+  }
+
+  @available(*, deprecated)
+  @Test func cancellingTheOldChainCancelsTheNewPart() async {
+    let chain = OldChains.printLength(of: NewChains.endless(telling: seen).legacy, telling: seen)
+    chain.start("four")
+    await seen.elements(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "old")
+
+    #expect(await seen.elements(atLeast: 3) == ["begun", "new finally: old", "old finally: false"])
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import Foundation
+import LegacyStepwise
+import StepwiseTesting
+import Testing
+
+/// Where the original had a defect, and the new behaviour holds.
+@Suite(.timeLimit(.minutes(1)))
+struct StepwiseDefectTests {
+  let seen = Recorder<String>()
+
+  // The original ran the rest of the chain twice.
+  @available(*, deprecated)
+  @Test func aHandlerCalledTwiceRunsTheNextStepOnce() async {
+    toStep { (text: String, handler: Handler<String>) in
+      handler.pass(text + " first")
+      handler.pass(text + " second")
+      handler.fail(Fault("third"))
+    }.then { text in
+      seen.record(text)
+    }.onError { error in
+      seen.record("\(error)")
+    }.finally { _ in
+      seen.record("end")
+    }.start("the")
+
+    #expect(await seen.elements(atLeast: 2) == ["the first", "end"])
+  }
+
+  @available(*, deprecated)
+  @Test func aStepResolvedTwiceRunsTheNextStepOnce() async {
+    toStep { (step: Step<Int, Int>) in
+      step.resolve(1)
+      step.error(Fault("late"))
+      step.resolve(2)
+    }.then { (step: Step<Int, Void>) in
+      seen.record("\(step.input)")
+      step.resolve()
+    }.finally { _ in
+      seen.record("end")
+    }.start(0)
+
+    #expect(await seen.elements(atLeast: 2) == ["1", "end"])
+  }
+
+  // The original hung for ever, and skipped `finally`.
+  @available(*, deprecated)
+  @Test func aHandlerThatIsNeverCalledEndsTheChain() async {
+    toStep { (text: String, handler: Handler<String>) in
+    }.then { text in
+      seen.record(text)
+    }.onError { error in
+      seen.record("\(error)".contains("was let go of without a call") ? "let go of" : "\(error)")
+    }.finally { state in
+      seen.record("errored: \(state.errored)")
+    }.start("text")
+
+    #expect(await seen.elements(atLeast: 2) == ["let go of", "errored: true"])
+  }
+
+  @available(*, deprecated)
+  @Test func aStepThatNeverEndsEndsTheChain() async {
+    toStep { (step: Step<Void, Int>) in
+    }.finally { state in
+      seen.record("errored: \(state.errored)")
+    }.start()
+
+    #expect(await seen.elements(atLeast: 1) == ["errored: true"])
+  }
+
+  // The original lost it: the chain waited for the handler, and ended as resolved.
+  @available(*, deprecated)
+  @Test func aCancelDuringTheLastStepEndsTheChain() async {
+    let handlers = Recorder<Handler<Int>>()
+    let chain = toStep { (number: Int) -> Int in number }
+      .then { (_, handler: Handler<Int>) in handlers.record(handler) }
+      .finally { state in
+        if case .Canceled(let token) = state { seen.record(token.reason ?? "no reason") }
+      }
+    chain.start(1)
+
+    await handlers.elements(atLeast: 1)
+    #expect(chain.cancellationToken.cancel(reason: "enough"))
+    #expect(await seen.elements(atLeast: 1) == ["enough"])
+    handlers.elements.first?.pass(1)
+  }
+
+  // A closure that is still at work is waited for: `finally` may close what it works on.
+  @available(*, deprecated)
+  @Test func aCancelWaitsForTheClosureThatRuns() async {
+    let (begun, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let chain = toStep { (step: Step<Void, Int>) in
+      begun.signal()
+      released.wait()
+      seen.record("closure")
+    }.then { (_: Int) in
+      seen.record("next")
+    }.onError { _ in
+      seen.record("error")
+    }.finally { state in
+      seen.record("canceled: \(state.canceled)")
+    }
+    chain.start()
+    await wait(for: begun)
+    chain.cancellationToken.cancel()
+    released.signal()
+
+    #expect(await seen.elements(atLeast: 2) == ["closure", "canceled: true"])
+  }
+
+  // In the original both could be told so.
+  @available(*, deprecated)
+  @Test func ofManyCancelsOneReportsTrue() async {
+    for _ in 0..<200 {
+      let token = toStep { 1 }.cancellationToken
+      let count = await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<4 { group.addTask { token.cancel() } }
+        return await group.reduce(0) { $1 ? $0 + 1 : $0 }
+      }
+      #expect(count == 1)
+    }
+  }
+
+  // A step in a queue that is busy looks at the token when its turn has come.
+  @available(*, deprecated)
+  @Test func aStepThatWaitsForItsQueueIsNotBegunAfterACancel() async {
+    let queue = DispatchQueue(label: "busy")
+    queue.suspend()
+    let chain = toStep(inQueue: queue) { seen.record("executed") }
+      .finally { state in seen.record("canceled: \(state.canceled)") }
+    chain.start()
+    chain.cancellationToken.cancel()
+    queue.resume()
+
+    #expect(await seen.elements(atLeast: 1) == ["canceled: true"])
+  }
+
+  // The original left what happens then open. Closures that are not Sendable are not run beside themselves.
+  @available(*, deprecated)
+  @Test func aChainThatIsStartedAgainRunsAgainOneAtATime() async {
+    var count = 0
+    let chain = toStep { (_: Int) -> Int in
+      count += 1
+      return count
+    }.then { number in
+      seen.record("\(number)")
+    }
+    for number in 0..<50 { chain.start(number) }
+
+    #expect(await seen.elements(atLeast: 50).count == 50)
+    #expect(Set(seen.elements).count == 50)
+  }
+}
+
+/// Waits for a semaphore without blocking a thread of the pool.
+private func wait(for semaphore: DispatchSemaphore) async {
+  await withCheckedContinuation { continuation in
+    Thread.detachNewThread {
+      semaphore.wait()
+      continuation.resume()
+    }
+  }
+}
