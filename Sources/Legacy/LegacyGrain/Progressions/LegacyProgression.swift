@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+
+/// A new progression as an old one, made by `legacy`.
+@available(*, deprecated, message: "Use the progression itself when its last old caller has moved")
+public struct LegacyProgression<Base: Stepwise.Progression>: Progression, Sendable {
+  /// What the last stage holds.
+  public typealias Result = Base.Result
+
+  /// The new stage.
+  public let base: Base
+
+  /// The result, which is what makes a stage the last one; nil before.
+  public var result: Base.Result? { base.result }
+
+  /// What gives the stage after this one.
+  @available(*, deprecated, message: "Use next() of the progression itself")
+  public func next() -> Deferred<LegacyProgression> {
+    let base = base
+    return .future { resolve in
+      Chain { LegacyProgression(base: try await base.next()) }.start { result in
+        resolve { try result.get() }
+      }
+    }
+  }
+}
+
+@available(*, deprecated)
+extension LegacyProgression: Equatable where Base: Equatable {}
+
+extension Stepwise.Progression {
+  /// The progression as an old one, for callers that have not moved.
+  @available(*, deprecated, message: "Use the progression itself when its last old caller has moved")
+  public var legacy: LegacyProgression<Self> { LegacyProgression(base: self) }
+}

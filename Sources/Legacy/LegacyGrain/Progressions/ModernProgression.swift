@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Dispatch
+public import Stepwise
+
+/// An old progression as a new one, made by ``Progression/modern``.
+@available(*, deprecated, message: "Make it a Progression of Stepwise when its last old caller has moved")
+public struct ModernProgression<Base: Progression & Sendable>: Stepwise.Progression where Base.Result: Sendable {
+  /// What the last stage holds.
+  public typealias Result = Base.Result
+
+  /// The old stage.
+  public let base: Base
+
+  /// The result, which is what makes a stage the last one; nil before.
+  public var result: Base.Result? { base.result }
+
+  /// Does the work of this stage, in a global queue.
+  ///
+  /// - Returns: The stage after this one.
+  /// - Throws: What the stage throws.
+  @concurrent public func next() async throws -> ModernProgression {
+    ModernProgression(base: try await Stage(base, performer: Performer(.utility)).next().base)
+  }
+}
+
+@available(*, deprecated)
+extension ModernProgression: Equatable where Base: Equatable {}
+
+@available(*, deprecated)
+extension Progression where Self: Sendable, Result: Sendable {
+  /// The progression as a new one, for callers that have moved.
+  @available(*, deprecated, message: "Make it a Progression of Stepwise when its last old caller has moved")
+  public var modern: ModernProgression<Self> { ModernProgression(base: self) }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Dispatch
+
+@available(*, deprecated)
+extension Progression {
+  /// Does this stage's work as a part of another progression: for use in the `next()` of that one.
+  ///
+  /// - Parameters:
+  ///   - transformNext: Wraps the stage after this one.
+  ///   - transformResult: Goes on from this stage's result, when it has one.
+  /// - Returns: What gives the other progression's next stage.
+  @available(*, deprecated, message: "Use compose of Progression of Stepwise: the same with try await, and no Deferred")
+  @preconcurrency
+  public func compose<Outer: Progression>(
+    transformNext: sending @escaping (Self) throws -> Outer,
+    transformResult: (Result) throws -> Deferred<Outer>
+  ) -> Deferred<Outer> {
+    if let result {
+      do { return try transformResult(result) } catch { return Deferred(throwing: error) }
+    }
+    return next().map(transformNext)
+  }
+
+  /// Does the work of a stage of another progression as a part of this one: for use in `next()` of this one.
+  ///
+  /// - Parameters:
+  ///   - inner: The stage of the other progression.
+  ///   - mapNext: Wraps the stage after it.
+  ///   - mapResult: Goes on from its result, when it has one.
+  /// - Returns: What gives this progression's next stage.
+  @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
+  @preconcurrency
+  public func compose<Inner: Progression>(
+    _ inner: Inner,
+    mapNext: sending @escaping (Inner) throws -> Self,
+    mapResult: (Inner.Result) throws -> Self
+  ) -> Deferred<Self> {
+    inner.compose(transformNext: mapNext) { result in
+      let next = Sent(try mapResult(result))
+      return Deferred { next.value }
+    }
+  }
+
+  /// Does the work of a stage of another progression as a part of this one: for use in `next()` of this one.
+  ///
+  /// - Parameters:
+  ///   - inner: The stage of the other progression.
+  ///   - mapNext: Wraps the stage after it.
+  ///   - flatMapResult: What gives the stage that goes on from its result, when it has one.
+  /// - Returns: What gives this progression's next stage.
+  @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
+  @preconcurrency
+  public func compose<Inner: Progression>(
+    _ inner: Inner,
+    mapNext: sending @escaping (Inner) throws -> Self,
+    flatMapResult: (Inner.Result) throws -> Deferred<Self>
+  ) -> Deferred<Self> {
+    inner.compose(transformNext: mapNext, transformResult: flatMapResult)
+  }
+
+  /// All stages from this one on, in a global queue, and their result transformed.
+  @available(*, deprecated, message: "Use map of Progression of Stepwise, which is a progression with one stage more")
+  @preconcurrency
+  public func map<Output>(_ transform: sending @escaping (Result) throws -> Output) -> Deferred<Output> {
+    deferred(Performer(.utility), progress: nil).map(transform)
+  }
+
+  /// All stages from this one on, in a global queue, followed by something that is made of their result.
+  @available(*, deprecated, message: "Use flatMap of Progression of Stepwise, whose stages are those of both")
+  @preconcurrency
+  public func flatMap<Output>(
+    _ transform: sending @escaping (Result) throws -> Deferred<Output>
+  ) -> Deferred<Output> {
+    deferred(Performer(.utility), progress: nil).flatMap(transform)
+  }
+}

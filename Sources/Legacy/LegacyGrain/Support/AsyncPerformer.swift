@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Dispatch
+
+/// Runs work at some other time or place, as a queue does.
+@available(*, deprecated, message: "Use a TaskExecutor, or the actor that the work is bound to")
+public typealias AsyncPerformer = (@escaping () -> Void) -> Void
+
+/// A performer that may be taken along.
+struct Performer: Sendable {
+  private let perform: Sent<(@escaping () -> Void) -> Void>
+
+  init(_ perform: @escaping (@escaping () -> Void) -> Void) {
+    self.perform = Sent(perform)
+  }
+
+  init(_ queue: DispatchQueue) {
+    self.init { work in
+      let work = Sent(work)
+      queue.async { work.value() }
+    }
+  }
+
+  init(_ qos: DispatchQoS.QoSClass) { self.init(.global(qos: qos)) }
+
+  func callAsFunction(_ work: @escaping @Sendable () -> Void) { perform.value(work) }
+}
