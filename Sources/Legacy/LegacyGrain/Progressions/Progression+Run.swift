@@ -25,7 +25,7 @@ extension Progression {
   /// - Parameters:
   ///   - queue: The queue that stages are dispatched to, and the completion.
   ///   - completion: Is given what returns the result, or throws the error of a stage.
-  @available(*, deprecated, message: "Use `try await run()` of Progression of Stepwise, with a Task executor preference")
+  @available(*, deprecated, message: "Use `try await run()` of Progression, under withTaskExecutorPreference")
   @preconcurrency
   public func execute(
     on queue: DispatchQueue,
@@ -39,7 +39,7 @@ extension Progression {
   /// - Parameters:
   ///   - performer: Where stages do their work, and the completion runs.
   ///   - completion: Is given what returns the result, or throws the error of a stage.
-  @available(*, deprecated, message: "Use `try await run()` of Progression of Stepwise, with a Task executor preference")
+  @available(*, deprecated, message: "Use `try await run()` of Progression, under withTaskExecutorPreference")
   @preconcurrency
   public func execute(
     performer: sending @escaping AsyncPerformer,

@@ -60,6 +60,7 @@ extension Stage {
   /// Goes on to the last stage.
   ///
   /// - Parameter progress: Is told each stage where the performer says; false stops before the stage's work.
+  /// - Returns: The result of the last stage.
   /// - Throws: What a stage throws; that the progression stands still; `ProgressionError.cancelled`.
   func run(progress: Sent<(Base) -> Bool>?) async throws -> Sent<Base.Result> {
     for try await stage in stages(stuckAfter: Self.stuckAfter) {

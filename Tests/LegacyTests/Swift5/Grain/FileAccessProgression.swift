@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+// swift-format-ignore-file: BeginDocumentationCommentWithOneLineSummary, UseLetInEveryBoundCaseVariable
+
 import Foundation
 import LegacyGrain
 

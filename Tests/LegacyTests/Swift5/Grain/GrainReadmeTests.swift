@@ -27,7 +27,8 @@ struct GrainReadmeTests {
           // All when done accessing
           stopper.execute { useResult in
             let stopped = try? useResult()
-            seen.record("has access: \(stopped?.hasAccess ?? true), stopper: \(stopped?.stopper == nil ? "none" : "some")")
+            let stopper = stopped?.stopper == nil ? "none" : "some"
+            seen.record("has access: \(stopped?.hasAccess ?? true), stopper: \(stopper)")
           }
         }
       } catch {

@@ -23,9 +23,9 @@ enum JSONFileReadProgression: Progression, Equatable {
 
   func next() -> Deferred<JSONFileReadProgression> {
     switch self {
-    case let .read(fileURL):
+    case .read(let fileURL):
       return Deferred { .parse(data: try Data(contentsOf: fileURL)) }
-    case let .parse(data):
+    case .parse(let data):
       return Deferred {
         guard let dictionary = try JSONSerialization.jsonObject(with: data, options: []) as? [String: Any],
           let text = dictionary["text"] as? String,
@@ -40,7 +40,7 @@ enum JSONFileReadProgression: Progression, Equatable {
   }
 
   var result: Content? {
-    guard case let .success(result) = self else { return nil }
+    guard case .success(let result) = self else { return nil }
     return result
   }
 }

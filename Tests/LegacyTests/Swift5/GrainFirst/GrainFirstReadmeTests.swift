@@ -31,6 +31,7 @@ struct GrainFirstReadmeTests {
     FileOpenStage.read(fileURL: fileURL).execute { useResult in
       do {
         let result = try useResult()
+        // swift-format-ignore: UseLetInEveryBoundCaseVariable
         if case let .success(text, number, arrayOfText) = result {
           // Do something with result
           seen.record("\(text) \(number) \(arrayOfText)")
@@ -69,7 +70,7 @@ private enum FutureStage: StageProtocol {
 
   var nextTask: Task<FutureStage>? {
     switch self {
-    case let .wait(text):
+    case .wait(let text):
       return .future { resolve in
         DispatchQueue.global().async { resolve { .end(text + ", later") } }
       }

@@ -17,8 +17,7 @@ struct StepwiseReadmeTests {
 
   func print(_ text: String) { printed.record(text) }
 
-  // Edits: the address is that of a file. What a user does with the image is to record it. The force unwrap of the image
-  // stays in the sample alone. The last handler is the test's.
+  // Edits: the address is that of a file. What a user does with the image is to record it.
   @available(*, deprecated)
   @Test func fetchesAndResizesAnImage() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("lime-cat-\(UUID()).jpg")
@@ -33,7 +32,8 @@ struct StepwiseReadmeTests {
       // Fetch the image data. Obviously we'd be using Alamofire or something irl.
       if let imageData = NSData(contentsOf: url as URL) {
         // Create the image
-        guard let image = UIImage(data: imageData) else { return }
+        // swift-format-ignore: NeverForceUnwrap
+        let image = UIImage(data: imageData)!
 
         // Pass it to the next step
         step.resolve(image)
