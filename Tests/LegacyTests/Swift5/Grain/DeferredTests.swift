@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import LegacyGrain
+import StepwiseTesting
+import Testing
+
+/// `Deferred`, with all its members and operators.
+@Suite(.timeLimit(.minutes(1)))
+struct DeferredTests {
+  let seen = Recorder<String>()
+
+  /// Performs something and waits for what came of it, as a text.
+  @available(*, deprecated)
+  func text<Result>(of deferred: Deferred<Result>) async -> String {
+    let ends = Recorder<String>()
+    deferred.perform { useResult in
+      do { ends.record("\(try useResult())") } catch { ends.record("error: \(error)") }
+    }
+    return await ends.elements(atLeast: 1).joined(separator: ", ")
+  }
+
+  @available(*, deprecated)
+  func later(_ number: Int) -> Deferred<Int> {
+    Deferred.future { resolve in
+      DispatchQueue.global().async { resolve { number } }
+    }
+  }
+
+  @available(*, deprecated)
+  @Test func unitsAndFuturesGiveTheirResultOrThrow() async {
+    #expect(await text(of: Deferred.unit { 1 }) == "1")
+    #expect(await text(of: Deferred(running: { 1 })) == "1")
+    #expect(await text(of: Deferred { 1 }) == "1")
+    #expect(await text(of: Deferred<Int> { throw Fault("no") }) == "error: no")
+    #expect(await text(of: Deferred<Int>(throwing: Fault("no"))) == "error: no")
+    #expect(await text(of: later(1)) == "1")
+    #expect(await text(of: Deferred<Int>.future { resolve in resolve { throw Fault("no") } }) == "error: no")
+  }
+
+  @available(*, deprecated)
+  @Test func performCallsAUnitHereAndNow() {
+    Deferred { seen.record("unit") }.perform { useResult in
+      try? useResult()
+      seen.record("handler")
+    }
+    #expect(seen.elements == ["unit", "handler"])
+  }
+
+  @available(*, deprecated)
+  @Test func theFirstCallOfResolveCounts() async {
+    let twice = Deferred<Int>.future { resolve in
+      resolve { 1 }
+      resolve { 2 }
+    }
+    #expect(await text(of: twice) == "1")
+  }
+
+  @available(*, deprecated)
+  @Test func resultsAreTransformed() async {
+    #expect(await text(of: Deferred { 1 }.map { $0 + 1 }) == "2")
+    #expect(await text(of: later(1).map { "\($0) later" }) == "1 later")
+    #expect(await text(of: later(1).map { _ -> Int in throw Fault("no") }) == "error: no")
+    #expect(await text(of: Deferred<Int>(throwing: Fault("no")).map { $0 + 1 }) == "error: no")
+    #expect(await text(of: later(1).ignoringResult()) == "()")
+  }
+
+  @available(*, deprecated)
+  @Test func oneFollowsTheOther() async {
+    #expect(await text(of: later(1).flatMap { number in later(number + 1) }) == "2")
+    #expect(await text(of: later(1).flatMap { _ -> Deferred<Int> in throw Fault("no") }) == "error: no")
+    #expect(await text(of: Deferred<Int>(throwing: Fault("no")).flatMap { number in later(number) }) == "error: no")
+    let recovered = Deferred<Int>(throwing: Fault("no")).flatMap { (useResult: () throws -> Int) in
+      later((try? useResult()) ?? 7)
+    }
+    #expect(await text(of: recovered) == "7")
+  }
+
+  @available(*, deprecated)
+  @Test func theOperatorPerforms() async {
+    later(1) >>= { useResult in seen.record("\((try? useResult()) ?? 0)") }
+    #expect(await seen.elements(atLeast: 1) == ["1"])
+  }
+
+  @available(*, deprecated)
+  @Test func theOperatorLetsOneFollowTheOther() async {
+    #expect(await text(of: later(1) >>= { number in later(number + 1) }) == "2")
+    let recovered: Deferred<Int> = Deferred<Int>(throwing: Fault("no")) >>= { useResult in
+      later((try? useResult()) ?? 7)
+    }
+    #expect(await text(of: recovered) == "7")
+  }
+
+  @available(*, deprecated)
+  @Test func functionsRunInTheirQueue() async {
+    let key = DispatchSpecificKey<String>()
+    let queue = DispatchQueue(label: "queue")
+    queue.setSpecific(key: key, value: "queue")
+    let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
+
+    #expect(await text(of: queue + here) == "queue")
+    #expect(await text(of: DispatchQoS.QoSClass.utility + here) == "none")
+    #expect(await text(of: Deferred { here() } + queue) == "queue")
+    let handedOn = Recorder<String>()
+    (later(1) + queue) >>= { useResult in handedOn.record("\((try? useResult()) ?? 0) \(here())") }
+    #expect(await handedOn.elements(atLeast: 1) == ["1 queue"])
+  }
+
+  @available(*, deprecated)
+  @Test func bothAreDoneOneAfterTheOther() async {
+    let first = Deferred<Int>.future { [seen] resolve in
+      seen.record("first")
+      resolve { 1 }
+    }
+    let second = Deferred<String> { [seen] in
+      seen.record("second")
+      return "two"
+    }
+    #expect(await text(of: first & second) == #"(1, "two")"#)
+    #expect(seen.elements == ["first", "second"])
+    #expect(await text(of: Deferred<Int>(throwing: Fault("no")) & second) == "error: no")
+    #expect(seen.elements == ["first", "second"])
+  }
+
+  // Each function waits until all have begun.
+  @available(*, deprecated)
+  @Test func functionsRunBesideOneAnother() async {
+    let begun = DispatchGroup()
+    let functions = (1...3).map { number -> () -> Int in
+      begun.enter()
+      return {
+        begun.leave()
+        begun.wait()
+        return number * 2
+      }
+    }
+    #expect(await text(of: functions / DispatchQueue(label: "beside", attributes: .concurrent)) == "[2, 4, 6]")
+    let failing: [() throws -> Int] = [{ 1 }, { throw Fault("no") }]
+    #expect(await text(of: failing / DispatchQueue.global()) == "error: no")
+    #expect(await text(of: [() -> Int]() / DispatchQueue.global()) == "[]")
+  }
+}

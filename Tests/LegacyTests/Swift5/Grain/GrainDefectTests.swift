@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import LegacyGrain
+import LegacyGrainFirst
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Where the original had a defect, and the new behaviour holds. The one of the production line is among its tests.
+@Suite(.timeLimit(.minutes(1)))
+struct GrainDefectTests {
+  let seen = Recorder<String>()
+
+  func record<Result>(_ useResult: () throws -> Result) {
+    do {
+      seen.record("\(try useResult())")
+    } catch Stepwise.ProgressionError.stuck {
+      seen.record("stuck")
+    } catch let error as ResolverError {
+      seen.record("\(error.code)")
+    } catch {
+      seen.record("\(error)")
+    }
+  }
+
+  // The original went on with it for ever.
+  @available(*, deprecated)
+  @Test func aStageThatReturnsItselfForEverIsStuck() async {
+    Standstill.here(1).execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == ["stuck"])
+  }
+
+  @available(*, deprecated)
+  @Test func aStageThatUpdatesNothingForEverIsStuck() async {
+    Idle().execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == ["stuck"])
+  }
+
+  @available(*, deprecated)
+  @Test func aStageOfTheFirstEditionThatReturnsItselfForEverIsStuck() async {
+    FirstStandstill.here.execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == ["stuck"])
+  }
+
+  // In the original each called the other until the stack was full.
+  @available(*, deprecated)
+  @Test func aProgressionWithNeitherMethodIsAnError() async {
+    Unwritten().execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == [#"notImplemented(type: "Unwritten")"#])
+    Unwritten().next().perform { useNext in record(useNext) }
+    #expect(seen.elements.count == 2)
+    #expect(seen.elements.last == seen.elements.first)
+  }
+
+  // In the original it was as if nothing had happened, for ever.
+  @available(*, deprecated)
+  @Test func aFutureThatIsNeverResolvedIsAnError() async {
+    Forgetful.start.execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == ["abandoned"])
+  }
+
+  @available(*, deprecated)
+  @Test func aFutureThatIsResolvedTwiceGoesOnOnce() async {
+    Twice.start.execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 1) == ["1"])
+  }
+
+  @available(*, deprecated)
+  @Test func completedStageStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) { completedStage(Standstill.here(1)) }
+  }
+}
+
+@available(*, deprecated)
+private enum FirstStandstill: StageProtocol {
+  case here
+
+  var nextTask: LegacyGrainFirst.Task<FirstStandstill>? { .unit { .here } }
+}
+
+@available(*, deprecated)
+private enum Forgetful: LegacyGrain.Progression {
+  case start
+
+  func next() -> Deferred<Forgetful> { Deferred.future { _ in } }
+
+  var result: Int? { nil }
+}
+
+@available(*, deprecated)
+private enum Twice: LegacyGrain.Progression {
+  case start
+  case end(Int)
+
+  func next() -> Deferred<Twice> {
+    Deferred.future { resolve in
+      resolve { .end(1) }
+      resolve { .end(2) }
+    }
+  }
+
+  var result: Int? {
+    if case .end(let number) = self { number } else { nil }
+  }
+}
