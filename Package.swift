@@ -10,7 +10,7 @@ let package = Package(
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
-    .library(name: "StepwiseLegacy", targets: ["LegacyStepwise"]),
+    .library(name: "StepwiseLegacy", targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst"]),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
   dependencies: [],
@@ -18,6 +18,8 @@ let package = Package(
     .target(name: "Stepwise"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
     .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
+    .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
+    .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .executableTarget(
       name: "Tour",
@@ -39,9 +41,14 @@ let package = Package(
     .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTesting"]),
     .testTarget(
       name: "LegacyTests",
-      dependencies: ["LegacyStepwise", "Stepwise", "StepwiseTesting"],
+      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Tour"],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
+    .testTarget(
+      name: "LegacySwift6Tests",
+      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Tour"],
+      path: "Tests/LegacyTests/Swift6"
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
@@ -54,6 +61,7 @@ let upcomingFeatures = [
   "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "InferIsolatedConformances",
   "ImmutableWeakCaptures",
 ]
-for target in package.targets {
+// Code for the old libraries, in the language mode they knew, knows none of them.
+for target in package.targets where target.name != "LegacyTests" {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
