@@ -15,7 +15,7 @@ public struct Task<Result> {
   /// A subroutine, which returns the result or throws.
   @available(*, deprecated, message: "Return the next stage from next() async throws")
   @preconcurrency
-  public static func unit(_ subroutine: sending @escaping () throws -> Result) -> Task {
+  public static func unit(_ subroutine: @escaping () throws -> Result) -> Task {
     Task(.unit(subroutine))
   }
 
@@ -26,7 +26,7 @@ public struct Task<Result> {
   @available(*, deprecated, message: "Use withResolver { resolver in … }, and resolver.resolve { … }")
   @preconcurrency
   public static func future(
-    _ request: sending @escaping (_ resolve: @escaping @Sendable (@escaping () throws -> Result) -> Void) -> Void
+    _ request: @escaping (_ resolve: @escaping @Sendable (@escaping () throws -> Result) -> Void) -> Void
   ) -> Task {
     Task(.future(request))
   }

@@ -21,7 +21,7 @@ public func >>= <Result>(
 @preconcurrency
 public func >>= <Result, Output>(
   deferred: Deferred<Result>,
-  transform: sending @escaping (Result) throws -> Deferred<Output>
+  transform: @escaping (Result) throws -> Deferred<Output>
 ) -> Deferred<Output> {
   deferred.flatMap(transform)
 }
@@ -31,7 +31,7 @@ public func >>= <Result, Output>(
 @preconcurrency
 public func >>= <Result, Output>(
   deferred: Deferred<Result>,
-  transform: sending @escaping (@escaping () throws -> Result) throws -> Deferred<Output>
+  transform: @escaping (@escaping () throws -> Result) throws -> Deferred<Output>
 ) -> Deferred<Output> {
   deferred.flatMap(transform)
 }
@@ -39,7 +39,7 @@ public func >>= <Result, Output>(
 /// A function that is called in a queue.
 @available(*, deprecated, message: "Use a Step with executor(_:), or an async function that is bound to an actor")
 @preconcurrency
-public func + <Result>(queue: DispatchQueue, subroutine: sending @escaping () throws -> Result) -> Deferred<Result> {
+public func + <Result>(queue: DispatchQueue, subroutine: @escaping () throws -> Result) -> Deferred<Result> {
   Deferred(running: subroutine).performed(by: Performer(queue))
 }
 
@@ -48,7 +48,7 @@ public func + <Result>(queue: DispatchQueue, subroutine: sending @escaping () th
 @preconcurrency
 public func + <Result>(
   qos: DispatchQoS.QoSClass,
-  subroutine: sending @escaping () throws -> Result
+  subroutine: @escaping () throws -> Result
 ) -> Deferred<Result> {
   Deferred(running: subroutine).performed(by: Performer(qos))
 }

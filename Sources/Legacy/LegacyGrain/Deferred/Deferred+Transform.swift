@@ -6,7 +6,7 @@ extension Deferred {
   /// The same with its result transformed.
   @available(*, deprecated, message: "Transform what `try await` gives")
   @preconcurrency
-  public func map<Output>(_ transform: sending @escaping (Result) throws -> Output) -> Deferred<Output> {
+  public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
     settled { useResult in try transform(useResult()) }
   }
 
@@ -14,7 +14,7 @@ extension Deferred {
   @available(*, deprecated, message: "Await the one, then the other, with its result")
   @preconcurrency
   public func flatMap<Output>(
-    _ transform: sending @escaping (Result) throws -> Deferred<Output>
+    _ transform: @escaping (Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {
     let transform = Sent(transform)
     return followed { useResult in try transform.value(useResult()) }
@@ -25,7 +25,7 @@ extension Deferred {
   @preconcurrency
   @_disfavoredOverload
   public func flatMap<Output>(
-    _ transform: sending @escaping (@escaping UseResult) throws -> Deferred<Output>
+    _ transform: @escaping (@escaping UseResult) throws -> Deferred<Output>
   ) -> Deferred<Output> {
     followed(transform)
   }

@@ -27,7 +27,7 @@ public struct Deferred<Result> {
   /// Something that is done by a function.
   @available(*, deprecated, message: "Call the function in an async one")
   @preconcurrency
-  public static func unit(_ subroutine: sending @escaping UseResult) -> Deferred { Deferred(.unit(subroutine)) }
+  public static func unit(_ subroutine: @escaping UseResult) -> Deferred { Deferred(.unit(subroutine)) }
 
   /// Something that calls back.
   ///
@@ -36,7 +36,7 @@ public struct Deferred<Result> {
   @available(*, deprecated, message: "Use withResolver { resolver in … }, and resolver.resolve { … }")
   @preconcurrency
   public static func future(
-    _ request: sending @escaping (_ resolve: @escaping @Sendable (@escaping UseResult) -> Void) -> Void
+    _ request: @escaping (_ resolve: @escaping @Sendable (@escaping UseResult) -> Void) -> Void
   ) -> Deferred {
     Deferred(.future(request))
   }
@@ -44,7 +44,7 @@ public struct Deferred<Result> {
   /// Something that is done by a function.
   @available(*, deprecated, message: "Call the function in an async one")
   @preconcurrency
-  public init(running subroutine: sending @escaping UseResult) { self.init(.unit(subroutine)) }
+  public init(running subroutine: @escaping UseResult) { self.init(.unit(subroutine)) }
 
   /// Something that fails.
   @available(*, deprecated, message: "Throw the error in an async function")

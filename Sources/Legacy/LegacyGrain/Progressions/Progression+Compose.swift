@@ -14,7 +14,7 @@ extension Progression {
   @available(*, deprecated, message: "Use compose of Progression of Stepwise: the same with try await, and no Deferred")
   @preconcurrency
   public func compose<Outer: Progression>(
-    transformNext: sending @escaping (Self) throws -> Outer,
+    transformNext: @escaping (Self) throws -> Outer,
     transformResult: (Result) throws -> Deferred<Outer>
   ) -> Deferred<Outer> {
     if let result {
@@ -34,7 +34,7 @@ extension Progression {
   @preconcurrency
   public func compose<Inner: Progression>(
     _ inner: Inner,
-    mapNext: sending @escaping (Inner) throws -> Self,
+    mapNext: @escaping (Inner) throws -> Self,
     mapResult: (Inner.Result) throws -> Self
   ) -> Deferred<Self> {
     inner.compose(transformNext: mapNext) { result in
@@ -54,7 +54,7 @@ extension Progression {
   @preconcurrency
   public func compose<Inner: Progression>(
     _ inner: Inner,
-    mapNext: sending @escaping (Inner) throws -> Self,
+    mapNext: @escaping (Inner) throws -> Self,
     flatMapResult: (Inner.Result) throws -> Deferred<Self>
   ) -> Deferred<Self> {
     inner.compose(transformNext: mapNext, transformResult: flatMapResult)
@@ -63,7 +63,7 @@ extension Progression {
   /// All stages from this one on, in a global queue, and their result transformed.
   @available(*, deprecated, message: "Use map of Progression of Stepwise, which is a progression with one stage more")
   @preconcurrency
-  public func map<Output>(_ transform: sending @escaping (Result) throws -> Output) -> Deferred<Output> {
+  public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
     deferred(Performer(.utility), progress: nil).map(transform)
   }
 
@@ -71,7 +71,7 @@ extension Progression {
   @available(*, deprecated, message: "Use flatMap of Progression of Stepwise, whose stages are those of both")
   @preconcurrency
   public func flatMap<Output>(
-    _ transform: sending @escaping (Result) throws -> Deferred<Output>
+    _ transform: @escaping (Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {
     deferred(Performer(.utility), progress: nil).flatMap(transform)
   }

@@ -86,9 +86,10 @@ struct DeferredTests {
   @available(*, deprecated)
   @Test func theOperatorLetsOneFollowTheOther() async {
     #expect(await text(of: later(1) >>= { number in later(number + 1) }) == "2")
-    let recovered: Deferred<Int> = Deferred<Int>(throwing: Fault("no")) >>= { useResult in
-      later((try? useResult()) ?? 7)
-    }
+    let recovered: Deferred<Int> =
+      Deferred<Int>(throwing: Fault("no")) >>= { useResult in
+        later((try? useResult()) ?? 7)
+      }
     #expect(await text(of: recovered) == "7")
   }
 

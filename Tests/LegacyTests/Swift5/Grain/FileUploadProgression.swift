@@ -6,6 +6,10 @@
 import Foundation
 import LegacyGrain
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // From the README of Grain, as it stands.
 
 @available(*, deprecated)

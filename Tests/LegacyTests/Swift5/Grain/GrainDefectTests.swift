@@ -7,7 +7,9 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Where the original had a defect, and the new behaviour holds. The one of the production line is among its tests.
+/// Where the original had a defect, and the new behaviour holds.
+///
+/// The one of the production line is among its tests.
 @Suite(.timeLimit(.minutes(1)))
 struct GrainDefectTests {
   let seen = Recorder<String>()

@@ -6,6 +6,10 @@ import LegacyGrain
 import StepwiseTesting
 import Testing
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The samples of the README of Grain, second edition.
 @Suite(.timeLimit(.minutes(1)))
 struct GrainReadmeTests {
