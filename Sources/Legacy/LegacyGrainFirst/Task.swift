@@ -14,7 +14,6 @@ public struct Task<Result> {
 
   /// A subroutine, which returns the result or throws.
   @available(*, deprecated, message: "Return the next stage from next() async throws")
-  @preconcurrency
   public static func unit(_ subroutine: @escaping () throws -> Result) -> Task {
     Task(.unit(subroutine))
   }
@@ -24,7 +23,6 @@ public struct Task<Result> {
   /// - Parameter request: Begins it; it is given what takes a closure that returns the result or throws.
   /// - Returns: What has yet to be done.
   @available(*, deprecated, message: "Use withResolver { resolver in … }, and resolver.resolve { … }")
-  @preconcurrency
   public static func future(
     _ request: @escaping (_ resolve: @escaping @Sendable (@escaping () throws -> Result) -> Void) -> Void
   ) -> Task {
@@ -40,3 +38,6 @@ public struct Task<Result> {
     deferred.perform(handleResult)
   }
 }
+
+@available(*, unavailable)
+extension Task: Sendable {}

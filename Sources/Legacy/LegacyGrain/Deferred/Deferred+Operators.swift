@@ -18,7 +18,6 @@ public func >>= <Result>(
 
 /// What is on the left followed by what the function on the right makes of its result.
 @available(*, deprecated, message: "Await the one, then the other, with its result")
-@preconcurrency
 public func >>= <Result, Output>(
   deferred: Deferred<Result>,
   transform: @escaping (Result) throws -> Deferred<Output>
@@ -28,7 +27,6 @@ public func >>= <Result, Output>(
 
 /// What is on the left followed by what the function on the right makes of its result or its error.
 @available(*, deprecated, message: "Await the one in a do statement, then the other")
-@preconcurrency
 public func >>= <Result, Output>(
   deferred: Deferred<Result>,
   transform: @escaping (@escaping () throws -> Result) throws -> Deferred<Output>
@@ -39,7 +37,7 @@ public func >>= <Result, Output>(
 /// A function that is called in a queue.
 @available(*, deprecated, message: "Use a Step with executor(_:), or an async function that is bound to an actor")
 @preconcurrency
-public func + <Result>(queue: DispatchQueue, subroutine: @escaping () throws -> Result) -> Deferred<Result> {
+public func + <Result>(queue: DispatchQueue, subroutine: sending @escaping () throws -> Result) -> Deferred<Result> {
   Deferred(running: subroutine).performed(by: Performer(queue))
 }
 
@@ -48,7 +46,7 @@ public func + <Result>(queue: DispatchQueue, subroutine: @escaping () throws -> 
 @preconcurrency
 public func + <Result>(
   qos: DispatchQoS.QoSClass,
-  subroutine: @escaping () throws -> Result
+  subroutine: sending @escaping () throws -> Result
 ) -> Deferred<Result> {
   Deferred(running: subroutine).performed(by: Performer(qos))
 }

@@ -5,14 +5,12 @@
 extension Deferred {
   /// The same with its result transformed.
   @available(*, deprecated, message: "Transform what `try await` gives")
-  @preconcurrency
   public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
     settled { useResult in try transform(useResult()) }
   }
 
   /// The same followed by something that is made of its result.
   @available(*, deprecated, message: "Await the one, then the other, with its result")
-  @preconcurrency
   public func flatMap<Output>(
     _ transform: @escaping (Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {
@@ -22,7 +20,6 @@ extension Deferred {
 
   /// The same followed by something that is made of its result or its error.
   @available(*, deprecated, message: "Await the one in a do statement, then the other")
-  @preconcurrency
   @_disfavoredOverload
   public func flatMap<Output>(
     _ transform: @escaping (@escaping UseResult) throws -> Deferred<Output>

@@ -26,7 +26,6 @@ public struct Deferred<Result> {
 
   /// Something that is done by a function.
   @available(*, deprecated, message: "Call the function in an async one")
-  @preconcurrency
   public static func unit(_ subroutine: @escaping UseResult) -> Deferred { Deferred(.unit(subroutine)) }
 
   /// Something that calls back.
@@ -34,7 +33,6 @@ public struct Deferred<Result> {
   /// - Parameter request: Begins it; it is given what takes a closure that returns the result or throws.
   /// - Returns: What has yet to be done.
   @available(*, deprecated, message: "Use withResolver { resolver in … }, and resolver.resolve { … }")
-  @preconcurrency
   public static func future(
     _ request: @escaping (_ resolve: @escaping @Sendable (@escaping UseResult) -> Void) -> Void
   ) -> Deferred {
@@ -43,7 +41,6 @@ public struct Deferred<Result> {
 
   /// Something that is done by a function.
   @available(*, deprecated, message: "Call the function in an async one")
-  @preconcurrency
   public init(running subroutine: @escaping UseResult) { self.init(.unit(subroutine)) }
 
   /// Something that fails.
@@ -97,6 +94,9 @@ public struct Deferred<Result> {
     }
   }
 }
+
+@available(*, unavailable)
+extension Deferred: Sendable {}
 
 /// A handler that is called once.
 private final class Once<Handler>: Sendable {

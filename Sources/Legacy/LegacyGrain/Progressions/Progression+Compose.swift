@@ -12,7 +12,6 @@ extension Progression {
   ///   - transformResult: Goes on from this stage's result, when it has one.
   /// - Returns: What gives the other progression's next stage.
   @available(*, deprecated, message: "Use compose of Progression of Stepwise: the same with try await, and no Deferred")
-  @preconcurrency
   public func compose<Outer: Progression>(
     transformNext: @escaping (Self) throws -> Outer,
     transformResult: (Result) throws -> Deferred<Outer>
@@ -31,7 +30,6 @@ extension Progression {
   ///   - mapResult: Goes on from its result, when it has one.
   /// - Returns: What gives this progression's next stage.
   @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
-  @preconcurrency
   public func compose<Inner: Progression>(
     _ inner: Inner,
     mapNext: @escaping (Inner) throws -> Self,
@@ -51,7 +49,6 @@ extension Progression {
   ///   - flatMapResult: What gives the stage that goes on from its result, when it has one.
   /// - Returns: What gives this progression's next stage.
   @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
-  @preconcurrency
   public func compose<Inner: Progression>(
     _ inner: Inner,
     mapNext: @escaping (Inner) throws -> Self,
@@ -62,14 +59,12 @@ extension Progression {
 
   /// All stages from this one on, in a global queue, and their result transformed.
   @available(*, deprecated, message: "Use map of Progression of Stepwise, which is a progression with one stage more")
-  @preconcurrency
   public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
     deferred(Performer(.utility), progress: nil).map(transform)
   }
 
   /// All stages from this one on, in a global queue, followed by something that is made of their result.
   @available(*, deprecated, message: "Use flatMap of Progression of Stepwise, whose stages are those of both")
-  @preconcurrency
   public func flatMap<Output>(
     _ transform: @escaping (Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {

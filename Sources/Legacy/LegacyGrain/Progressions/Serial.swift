@@ -59,6 +59,9 @@ public enum Serial<P: Progression>: Progression {
 }
 
 @available(*, deprecated)
+extension Serial: Sendable where P: Sendable, P.Result: Sendable {}
+
+@available(*, deprecated)
 extension Sequence where Element: Progression {
   /// All of the progressions, one after the other, and their results.
   @available(*, deprecated, message: "Use `try await Serial(progressions).run()` of Stepwise")

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// `Deferred`, with all its members and operators.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeferredTests {
   let seen = Recorder<String>()
 

@@ -5,7 +5,7 @@ import StepwiseTesting
 import Testing
 
 /// A progression of one world in the other: a file uses one, so the progressions stand in files of their own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GrainCrossingTests {
   @available(*, deprecated)
   @Test func anOldProgressionRunsAsANewOne() async throws {

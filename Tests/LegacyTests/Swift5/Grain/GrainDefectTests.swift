@@ -10,7 +10,7 @@ import Testing
 /// Where the original had a defect, and the new behaviour holds.
 ///
 /// The one of the production line is among its tests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GrainDefectTests {
   let seen = Recorder<String>()
 

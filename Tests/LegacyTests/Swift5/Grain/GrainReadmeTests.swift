@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// The samples of the README of Grain, second edition.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GrainReadmeTests {
   let seen = Recorder<String>()
 

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 /// The production line of the second edition.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProductionLineTests {
   let begun = Recorder<String>()
   let resolvers = Recorder<@Sendable () -> Void>()

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// Progressions of the second edition.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressionTests {
   let seen = Recorder<String>()
 

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// The samples of the README of Grain, first edition.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GrainFirstReadmeTests {
   let seen = Recorder<String>()
 

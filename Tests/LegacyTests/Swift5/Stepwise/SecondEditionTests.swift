@@ -8,7 +8,7 @@ import StepwiseTesting
 import Testing
 
 /// What edition 2 of Stepwise added.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecondEditionTests {
   let seen = Recorder<String>()
 

@@ -7,7 +7,7 @@ import StepwiseTesting
 import Testing
 
 /// How chains, handlers and tokens of the original behave.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepChainTests {
   let seen = Recorder<String>()
 

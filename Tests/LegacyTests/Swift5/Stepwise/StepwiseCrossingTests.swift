@@ -5,7 +5,7 @@ import StepwiseTesting
 import Testing
 
 /// A chain of one world in the other: a file uses one, so the chains stand in two files.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepwiseCrossingTests {
   let seen = Recorder<String>()
 

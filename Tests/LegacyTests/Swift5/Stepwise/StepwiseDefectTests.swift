@@ -8,7 +8,7 @@ import StepwiseTesting
 import Testing
 
 /// Where the original had a defect, and the new behaviour holds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepwiseDefectTests {
   let seen = Recorder<String>()
 

@@ -10,7 +10,7 @@ import Testing
 ///
 /// Edits that hold for all of them: `println` is `print`, which records here; `init(contentsOfURL:)` of `NSData` is
 /// `init(contentsOf:)`, and takes a `URL`; `NSOutputStream` is `OutputStream`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepwiseReadmeTests {
   let printed = Recorder<String>()
   let states = Recorder<String>()

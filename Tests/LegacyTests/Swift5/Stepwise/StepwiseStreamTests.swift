@@ -10,7 +10,7 @@ import Testing
 ///
 /// It is not among those for Swift 6: two closures and the code around them share a stream, which is not `Sendable`, and the
 /// compiler says so.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepwiseStreamTests {
   let errors = Recorder<String>()
   let states = Recorder<String>()
