@@ -6,10 +6,14 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
+/// Each piece of new code of Migration.md about how chains end, beside the old code: both do the same.
 @Suite(.timeLimit(.minutes(5)))
-struct MigrationEndTests {
+struct EndPairTests {
   let printed = Recorder<String>()
+  /// What the old code has done.
+  let old = Recorder<String>()
 
+  @available(*, deprecated)
   @Test func onErrorIsGivenAnyError() async {
     let printed = printed
     @Sendable func print(_ text: String) { printed.record(text) }
@@ -19,36 +23,48 @@ struct MigrationEndTests {
       .onError { error in print("ERROR: \(error)") }
     chain.start()
 
+    OldEnds.error(printing: old)
     #expect(await printed.elements(atLeast: 1) == ["ERROR: Error in step 1!"])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
+  @available(*, deprecated)
   @Test func aHandlerOfTheOldTypeFits() async {
     let printed = printed
     let handler: StepErrorHandler = { error in printed.record("\(error)") }
     let chain = Chain { () -> Int in throw Failure("no") }.onError(handler)
 
+    OldEnds.named(telling: old)
     await #expect(throws: Failure("no")) { try await chain.run() }
     #expect(printed.elements == ["no"])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
+  @available(*, deprecated)
   @Test func finallyClosesWhatWasOpened() async throws {
-    let stream = OutputStream(toMemory: ())
     let printed = printed
     @Sendable func close() { printed.record("closed") }
-    stream.open()
 
     let chain = Chain { (text: String) in text.utf8.count }
       .finally { _ in close() }
 
+    OldEnds.closing { [old] in old.record("closed") }
     #expect(try await chain.run("four") == 4)
     #expect(printed.elements == ["closed"])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
-  @Test func theStateIsMatched() async throws {
+  @available(*, deprecated)
+  @Test(arguments: End.allCases) func theStateIsMatched(end: End) async throws {
     let printed = printed
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
+    let doubling = Chain { (number: Int) in
+      if end == .failed { throw Failure("no") }
+      return number * 2
+    }
 
-    let chain = Chain { (number: Int) in number * 2 }
+    let chain =
+      doubling
       .finally { state in
         switch state {
         case .resolved(let value): print("resolved", value)
@@ -57,17 +73,22 @@ struct MigrationEndTests {
         }
       }
 
-    #expect(try await chain.run(21) == 42)
-    #expect(printed.elements == ["resolved 42"])
+    OldEnds.state(after: end, printing: old)
+    if end == .cancelled { chain.cancellationToken.cancel(reason: "before") }
+    _ = await chain.start(21).outcome
+    #expect(printed.elements == [["resolved 42", "errored no", "canceled before"][end.index]])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
-  @Test func theOldBoolsAreAnExtension() {
-    #expect(ChainState.resolved(1).resolved)
-    #expect(ChainState.failed(Failure("no")).errored)
-    #expect(ChainState.cancelled(Cancellation()).canceled)
-    #expect(!ChainState.resolved(1).canceled)
+  @available(*, deprecated)
+  @Test(arguments: End.allCases) func theOldBoolsAreAnExtension(end: End) async {
+    let states: [ChainState] = [.resolved(1), .failed(Failure("no")), .cancelled(Cancellation())]
+    let state = states[end.index]
+    OldEnds.bools(after: end, telling: old)
+    #expect(await old.elements(atLeast: 1) == ["\(state.resolved) \(state.errored) \(state.canceled)"])
   }
 
+  @available(*, deprecated)
   @Test func aTokenEndsAChainThatIsMadeForOnePieceOfWork() async throws {
     let chain = Chain { (number: Int) in number }
 
@@ -77,6 +98,8 @@ struct MigrationEndTests {
     #expect(token.isCancelled)
     #expect(token.reason == "Canceling for a really good reason.")
     await #expect(throws: CancellationError.self) { try await chain.run(1) }
+    #expect(OldEnds.token(telling: old))
+    #expect(await old.elements(atLeast: 1) == ["end"])
   }
 
   @Test func aCancelDuringTheLastStepIsHeeded() async throws {
@@ -99,15 +122,22 @@ struct MigrationEndTests {
     #expect(cancellation.reason == "closed")
   }
 
+  @available(*, deprecated)
   @Test func theLastFinallyAloneIsOneFinally() async throws {
     let printed = printed
     let chain = Chain { (number: Int) in number }
       .finally { _ in printed.record("first") }
       .finally { _ in printed.record("second") }
 
+    OldEnds.twoFinallys(telling: old)
     #expect(try await chain.run(1) == 1)
     #expect(printed.elements == ["second", "first"])
+    #expect(await old.elements(atLeast: 1) == ["second"])
   }
+}
+
+extension End {
+  var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 typealias StepErrorHandler = @Sendable (any Error) -> Void

@@ -7,34 +7,47 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct MigrationStepTests {
+/// Each piece of new code of Migration.md about steps, beside the old code: both do the same.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct StepPairTests {
   let printed = Recorder<String>()
+  /// What the old code has done.
+  let old = Recorder<String>()
 
   func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
 
+  @available(*, deprecated)
   @Test func toStepBecomesAChain() async throws {
     let url = URL(filePath: "/cat.png")
-    @Sendable func fetch(_ url: URL) async throws -> Data { Data(count: 8) }
+    let fetch: @Sendable (URL) -> Data = { _ in Data(count: 8) }
+    let shown = Recorder<Image>()
+    let show: @Sendable (Image) -> Void = { image in shown.record(image) }
 
-    let fetchAndResize = Chain { (url: URL) in try Image(await fetch(url)) }
-      .then { image in image.scaled(by: 0.5) }
-    let run = fetchAndResize.start(url)
+    let fetchAndResize = Chain { (url: URL) in try Image(fetch(url)) }
+      .then { image in show(image.scaled(by: 0.5)) }
+    fetchAndResize.start(url)
 
-    #expect(try await run.value.width == 4)
+    OldSteps.fetchAndResize(url, fetch: fetch, show: show)
+    #expect(await shown.elements(atLeast: 2).map(\.width) == [4, 4])
   }
 
+  @available(*, deprecated)
   @Test func aStepObjectBecomesInputAndOutput() async throws {
     let parse = Chain { (text: String) in
       guard let number = Int(text) else { throw Failure("not a number: \(text)") }
       return number
     }
 
-    #expect(try await parse.run("42") == 42)
-    await #expect(throws: Failure("not a number: x")) { try await parse.run("x") }
+    for text in ["42", "x"] {
+      OldSteps.parse(text, telling: old)
+      do { print(try await parse.run(text)) } catch { print(error) }
+    }
+    #expect(printed.elements == ["42", "not a number: x"])
+    #expect(await Set(old.elements(atLeast: 2)) == Set(printed.elements))
   }
 
-  @Test func aHandlerBecomesAResolver() async throws {
+  @available(*, deprecated)
+  @Test(arguments: [true, false]) func aHandlerBecomesAResolver(succeeds: Bool) async throws {
     let session = FakeSession()
     let url = URL(filePath: "/cat.png")
 
@@ -43,22 +56,31 @@ struct MigrationStepTests {
     }
     let chain = Chain(request).then { data in data.count }
 
+    OldSteps.request(url, in: session, telling: old)
     let run = chain.start(url)
-    try #require(await session.tasks.elements(atLeast: 1).first).finish(Data(count: 8), nil)
-    #expect(try await run.value == 8)
+    for task in await session.tasks.elements(atLeast: 2) {
+      task.finish(succeeds ? Data(count: 8) : nil, succeeds ? nil : Failure("offline"))
+    }
+    do { print(try await run.value) } catch { print(error) }
+    #expect(printed.elements == [succeeds ? "8" : "offline"])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
-  @Test func aRunningStepChoosesHowToGoOn() async throws {
+  @available(*, deprecated)
+  @Test(arguments: [3, 300]) func aRunningStepChoosesHowToGoOn(count: Int) async throws {
     let small = Chain { (data: Data) in "small, \(data.count)" }
     let large = Chain { (data: Data) in "large, \(data.count)" }
 
     let chain = Chain { (data: Data) in data }
       .then { data in try await (data.count > 100 ? large : small).run(data) }
 
-    #expect(try await chain.run(Data(count: 3)) == "small, 3")
-    #expect(try await chain.run(Data(count: 300)) == "large, 300")
+    OldSteps.smallOrLarge(Data(count: count), telling: old)
+    print(try await chain.run(Data(count: count)))
+    #expect(printed.elements == [count > 100 ? "large, 300" : "small, 3"])
+    #expect(await old.elements(atLeast: 1) == printed.elements)
   }
 
+  @available(*, deprecated)
   @Test func aNameAndAQueueBecomeANameAndAnExecutor() async throws {
     let key = DispatchSpecificKey<Bool>()
     let queue = DispatchQueue(label: "parsing")
@@ -68,6 +90,8 @@ struct MigrationStepTests {
 
     let chain = load.then(Step("parse") { data in parse(data) }.executor(QueueExecutor(queue)))
 
+    OldSteps.inQueue(queue, parse: parse, telling: old)
+    #expect(await old.elements(atLeast: 1) == ["true"])
     #expect(try await chain.run(1))
     #expect(try await chain.start(1).value)
     let covered = load.then { data in parse(data) }.executor(QueueExecutor(queue))
@@ -76,6 +100,7 @@ struct MigrationStepTests {
     #expect(try await next.run(1), "the step after it is back where steps run")
   }
 
+  @available(*, deprecated)
   @MainActor
   @Test func theMainQueueBecomesTheMainActor() async throws {
     let spinner = Spinner()
@@ -87,8 +112,17 @@ struct MigrationStepTests {
 
     #expect(try await chain.run(1) == 1)
     #expect(!spinner.isSpinning)
+    let oldSpinner = Spinner()
+    OldSteps.inMainQueue { [old] in
+      // The main queue is the main actor's.
+      MainActor.assumeIsolated { oldSpinner.stop() }
+      old.record("stopped")
+    }
+    await old.elements(atLeast: 1)
+    #expect(!oldSpinner.isSpinning)
   }
 
+  @available(*, deprecated)
   @Test func anAppendedChainKeepsItsHandlers() async throws {
     let load = Chain { (_: Int) -> Int in throw Failure("no") }
     let printed = printed
@@ -96,14 +130,17 @@ struct MigrationStepTests {
     let show = Chain { (number: Int) in number }.onError { error in printed.record("inner: \(error)") }
     let chain = load.then(show).onError { error in printed.record("outer: \(error)") }
 
+    OldSteps.appended(telling: old)
     await #expect(throws: Failure("no")) { try await chain.run(1) }
     #expect(printed.elements == ["outer: no"])
+    #expect(await old.elements(atLeast: 2) == printed.elements + ["end"])
     let failing = Chain { (number: Int) in number }.then(load.onError { error in printed.record("inner: \(error)") })
       .onError { error in printed.record("outer: \(error)") }
     await #expect(throws: Failure("no")) { try await failing.run(1) }
     #expect(printed.elements.suffix(2) == ["inner: no", "outer: no"])
   }
 
+  @available(*, deprecated)
   @Test func debugLoggingBecomesEvents() async {
     let chain = Chain("load") { (number: Int) in number }
 
@@ -111,6 +148,8 @@ struct MigrationStepTests {
     for await event in run.events { print(event) }
 
     #expect(printed.elements.count == 4)
+    OldSteps.logging(telling: old)
+    #expect(old.elements.count == 2, "the beginning and the end of the run are events, too")
   }
 }
 
