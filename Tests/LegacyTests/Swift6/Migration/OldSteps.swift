@@ -9,7 +9,11 @@ import StepwiseTesting
 /// The old code of Migration.md about steps, each piece with what is needed to see what it does.
 @available(*, deprecated)
 enum OldSteps {
-  static func fetchAndResize(_ url: URL, fetch: @escaping @Sendable (URL) -> Data, show: @escaping @Sendable (Image) -> Void) {
+  static func fetchAndResize(
+    _ url: URL,
+    fetch: @escaping @Sendable (URL) -> Data,
+    show: @escaping @Sendable (Image) -> Void
+  ) {
     let fetchAndResize = toStep { (url: URL) -> Image in
       try Image(fetch(url))
     }.then { image in
@@ -48,7 +52,8 @@ enum OldSteps {
     chain.start(data)
   }
 
-  static func inQueue(_ queue: DispatchQueue, parse: @escaping @Sendable (Data) -> Bool, telling seen: Recorder<String>) {
+  static func inQueue(_ queue: DispatchQueue, parse: @escaping @Sendable (Data) -> Bool, telling seen: Recorder<String>)
+  {
     let load = toStep { (count: Int) -> Data in Data(count: count) }
     let chain = load.then("parse", inQueue: queue) { data in parse(data) }
     chain.then { isOnQueue in seen.record("\(isOnQueue)") }.start(1)
