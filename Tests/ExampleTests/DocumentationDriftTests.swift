@@ -31,6 +31,17 @@ struct DocumentationDriftTests {
     }
   }
 
+  @Test func everyOldSampleIsCompiledAndRunBesideTheNewOne() throws {
+    let sources = try Self.sources(in: [Self.pairs])
+    let samples = try Samples(of: String(contentsOf: Self.root.appending(path: "Migration.md"), encoding: .utf8))
+    #expect(samples.old.count > 20)
+    for sample in samples.old {
+      let lines = sample.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+      let code = lines.joined(separator: "\n")
+      #expect(sources.contains { $0.contains(code) }, "Migration.md has old code that no test contains:\n\(code)")
+    }
+  }
+
   @Test func thePagesHaveSamples() throws {
     for page in ["README.md", "Migration.md"] {
       let samples = try Samples(of: String(contentsOf: Self.root.appending(path: page), encoding: .utf8))
@@ -48,11 +59,18 @@ struct DocumentationDriftTests {
     #expect(!Samples.normalized("let one = 1\n+ 3").contains(samples.new[0]))
   }
 
-  private static func exampleSources() throws -> [String] {
-    let folder = root.appending(path: "Tests/ExampleTests")
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
-    return try names.filter { $0 != "DocumentationDriftTests.swift" }.map { name in
-      Samples.normalized(try String(contentsOf: folder.appending(path: name), encoding: .utf8))
+  /// Where the old code of Migration.md stands, and the new code beside it.
+  private static let pairs = "Tests/LegacyTests/Swift6/Migration"
+
+  private static func exampleSources() throws -> [String] { try sources(in: ["Tests/ExampleTests", pairs]) }
+
+  private static func sources(in folders: [String]) throws -> [String] {
+    try folders.flatMap { path in
+      let folder = root.appending(path: path)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+      return try names.filter { $0 != "DocumentationDriftTests.swift" }.map { name in
+        Samples.normalized(try String(contentsOf: folder.appending(path: name), encoding: .utf8))
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionPairTests {
   typealias FileOpen = NewStages.FileOpen
+  typealias Reading = NewStages.Reading
 
   let seen = Recorder<String>()
   /// What the old code has done.
@@ -174,7 +175,7 @@ struct ProgressionPairTests {
   @Test(arguments: ["file:///abc", "https://localhost/abc"]) func aTaskBecomesNext(text: String) async throws {
     let url = try #require(URL(string: text))
     func show(_ text: String) { seen.record(text) }
-    do { show(try await NewStages.Reading.read(url).run()) } catch { report(error) }
+    do { show(try await Reading.read(url).run()) } catch { report(error) }
 
     OldReading.read(url, telling: old)
     #expect(await old.elements(atLeast: 1) == seen.elements)
