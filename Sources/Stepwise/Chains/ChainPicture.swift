@@ -14,6 +14,18 @@ public struct ChainPicture: Hashable, Sendable {
 
   /// A flow chart in the language of Mermaid (mermaid.js.org).
   public static let mermaid = ChainPicture(kind: .mermaid)
+
+  /// A label as a flow chart of Mermaid takes it.
+  static func escaped(_ label: String) -> String {
+    label.reduce(into: "") { text, character in
+      switch character {
+      case "\"": text += "#quot;"
+      case "#": text += "#35;"
+      case _ where character.isNewline: text += " "
+      default: text.append(character)
+      }
+    }
+  }
 }
 
 extension Chain {
@@ -97,28 +109,17 @@ private struct FlowChart {
 
   private mutating func node(_ label: String) {
     let id = nextID()
-    lines.append("\(id)[\"\(Self.escaped(label))\"]")
+    lines.append("\(id)[\"\(ChainPicture.escaped(label))\"]")
     for tail in tails { lines.append("\(tail) --> \(id)") }
     tails = [id]
   }
 
   private mutating func open(_ label: String) {
-    lines.append("subgraph \(nextID())[\"\(Self.escaped(label))\"]")
+    lines.append("subgraph \(nextID())[\"\(ChainPicture.escaped(label))\"]")
   }
 
   private mutating func nextID() -> String {
     defer { count += 1 }
     return "n\(count)"
-  }
-
-  private static func escaped(_ label: String) -> String {
-    label.reduce(into: "") { text, character in
-      switch character {
-      case "\"": text += "#quot;"
-      case "#": text += "#35;"
-      case _ where character.isNewline: text += " "
-      default: text.append(character)
-      }
-    }
   }
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Flow {
+  /// Draws the flow: the turns that `leadsTo` declares, and, dashed, those that its runs took.
+  ///
+  /// - Parameter picture: How it is drawn.
+  /// - Returns: The drawing, in lines that end with a line break.
+  public func describe(_ picture: ChainPicture = .text) -> String {
+    let plan = FlowPlan(definition, taken: taken)
+    return (picture == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
+  }
+}
+
+/// The steps of a flow and the turns between them, by their positions.
+@MainActor
+private struct FlowPlan {
+  private struct Turn: Hashable {
+    let from: Int
+    /// Nil for the end.
+    let to: Int?
+  }
+
+  private var names: [String] = []
+  private var declared: [Turn] = []
+  private var taken: [Turn] = []
+
+  init<Output>(_ definition: FlowDefinition<Output>, taken edges: FlowEdges) {
+    var positions: [AnyFlowStep: Int] = [:]
+    var names: [String] = []
+    func position(_ step: AnyFlowStep) -> Int {
+      if let position = positions[step] { return position }
+      positions[step] = names.count
+      names.append(step.name)
+      return names.count - 1
+    }
+    for step in definition.steps { _ = position(step) }
+    for step in definition.steps {
+      let link = definition[step]
+      let from = position(step)
+      declared += link.targets.map { Turn(from: from, to: position($0)) }
+      if link.onAnswer == nil { declared.append(Turn(from: from, to: nil)) }
+    }
+    taken = edges.all.map { edge in Turn(from: position(edge.from), to: edge.to.map(position)) }
+    self.names = names
+  }
+
+  var text: [String] {
+    names.indices.flatMap { index in
+      ["- \(names[index])"]
+        + declared.filter { $0.from == index }.map { "  -> \(name($0.to))" }
+        + taken.filter { $0.from == index }.map { "  ~> \(name($0.to))" }
+    }
+  }
+
+  var mermaid: [String] {
+    var lines = ["flowchart TD"]
+    for (index, name) in names.enumerated() { lines.append("n\(index)[\"\(ChainPicture.escaped(name))\"]") }
+    if (declared + taken).contains(where: { $0.to == nil }) { lines.append("end0([\"end\"])") }
+    lines += declared.map { "n\($0.from) --> \(node($0.to))" }
+    lines += taken.map { "n\($0.from) -.-> \(node($0.to))" }
+    return lines
+  }
+
+  private func name(_ index: Int?) -> String { index.map { names[$0] } ?? "end" }
+  private func node(_ index: Int?) -> String { index.map { "n\($0)" } ?? "end0" }
+}

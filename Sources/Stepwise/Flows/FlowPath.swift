@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The way that a flow has come: the steps that back leads through, and the answers that led along them.
+///
+/// A step is on the path at most once, and the answers are those between the steps that are on it: so neither grows with
+/// the number of turns. With `keepsAll` no answer is ever removed.
+package struct FlowPath<Step: Hashable, Answer> {
+  private struct Place {
+    var step: Step
+    /// How many answers had been given when the step came here.
+    var mark: Int
+    /// The steps that it replaced, directly or not, each with its mark.
+    var replaced: [(step: Step, mark: Int)] = []
+  }
+
+  private var places: [Place] = []
+  private var positions: [Step: Int] = [:]
+  private let keepsAll: Bool
+  package private(set) var answers: [Answer] = []
+
+  package init(first: Step, keepsAll: Bool = false) {
+    self.keepsAll = keepsAll
+    places = [Place(step: first, mark: 0)]
+    positions[first] = 0
+  }
+
+  /// The steps, the first one first.
+  package var steps: [Step] { places.map(\.step) }
+
+  /// The step that is being asked; nil once the flow has gone back from the first.
+  package var top: Step? { places.last?.step }
+
+  package func contains(_ step: Step) -> Bool { positions[step] != nil }
+
+  /// Goes on, or back to a step that is on the path.
+  ///
+  /// - Returns: the steps that left the path, newest first.
+  package mutating func next(_ step: Step, by answer: Answer) -> [Step] {
+    if let position = positions[step] {
+      if keepsAll { answers.append(answer) }
+      return cut(to: position)
+    }
+    answers.append(answer)
+    positions[step] = places.count
+    places.append(Place(step: step, mark: answers.count))
+    return []
+  }
+
+  /// Goes back by one step; from the first one off the path.
+  ///
+  /// - Returns: the step that left the path.
+  package mutating func back(by answer: Answer) -> [Step] {
+    if keepsAll { answers.append(answer) }
+    guard places.count > 1 else {
+      answers = keepsAll ? answers : []
+      return removeLast()
+    }
+    return cut(to: places.count - 2)
+  }
+
+  /// Puts a step in the place of the newest, or goes back to it when it is on the path.
+  ///
+  /// - Returns: the steps that left the path, newest first.
+  package mutating func replace(with step: Step, by answer: Answer) -> [Step] {
+    guard positions[step] == nil, let old = places.last else { return next(step, by: answer) }
+    var place = old
+    place.step = step
+    if let index = place.replaced.firstIndex(where: { $0.step == step }) {
+      // It was here before: what led away from it and back again is no part of the way.
+      place.mark = place.replaced[index].mark
+      place.replaced.removeSubrange(index...)
+      if keepsAll { answers.append(answer) } else { answers.removeSubrange(place.mark...) }
+    } else {
+      place.replaced.append((old.step, old.mark))
+      answers.append(answer)
+      place.mark = answers.count
+    }
+    let left = removeLast()
+    positions[step] = places.count
+    places.append(place)
+    return left
+  }
+
+  /// Keeps the answer that the flow has ended with.
+  package mutating func end(by answer: Answer) {
+    answers.append(answer)
+  }
+
+  private mutating func cut(to position: Int) -> [Step] {
+    var left: [Step] = []
+    while places.count - 1 > position { left += removeLast() }
+    if !keepsAll, let place = places.last { answers.removeSubrange(place.mark...) }
+    return left
+  }
+
+  private mutating func removeLast() -> [Step] {
+    guard let place = places.popLast() else { return [] }
+    positions[place.step] = nil
+    return [place.step]
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The latest state of each step of a flow's run.
+struct FlowRecord {
+  enum Key: Hashable, Sendable {
+    case started
+    case asked(String)
+    case over(String)
+    case ended
+  }
+
+  private enum Phase {
+    case asked, answered
+    case unanswered(FlowEnding)
+  }
+
+  private var phases: [String: Phase] = [:]
+  private var order = OrderedSlots<String>()
+  private var places: [String: OrderedSlots<String>.Key] = [:]
+  private var hasStarted = false
+  private var end: ChainState?
+
+  mutating func start() { hasStarted = true }
+
+  mutating func ask(_ step: String) {
+    phases[step] = .asked
+    if let place = places[step] { order.remove(place) }
+    places[step] = order.append(step)
+  }
+
+  mutating func finish(_ step: String, _ end: FlowEnd) {
+    switch end {
+    case .answered: phases[step] = .answered
+    case .ended(let ending): phases[step] = .unanswered(ending)
+    }
+  }
+
+  mutating func end(_ state: ChainState) { end = state }
+
+  func event(for key: Key) -> FlowEvent? {
+    switch key {
+    case .started: return .started
+    case .asked(let step): return .asked(step: step)
+    case .over(let step):
+      switch phases[step] {
+      case .answered: return .answered(step: step)
+      case .unanswered(let ending): return .unanswered(step: step, ending)
+      case .asked, nil: return nil
+      }
+    case .ended: return end.map(FlowEvent.ended)
+    }
+  }
+
+  /// What somebody who comes now is owed.
+  var owed: [Key] {
+    var keys: [Key] = hasStarted ? [.started] : []
+    order.forEach { _, step in
+      keys.append(.asked(step))
+      if case .asked = phases[step] { return }
+      keys.append(.over(step))
+    }
+    if end != nil { keys.append(.ended) }
+    return keys
+  }
+}
+
+/// Keeps what happens in one run of a flow, and tells of it.
+final class FlowRecorder: Sendable {
+  private let broadcast = Broadcast<FlowRecord, FlowRecord.Key>(FlowRecord())
+
+  func start() {
+    broadcast.update { content in
+      content.state.start()
+      content.publish(.started)
+    }
+  }
+
+  func ask(_ step: String) {
+    broadcast.update { content in
+      content.state.ask(step)
+      content.retract(.over(step))
+      content.publish(.asked(step))
+    }
+  }
+
+  func finish(_ step: String, _ end: FlowEnd) {
+    broadcast.update { content in
+      content.state.finish(step, end)
+      content.publish(.over(step))
+    }
+  }
+
+  func end(_ state: ChainState) {
+    broadcast.update { content in
+      content.state.end(state)
+      content.publish(.ended)
+      content.finish()
+    }
+  }
+
+  func observe() -> Broadcast<FlowRecord, FlowRecord.Key>.Subscription {
+    broadcast.subscribe { $0.owed }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension FlowStep {
+  /// Asks several steps at once; the results are the answer, in their order.
+  ///
+  /// When one ends without an answer, the others are cancelled and waited for, and the ask ends as that one did. Its content
+  /// has one for each step; without any, each step is asked with its own.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors, pictures and answer logs call the step; the names of the steps when nil.
+  ///   - steps: The steps, all different.
+  /// - Returns: A step.
+  public static func all<each StepContent, each StepResult: Sendable>(
+    name: String? = nil,
+    _ steps: repeat FlowStep<each StepContent, each StepResult>
+  ) -> FlowStep where Content == (repeat each StepContent), Result == (repeat each StepResult) {
+    var members: [AnyFlowStep] = []
+    repeat members.append(each steps)
+    let all = members
+    let typed = (repeat each steps)
+    let name = name ?? all.map(\.name).joined(separator: " + ")
+    return FlowStep(name: name, suppliesContent: { all.allSatisfy(\.hasContent) }) { _, content, _ in
+      if let content { repeat (each typed).content = each content }
+      switch await askAll(all) {
+      case .failure(let ending): return .ended(ending.ending)
+      case .success(let boxes):
+        var position = 0
+        func next<Value: Sendable>(_ type: Value.Type) throws -> Value {
+          defer { position += 1 }
+          guard let box = boxes[position] as? FlowBox<Value> else {
+            throw FlowError(.wrongAnswer, step: all[position].name)
+          }
+          return box.value
+        }
+        do {
+          let results: Result = (repeat try next((each StepResult).self))
+          return .answered(results)
+        } catch {
+          return .ended(.failed(error))
+        }
+      }
+    }
+  }
+
+  /// Asks any number of steps of one kind at once; the results are the answer, in their order.
+  ///
+  /// - Parameters:
+  ///   - name: What events, errors, pictures and answer logs call the step; the names of the steps when nil.
+  ///   - steps: The steps, all different, each of which has its content.
+  /// - Returns: A step.
+  public static func all<StepContent, StepResult: Sendable>(
+    name: String? = nil,
+    _ steps: [FlowStep<StepContent, StepResult>]
+  ) -> FlowStep where Content == Void, Result == [StepResult] {
+    let name = name ?? steps.map(\.name).joined(separator: " + ")
+    return FlowStep(name: name) { _, _, _ in
+      switch await askAll(steps) {
+      case .failure(let ending): .ended(ending.ending)
+      case .success(let boxes): .answered(boxes.compactMap { ($0 as? FlowBox<StepResult>)?.value })
+      }
+    }
+  }
+}
+
+/// The first ending without an answer.
+private struct FirstEnding: Error {
+  let ending: FlowEnding
+}
+
+@MainActor
+private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyFlowBox], FirstEnding> {
+  await withTaskGroup(of: (Int, FlowEnd).self) { group in
+    var first: FirstEnding?
+    var boxes: [Int: any AnyFlowBox] = [:]
+    for (index, step) in steps.enumerated() {
+      group.addTask { (index, await askApart(step)) }
+    }
+    for await (index, end) in group {
+      switch end {
+      case .answered(let box): boxes[index] = box
+      case .ended(let ending):
+        if first == nil { first = FirstEnding(ending: ending) }
+        group.cancelAll()
+      }
+    }
+    if let first { return .failure(first) }
+    return .success(steps.indices.compactMap { boxes[$0] })
+  }
+}
+
+@MainActor
+private func askApart(_ step: AnyFlowStep) async -> FlowEnd {
+  let stage = FlowStage()
+  let end = await step.askErased(on: stage)
+  stage.shown?.leave()
+  return end
+}
