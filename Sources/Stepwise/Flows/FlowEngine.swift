@@ -37,7 +37,10 @@ final class FlowEngine<Output: Sendable> {
         stage = FlowStage(previous: shown[step])
         end = await ask(step, on: stage)
       }
-      if let output = try follow(end, of: step, on: stage) { return output }
+      if let output = try follow(end, of: step, on: stage) {
+        if let rest = replayed.first { throw Self.misfit(rest, at: step) }
+        return output
+      }
       turns += 1
       // A flow whose steps never wait would let nobody else have the main actor.
       if turns.isMultiple(of: 64) { await Task.yield() }
@@ -84,10 +87,14 @@ final class FlowEngine<Output: Sendable> {
       guard flow.definition.steps.contains(where: { $0.name == entry.step }) else {
         throw FlowError(.unknownStep, step: entry.step)
       }
-      throw FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
+      throw Self.misfit(entry, at: step)
     }
     guard step.hasContent else { throw FlowError(.noContent, step: step.name) }
     return entry.end
+  }
+
+  private static func misfit(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
+    FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
   }
 
   /// Shows what those steps would have shown whose answers came from the log.

@@ -19,6 +19,7 @@ extension FlowStep {
   ) {
     self.init(
       name,
+      isRestored: presentation == .push,
       show: { handler, stage in
         let screen = makeScreen(handler)
         let old = stage.previous?.screen as? Navigator.Screen

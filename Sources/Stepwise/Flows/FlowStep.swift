@@ -23,7 +23,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   }
 
   private let body: Body
-  private let show: Show?
+  /// Shows the step as one that was answered before.
+  private let restoring: Show?
   /// Whether the step can be asked without a content of its own.
   private let suppliesContent: @MainActor () -> Bool
   private var handlers: [FlowWeakHandler<Content, Result>] = []
@@ -47,14 +48,14 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   init(name: String, suppliesContent: @escaping @MainActor () -> Bool = { false }, body: @escaping Body) {
     self.body = body
-    self.show = nil
+    restoring = nil
     self.suppliesContent = suppliesContent
     super.init(name: name)
   }
 
   /// `show` shows what asks, and returns what is to be taken down again.
-  init(_ name: String, show: @escaping Show) {
-    self.show = show
+  init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
+    restoring = isRestored ? show : nil
     suppliesContent = { false }
     body = { step, content, stage in
       guard let content else { return .ended(.failed(FlowError(.noContent, step: step.name))) }
@@ -153,10 +154,10 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   override func askErased(on stage: FlowStage) async -> FlowEnd { await ask(on: stage).erased }
 
   override func restore(on stage: FlowStage) {
-    guard let show, let content = content ?? (() as Any) as? Content else { return }
+    guard let restoring, let content = content ?? (() as Any) as? Content else { return }
     let answered = Once<FlowAskEnd<Result>>()
     answered.settle(.ended(.abandoned))
-    stage.shown = show(makeHandler(content, answered), stage)
+    stage.shown = restoring(makeHandler(content, answered), stage)
   }
 
   override package func takes(_ answer: any AnyFlowBox) -> Bool { answer is FlowBox<Result> }
