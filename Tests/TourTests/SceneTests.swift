@@ -113,6 +113,29 @@ import Testing
     )
   }
 
+  @Test func showsEditsDownloadsAndUpdatesAProfile() async throws {
+    let lines = try await lines("profile", from: "Profile")
+    let trouble = try #require(lines.firstIndex { line in line.hasPrefix("Trouble") })
+    #expect(
+      Array(lines[..<trouble]) == [
+        "Profile: Grace, changed 0 times", "> edit",
+        "Edit name: Grace", "> back",
+        "Profile: Grace, changed 0 times", "> edit",
+        "Edit name: Grace", "> Ada Lovelace",
+        "Profile: Ada Lovelace, changed 1 times", "> download",
+        "Profile: Ada Lovelace, changed 1 times", "> kill",
+      ]
+    )
+    #expect(lines[trouble].hasPrefix("Trouble: the download failed: 127.0.0.1:"))
+    #expect(lines[trouble].contains("broke off after"))
+    #expect(
+      Array(lines[(trouble + 1)...]).prefix(5) == [
+        "> back", "Profile: Ada Lovelace, changed 1 times", "> quit",
+        "Ended with Ada Lovelace. The answers that led there:", "  profile: quit",
+      ]
+    )
+  }
+
   @Test func listsItself() async throws {
     let result = try await TourProcess.run(["--help"])
     #expect(result.exitCode == 0)

@@ -18,6 +18,7 @@ struct FlowRecord {
   private var phases: [String: Phase] = [:]
   private var order = OrderedSlots<String>()
   private var places: [String: OrderedSlots<String>.Key] = [:]
+  private var latest: String?
   private var hasStarted = false
   private var end: ChainState?
 
@@ -25,6 +26,8 @@ struct FlowRecord {
 
   mutating func ask(_ step: String) {
     phases[step] = .asked
+    if step == latest { return }
+    latest = step
     if let place = places[step] { order.remove(place) }
     places[step] = order.append(step)
   }
@@ -79,6 +82,7 @@ final class FlowRecorder: Sendable {
   func ask(_ step: String) {
     broadcast.update { content in
       content.state.ask(step)
+      guard content.isObserved else { return }
       content.retract(.over(step))
       content.publish(.asked(step))
     }
@@ -87,6 +91,7 @@ final class FlowRecorder: Sendable {
   func finish(_ step: String, _ end: FlowEnd) {
     broadcast.update { content in
       content.state.finish(step, end)
+      guard content.isObserved else { return }
       content.publish(.over(step))
     }
   }
