@@ -8,8 +8,15 @@ import Stepwise
 final class TerminalNavigator: FlowNavigator {
   private var stack: [TerminalScreen] = []
   private var presented: [TerminalScreen] = []
-  /// Gives the next line of a script, for a run without a user; nil where the user types.
-  var script: (() -> String?)?
+  /// What was typed and no screen has taken yet.
+  private var lines: [String] = []
+  /// The lines come from a script, which nobody sees typed.
+  private let isScripted: Bool
+
+  init(script: [String]? = nil) {
+    isScripted = script != nil
+    lines = script ?? []
+  }
 
   private var visible: TerminalScreen? { presented.last ?? stack.last }
 
@@ -40,19 +47,25 @@ final class TerminalNavigator: FlowNavigator {
     presented.removeAll { $0 === screen }
   }
 
-  /// Hands a line to the screen that is seen.
+  /// Hands a line to the screen that is seen, as soon as that asks.
   func type(_ line: String) {
-    guard let visible else { return Console.writeLine("  (nobody asks)") }
-    if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
+    lines.append(line)
+    handOver()
+  }
+
+  private func handOver() {
+    while let visible, visible.isAsking, !lines.isEmpty {
+      let line = lines.removeFirst()
+      if isScripted { Console.writeLine("> \(line)") }
+      if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
+    }
   }
 
   private func show() {
-    guard let screen = visible else { return }
-    Console.writeLine("\(screen.title): \(screen.text)")
-    guard let script else { return Console.writeLine("  type \(screen.hint) or back") }
-    guard let line = script() else { return }
-    Console.writeLine("> \(line)")
+    guard let visible else { return }
+    Console.writeLine("\(visible.title): \(visible.text)")
+    if !isScripted { Console.writeLine("  type \(visible.hint) or back") }
     // Not at once: the flow has only begun to ask.
-    Task { type(line) }
+    Task { handOver() }
   }
 }

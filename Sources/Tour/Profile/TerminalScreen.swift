@@ -9,10 +9,9 @@ final class TerminalScreen {
   let title: String
   private(set) var text: String
   let hint: String
-  /// Called when the text has changed.
-  var onChange: (() -> Void)?
   private let answer: (String) -> Bool
   private let goBack: () -> Void
+  private let isAnswered: () -> Bool
 
   /// Creates a screen that keeps the handler.
   ///
@@ -38,14 +37,12 @@ final class TerminalScreen {
       return true
     }
     goBack = { handler.back() }
-    handler.onContent { [weak self] content in
-      guard let self else { return }
-      let new = text(content)
-      guard new != self.text else { return }
-      self.text = new
-      onChange?()
-    }
+    isAnswered = { handler.isFinished }
+    handler.onContent { [weak self] content in self?.text = text(content) }
   }
+
+  /// Whether the flow still waits for an answer.
+  var isAsking: Bool { !isAnswered() }
 
   /// Takes a line; returns whether it made sense.
   func type(_ line: String) -> Bool {

@@ -24,17 +24,17 @@ private final class ProfileFlow {
   }
 
   private let server: ProfileServer
-  private let navigator = TerminalNavigator()
+  private let navigator: TerminalNavigator
+  private let isTyped: Bool
   private let flow: Flow<UserProfile>
 
   init(isTyped: Bool) throws {
     let server = try ProfileServer(UserProfile(name: "Grace"))
     self.server = server
-    let navigator = navigator
-    if !isTyped {
-      var lines = ["edit", "back", "edit", "Ada Lovelace", "download", "kill", "back", "quit"][...]
-      navigator.script = { lines.popFirst() }
-    }
+    let script = ["edit", "back", "edit", "Ada Lovelace", "download", "kill", "back", "quit"]
+    let navigator = TerminalNavigator(script: isTyped ? nil : script)
+    self.navigator = navigator
+    self.isTyped = isTyped
     let show = FlowStep<UserProfile, Action>("profile", .push, on: navigator) { handler in
       TerminalScreen("Profile", hint: "edit, download, kill (the server, in a download), quit", handler) { profile in
         "\(profile.name), changed \(profile.changes) times"
@@ -92,7 +92,7 @@ private final class ProfileFlow {
   func run() async throws -> ExitCode {
     defer { server.stop() }
     let run = flow.start()
-    if navigator.script == nil {
+    if isTyped {
       Interrupts.onInterrupt { run.cancel(reason: "Ctrl-C") }
       let navigator = navigator
       let lines = Self.typedLines()
