@@ -6,7 +6,7 @@ import Stepwise
 
 extension Scene {
   /// A flow of screens in the terminal, typed by the user, or by a script where there is none.
-  static let profile = Scene("profile", "a flow: show a profile, edit, download and update it; back works") { _ in
+  static let profile = Scene("profile", "a flow in the terminal: edit, download, go back") { _ in
     let isTyped = isatty(STDIN_FILENO) == 1
     Console.writeLine(
       "A flow, which knows no screens, and a terminal that shows them. A server on this machine has the"

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Observation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// One screen of a flow.
+final class FlowPage: Hashable, Identifiable {
+  let view: AnyView
+  let wentBack: @MainActor () -> Void
+
+  @MainActor
+  init(_ view: some View, wentBack: @escaping @MainActor () -> Void) {
+    self.view = AnyView(view)
+    self.wentBack = wentBack
+  }
+
+  static func == (left: FlowPage, right: FlowPage) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Hosts a flow in a navigation stack.
+@MainActor
+@Observable
+final class StackHost: FlowNavigator {
+  // Whatever takes a page away has gone back from it. For a page that has answered already this changes nothing.
+  var path: [FlowPage] = [] {
+    didSet { for page in oldValue.reversed() where !path.contains(page) { page.wentBack() } }
+  }
+
+  var sheet: FlowPage? {
+    didSet { if let page = oldValue, page != sheet { page.wentBack() } }
+  }
+
+  func push(_ page: FlowPage) { path.append(page) }
+
+  func replace(_ page: FlowPage?, with newPage: FlowPage) {
+    if let index = path.firstIndex(where: { $0 === page }) {
+      path[index] = newPage
+    } else {
+      path = path.dropLast() + [newPage]
+    }
+  }
+
+  func pop(_ page: FlowPage) { path.removeAll { $0 === page } }
+  func present(_ page: FlowPage) { sheet = page }
+  func dismiss(_ page: FlowPage) { if sheet === page { sheet = nil } }
+}
+
+/// Shows the host's pages, and runs the flow as long as it is seen itself.
+struct FlowView: View {
+  @State var host = StackHost()
+  let flow: @MainActor (StackHost) -> Flow<String>
+
+  var body: some View {
+    NavigationStack(path: $host.path) {
+      Text("Welcome").navigationDestination(for: FlowPage.self) { page in page.view }
+    }
+    .sheet(item: $host.sheet) { page in page.view }
+    .task { _ = try? await flow(host).run() }
+  }
+}
+
+private struct NameView: View {
+  let handler: FlowStepHandler<String, String>
+  var body: some View { Text(handler.content) }
+}
+
+/// The documentation's host, under a navigation stack that stands in.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowSwiftUITests {
+  let made = Recorder<String>()
+  let host = StackHost()
+
+  private func step(_ name: String, _ presentation: FlowPresentation, on host: StackHost) -> FlowStep<String, String> {
+    FlowStep(name, presentation, on: host) { [made] handler in
+      made.record(name)
+      return FlowPage(NameView(handler: handler)) { handler.back() }
+    }
+  }
+
+  private func complete(_ page: FlowPage?, _ name: String) {
+    (page?.view.content as? NameView)?.handler.complete(name)
+  }
+
+  private func flow(_ host: StackHost, second: FlowPresentation) -> Flow<String> {
+    let first = step("first", .push, on: host)
+    let second = step("second", second, on: host)
+    return Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
+  }
+
+  @Test func swipeBackEndsTheAskAsBack() async throws {
+    let view = FlowView(host: host) { host in flow(host, second: .push) }
+    let shown = view.body.shown
+    let task = Task { await shown.task?() }
+    await made.elements(atLeast: 1)
+    complete(host.path.last, "Bob")
+    await made.elements(atLeast: 2)
+    #expect(host.path.count == 2)
+    shown.swipeBack?()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"])
+    #expect(host.path.count == 1)
+    complete(host.path.last, "Cid")
+    await made.elements(atLeast: 4)
+    complete(host.path.last, "Dan")
+    await task.value
+    #expect(host.path.isEmpty)
+  }
+
+  @Test func swipeDownEndsTheAskAsBack() async throws {
+    let view = FlowView(host: host) { host in flow(host, second: .present) }
+    let shown = view.body.shown
+    let task = Task { await shown.task?() }
+    await made.elements(atLeast: 1)
+    complete(host.path.last, "Bob")
+    await made.elements(atLeast: 2)
+    #expect(host.sheet != nil)
+    shown.swipeDown?()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"])
+    task.cancel()
+    await task.value
+    #expect(host.path.isEmpty)
+  }
+
+  @Test func aViewThatGoesEndsItsFlow() async throws {
+    let flow = flow(host, second: .push)
+    let view = FlowView(host: host) { _ in flow }
+    let task = Task { await view.body.shown.task?() }
+    await made.elements(atLeast: 1)
+    task.cancel()
+    await task.value
+    #expect(flow.current == nil)
+    #expect(host.path.isEmpty)
+  }
+}

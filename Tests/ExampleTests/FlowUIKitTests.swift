@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// A screen that can say that the user has gone back from it.
+@MainActor
+protocol BackScreen: UIViewController {
+  func wentBack()
+}
+
+/// Hosts a flow in a navigation controller.
+@MainActor
+final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDelegate,
+  UIAdaptivePresentationControllerDelegate
+{
+  private let controller: UINavigationController
+  private var screens: [UIViewController] = []
+
+  init(_ controller: UINavigationController) {
+    self.controller = controller
+    super.init()
+    controller.delegate = self
+  }
+
+  func push(_ screen: UIViewController) {
+    controller.pushViewController(screen, animated: true)
+  }
+
+  func replace(_ screen: UIViewController?, with newScreen: UIViewController) {
+    var screens = controller.viewControllers
+    if let index = screens.firstIndex(where: { $0 === screen }) {
+      screens[index] = newScreen
+    } else {
+      screens = screens.dropLast() + [newScreen]
+    }
+    controller.setViewControllers(screens, animated: false)
+  }
+
+  func pop(_ screen: UIViewController) {
+    controller.setViewControllers(controller.viewControllers.filter { $0 !== screen }, animated: true)
+  }
+
+  func present(_ screen: UIViewController) {
+    screen.presentationController?.delegate = self
+    controller.present(screen, animated: true)
+  }
+
+  func dismiss(_ screen: UIViewController) {
+    if screen.presentingViewController != nil { screen.dismiss(animated: true) }
+  }
+
+  // The swipe, the back button and its menu: whoever is no longer there has gone back. For a screen that has answered
+  // already this changes nothing.
+  func navigationController(
+    _ navigationController: UINavigationController,
+    didShow viewController: UIViewController,
+    animated: Bool
+  ) {
+    let gone = screens.filter { screen in !navigationController.viewControllers.contains { $0 === screen } }
+    screens = navigationController.viewControllers
+    for screen in gone.reversed() { (screen as? any BackScreen)?.wentBack() }
+  }
+
+  // A sheet that is swiped down. Without this its ask would end as abandoned, when UIKit lets go of it.
+  func presentationControllerDidDismiss(_ presentationController: UIPresentationController) {
+    (presentationController.presentedViewController as? any BackScreen)?.wentBack()
+  }
+}
+
+/// A screen, as a host in UIKit has it.
+final class NameViewController: UIViewController, BackScreen {
+  let handler: FlowStepHandler<String, String>
+  private(set) var name = ""
+
+  init(_ handler: FlowStepHandler<String, String>) {
+    self.handler = handler
+    super.init(nibName: nil, bundle: nil)
+    handler.onContent { [weak self] name in self?.name = name }
+  }
+
+  required init?(coder: NSCoder) { nil }
+
+  func save(_ newName: String) { handler.complete(newName) }
+  func wentBack() { handler.back() }
+}
+
+/// The documentation's host, under a navigation controller that stands in.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowUIKitTests {
+  let controller = UINavigationController(nibName: nil, bundle: nil)
+  let made = Recorder<String>()
+
+  private func step(_ name: String, _ presentation: FlowPresentation, on host: NavigationHost) -> FlowStep<
+    String, String
+  > {
+    FlowStep(name, presentation, on: host) { [made] handler in
+      made.record(name)
+      return NameViewController(handler)
+    }
+  }
+
+  private func flow(_ host: NavigationHost, second: FlowPresentation) -> Flow<String> {
+    let first = step("first", .push, on: host)
+    let second = step("second", second, on: host)
+    return Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
+  }
+
+  private var top: NameViewController? { controller.viewControllers.last as? NameViewController }
+
+  @Test func pushesAndSwipeBackEndsTheAskAsBack() async throws {
+    let host = NavigationHost(controller)
+    let run = flow(host, second: .push).start()
+    await made.elements(atLeast: 1)
+    top?.save("Bob")
+    await made.elements(atLeast: 2)
+    #expect(top?.name == "Bob")
+    #expect(controller.viewControllers.count == 2)
+    controller.swipeBack()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"])
+    #expect(controller.viewControllers.count == 1)
+    top?.save("Cid")
+    await made.elements(atLeast: 4)
+    top?.save("Dan")
+    #expect(try await run.value == "Dan")
+    #expect(controller.viewControllers.isEmpty)
+  }
+
+  @Test func presentsAndSwipeDownEndsTheAskAsBack() async throws {
+    let host = NavigationHost(controller)
+    let run = flow(host, second: .present).start()
+    await made.elements(atLeast: 1)
+    top?.save("Bob")
+    await made.elements(atLeast: 2)
+    #expect(controller.presentedViewController is NameViewController)
+    controller.swipeDown()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"])
+    top?.save("Cid")
+    await made.elements(atLeast: 4)
+    (controller.presentedViewController as? NameViewController)?.save("Dan")
+    #expect(try await run.value == "Dan")
+    #expect(controller.presentedViewController == nil)
+  }
+
+  @Test func aSheetThatNobodySpeaksForIsAbandoned() async throws {
+    let host = NavigationHost(controller)
+    let run = flow(host, second: .present).start()
+    await made.elements(atLeast: 1)
+    top?.save("Bob")
+    await made.elements(atLeast: 2)
+    controller.presentedViewController?.presentationController?.delegate = nil
+    controller.swipeDown()
+    await #expect(throws: FlowError.abandoned) { try await run.value }
+  }
+}
