@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The samples on flows of the README and of the article.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowArticleTests {
+  struct UserProfile: Sendable, Codable, Equatable {
+    var name: String
+  }
+
+  enum ProfileAction: String, Sendable, Codable {
+    case edit, close
+  }
+
+  struct ProfileScreen {
+    let handler: FlowStepHandler<UserProfile, ProfileAction>
+    init(_ handler: FlowStepHandler<UserProfile, ProfileAction>) { self.handler = handler }
+  }
+
+  struct NameScreen {
+    let handler: FlowStepHandler<String, String>
+    init(_ handler: FlowStepHandler<String, String>) { self.handler = handler }
+  }
+
+  let user = UserProfile(name: "Grace")
+
+  private func withFlow(
+    _ body: (
+      Flow<Void>, FlowStep<UserProfile, ProfileAction>, FlowStep<String, String>, FlowStep<String, UserProfile>
+    ) async throws -> Void
+  ) async throws -> [String] {
+    let shown = Recorder<String>()
+    func show(_ screen: ProfileScreen) {
+      shown.record("profile \(screen.handler.content.name)")
+      screen.handler.complete(screen.handler.content == user ? .edit : .close)
+    }
+    func show(_ screen: NameScreen) {
+      shown.record("name \(screen.handler.content)")
+      screen.handler.complete("Ada")
+    }
+    let updateName = Chain("update") { (name: String) in UserProfile(name: name) }
+    let profile = FlowStep<UserProfile, ProfileAction>("profile") { handler in show(ProfileScreen(handler)) }
+    let editName = FlowStep<String, String>("edit name") { handler in show(NameScreen(handler)) }
+    let update = FlowStep("update", running: updateName)
+    func run() async throws -> Flow<Void> {
+      let flow = Flow<Void>("profile flow", first: profile, content: user)
+        .on(profile, leadsTo: [editName]) { action, step in
+          switch action {
+          case .edit: .next(editName, step.content.name)
+          case .close: .finish
+          }
+        }
+        .on(editName, leadsTo: [update]) { name, _ in .next(update, name) }
+        .on(update, leadsTo: [profile]) { newProfile, _ in .next(profile, newProfile) }
+      try await flow.run()
+      return flow
+    }
+    try await body(run(), profile, editName, update)
+    return shown.elements
+  }
+
+  @Test func asksStepAfterStep() async throws {
+    let shown = try await withFlow { flow, profile, _, _ in
+      #expect(flow.answers.map(\.step) == ["profile"])
+      let action = try await profile.result(for: user)
+      #expect(action == .edit)
+    }
+    #expect(shown == ["profile Grace", "name Grace", "profile Ada", "profile Grace"])
+  }
+
+  @Test func replaysAnswers() async throws {
+    let shown = try await withFlow { flow, profile, editName, _ in
+      try await flow.replay(answers: [.answer(profile, .edit), .answer(editName, "Ada")])
+    }
+    #expect(shown == ["profile Grace", "name Grace", "profile Ada", "profile Ada"])
+  }
+
+  @Test func keepsAnswers() async throws {
+    _ = try await withFlow { flow, _, _, _ in
+      let data = try JSONEncoder().encode(flow.answers)
+      let decoder = JSONDecoder()
+      decoder.userInfo[.flowAnswers] = flow.answerTypes
+      let answers = try decoder.decode(FlowLog.self, from: data)
+      #expect(answers.map(\.step) == ["profile"])
+      try await flow.replay(answers: answers)
+    }
+  }
+
+  @Test func isExplored() async throws {
+    _ = try await withFlow { flow, profile, editName, update in
+      let report = FlowExplorer(flow)
+        .answers(profile, .edit, .close)
+        .answers(editName, "Ada")
+        .answers(update, UserProfile(name: "Ada"))
+        .explore()
+      #expect(report.isSound, "\(report)")
+    }
+  }
+
+  @Test func hasHosts() async throws {
+    let controller = UINavigationController(nibName: nil, bundle: nil)
+    let host = NavigationHost(controller)
+    let first = FlowStep<String, String>("first", .push, on: host) { handler in NameViewController(handler) }
+    let second = FlowStep<String, String>("second", .present, on: host) { handler in NameViewController(handler) }
+    #expect([first.name, second.name] == ["first", "second"])
+
+    struct NameView: View {
+      let handler: FlowStepHandler<String, String>
+      var body: some View { Text(handler.content) }
+    }
+    let stackHost = StackHost()
+    let ask = FlowStep<String, String>("ask", .push, on: stackHost) { handler in
+      FlowPage(NameView(handler: handler)) { handler.back() }
+    }
+    async let answer = ask.ask("Ada")
+    while stackHost.path.isEmpty { await Task.yield() }
+    stackHost.path.removeLast()
+    #expect(await answer == .back)
+  }
+}
