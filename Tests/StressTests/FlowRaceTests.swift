@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+extension Races {
+  /// Asks on the main actor, which other threads end.
+  @Suite struct FlowRaceTests {
+    /// A step that is being asked, with its handler in the hands of whoever takes it.
+    private final class Arena: Sendable {
+      let place = Place()
+      let firsts = Tally()
+      let ask: Task<FlowAnswer<Int>, Never>
+
+      init() {
+        let asked = Once<Void>()
+        let place = place
+        ask = Task { @MainActor in
+          let step = FlowStep<Void, Int>("step") { handler in
+            place.put(handler)
+            asked.settle(())
+          }
+          return await step.ask()
+        }
+        wait { await asked.valueWhateverHappens() }
+      }
+
+      /// Held by the arena as long as the calls go on.
+      func end(_ number: Int, _ call: (FlowStepHandler<Void, Int>) -> Bool) {
+        guard let handler = place.handler.withLock({ $0 }) else { return }
+        if call(handler) { firsts.add(number) }
+      }
+
+      func letGo() { _ = place.take() }
+
+      var answer: FlowAnswer<Int> {
+        let ask = ask
+        return wait { await ask.value }
+      }
+    }
+
+    private final class Place: Sendable {
+      let handler = Lock<FlowStepHandler<Void, Int>?>(nil)
+      func put(_ new: FlowStepHandler<Void, Int>) { handler.withLock { $0 = new } }
+      func take() -> FlowStepHandler<Void, Int>? { handler.withLock { $0.take() } }
+    }
+
+    /// Pitfall 14: whoever is first is the answer, and the others are told that they were not.
+    @Test func oneOfManyCallsIsTheAnswer() async {
+      await race(
+        in: { Arena() },
+        { arena in arena.end(1) { $0.complete(7) } },
+        { arena in arena.end(2) { $0.back() } },
+        { arena in arena.end(4) { $0.cancel(reason: "no") } },
+        referee: { arena in
+          let expected: FlowAnswer<Int>? = [1: .answered(7), 2: .back, 4: .cancelled][arena.firsts.total]
+          let answer = arena.answer
+          return answer == expected ? nil : "\(arena.firsts.total) won, and the answer was \(answer)"
+        }
+      )
+    }
+
+    /// Pitfall 8: a cancel, a call and letting go meet, and the ask ends once.
+    @Test func cancellingLettingGoAndCompletingMeet() async {
+      await race(
+        in: { Arena() },
+        { arena in arena.end(1) { $0.complete(7) } },
+        { arena in arena.ask.cancel() },
+        { arena in arena.letGo() },
+        referee: { arena in
+          let answer = arena.answer
+          if arena.firsts.total == 1 { return answer == .answered(7) ? nil : "completed, and \(answer)" }
+          return answer == .cancelled || answer == .abandoned ? nil : "not completed, and \(answer)"
+        }
+      )
+    }
+  }
+}
