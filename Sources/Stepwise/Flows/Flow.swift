@@ -83,6 +83,9 @@ public final class Flow<Output: Sendable> {
   public var path: [AnyFlowStep] { isRunning ? course?.path.steps ?? [] : [] }
 
   /// The answers of the run, also after its end: what ``replay(answers:)`` takes.
+  ///
+  /// When the run was cancelled or has failed, a replay asks again what was asked last; with `log: .all` it ends as the run
+  /// did.
   public var answers: FlowLog { FlowLog(course?.path.answers ?? []) }
 
   /// The types of the answers, for decoding a ``FlowLog``; of the steps that the flow was given by name.

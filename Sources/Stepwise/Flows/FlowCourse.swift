@@ -37,13 +37,12 @@ struct FlowCourse<Output: Sendable> {
     do {
       guard let transition = try transition(after: step, end) else {
         guard case .ended(.cancelled(let cancellation)) = end else { return try goBack(by: entry) }
-        path.end(by: entry)
+        path.fail(by: entry)
         return Turn(move: .cancel(cancellation))
       }
       return try follow(transition, by: entry)
     } catch {
-      // The answer that failed the flow is part of its log, too.
-      path.end(by: entry)
+      path.fail(by: entry)
       throw error
     }
   }
@@ -81,7 +80,7 @@ struct FlowCourse<Output: Sendable> {
     case .back:
       return try goBack(by: entry)
     case .finish(let output):
-      path.end(by: entry)
+      path.finish(by: entry)
       return Turn(move: .finish(output))
     case .fail(let error):
       throw error

@@ -82,9 +82,14 @@ package struct FlowPath<Step: Hashable, Answer> {
     return left
   }
 
-  /// Keeps the answer that the flow has ended with.
-  package mutating func end(by answer: Answer) {
+  /// Keeps the answer that the flow has finished with.
+  package mutating func finish(by answer: Answer) {
     answers.append(answer)
+  }
+
+  /// Keeps, where all are kept, the answer that the flow has failed by: the way ends before it.
+  package mutating func fail(by answer: Answer) {
+    if keepsAll { answers.append(answer) }
   }
 
   private mutating func cut(to position: Int) -> [Step] {

@@ -145,6 +145,22 @@ struct FlowCancellationTests {
     #expect(await run.outcome.summary == "cancelled enough")
   }
 
+  @Test func nothingIsKeptAliveByARunThatIsOver() async throws {
+    let tracker = LifetimeTracker()
+    do {
+      let first = desk.step("first", .complete(1), Reply<Int>.wait)
+      let flow = Flow<Int>("flow", first: first)
+        .on(first) { [object = tracker.track()] result, _ in withExtendedLifetime(object) { .finish(result) } }
+      #expect(try await flow.run() == 1)
+      let run = flow.start()
+      await desk.asked.elements(atLeast: 2)
+      run.cancel()
+      _ = await run.outcome
+    }
+    await tracker.allReleased()
+    #expect(tracker.alive == 0)
+  }
+
   @Test func lettingTheHandleGoCancelsNothing() async {
     let first = desk.step("first", .wait, Reply<Int>.drop)
     let flow = Flow<Int>("flow", first: first)

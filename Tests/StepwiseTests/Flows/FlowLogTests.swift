@@ -95,6 +95,28 @@ struct FlowLogTests {
     #expect(desk.asked.elements == ["confirm Bob", "edit Ann", "confirm Cid"])
   }
 
+  @Test(arguments: [false, true])
+  func aRunThatDidNotFinishIsTakenUpWhereItWas(isCancelled: Bool) async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = desk.step("edit", of: String.self, .complete("Bob"))
+    let confirm = desk.step("confirm", of: String.self, isCancelled ? .cancel("later") : .drop, .complete(true))
+    let flow = flow(profile, edit, confirm)
+    _ = try? await flow.run()
+    #expect(flow.answers.map(\.step) == ["profile", "edit"])
+    #expect(try await flow.replay(answers: flow.answers) == "Bob")
+    #expect(desk.asked.elements == ["profile Ann", "edit Ann", "confirm Bob", "confirm Bob"])
+  }
+
+  @Test func withLogAllAReplayEndsAsTheRunDid() async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = desk.step("edit", of: String.self, Reply<String>.cancel("later"))
+    let (_, _, confirm) = steps()
+    let flow = flow(profile, edit, confirm, log: .all)
+    #expect(await flow.start().outcome.summary == "cancelled later")
+    #expect(await flow.start(replaying: flow.answers).outcome.summary == "cancelled later")
+    #expect(desk.asked.elements == ["profile Ann", "edit Ann"])
+  }
+
   @Test func aFlowStartsAtAnyStep() async throws {
     let (profile, edit, _) = steps()
     let confirm = desk.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))

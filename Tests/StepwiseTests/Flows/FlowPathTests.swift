@@ -68,9 +68,18 @@ struct FlowPathTests {
     _ = path.replace(with: "c", by: 4)
     _ = path.next("a", by: 5)
     _ = path.replace(with: "c", by: 6)
-    path.end(by: 7)
+    path.fail(by: 7)
     #expect(path.answers == [1, 2, 3, 4, 5, 6, 7])
     #expect(path.steps == ["c"])
+  }
+
+  @Test func theWayEndsBeforeWhatFailed() {
+    var path = Path(first: "a")
+    _ = path.next("b", by: 1)
+    path.fail(by: 2)
+    #expect(path.answers == [1])
+    path.finish(by: 3)
+    #expect(path.answers == [1, 3])
   }
 
   /// Against a plain list of steps with the answers that lead to each, over 1,000 seeds of events.
