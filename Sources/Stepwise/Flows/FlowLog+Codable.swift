@@ -42,7 +42,7 @@ extension FlowLog: Codable {
     }
   }
 
-  /// Decodes answers, with the types that the decoder's `userInfo` has under ``Swift/CodingUserInfoKey/flowAnswers``.
+  /// Decodes answers, with the types that the decoder's `userInfo` has under `.flowAnswers`.
   ///
   /// - Throws: ``FlowError/unknownStep`` for a step that the flow does not have (any more); ``FlowError/wrongAnswer`` for an
   ///   answer of another shape; ``FlowError/notCodable`` for a result that is not `Decodable`, or without the types.

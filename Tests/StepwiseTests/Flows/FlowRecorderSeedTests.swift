@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// What consumers of a flow's events see, whatever the interleaving.
+@Suite(.timeLimit(.minutes(5)))
+struct FlowRecorderSeedTests {
+  /// Over 1,000 seeds: in order, the newest state of each step, and the end.
+  @Test func everyConsumerSeesTheOrderTheLatestStateAndTheEnd() async {
+    await forEachSeed { generator in
+      var dice = generator
+      let recorder = FlowRecorder()
+      let turns = (0..<20).map { _ in "\(Int.random(in: 0..<4, using: &dice))" }
+      let lateness = (0..<3).map { _ in Int.random(in: 0..<30, using: &dice) }
+      try await withThrowingTaskGroup(of: [String].self) { group in
+        for turns in lateness {
+          group.addTask {
+            for _ in 0..<turns { await Task.yield() }
+            return await Self.lines(FlowEvents(recorder: recorder))
+          }
+        }
+        group.addTask {
+          recorder.start()
+          for step in turns {
+            recorder.ask(step)
+            await Task.yield()
+            recorder.finish(step, .answered(FlowBox(1)))
+            await Task.yield()
+          }
+          recorder.end(.resolved(1))
+          return []
+        }
+        for try await lines in group where !lines.isEmpty { try Self.check(lines, turns) }
+      }
+    }
+  }
+
+  private static func lines(_ events: FlowEvents) async -> [String] {
+    var lines: [String] = []
+    for await event in events {
+      switch event {
+      case .started: lines.append("started")
+      case .asked(let step): lines.append("asked \(step)")
+      case .answered(let step): lines.append("answered \(step)")
+      case .unanswered(let step, _): lines.append("unanswered \(step)")
+      case .ended: lines.append("ended")
+      }
+    }
+    return lines
+  }
+
+  private static func check(_ lines: [String], _ turns: [String]) throws {
+    try require(lines.first == "started" && lines.last == "ended", "\(lines)")
+    let all = ["started"] + turns.flatMap { ["asked \($0)", "answered \($0)"] } + ["ended"]
+    var rest = all[...]
+    for line in lines {
+      guard let index = rest.firstIndex(of: line) else { throw Broken(description: "\(lines) of \(all)") }
+      rest = rest[(index + 1)...]
+    }
+    for step in Set(turns) {
+      let seen = lines.last { $0.hasSuffix(" \(step)") }
+      try require(seen == "answered \(step)", "\(step) is \(seen ?? "-") in \(lines)")
+    }
+  }
+}
