@@ -21,9 +21,10 @@ let package = Package(
     .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
     .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
+    .target(name: "Loopback", dependencies: ["Stepwise"]),
     .executableTarget(
       name: "Tour",
-      dependencies: ["Stepwise", "StepwiseCheckpoints"],
+      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints"],
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),
@@ -52,7 +53,7 @@ let package = Package(
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
-    .testTarget(name: "TourTests", dependencies: ["Tour", "Stepwise", "StepwiseTesting"]),
+    .testTarget(name: "TourTests", dependencies: ["Tour", "Loopback", "Stepwise", "StepwiseTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Loopback
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)

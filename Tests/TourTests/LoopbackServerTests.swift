@@ -2,9 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Loopback
 import Testing
-
-@testable import Tour
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Loopback
 
 extension Scene {
   /// The scene that runs when none is named: everything in it is on this machine.

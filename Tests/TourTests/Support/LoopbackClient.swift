@@ -2,8 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
-
-@testable import Tour
+import Loopback
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

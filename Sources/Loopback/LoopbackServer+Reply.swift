@@ -3,9 +3,9 @@
 
 extension LoopbackServer {
   /// What a server sends back: a status, headers and a body, and how well or badly it behaves while doing so.
-  struct Reply: Sendable {
+  package struct Reply: Sendable {
     /// What the header `Content-Length` says.
-    enum Length: Sendable, Equatable {
+    package enum Length: Sendable, Equatable {
       /// The length of the body.
       case actual
       /// Something else, larger or smaller.
@@ -14,64 +14,93 @@ extension LoopbackServer {
       case absent
     }
 
-    var status: Int
-    var headers: [(name: String, value: String)]
-    var body: [UInt8]
+    package var status: Int
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
     /// The most bytes of the body sent at once; nil is no limit.
-    var chunkSize: Int?
+    package var chunkSize: Int?
     /// How long to wait before each chunk.
-    var pause: Duration = .zero
+    package var pause: Duration = .zero
     /// The number of bytes of the body after which the connection is closed; nil is all of them.
-    var closesAfter: Int?
+    package var closesAfter: Int?
     /// Whether the connection, where it is closed by the server, is reset instead of ended properly.
-    var resets = false
+    package var resets = false
     /// Whether nothing is sent at all, not even a head.
-    var isSilent = false
-    var length: Length = .actual
+    package var isSilent = false
+    package var length: Length = .actual
+    /// How long to wait before anything is sent.
+    package var headPause: Duration = .zero
+    /// How long to wait after the body, before anything else.
+    package var endPause: Duration = .zero
+    /// How many times the body is sent, one after the other, as one body.
+    package var repeats = 1
     /// Called after the reply with true, or with false when the client or the server's stop cut it short.
-    var onEnd: (@Sendable (Bool) -> Void)?
+    package var onEnd: (@Sendable (Bool) -> Void)?
 
-    init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
       self.status = status
       self.headers = headers
       self.body = body
     }
 
     /// A reply of status 200 with a body.
-    static func ok(_ body: [UInt8], contentType: String = "application/octet-stream") -> Reply {
+    package static func ok(_ body: [UInt8], contentType: String = "application/octet-stream") -> Reply {
       Reply(headers: [("Content-Type", contentType)], body: body)
     }
 
     /// A reply with a line of plain text.
-    static func text(_ text: String, status: Int = 200) -> Reply {
+    package static func text(_ text: String, status: Int = 200) -> Reply {
       Reply(status: status, headers: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 
     /// A reply that sends the client to another address.
-    static func redirect(to location: String, status: Int = 302) -> Reply {
+    package static func redirect(to location: String, status: Int = 302) -> Reply {
       Reply(status: status, headers: [("Location", location)])
     }
 
     /// The reply for a path that is not there.
-    static let notFound = Reply.text("not found\n", status: 404)
+    package static let notFound = Reply.text("not found\n", status: 404)
 
     /// No reply at all: the connection is closed.
-    static let silent: Reply = {
+    package static let silent: Reply = {
       var reply = Reply()
       reply.isSilent = true
       return reply
     }()
 
     /// The same reply, its body sent in chunks with a pause before each.
-    func slowly(chunkSize: Int, pause: Duration) -> Reply {
+    package func slowly(chunkSize: Int, pause: Duration) -> Reply {
       var reply = self
       reply.chunkSize = chunkSize
       reply.pause = pause
       return reply
     }
 
+    /// The same reply, sent after a pause.
+    package func pausing(_ pause: Duration) -> Reply {
+      var reply = self
+      reply.headPause = pause
+      return reply
+    }
+
+    /// The same reply, whose body stops after some bytes and does not go on.
+    package func stalling(after count: Int) -> Reply {
+      var reply = self
+      reply.length = .claimed(body.count)
+      reply.body = Array(body.prefix(count))
+      reply.endPause = .seconds(86_400)
+      return reply
+    }
+
+    /// The same reply with its body so many times over, of which there is one in memory.
+    package func repeated(_ count: Int) -> Reply {
+      var reply = self
+      reply.repeats = count
+      return reply
+    }
+
     /// The same reply, with the connection closed after some bytes of its body.
-    func closing(after count: Int, resetting: Bool = false) -> Reply {
+    package func closing(after count: Int, resetting: Bool = false) -> Reply {
       var reply = self
       reply.closesAfter = count
       reply.resets = resetting
@@ -79,23 +108,23 @@ extension LoopbackServer {
     }
 
     /// The same reply with a different word about its length.
-    func declaring(_ length: Length) -> Reply {
+    package func declaring(_ length: Length) -> Reply {
       var reply = self
       reply.length = length
       return reply
     }
 
     /// The same reply with a function that is told how it ended.
-    func onEnd(_ action: @escaping @Sendable (_ isWhole: Bool) -> Void) -> Reply {
+    package func onEnd(_ action: @escaping @Sendable (_ isWhole: Bool) -> Void) -> Reply {
       var reply = self
       reply.onEnd = action
       return reply
     }
 
     /// Whether the client can tell where this reply ends, so that another may follow.
-    var keepsConnection: Bool {
+    package var keepsConnection: Bool {
       guard !isSilent, closesAfter == nil else { return false }
-      return length == .actual || length == .claimed(body.count)
+      return length == .actual || length == .claimed(body.count * repeats)
     }
   }
 }

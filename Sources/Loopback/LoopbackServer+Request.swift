@@ -3,20 +3,20 @@
 
 extension LoopbackServer {
   /// A request as it arrived.
-  struct Request: Sendable {
-    let method: String
+  package struct Request: Sendable {
+    package let method: String
     /// The path without the query, such as `"/cat.bmp"`.
-    let path: String
+    package let path: String
     /// What follows the question mark, or nil.
-    let query: String?
+    package let query: String?
     /// The headers, in the order in which they came.
-    let headers: [(name: String, value: String)]
-    let body: [UInt8]
+    package let headers: [(name: String, value: String)]
+    package let body: [UInt8]
     /// Whether the client leaves the connection open for another request.
-    let keepsConnection: Bool
+    package let keepsConnection: Bool
 
     /// The value of the first header with a name, whatever its case.
-    func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
       Self.value(of: name, in: headers)
     }
 

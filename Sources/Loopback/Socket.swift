@@ -12,11 +12,11 @@
 /// A TCP socket of this machine, by its descriptor.
 ///
 /// It does not own the descriptor: whoever made it closes it, once.
-struct Socket: Sendable, Hashable {
-  let descriptor: Int32
+package struct Socket: Sendable, Hashable {
+  package let descriptor: Int32
 
   /// A socket that listens on a free port of 127.0.0.1 and accepts without blocking.
-  static func listening() throws(SocketError) -> Socket {
+  package static func listening() throws(SocketError) -> Socket {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -31,7 +31,7 @@ struct Socket: Sendable, Hashable {
     let isListening = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
         bind(socket.descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      } && listen(socket.descriptor, 128) == 0
+      } && listen(socket.descriptor, 2048) == 0
     }
     guard isListening else {
       let error = SocketError("no port of 127.0.0.1 to listen on")
@@ -42,7 +42,7 @@ struct Socket: Sendable, Hashable {
   }
 
   /// The port of this machine that the socket is bound to.
-  func localPort() throws(SocketError) -> UInt16 {
+  package func localPort() throws(SocketError) -> UInt16 {
     var address = sockaddr_in()
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
@@ -55,7 +55,7 @@ struct Socket: Sendable, Hashable {
   }
 
   /// The next connection that is waiting, or nil when there is none.
-  func accept() -> Socket? {
+  package func accept() -> Socket? {
     let connection = Socket(descriptor: systemAccept(descriptor))
     guard connection.descriptor >= 0 else { return nil }
     connection.configure(isBlocking: true)
@@ -67,7 +67,7 @@ struct Socket: Sendable, Hashable {
   }
 
   /// The bytes that are there, waiting for the first; nil when the connection has ended.
-  func receive() -> [UInt8]? {
+  package func receive() -> [UInt8]? {
     var result = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, count in
       repeat {
@@ -79,7 +79,7 @@ struct Socket: Sendable, Hashable {
   }
 
   /// Sends all bytes, waiting for the client to take them, and says whether the connection held.
-  func send(_ bytes: ArraySlice<UInt8>) -> Bool {
+  package func send(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var rest = buffer[...]
       while !rest.isEmpty {
@@ -95,29 +95,29 @@ struct Socket: Sendable, Hashable {
   }
 
   /// Whether the other side has closed or reset the connection; never waits.
-  var isClosedByPeer: Bool {
+  package var isClosedByPeer: Bool {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(bitPattern: UInt32(MSG_DONTWAIT)))
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
   }
 
   /// Tells the other side that nothing more will be sent.
-  func finishSending() {
+  package func finishSending() {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
   /// Ends the connection in both directions and wakes the threads that wait for it; the descriptor stays taken.
-  func shutDown() {
+  package func shutDown() {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// Makes `close` break the connection with a reset.
-  func resetOnClose() {
+  package func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
-  func close() {
+  package func close() {
     systemClose(descriptor)
   }
 
@@ -135,7 +135,7 @@ struct Socket: Sendable, Hashable {
 }
 
 // Inside the struct the system's names mean its own methods and type.
-private func systemSocket(_ family: Int32, _ kind: Int32) -> Int32 { socket(family, kind, 0) }
+func systemSocket(_ family: Int32, _ kind: Int32) -> Int32 { socket(family, kind, 0) }
 private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }
 private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
 

@@ -10,8 +10,8 @@
 #endif
 
 /// Why the system refused a socket.
-struct SocketError: Error, CustomStringConvertible {
-  let description: String
+package struct SocketError: Error, CustomStringConvertible {
+  package let description: String
 
   /// Creates an error from what was wanted and the reason that the system just gave.
   init(_ what: String) {

@@ -7,19 +7,19 @@ import Foundation
 ///
 /// It accepts connections on a thread of its own and serves each on another one, so that a handler may block. Letting
 /// the server go stops it.
-final class LoopbackServer: Sendable {
+package final class LoopbackServer: Sendable {
   /// Makes the reply to a request; called on the connection's thread.
-  typealias Handler = @Sendable (Request) -> Reply
+  package typealias Handler = @Sendable (Request) -> Reply
 
   /// The port that the system chose.
-  let port: UInt16
+  package let port: UInt16
 
   private let core: Core
 
   /// Starts a server that answers every request with one handler.
   ///
   /// - Throws: `SocketError` when the system gives no socket or port.
-  init(_ handler: @escaping Handler) throws(SocketError) {
+  package init(_ handler: @escaping Handler) throws(SocketError) {
     let listener = try Socket.listening()
     let port: UInt16
     let core: Core
@@ -38,7 +38,7 @@ final class LoopbackServer: Sendable {
   /// Starts a server with a handler for each path, such as `"/cat.bmp"`; any other path gets a 404.
   ///
   /// - Throws: `SocketError` when the system gives no socket or port.
-  convenience init(routes: [String: Handler]) throws(SocketError) {
+  package convenience init(routes: [String: Handler]) throws(SocketError) {
     try self.init { request in routes[request.path]?(request) ?? .notFound }
   }
 
@@ -47,23 +47,23 @@ final class LoopbackServer: Sendable {
   }
 
   /// The address of the server's root, without a slash at the end.
-  var address: String { "http://127.0.0.1:\(port)" }
+  package var address: String { "http://127.0.0.1:\(port)" }
 
   /// The number of requests that arrived whole so far.
-  var requestCount: Int { core.requestCount }
+  package var requestCount: Int { core.requestCount }
 
   /// The number of requests that arrived whole so far for one path.
-  func requestCount(for path: String) -> Int {
+  package func requestCount(for path: String) -> Int {
     core.requestCount(for: path)
   }
 
   /// The number of connections that are open now.
-  var connectionCount: Int { core.connectionCount }
+  package var connectionCount: Int { core.connectionCount }
 
   /// Has this process reach the server directly, also where the environment names a proxy for everything else.
   ///
   /// To be called before other threads look at the environment. On Linux nothing else keeps URLSession from the proxy.
-  static func bypassProxy() {
+  package static func bypassProxy() {
     let environment = ProcessInfo.processInfo.environment
     let others = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
     guard others != "*" else { return }
@@ -73,7 +73,7 @@ final class LoopbackServer: Sendable {
   /// Closes the port and every connection, and ends every pause; a further call does nothing.
   ///
   /// It does not wait for handlers that are running; what they return is not sent.
-  func stop() {
+  package func stop() {
     core.stop()
   }
 }

@@ -37,12 +37,20 @@ extension LoopbackServer {
 
     /// Sends head and body, and says whether the client took all that it was to be given.
     private func send(parts reply: Reply, to request: Request) -> Bool {
+      if reply.headPause > .zero, !core.stopSignal.pause(for: reply.headPause, watching: socket) { return false }
       guard !reply.isSilent else { return true }
       let keepsConnection = request.keepsConnection && reply.keepsConnection
-      let head = reply.head(bodyLength: reply.body.count, keepsConnection: keepsConnection)
+      let head = reply.head(bodyLength: reply.body.count * reply.repeats, keepsConnection: keepsConnection)
       let body = request.method == "HEAD" ? [] : reply.body.prefix(max(0, reply.closesAfter ?? reply.body.count))
       guard socket.send(head[...]) else { return false }
 
+      for _ in 0..<(body.isEmpty ? 0 : reply.repeats) {
+        guard send(body[...], of: reply) else { return false }
+      }
+      return reply.endPause == .zero || core.stopSignal.pause(for: reply.endPause, watching: socket)
+    }
+
+    private func send(_ body: ArraySlice<UInt8>, of reply: Reply) -> Bool {
       var rest = body
       while !rest.isEmpty {
         if reply.pause > .zero, !core.stopSignal.pause(for: reply.pause, watching: socket) { return false }
