@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The file that a download is written to until it is whole, locked as long as it is open.
+struct PartialFile: ~Copyable {
+  let file: String
+  private let descriptor: Int32
+
+  private static func path(_ file: String) -> String { file + ".part" }
+
+  /// Opens what an earlier attempt left, or something empty.
+  ///
+  /// - Throws: ``HTTPError/refused(reason:)`` when somebody else writes it, in this process or another.
+  init(_ file: String) throws(HTTPError) {
+    self.file = file
+    descriptor = try Self.openLocked(file)
+  }
+
+  private static func openLocked(_ file: String) throws(HTTPError) -> Int32 {
+    while true {
+      let descriptor = open(path(file), O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+      guard descriptor >= 0 else { throw failure() }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let error = errno == EWOULDBLOCK ? busy : failure()
+        _ = close(descriptor)
+        throw error
+      }
+      // Whoever had the lock may have finished between the two calls: then the lock is on the finished file.
+      var (locked, named) = (stat(), stat())
+      if fstat(descriptor, &locked) == 0, stat(path(file), &named) == 0, locked.st_ino == named.st_ino,
+        locked.st_dev == named.st_dev
+      {
+        return descriptor
+      }
+      _ = close(descriptor)
+    }
+  }
+
+  deinit { _ = close(descriptor) }
+
+  private static var busy: HTTPError { .refused(reason: "another download writes to this file") }
+
+  var size: Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  /// Writes all of the bytes at a place.
+  func write(_ data: Data, at offset: Int64) throws(HTTPError) {
+    var code: Int32 = 0
+    data.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+        if count > 0 {
+          done += count
+        } else if count == 0 || errno != EINTR {
+          code = count == 0 ? EIO : errno
+          return
+        }
+      }
+    }
+    if code != 0 { throw Self.failure(code) }
+  }
+
+  /// Throws away what is there, and writes the tag of what is to come.
+  func restart(_ tag: DownloadTag?) throws(HTTPError) {
+    _ = unlink(tagPath)
+    guard ftruncate(descriptor, 0) == 0 else { throw Self.failure() }
+    guard let tag else { return }
+    do { try Data(tag.text.utf8).write(to: URL(filePath: tagPath)) } catch { throw .request(underlying: error) }
+  }
+
+  /// Forgets the bytes behind a place, such as those of a write that was cut short.
+  func cut(at size: Int64) { _ = ftruncate(descriptor, off_t(size)) }
+
+  /// The tag of what an earlier attempt left.
+  func tag(for url: URL) -> DownloadTag? {
+    guard let data = try? Data(contentsOf: URL(filePath: tagPath)) else { return nil }
+    return DownloadTag(text: String(decoding: data, as: UTF8.self), for: url)
+  }
+
+  /// Puts the whole in its place.
+  func finish() throws(HTTPError) {
+    guard rename(Self.path(file), file) == 0 else { throw Self.failure() }
+    _ = unlink(tagPath)
+  }
+
+  private var tagPath: String { Self.path(file) + ".tag" }
+
+  private static func failure(_ code: Int32 = errno) -> HTTPError {
+    .request(underlying: POSIXError(POSIXError.Code(rawValue: code) ?? .EIO))
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Header fields, in order; names are compared without regard to case.
+///
+/// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
+public struct HTTPHeaders: Sendable, Hashable {
+  /// One header field.
+  public struct Field: Sendable, Hashable {
+    /// The name, spelt as it came.
+    public let name: String
+    /// The value, without the space around it.
+    public let value: String
+  }
+
+  /// The fields, in order.
+  public private(set) var fields: [Field] = []
+
+  /// Makes a list without fields.
+  public init() {}
+
+  /// Makes a list of the fields of a dictionary, in the order of their names.
+  public init(_ dictionary: [String: String]) {
+    for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { add(name, value) }
+  }
+
+  /// The values of a name, joined by commas; setting it replaces all of them, nil removes them.
+  public subscript(name: String) -> String? {
+    get {
+      let values = values(name)
+      return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+    set {
+      let key = name.lowercased()
+      let place = fields.firstIndex { $0.name.lowercased() == key }
+      fields.removeAll { $0.name.lowercased() == key }
+      if let newValue { fields.insert(Field(name: name, value: newValue), at: place ?? fields.count) }
+    }
+  }
+
+  /// Each value of a name, in order.
+  public func values(_ name: String) -> [String] {
+    let key = name.lowercased()
+    return fields.filter { $0.name.lowercased() == key }.map(\.value)
+  }
+
+  /// Adds a field and keeps those of the same name.
+  public mutating func add(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// These fields, with those of another list in the place of the ones that have the same names.
+  public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
+    var merged = self
+    let names = Set(other.fields.map { $0.name.lowercased() })
+    merged.fields.removeAll { names.contains($0.name.lowercased()) }
+    merged.fields += other.fields
+    return merged
+  }
+
+  mutating func keepOnly(_ isKept: (_ lowercasedName: String) -> Bool) {
+    fields.removeAll { !isKept($0.name.lowercased()) }
+  }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+  /// Makes a list of the fields of a literal, in its order; a name may come more than once.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    for (name, value) in elements { add(name, value) }
+  }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  private static let secrets: Set<String> = [
+    "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
+  ]
+
+  /// The name and the value, unless that is a secret.
+  public var description: String {
+    "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
+  }
+
+  /// The name and the value, unless that is a secret.
+  public var debugDescription: String { description }
+
+  /// Shows the description alone.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension HTTPHeaders: CustomStringConvertible {
+  /// The fields, one after the other, without the values of secret ones.
+  public var description: String { "[\(fields.map(\.description).joined(separator: "; "))]" }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+/// The answer to a request, whatever its status.
+public struct HTTPResponse: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields.
+  public let headers: HTTPHeaders
+
+  /// The body, decompressed; empty after a download that wrote it to a file.
+  public let body: Data
+
+  /// Where the answer came from, after redirects, without a name and password.
+  public let url: URL
+
+  /// Creates an answer, for tests of code that uses some.
+  public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.url = url
+  }
+
+  /// Whether the status is one of 200 to 299.
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// The value that the body is in JSON.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - decoder: What decodes it.
+  /// - Returns: The value.
+  /// - Throws: `DecodingError`; the status is not looked at.
+  public func decoded<Value: Decodable>(
+    as type: Value.Type = Value.self,
+    using decoder: JSONDecoder = JSONDecoder()
+  ) throws -> Value {
+    try decoder.decode(type, from: body)
+  }
+
+  /// How long the server asks to wait before the next attempt, from its header `Retry-After`; nil when it does not say.
+  ///
+  /// - Parameter now: The time that a date in the header is compared with.
+  /// - Returns: The time to wait.
+  public func retryAfter(now: Date = Date()) -> Duration? {
+    guard let value = headers["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+    if !value.isEmpty, value.allSatisfy({ $0.isASCII && $0.isNumber }) { return Int64(value).map { .seconds($0) } }
+    guard let date = HTTPDate.parse(value) else { return nil }
+    return .seconds(max(0, date.timeIntervalSince(now)))
+  }
+}
+
+extension HTTPResponse: CustomStringConvertible {
+  /// The status and the length of the body.
+  public var description: String { "HTTPResponse(\(status), \(body.count) bytes)" }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+extension OutgoingRequest {
+  /// What goes along to another origin: anything else may be what a server knows its user by.
+  private static let harmless: Set<String> = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+    "content-language", "content-type", "if-match", "if-modified-since", "if-none-match", "if-range",
+    "if-unmodified-since", "pragma", "range", "user-agent",
+  ]
+
+  /// The request that an answer redirects to; nil when the answer is to be given as it is.
+  ///
+  /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
+  /// origin: headers that may be credentials stay behind, for good.
+  func redirected(by head: ResponseHead) -> OutgoingRequest? {
+    guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["Location"],
+      let target = URL(string: location, relativeTo: url), let (address, _) = Self.address(target)
+    else { return nil }
+    var next = self
+    next.url = address
+    let becomesGet = head.status == 303 ? method != "HEAD" : method == "POST" && head.status < 303
+    if becomesGet {
+      next.method = "GET"
+      next.body = nil
+      next.headers.keepOnly { !$0.hasPrefix("content-") }
+    }
+    if Self.origin(of: address) != Self.origin(of: url) {
+      next.headers.keepOnly { Self.harmless.contains($0) }
+    }
+    return next
+  }
+
+  static func origin(of url: URL) -> String {
+    let scheme = url.scheme?.lowercased() ?? ""
+    return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Measures from one instant of any clock.
+struct Stopwatch: Sendable {
+  /// How much time has passed.
+  let elapsed: @Sendable () -> Duration
+  /// Sleeps until so much time has passed since the beginning.
+  let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+  init(_ clock: some Clock<Duration>) {
+    let start = clock.now
+    elapsed = { start.duration(to: clock.now) }
+    sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+  }
+}
