@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseHTTP
+import StepwiseTesting
+import Testing
+
+/// Cancelled in each phase, the wait ends within 100 ms and the server sees the connection closed.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct CancellationTests {
+  private static let patience = Duration.milliseconds(100)
+
+  /// Tries a few times, as a machine with much else to do may be late by itself.
+  private static func expectPromptness(_ attempt: () async throws -> Duration) async throws {
+    var durations: [Duration] = []
+    for _ in 0..<5 {
+      durations.append(try await attempt())
+      if durations.contains(where: { $0 < patience }) { return }
+    }
+    Issue.record("the waits took \(durations)")
+  }
+
+  /// Cancels a request and says how long its wait went on.
+  private static func cancel(_ request: Task<HTTPResponse, any Error>) async -> Duration {
+    let start = ContinuousClock.now
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    return ContinuousClock.now - start
+  }
+
+  @Test func aTaskCancelledBeforeOpensNoConnection() async throws {
+    let server = try serve { _ in .text("reached") }
+    let url = try server.url()
+    let request = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await HTTP.get(url)
+    }
+    await #expect(throws: CancellationError.self) { try await request.value }
+    #expect(try await HTTP.get(url).status == 200)
+    #expect(server.requestCount == 1)
+    #expect(server.connectionCount <= 1)
+  }
+
+  @Test func duringTheConnection() async throws {
+    try await Self.expectPromptness {
+      let port = try DeadPort()
+      let (url, activity) = (try port.url, Recorder<Int>())
+      let watch = Task { for await number in HTTP.activity { activity.record(number) } }
+      defer { watch.cancel() }
+      await activity.elements(atLeast: 1)
+      let request = Task { try await HTTP.get(url) }
+      await activity.elements(atLeast: 2)
+      let duration = await Self.cancel(request)
+      return duration
+    }
+  }
+
+  @Test func whileTheBodyIsSent() async throws {
+    try await Self.expectPromptness {
+      let port = try DeadPort()
+      let url = try port.url
+      let request = Task { try await HTTP.post(url, body: Data(count: 50_000_000)) }
+      let connection = try #require(await onThread { port.waitForConnection() })
+      #expect(await onThread { connection.receive() != nil })
+      let duration = await Self.cancel(request)
+      await onThread { while connection.receive() != nil {} }
+      connection.close()
+      return duration
+    }
+  }
+
+  @Test func whileTheHeadIsAwaited() async throws {
+    try await Self.expectPromptness {
+      let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+      let server = try serve { _ in
+        asked.record(true)
+        return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
+      }
+      let url = try server.url()
+      let request = Task { try await HTTP.get(url) }
+      await asked.elements(atLeast: 1)
+      let duration = await Self.cancel(request)
+      #expect(await ends.elements(atLeast: 1) == [false])
+      return duration
+    }
+  }
+
+  @Test func whileTheBodyIsReceived() async throws {
+    try await Self.expectPromptness {
+      let ends = Recorder<Bool>()
+      let server = try serve { _ in
+        Reply.ok([UInt8](repeating: 1, count: 100_000)).slowly(chunkSize: 10, pause: .milliseconds(2)).onEnd {
+          ends.record($0)
+        }
+      }
+      var duration = Duration.zero
+      try await inFolder { folder in
+        let (url, pieces) = (try server.url(), Recorder<HTTPDownloadProgress>())
+        let request = Task {
+          try await HTTP.download(url, to: folder.appendingPathComponent("file")) { pieces.record($0) }
+        }
+        await pieces.elements(atLeast: 3)
+        duration = await Self.cancel(request)
+        #expect(await ends.elements(atLeast: 1) == [false])
+      }
+      return duration
+    }
+  }
+
+  @Test func betweenRedirects() async throws {
+    try await Self.expectPromptness {
+      let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+      let server = try serve { request in
+        if request.path == "/" { return .redirect(to: "/next") }
+        asked.record(true)
+        return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
+      }
+      let url = try server.url()
+      let request = Task { try await HTTP.get(url) }
+      await asked.elements(atLeast: 1)
+      let duration = await Self.cancel(request)
+      #expect(await ends.elements(atLeast: 1) == [false])
+      return duration
+    }
+  }
+
+  @Test func afterTheEndItChangesNothing() async throws {
+    let server = try serve { _ in .text("done") }
+    let url = try server.url()
+    let request = Task {
+      let response = try await HTTP.get(url)
+      withUnsafeCurrentTask { $0?.cancel() }
+      return response
+    }
+    #expect(try await request.value.body == Data("done".utf8))
+  }
+
+  @Test func aTokenCancelsARequestInAChain() async throws {
+    let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+    let server = try serve { _ in
+      asked.record(true)
+      return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
+    }
+    let chain = Chain("get") { (url: URL) in try await HTTP.get(url).status }
+    let token = chain.cancellationToken
+    let run = try chain.start(server.url())
+    await asked.elements(atLeast: 1)
+    token.cancel(reason: "left the screen")
+    guard case .cancelled(let cancellation) = await run.outcome else { return #expect(Bool(false)) }
+    #expect(cancellation.reason == "left the screen")
+    #expect(cancellation.underlyingError == nil)
+    #expect(await ends.elements(atLeast: 1) == [false])
+  }
+
+  @Test func aTokenAroundARequestCancelsIt() async throws {
+    let asked = Recorder<Bool>()
+    let server = try serve { _ in
+      asked.record(true)
+      return Reply.text("late").pausing(.seconds(3600))
+    }
+    let (url, token) = (try server.url(), CancellationToken())
+    let request = Task { try await withCancellation(by: token) { try await HTTP.get(url) } }
+    await asked.elements(atLeast: 1)
+    token.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import StepwiseHTTP
+import StepwiseTesting
+import Testing
+
+/// Deadlines that are this library's own; URLSession on Linux ignores some of its.
+@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+  /// Starts a request, lets the server come so far, moves the clock just short of the deadline and then over it.
+  private static func expectTimeout(
+    _ deadlines: HTTPDeadlines,
+    clock: ManualClock,
+    after duration: Duration,
+    from url: URL,
+    ready: @escaping @Sendable () async -> Void
+  ) async throws {
+    let request = Task { try await HTTP.get(url, deadlines: deadlines) }
+    await ready()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: duration)
+    let start = ContinuousClock.now
+    await #expect(throws: HTTPError.timedOut) { try await request.value }
+    #expect(ContinuousClock.now - start < .seconds(10))
+  }
+
+  @Test func theHeadHasToComeInTime() async throws {
+    let (clock, ends, asked) = (ManualClock(), Recorder<Bool>(), Recorder<Bool>())
+    let server = try serve { _ in
+      asked.record(true)
+      return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
+    }
+    let deadlines = HTTPDeadlines(headers: .seconds(5), idle: nil, clock: clock)
+    try await Self.expectTimeout(deadlines, clock: clock, after: .seconds(5), from: server.url()) {
+      await asked.elements(atLeast: 1)
+    }
+    #expect(await ends.elements(atLeast: 1) == [false])
+  }
+
+  @Test func aConnectionIsPartOfIt() async throws {
+    let clock = ManualClock()
+    let port = try DeadPort()
+    let deadlines = HTTPDeadlines(headers: .milliseconds(300), idle: nil, clock: clock)
+    try await Self.expectTimeout(deadlines, clock: clock, after: .milliseconds(300), from: port.url) {}
+  }
+
+  @Test func piecesHaveToComeInTime() async throws {
+    let (clock, ends) = (ManualClock(), Recorder<Bool>())
+    let server = try serve { _ in
+      Reply.ok([UInt8](repeating: 7, count: 2_000)).stalling(after: 1_000).onEnd { ends.record($0) }
+    }
+    // The head is there at once, the first piece never.
+    let deadlines = HTTPDeadlines(headers: nil, idle: .seconds(5), clock: clock)
+    try await inFolder { folder in
+      let (url, file, progress) = (
+        try server.url(), folder.appendingPathComponent("file"), Recorder<HTTPDownloadProgress>()
+      )
+      let request = Task { try await HTTP.download(url, to: file, deadlines: deadlines) { progress.record($0) } }
+      await progress.elements(atLeast: 1)
+      await clock.sleepers(atLeast: 1)
+      clock.advance(by: .seconds(5))
+      await #expect(throws: HTTPError.timedOut) { try await request.value }
+      #expect(await ends.elements(atLeast: 1) == [false])
+    }
+  }
+
+  @Test func theWholeHasToComeInTime() async throws {
+    let (clock, asked) = (ManualClock(), Recorder<Bool>())
+    let server = try serve { _ in
+      asked.record(true)
+      return Reply.ok([UInt8](repeating: 7, count: 2_000)).slowly(chunkSize: 1, pause: .milliseconds(5))
+    }
+    let deadlines = HTTPDeadlines(headers: nil, idle: nil, total: .seconds(60), clock: clock)
+    try await Self.expectTimeout(deadlines, clock: clock, after: .seconds(60), from: server.url()) {
+      await asked.elements(atLeast: 1)
+    }
+  }
+
+  @Test func nothingIsLateBeforeTheDeadline() async throws {
+    let (clock, gate) = (ManualClock(), DispatchSemaphore(value: 0))
+    let server = try serve { _ in
+      gate.wait()
+      return .text("in time")
+    }
+    let request = Task {
+      try await HTTP.get(server.url(), deadlines: HTTPDeadlines(headers: .seconds(5), total: .seconds(5), clock: clock))
+    }
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .milliseconds(4_999))
+    gate.signal()
+    #expect(try await request.value.status == 200)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func realClocksWorkBelowASecond() async throws {
+    let server = try serve { _ in Reply.text("late").pausing(.seconds(3600)) }
+    let start = ContinuousClock.now
+    await #expect(throws: HTTPError.timedOut) {
+      try await HTTP.get(server.url(), deadlines: HTTPDeadlines(headers: .milliseconds(150)))
+    }
+    #expect((Duration.milliseconds(150)..<(.seconds(30))).contains(ContinuousClock.now - start))
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import StepwiseHTTP
+import StepwiseTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A client: what all of its requests have.
+@Suite(.timeLimit(.minutes(1))) struct HTTPClientTests {
+  @Test func sendsItsHeadersAndCredentials() async throws {
+    let server = try serve { request in
+      let names = ["accept", "x-app", "authorization"]
+      return .text(
+        "\(request.method) \(request.path) " + names.map { request.header($0) ?? "-" }.joined(separator: "|")
+      )
+    }
+    var client = HTTPClient(baseURL: try server.url("/v1"), headers: ["X-App": "test"])
+    func text(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
+    #expect(try await text(client.get("tracks")) == "GET /v1/tracks application/json|test|-")
+    client.setCredentials(user: "u", password: "p")
+    #expect(try await text(client.post("/tracks", json: [1])) == "POST /v1/tracks application/json|test|Basic dTpw")
+    #expect(
+      try await text(client.put("a", headers: ["accept": "*/*", "x-app": "2"], credentials: .bearer("t")))
+        == "PUT /v1/a */*|2|Bearer t"
+    )
+    #expect(
+      try await text(client.delete("a", headers: ["Authorization": "own"])) == "DELETE /v1/a application/json|test|own"
+    )
+    #expect(try await text(client.patch()) == "PATCH /v1 application/json|test|Basic dTpw")
+    #expect(try await text(client.options("x")).hasPrefix("OPTIONS /v1/x"))
+    #expect(try await client.head("x").status == 200)
+  }
+
+  @Test(arguments: [
+    ("/v1", "a b/ü", "/v1/a%20b/%C3%BC"), ("/v1/", "/a", "/v1/a"), ("/v1", "", "/v1"), ("", "a", "/a"),
+    ("/v1", "a%2Fb", "/v1/a%2Fb"),
+    ("/v1", "//other.example/x", "/v1/other.example/x"),
+    ("/v1", "http://other.example/x", "/v1/http://other.example/x"),
+    ("/v1", "a?q=1 2", "/v1/a?q=1%202&more=3"), ("/v1?key=k", "a?q=1", "/v1/a?key=k&q=1&more=3"),
+    ("/v1?key=k", "a", "/v1/a?key=k&more=3"),
+  ])
+  func pathsAreBelowTheBase(base: String, path: String, target: String) async throws {
+    let server = try serve { request in .text(request.path + (request.query.map { "?" + $0 } ?? "")) }
+    let client = HTTPClient(baseURL: try server.url(base))
+    let response = try await client.get(path, query: target.contains("more") ? ["more": "3"] : [:])
+    #expect(String(decoding: response.body, as: UTF8.self) == target)
+  }
+
+  @Test func downloads() async throws {
+    let server = try serve { request in .text(request.header("authorization") ?? "-") }
+    let client = HTTPClient(baseURL: try server.url(), credentials: .bearer("t"))
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      let status = try await client.download("x", to: file).status
+      #expect(status == 200)
+      #expect(try String(contentsOf: file, encoding: .utf8) == "Bearer t")
+    }
+  }
+
+  /// URLSession traps when an invalidated session is used.
+  @Test func anInvalidatedSessionOfTheUserDoesNotTrap() async throws {
+    let server = try serve { _ in .text("there") }
+    let session = URLSession(configuration: .ephemeral)
+    session.invalidateAndCancel()
+    let client = HTTPClient(baseURL: try server.url(), session: session)
+    #expect(try await client.get().status == 200)
+  }
+
+  @Test func anInvalidatedSessionRefuses() async throws {
+    let (asked, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+    let server = try serve { _ in
+      asked.record(true)
+      gate.wait()
+      return .text("slow")
+    }
+    let session = HTTPSession()
+    let client = HTTPClient(baseURL: try server.url(), session: session)
+    async let running = client.get()
+    await asked.elements(atLeast: 1)
+    session.invalidate()
+    session.invalidate()
+    await #expect(throws: HTTPError.refused(reason: "")) { try await client.get() }
+    gate.signal()
+    #expect(try await running.status == 200)
+  }
+
+  @Test func usesTheConfigurationOfASession() async throws {
+    let server = try serve { request in
+      request.path == "/"
+        ? .redirect(to: "/next") : .text("\(request.header("x-one") ?? "-") \(request.header("cookie") ?? "-")")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-One": "1"]
+    configuration.timeoutIntervalForRequest = 0.001
+    let client = HTTPClient(baseURL: try server.url(), session: URLSession(configuration: configuration))
+    #expect(String(decoding: try await client.get("x").body, as: UTF8.self) == "1 -")
+    #expect(String(decoding: try await client.get().body, as: UTF8.self) == "1 -")
+  }
+}

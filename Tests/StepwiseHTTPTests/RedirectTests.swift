@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import StepwiseHTTP
+import StepwiseTesting
+import Testing
+
+/// Redirects as a server sees them.
+@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+  @Test func followsTenRedirectsAndNotEleven() async throws {
+    let server = try serve { request in
+      let number = Int(request.path.dropFirst()) ?? 0
+      return number == 0 ? .text("there") : .redirect(to: "/\(number - 1)")
+    }
+    let response = try await HTTP.get(server.url("/10"))
+    #expect(response.body == Data("there".utf8))
+    #expect(try response.url == server.url("/0"))
+    await #expect(throws: HTTPError.tooManyRedirects) { try await HTTP.get(server.url("/11")) }
+  }
+
+  @Test func aLoopEnds() async throws {
+    let server = try serve { _ in .redirect(to: "/") }
+    await #expect(throws: HTTPError.tooManyRedirects) { try await HTTP.get(server.url()) }
+    #expect(server.requestCount == 11)
+  }
+
+  /// URLSession on Linux sends Authorization, other keys and cookies to whatever host it is sent to.
+  @Test func credentialsAndCookiesDoNotFollowToAnotherOrigin() async throws {
+    let seen = Recorder<[String]>()
+    let secrets = ["authorization", "cookie", "x-api-key"]
+    let other = try serve { request in
+      seen.record(secrets.compactMap { request.header($0) })
+      return .text("other")
+    }
+    let target = other.address
+    let server = try serve { request in
+      seen.record(secrets.compactMap { request.header($0) })
+      return .redirect(to: target + "/")
+    }
+    let response = try await HTTP.get(
+      server.url(),
+      headers: ["Cookie": "a=1", "X-Api-Key": "k"],
+      credentials: .bearer("token")
+    )
+    #expect(response.body == Data("other".utf8))
+    #expect(seen.elements == [["Bearer token", "a=1", "k"], []])
+  }
+
+  /// URLSession on Linux sends an empty body after 307 and 308.
+  @Test(arguments: [307, 308]) func theBodyGoesAlong(status: Int) async throws {
+    let server = try serve { request in
+      request.path == "/" ? .redirect(to: "/there", status: status) : .ok(request.body, contentType: request.method)
+    }
+    let response = try await HTTP.post(server.url(), body: Data("precious".utf8))
+    #expect(response.body == Data("precious".utf8))
+    #expect(response.headers["Content-Type"] == "POST")
+  }
+
+  @Test(arguments: [301, 302, 303]) func aPostIsFollowedByAGet(status: Int) async throws {
+    let server = try serve { request in
+      request.path == "/" ? .redirect(to: "/there", status: status) : .ok(request.body, contentType: request.method)
+    }
+    let response = try await HTTP.post(server.url(), body: Data("precious".utf8))
+    #expect(response.body.isEmpty)
+    #expect(response.headers["Content-Type"] == "GET")
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+@testable import StepwiseHTTP
+
+/// What is sent, and what is refused because it would be dropped or altered on the way.
+@Suite(.timeLimit(.minutes(1))) struct OutgoingRequestTests {
+  private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  @Test(arguments: [
+    "ftp://example.org/", "file:///etc/hosts", "/path", "http:///path", "mailto:a@b", "http://h:70000/", "javascript:1",
+  ])
+  func refusesAddressesThatAreNotHTTP(text: String) throws {
+    let url = try Self.url(text)
+    #expect(throws: HTTPError.invalidURL) { try OutgoingRequest("GET", url) }
+  }
+
+  @Test(arguments: ["", "http://a b/", "http://[::1", "not a url", "example.org"])
+  func refusesTextThatIsNoAddress(text: String) async {
+    await #expect(throws: HTTPError.invalidURL) { try await HTTP.get(text) }
+  }
+
+  @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\u{0}b", "a\u{7f}"])
+  func refusesValuesWithALineBreak(value: String) throws {
+    let url = try Self.url("http://example.org/")
+    #expect(throws: HTTPError.refused(reason: "")) { try OutgoingRequest("GET", url, [:], ["X-Test": value]) }
+    #expect(throws: HTTPError.refused(reason: "")) {
+      try OutgoingRequest("GET", url, [:], [:], nil, .bearer(value))
+    }
+  }
+
+  @Test(arguments: ["", "a b", "a:b", "a\r\nb", "ä", "Content-Length", "transfer-encoding", "CONNECTION"])
+  func refusesNamesThatWouldBeDropped(name: String) throws {
+    let url = try Self.url("http://example.org/")
+    var headers = HTTPHeaders()
+    headers.add(name, "1")
+    #expect(throws: HTTPError.refused(reason: "")) { try OutgoingRequest("GET", url, [:], headers) }
+  }
+
+  @Test(arguments: ["GET", "HEAD"]) func refusesABodyOnGet(method: String) throws {
+    let url = try Self.url("http://example.org/")
+    let content = try RequestContent(json: nil, form: nil, body: Data())
+    #expect(throws: HTTPError.refused(reason: "")) { try OutgoingRequest(method, url, [:], [:], content) }
+  }
+
+  @Test func refusesTwoBodies() {
+    #expect(throws: HTTPError.refused(reason: "")) { try RequestContent(json: [1], form: ["a": "b"], body: nil) }
+    #expect(throws: HTTPError.refused(reason: "")) { try RequestContent(json: [1], form: nil, body: Data()) }
+  }
+
+  @Test func refusesAUserWithAColon() {
+    #expect(throws: HTTPError.refused(reason: "")) {
+      try HTTPCredentials.basic(user: "a:b", password: "").authorization()
+    }
+  }
+
+  @Test func encodesBasicCredentials() throws {
+    #expect(
+      try HTTPCredentials.basic(user: "Aladdin", password: "open sesame").authorization()
+        == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+    )
+    #expect(try HTTPCredentials.bearer("abc").authorization() == "Bearer abc")
+  }
+
+  @Test func addsTheQueryToTheOneThatIsThere() throws {
+    var query: HTTPParameters = ["q": "a b&c=d+e/ü", "q": "2"]
+    query.add("empty", "")
+    let request = try OutgoingRequest("GET", Self.url("http://example.org/find?x=%20y#part"), query)
+    #expect(
+      request.url.absoluteString == "http://example.org/find?x=%20y&q=a%20b%26c%3Dd%2Be%2F%C3%BC&q=2&empty="
+    )
+  }
+
+  @Test func encodesForms() throws {
+    let form: HTTPParameters = ["name": "a b+c", "x&y": "=ü"]
+    #expect(form.form == Data("name=a+b%2Bc&x%26y=%3D%C3%BC".utf8))
+    let content = try RequestContent(json: nil, form: form, body: nil)
+    let request = try OutgoingRequest("POST", Self.url("http://example.org"), [:], [:], content)
+    #expect(request.headers["content-type"] == "application/x-www-form-urlencoded")
+    #expect(request.url.path == "/")
+  }
+
+  @Test func saysWhatTheBodyIsUnlessTold() throws {
+    let url = try Self.url("http://example.org/")
+    let json = try RequestContent(json: ["a": 1], form: nil, body: nil)
+    #expect(try OutgoingRequest("POST", url, [:], [:], json).headers["Content-Type"] == "application/json")
+    #expect(json.body == Data("{\"a\":1}".utf8))
+    let bytes = try RequestContent(json: nil, form: nil, body: Data([1]))
+    #expect(try OutgoingRequest("PUT", url, [:], [:], bytes).headers["Content-Type"] == "application/octet-stream")
+    let told = try OutgoingRequest("PUT", url, [:], ["content-type": "text/csv"], bytes)
+    #expect(told.headers.values("Content-Type") == ["text/csv"])
+  }
+
+  @Test func aNameAndPasswordInTheAddressBecomeCredentials() throws {
+    let url = try Self.url("http://al%40:se%2Fcret@example.org/x")
+    let request = try OutgoingRequest("GET", url)
+    #expect(request.url.absoluteString == "http://example.org/x")
+    #expect(request.headers["Authorization"] == "Basic " + Data("al@:se/cret".utf8).base64EncodedString())
+    let other = try OutgoingRequest("GET", url, [:], [:], nil, .bearer("t"))
+    #expect(other.headers["Authorization"] == "Bearer t")
+    let own = try OutgoingRequest("GET", url, [:], ["authorization": "mine"])
+    #expect(own.headers.values("Authorization") == ["mine"])
+  }
+
+  @Test func headersAreComparedWithoutCase() {
+    var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
+    #expect(headers["ACCEPT"] == "a, b")
+    #expect(headers.values("aCCept") == ["a", "b"])
+    headers["ACCEPT"] = "c"
+    #expect(headers.fields.map(\.name) == ["ACCEPT", "X"])
+    headers["accept"] = nil
+    #expect(headers.fields.map(\.name) == ["X"])
+    #expect(HTTPHeaders(["b": "2", "a": "1"]).fields.map(\.name) == ["a", "b"])
+    #expect(headers.merging(["x": "2", "y": "3"]).fields.map(\.value) == ["2", "3"])
+  }
+}
