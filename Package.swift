@@ -10,6 +10,7 @@ let package = Package(
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
+    .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
     .library(name: "StepwiseLegacy", targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst"]),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
@@ -17,6 +18,7 @@ let package = Package(
   targets: [
     .target(name: "Stepwise"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
+    .target(name: "StepwiseHTTP", dependencies: ["Stepwise"]),
     .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
     .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
     .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
@@ -39,16 +41,23 @@ let package = Package(
       dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting", "CheckpointCrashChild"],
       exclude: ["Golden"]
     ),
-    .testTarget(name: "ExampleTests", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTesting"]),
+    .testTarget(
+      name: "StepwiseHTTPTests",
+      dependencies: ["StepwiseHTTP", "Loopback", "Stepwise", "StepwiseTesting"]
+    ),
+    .testTarget(
+      name: "ExampleTests",
+      dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback"]
+    ),
     .testTarget(
       name: "LegacyTests",
-      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Tour"],
+      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Loopback"],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
     ),
     .testTarget(
       name: "LegacySwift6Tests",
-      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Tour"],
+      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Loopback"],
       path: "Tests/LegacyTests/Swift6"
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Loopback
 import Stepwise
 
 /// A server on this machine that keeps one profile.

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
-
-@testable import Tour
+import Loopback
 
 /// A server on this machine: it sends back the method and the body, or, under another path, status 400.
 final class TestServer {
