@@ -18,6 +18,7 @@ let package = Package(
       name: "Benchmarks",
       dependencies: [
         .product(name: "Stepwise", package: "stepwise"), .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "StepwiseHTTP", package: "stepwise"),
       ]
     )
   ],

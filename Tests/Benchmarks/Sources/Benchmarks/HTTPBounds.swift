@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseHTTP
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Checks the bound of requests if the command asks for bounds.
+func httpBoundsHold(for command: Command) async throws -> Bool {
+  switch command {
+  case .bounds:
+    return try await checkHTTPBounds(.full)
+  case .smoke:
+    _ = try await checkHTTPBounds(.smoke)
+    return true
+  default:
+    return true
+  }
+}
+
+/// Prints what a request costs against URLSession in a continuation, and returns whether the bound is kept: it takes at
+/// most 1.25 times as long.
+func checkHTTPBounds(_ effort: Effort) async throws -> Bool {
+  print("\nBounds of requests")
+  let server = try OneAnswerServer(body: [UInt8](repeating: 65, count: 1_024))
+  setenv("no_proxy", "127.0.0.1", 1)
+  guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }
+  let session = URLSession(configuration: .ephemeral)
+  let forms = [
+    Form("HTTP.get") { times in
+      for _ in 0..<times {
+        let response = try await HTTP.get(url)
+        precondition(response.body.count == 1_024)
+      }
+    },
+    Form("dataTask") { times in
+      for _ in 0..<times {
+        let data = try await withCheckedThrowingContinuation { continuation in
+          session.dataTask(with: url) { data, _, error in
+            continuation.resume(with: Result { if let error { throw error } else { return data ?? Data() } })
+          }.resume()
+        }
+        precondition(data.count == 1_024)
+      }
+    },
+  ]
+  var ratios: [Cost] = []
+  for _ in 0..<3 {
+    let measurement = try await Measurement(of: forms, effort: effort)
+    ratios.append(measurement["HTTP.get"] / measurement["dataTask"])
+    print("a GET of 1 KB: \(duration(measurement["HTTP.get"].time)), bare \(duration(measurement["dataTask"].time))")
+  }
+  let ratio = median(of: ratios)
+  print(
+    """
+    \(ratio.time <= 1.25 ? "kept  " : "BROKEN") \(decimal(ratio.time)) of 1.25: GET of 1 KB, against a data task with a \
+    completion handler in a continuation (\(ratios.map { decimal($0.time) }.joined(separator: ", ")); of the \
+    processors' time \(decimal(ratio.work)))
+    """
+  )
+  return ratio.time <= 1.25
+}
