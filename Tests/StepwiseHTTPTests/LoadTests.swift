@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aThousandAtOnceAreAnsweredInTwoSeconds() async {
+  @Test(.enabled(if: isMeasurable)) func aThousandAtOnceAreAnsweredInTwoSeconds() async {
     await #expect(processExitsWith: .success) {
       let server = try serve { _ in .text("done") }
       let url = try server.url()
@@ -92,7 +92,7 @@ import Testing
   }
 
   /// Flat but for URLSession's own 150 bytes each; nothing of this library's is left behind.
-  @Test func memoryIsFlatOverManyRequests() async throws {
+  @Test(.enabled(if: isMeasurable)) func memoryIsFlatOverManyRequests() async throws {
     let server = try serve { _ in .ok([UInt8](repeating: 1, count: 1_000)) }
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL, count = 2 * rounds as Int] in
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func aLargeDownloadTakesLittleMemory() async throws {
+  @Test(.enabled(if: isMeasurable)) func aLargeDownloadTakesLittleMemory() async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(300) }
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL] in
