@@ -26,7 +26,7 @@ let package = Package(
     .target(name: "Loopback", dependencies: ["Stepwise"]),
     .executableTarget(
       name: "Tour",
-      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints"],
+      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP"],
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),
@@ -62,7 +62,10 @@ let package = Package(
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
-    .testTarget(name: "TourTests", dependencies: ["Tour", "Loopback", "Stepwise", "StepwiseTesting"]),
+    .testTarget(
+      name: "TourTests",
+      dependencies: ["Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting"]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -12,6 +12,13 @@ public struct HTTPDownloadProgress: Sendable, Hashable {
   /// How many of the bytes an earlier attempt has left.
   public let resumedBytes: Int64
 
+  /// Creates one, for tests of code that shows some.
+  public init(receivedBytes: Int64, totalBytes: Int64?, resumedBytes: Int64 = 0) {
+    self.receivedBytes = receivedBytes
+    self.totalBytes = totalBytes
+    self.resumedBytes = resumedBytes
+  }
+
   /// How much of it is there, from 0 to 1; nil when the total is not known.
   public var fractionCompleted: Double? {
     totalBytes.map { $0 > 0 ? min(1, Double(receivedBytes) / Double($0)) : 1 }

@@ -1,47 +1,72 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// SHA-256, as FIPS 180-4 defines it: for the names of files, where nobody may find two ids with the same one.
-package enum SHA256 {
+/// SHA-256, as FIPS 180-4 defines it, of bytes that come in pieces.
+package struct SHA256: Sendable {
+  private static let blockSize = 64
+
+  private var hash: [UInt32] = [
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+  ]
+  /// What does not make a block yet.
+  private var rest: [UInt8] = []
+  private var byteCount: UInt64 = 0
+  /// The message schedule of a block.
+  private var words = [UInt32](repeating: 0, count: 64)
+
+  package init() {}
+
   /// The hash of the bytes, in lowercase hexadecimal.
   package static func hex(_ bytes: [UInt8]) -> String {
-    hash(bytes).flatMap(\.bigEndianBytes).map(hexadecimal).joined()
+    var sum = SHA256()
+    sum.update(bytes)
+    return sum.hex()
   }
 
-  private static func hash(_ message: [UInt8]) -> [UInt32] {
-    var padded = message + [0x80]
-    padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
-    padded += UInt64(message.count * 8).bigEndianBytes
-    var hash: [UInt32] = [
-      0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-    ]
-    for block in stride(from: 0, to: padded.count, by: 64) {
-      add(block: padded[block..<block + 64], to: &hash)
+  /// Adds a piece of the message.
+  package mutating func update(_ bytes: [UInt8]) {
+    byteCount += UInt64(bytes.count)
+    let message = rest.isEmpty ? bytes : rest + bytes
+    let whole = message.count - message.count % Self.blockSize
+    message.withUnsafeBufferPointer { message in
+      for block in stride(from: 0, to: whole, by: Self.blockSize) { add(message[block..<block + Self.blockSize]) }
     }
-    return hash
+    rest = Array(message[whole...])
   }
 
-  private static func add(block: ArraySlice<UInt8>, to hash: inout [UInt32]) {
-    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map {
-      UInt32(bigEndianBytes: block[$0..<$0 + 4])
+  /// The hash of the whole message, in lowercase hexadecimal.
+  package func hex() -> String {
+    var last = self
+    let padding = [0x80] + [UInt8](repeating: 0, count: (119 - rest.count) % Self.blockSize)
+    last.update(padding + (byteCount * 8).bigEndianBytes)
+    return last.hash.flatMap(\.bigEndianBytes).map(hexadecimal).joined()
+  }
+
+  private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
+    for index in 0..<16 {
+      let start = block.startIndex + 4 * index
+      words[index] =
+        UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16 | UInt32(block[start + 2]) << 8
+        | UInt32(block[start + 3])
     }
     for index in 16..<64 {
       let (early, late) = (words[index - 15], words[index - 2])
-      let first = turned(early, 7) ^ turned(early, 18) ^ (early >> 3)
-      let second = turned(late, 17) ^ turned(late, 19) ^ (late >> 10)
-      words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
+      let first = Self.turned(early, 7) ^ Self.turned(early, 18) ^ (early >> 3)
+      let second = Self.turned(late, 17) ^ Self.turned(late, 19) ^ (late >> 10)
+      words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
     }
-    var state = hash
+    var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
+    var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
     for index in 0..<64 {
-      let (a, b, c, e, f, g) = (state[0], state[1], state[2], state[4], state[5], state[6])
       let choice = (e & f) ^ (~e & g)
       let majority = (a & b) ^ (a & c) ^ (b & c)
-      let upper = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
-      let lower = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)
-      let first = state[7] &+ upper &+ choice &+ constants[index] &+ words[index]
-      state = [first &+ lower &+ majority, a, b, c, state[3] &+ first, e, f, g]
+      let upper = Self.turned(e, 6) ^ Self.turned(e, 11) ^ Self.turned(e, 25)
+      let lower = Self.turned(a, 2) ^ Self.turned(a, 13) ^ Self.turned(a, 22)
+      let first = h &+ upper &+ choice &+ Self.constants[index] &+ words[index]
+      (h, g, f, e) = (g, f, e, d &+ first)
+      (d, c, b, a) = (c, b, a, first &+ lower &+ majority)
     }
-    for index in 0..<8 { hash[index] &+= state[index] }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[index] &+= word }
   }
 
   private static func turned(_ word: UInt32, _ bits: UInt32) -> UInt32 {

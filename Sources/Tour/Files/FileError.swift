@@ -23,7 +23,11 @@ struct FileError: Error, CustomStringConvertible {
 
   /// Creates an error from what was wanted of a file and a reason of the system's.
   init(_ what: String, _ path: String, code: Int32 = errno) {
-    let reason = strerror(code).map { text in String(cString: text).lowercased() }
-    self.init(what, path, because: reason ?? "error \(code)")
+    self.init(what, path, because: Self.words(for: code))
+  }
+
+  /// The system's words for an error.
+  static func words(for code: Int32) -> String {
+    strerror(code).map { text in String(cString: text).lowercased() } ?? "error \(code)"
   }
 }

@@ -15,7 +15,8 @@ struct Scene: Sendable {
   let name: String?
   /// One line for `--help`.
   let summary: String
-  /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`, or `"[<file>]"` for what may be left out.
+  /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`, or `"[<file>]"` for what may be left out;
+  /// three dots stand for any number.
   let parameters: [String]
   let body: Body
 
@@ -28,7 +29,8 @@ struct Scene: Sendable {
 
   /// How many arguments the scene takes.
   var argumentCount: ClosedRange<Int> {
-    parameters.filter { parameter in !parameter.hasPrefix("[") }.count...parameters.count
+    let least = parameters.filter { parameter in !parameter.hasPrefix("[") }.count
+    return least...(parameters.contains { parameter in parameter.contains("...") } ? .max : parameters.count)
   }
 
   /// The command line that runs the scene.

@@ -48,4 +48,15 @@ import Testing
     sum.update(bytes)
     return sum.value
   }
+
+  @Test func piecesGiveTheHashOfTheWhole() {
+    let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    for size in [1, 55, 56, 63, 64, 65, 128, 999] {
+      var sum = SHA256()
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        sum.update(Array(bytes[start..<min(start + size, bytes.count)]))
+      }
+      #expect(sum.hex() == SHA256.hex(bytes))
+    }
+  }
 }

@@ -26,6 +26,7 @@ enum TourProcess {
   /// - Parameters:
   ///   - arguments: The words after `swift run Tour`.
   ///   - directory: Where the program runs.
+  ///   - largestFile: How large a file the program may write, in KiB, as if the disk were full then.
   ///   - interrupted: Is given all the output so far, whenever there is more; once it says yes, the program is
   ///     interrupted as by Ctrl-C.
   /// - Returns: How the program ended.
@@ -33,10 +34,16 @@ enum TourProcess {
   static func run(
     _ arguments: [String],
     in directory: URL? = nil,
+    largestFile: Int? = nil,
     interruptedWhen interrupted: @escaping @Sendable (String) -> Bool = { _ in false }
   ) async throws -> Result {
-    let program = try program()
-    return try await LoopbackClient.onThread {
+    var (program, arguments) = (try program(), arguments)
+    if let largestFile {
+      // Bash counts in KiB. Writes beyond are refused instead of being deadly.
+      let limited = "trap '' XFSZ; ulimit -f \(largestFile); exec \"$0\" \"$@\""
+      (program, arguments) = (URL(filePath: "/bin/bash"), ["-c", limited, program.path] + arguments)
+    }
+    return try await LoopbackClient.onThread { [program, arguments] in
       Swift.Result { try runBlocking(program, arguments, in: directory, interruptedWhen: interrupted) }
     }.get()
   }
@@ -92,7 +99,7 @@ enum TourProcess {
   }
 
   /// The program beside the test bundle.
-  private static func program() throws -> URL {
+  static func program() throws -> URL {
     final class Anchor {}
     let bundle = Bundle(for: Anchor.self).bundleURL
     for folder in [bundle, bundle.deletingLastPathComponent(), Bundle.main.bundleURL] {

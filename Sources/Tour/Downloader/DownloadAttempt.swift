@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseHTTP
+
+/// One request for a file, or for the rest of one.
+struct DownloadAttempt: Sendable {
+  private let order: DownloadOrder
+  /// How many bytes were there when this attempt's stage began.
+  private let known: Int64
+
+  init(_ order: DownloadOrder, received: Int64) {
+    self.order = order
+    known = received
+  }
+
+  /// Gives the next stage: all is there, or more than before.
+  ///
+  /// - Throws: `DownloadFailure` when nothing was gained, or nothing more can be.
+  func run() async throws -> Downloading {
+    let received = Lock(known)
+    do {
+      return try await request { progress in received.withLock { $0 = progress.receivedBytes } }
+    } catch let failure as DownloadFailure where failure.isWorthAnotherAttempt {
+      Downloading.watcher?(.waiting(because: failure.reason))
+      let count = received.withLock { $0 }
+      guard count > known else { throw failure }
+      return .fetch(order, received: count)
+    }
+  }
+
+  private func request(_ report: @escaping @Sendable (HTTPDownloadProgress) -> Void) async throws -> Downloading {
+    let watcher = Downloading.watcher
+    let byteCount = Lock<Int64>(0)
+    let response: HTTPResponse
+    do {
+      let file = URL(fileURLWithPath: order.path)
+      let deadlines = Downloading.patience.deadlines
+      response = try await HTTP.download(order.address, to: file, deadlines: deadlines) { progress in
+        byteCount.withLock { $0 = progress.receivedBytes }
+        report(progress)
+        watcher?(.progress(progress))
+      }
+    } catch let error as HTTPError {
+      throw DownloadFailure(error)
+    }
+    guard response.isSuccess else {
+      try await wait(for: response)
+      throw DownloadFailure.status(response.status)
+    }
+    return .verify(order, byteCount: byteCount.withLock { $0 })
+  }
+
+  /// Waits as long as the server asks to be left alone, within reason.
+  private func wait(for response: HTTPResponse) async throws {
+    guard DownloadFailure.status(response.status).isWorthAnotherAttempt, let pause = response.retryAfter() else {
+      return
+    }
+    let granted = min(pause, Downloading.patience.longestPause)
+    Downloading.watcher?(.waiting(because: "the server asks to wait for \(granted.components.seconds) s"))
+    try await Task.sleep(for: granted)
+  }
+}

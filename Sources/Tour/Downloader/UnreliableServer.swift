@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseCheckpoints
+
+/// A server on this machine that has a few files and gives each of them in a way that calls for a second attempt.
+final class UnreliableServer: Sendable {
+  private let server: LoopbackServer
+
+  /// Starts the server.
+  ///
+  /// - Throws: `SocketError` when the system gives no port.
+  init() throws(SocketError) {
+    let counts = Lock<[String: Int]>([:])
+    server = try LoopbackServer { request in
+      guard let file = Self.files.first(where: { "/\($0.name)" == request.path }) else { return .notFound }
+      let attempt = counts.withLock { counts in
+        counts[file.name, default: 0] += 1
+        return counts[file.name, default: 0]
+      }
+      return file.reply(to: request, attempt: attempt)
+    }
+  }
+
+  /// What is to be downloaded from it.
+  func orders(in folder: String) -> [DownloadOrder] {
+    Self.files.map { file in
+      DownloadOrder(
+        address: "\(server.address)/\(file.name)",
+        path: "\(folder)/\(file.name)",
+        digest: SHA256.hex(file.bytes)
+      )
+    }
+  }
+
+  /// How a file is given the first time.
+  private enum Trouble {
+    case drop, busy, stall, lie
+  }
+
+  private struct File {
+    let name: String
+    let trouble: Trouble
+    let bytes: [UInt8]
+
+    init(_ name: String, _ trouble: Trouble) {
+      self.name = name
+      self.trouble = trouble
+      var random = UInt32(truncatingIfNeeded: name.utf8.reduce(2_166_136_261) { ($0 ^ Int($1)) &* 16_777_619 })
+      bytes = (0..<400_000).map { _ in
+        random = random &* 1_664_525 &+ 1_013_904_223
+        return UInt8(truncatingIfNeeded: random >> 24)
+      }
+    }
+
+    func reply(to request: LoopbackServer.Request, attempt: Int) -> LoopbackServer.Reply {
+      if attempt == 1, case .busy = trouble {
+        var busy = LoopbackServer.Reply.text("come back later\n", status: 503)
+        busy.headers.append(("Retry-After", "1"))
+        return busy
+      }
+      let whole = LoopbackServer.Reply.part(of: bytes, for: request, tag: "\"\(name)\"")
+        .slowly(chunkSize: 10_000, pause: .milliseconds(20))
+      guard attempt == 1 else { return whole }
+      switch trouble {
+      case .drop: return whole.closing(after: 240_000, resetting: true)
+      case .stall: return whole.stalling(after: 160_000)
+      case .lie: return whole.declaring(.claimed(bytes.count + 20_000))
+      case .busy: return whole
+      }
+    }
+  }
+
+  private static let files = [
+    File("dropped.bin", .drop), File("busy.bin", .busy), File("stalled.bin", .stall), File("misreported.bin", .lie),
+  ]
+}
+
+extension LoopbackServer.Reply {
+  /// A file, or the part of it that the request asks for.
+  static func part(of bytes: [UInt8], for request: LoopbackServer.Request, tag: String) -> LoopbackServer.Reply {
+    var reply = LoopbackServer.Reply.ok(bytes)
+    reply.headers.append(("ETag", tag))
+    guard let range = request.header("Range"), range.hasPrefix("bytes="), request.header("If-Range") ?? tag == tag,
+      let start = Int(range.dropFirst(6).prefix { $0 != "-" })
+    else { return reply }
+    guard start < bytes.count else { return LoopbackServer.Reply(status: 416) }
+    reply.status = 206
+    reply.headers.append(("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)"))
+    reply.body = Array(bytes[start...])
+    return reply
+  }
+}

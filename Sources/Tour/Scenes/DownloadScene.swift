@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseHTTP
+
+extension Scene {
+  /// Downloads that go on after anything: the user's own, or those of a server that misbehaves.
+  static let download = Scene(
+    "download",
+    "download files, whatever happens; or from a server that misbehaves",
+    parameters: ["[<url>...]", "[-o <file>]", "[--sha256 <hex>]"]
+  ) { arguments in
+    let options = try DownloadOptions(arguments)
+    guard options.orders.isEmpty else { return try await download(options.orders) }
+    let server = try UnreliableServer()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-download-\(getuid())")
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    Console.writeLine("A server on this machine drops connections, is busy, stalls, and lies about lengths.")
+    return try await Downloading.$patience.withValue(.short) {
+      try await download(server.orders(in: folder.path))
+    }
+  }
+
+  /// Downloads a few at a time, and says how each has ended.
+  private static func download(_ orders: [DownloadOrder]) async throws -> ExitCode {
+    let token = CancellationToken()
+    Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
+    let board = DownloadBoard()
+    let line = ProductionLine<Transfer>(maxConcurrent: 4)
+    for order in orders { line.add(.begin(order, board, token)) }
+    line.finish()
+    var code = ExitCode.success
+    for await (_, result) in line.results {
+      guard case .failure(let error) = result else { continue }
+      if error is CancellationError {
+        code = .interrupted
+      } else if code == .success {
+        code = .failure
+      }
+    }
+    return code
+  }
+}
+
+extension Downloading.Patience {
+  /// For a server on this machine.
+  fileprivate static let short: Downloading.Patience = {
+    var patience = Downloading.Patience()
+    patience.deadlines.headers = .seconds(5)
+    patience.deadlines.idle = .seconds(1)
+    return patience
+  }()
+}

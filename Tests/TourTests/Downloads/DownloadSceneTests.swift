@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseHTTP
+import Testing
+
+@testable import Tour
+
+/// The downloader, as a program.
+@Suite(.timeLimit(.minutes(10))) struct DownloadSceneTests {
+  private static let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+
+  private func serve(_ reply: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Reply) throws
+    -> LoopbackServer
+  {
+    try LoopbackServer { request in reply(request) }
+  }
+
+  @Test func aFileOfOnesOwnIsSavedAndNothingElseIsLeft() async throws {
+    let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
+    let workshop = try Workshop()
+    let arguments = ["download", "\(server.address)/a.bin", "--sha256", SHA256.hex(Self.bytes)]
+    let result = try await TourProcess.run(arguments, in: workshop.directory)
+    #expect(result.exitCode == 0 && result.error == "", "\(result.error)")
+    #expect(result.lines.last == "a.bin: saved a.bin, 400000 bytes")
+    #expect(try workshop.names == ["a.bin"])
+    #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+  }
+
+  @Test func theServerThatMisbehavesIsOutlasted() async throws {
+    let result = try await TourProcess.run(["download"])
+    #expect(result.exitCode == 0, "\(result.output)\(result.error)")
+    for name in ["dropped", "busy", "stalled", "misreported"] {
+      #expect(result.lines.contains { $0.hasPrefix("\(name).bin: saved ") && $0.hasSuffix(", 400000 bytes") })
+    }
+    #expect(result.lines.contains { $0.contains("busy.bin: 0 B, waits: the server asks to wait for 1 s") })
+  }
+
+  @Test func aWrongDigestIsSaidAndTheFileIsNotKept() async throws {
+    let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
+    let workshop = try Workshop()
+    let digest = String(repeating: "0", count: 64)
+    let arguments = ["download", "\(server.address)/a.bin", "-o", "b.bin", "--sha256", digest]
+    let result = try await TourProcess.run(arguments, in: workshop.directory)
+    #expect(result.exitCode == 1)
+    #expect(result.lines.last?.contains("its SHA-256 is \(SHA256.hex(Self.bytes))") == true)
+    #expect(try !workshop.names.contains("b.bin"))
+  }
+
+  @Test(arguments: [404, 403, 410]) func aRefusalIsNotRepeated(status: Int) async throws {
+    let server = try serve { _ in .text("no", status: status) }
+    let workshop = try Workshop()
+    let result = try await TourProcess.run(["download", "\(server.address)/a.bin"], in: workshop.directory)
+    #expect(result.exitCode == 1 && server.requestCount == 1)
+    #expect(result.lines.last?.contains("answered \(status)") == true)
+    #expect(try !workshop.names.contains("a.bin"))
+  }
+
+  @Test func aServerWithoutRangesIsAskedForAllOfIt() async throws {
+    let attempts = Lock(0)
+    let server = try serve { _ in
+      let attempt = attempts.withLock { count in
+        count += 1
+        return count
+      }
+      let whole = LoopbackServer.Reply.ok(Self.bytes)
+      return attempt == 1 ? whole.closing(after: 100_000) : whole
+    }
+    let workshop = try Workshop()
+    let result = try await TourProcess.run(["download", "\(server.address)/a.bin"], in: workshop.directory)
+    #expect(result.exitCode == 0, "\(result.output)")
+    #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+  }
+
+  @Test func aFileThatHasChangedIsNotMixed() async throws {
+    let other = Self.bytes.map { ~$0 }
+    let attempts = Lock(0)
+    let server = try serve { request in
+      let attempt = attempts.withLock { count in
+        count += 1
+        return count
+      }
+      guard attempt == 1 else { return .part(of: other, for: request, tag: "\"2\"") }
+      return .part(of: Self.bytes, for: request, tag: "\"1\"").closing(after: 150_000)
+    }
+    let workshop = try Workshop()
+    let result = try await TourProcess.run(["download", "\(server.address)/a.bin"], in: workshop.directory)
+    #expect(result.exitCode == 0, "\(result.output)")
+    #expect(try workshop.bytes(of: "a.bin") == other)
+  }
+
+  @Test func ctrlCStopsAndTheSameCommandGoesOn() async throws {
+    let ranges = Lock<[String?]>([])
+    let server = try serve { request in
+      ranges.withLock { $0.append(request.header("Range")) }
+      return .part(of: Self.bytes, for: request, tag: "\"1\"").slowly(chunkSize: 10_000, pause: .milliseconds(10))
+    }
+    let workshop = try Workshop()
+    let arguments = ["download", "\(server.address)/a.bin"]
+    let first = try await TourProcess.run(arguments, in: workshop.directory) { $0.contains("20%") }
+    #expect(first.exitCode == 130)
+    #expect(first.lines.last == "a.bin: stopped; the same command goes on from here")
+    let second = try await TourProcess.run(arguments, in: workshop.directory)
+    #expect(second.exitCode == 0, "\(second.output)")
+    #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+    #expect(try workshop.names == ["a.bin"])
+    let asked = ranges.withLock { $0 }
+    #expect(asked.count == 2 && asked[0] == nil && asked[1]?.hasPrefix("bytes=") == true, "\(asked)")
+  }
+
+  @Test func aSecondDownloaderOfTheFileIsRefused() async throws {
+    let server = try serve {
+      .part(of: Self.bytes, for: $0, tag: "\"1\"").slowly(chunkSize: 4_000, pause: .milliseconds(20))
+    }
+    let workshop = try Workshop()
+    let arguments = ["download", "\(server.address)/a.bin"]
+    let second = Lock<Task<TourProcess.Result, any Error>?>(nil)
+    let first = try await TourProcess.run(arguments, in: workshop.directory) { output in
+      guard output.contains("10%"), second.withLock({ $0 == nil }) else { return false }
+      let task = Task { try await TourProcess.run(arguments, in: workshop.directory) }
+      second.withLock { $0 = task }
+      return false
+    }
+    #expect(first.exitCode == 0, "\(first.output)\(first.error)")
+    let result = try await #require(second.withLock { $0 }).value
+    #expect(result.exitCode == 1)
+    #expect(result.lines.last?.contains("is downloading it") == true, "\(result.output)")
+    #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test func aFullDiskLeavesWhatCanBeGoneOnFrom() async throws {
+      let ranges = Lock<[String?]>([])
+      let server = try serve { request in
+        ranges.withLock { $0.append(request.header("Range")) }
+        return .part(of: Self.bytes, for: request, tag: "\"1\"")
+      }
+      let workshop = try Workshop()
+      let arguments = ["download", "\(server.address)/a.bin"]
+      let first = try await TourProcess.run(arguments, in: workshop.directory, largestFile: 200)
+      #expect(
+        first.exitCode == 1 && first.lines.last == "a.bin: failed: cannot write: file too large",
+        "\(first.output)"
+      )
+      #expect(server.requestCount == 1)
+      let second = try await TourProcess.run(arguments, in: workshop.directory)
+      #expect(second.exitCode == 0, "\(second.output)")
+      #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+      #expect(try workshop.names == ["a.bin"])
+      let resumed = ranges.withLock { $0.last ?? nil }
+      #expect(resumed?.hasPrefix("bytes=") == true)
+    }
+  #endif
+}
