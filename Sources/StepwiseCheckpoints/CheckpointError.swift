@@ -23,6 +23,9 @@ public enum CheckpointError: Error, Sendable {
   /// The stored stage cannot be read as a stage of this progression, nor brought up to date by a migration.
   case unknownShape(id: String, location: String, schemaVersion: Int, reason: String)
 
+  /// A stage cannot be encoded, and was not saved; the one before it is kept.
+  case unencodable(id: String, location: String, reason: String)
+
   /// The operating system refused an operation, with this `errno`: disk full, read-only, not permitted.
   case io(id: String, location: String, operation: String, errno: Int32)
 
@@ -42,7 +45,7 @@ extension CheckpointError {
     switch self {
     case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
       .newerFormat(let id, _, _, _), .unknownShape(let id, _, _, _), .io(let id, _, _, _), .invalidID(let id, _),
-      .lostLease(let id, _), .conflict(let id, _, _, _):
+      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _):
       id
     }
   }
@@ -52,7 +55,8 @@ extension CheckpointError {
     switch self {
     case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
       .foreignType(_, let location, _, _), .newerFormat(_, let location, _, _), .unknownShape(_, let location, _, _),
-      .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _):
+      .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _),
+      .unencodable(_, let location, _):
       location
     case .invalidID:
       nil
@@ -69,6 +73,7 @@ extension CheckpointError {
     case .foreignType(_, _, let stored, let expected): "it belongs to \(stored), not to \(expected)"
     case .newerFormat(_, _, let format, let known): "it has format \(format); this version reads up to \(known)"
     case .unknownShape(_, _, let version, let reason): "its stage, of schema version \(version), is unknown: \(reason)"
+    case .unencodable(_, _, let reason): "its next stage cannot be encoded, and was not saved: \(reason)"
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.of(code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
     case .lostLease: "the lease is over"

@@ -66,12 +66,15 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
 
   private func position(_ holder: LeaseHolder) async throws -> Position {
     guard let record = try await store.load(id) else {
-      return try await save(start, first: coder.encode(start), after: nil, holder)
+      return try await save(start, first: encode(start), after: nil, holder)
     }
     try check(record)
     let stage = try decode(record.stage, record)
-    let first =
-      record.schemaVersion == coder.schemaVersion ? record.first : try coder.encode(decode(record.first, record))
+    let isCurrent = record.schemaVersion == coder.schemaVersion
+    let first = isCurrent ? record.first : try encode(decode(record.first, record))
+    if let start = start as? any Equatable, try differs(start, from: first) {
+      throw CheckpointError.differentStart(id: id, location: store.location(of: id))
+    }
     return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 
@@ -89,13 +92,13 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       schemaVersion: coder.schemaVersion,
       version: (position?.version ?? 0) + 1,
       first: first,
-      stage: coder.encode(stage)
+      stage: encode(stage)
     )
     try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 
-  /// Checks that the record is one of this progression, begun as this one begins.
+  /// Checks that the record is one of this progression.
   private func check(_ record: CheckpointRecord) throws(CheckpointError) {
     let location = store.location(of: id)
     guard record.isIntact else {
@@ -106,22 +109,40 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
     guard record.progression == coder.name else {
       throw .foreignType(id: id, location: location, stored: record.progression, expected: coder.name)
-    }
-    if let start = start as? any Equatable, try differs(start, from: decode(record.first, record)) {
-      throw .differentStart(id: id, location: location)
+    }  }
+
+  /// Whether the first stage is another than the stored one, of the present version.
+  ///
+  /// What is stored is compared with what this one would be stored as: a relative URL is another one once it was stored, and
+  /// NaN is not even equal to itself.
+  private func differs<E: Equatable>(_ start: E, from first: [UInt8]) throws(CheckpointError) -> Bool {
+    let bytes = try encode(self.start)
+    if bytes == first { return false }
+    let stored = try decode(first, schemaVersion: coder.schemaVersion) as? E
+    let restored = try? coder.decode(bytes, schemaVersion: coder.schemaVersion) as? E
+    return stored != restored ?? start
+  }
+
+  private func encode(_ stage: P) throws(CheckpointError) -> [UInt8] {
+    do {
+      return try coder.encode(stage)
+    } catch {
+      throw .unencodable(id: id, location: store.location(of: id), reason: StageCoder<P>.reason(error))
     }
   }
 
-  private func differs<E: Equatable>(_ start: E, from first: P) -> Bool { start != first as? E }
-
   private func decode(_ bytes: [UInt8], _ record: CheckpointRecord) throws(CheckpointError) -> P {
+    try decode(bytes, schemaVersion: record.schemaVersion)
+  }
+
+  private func decode(_ bytes: [UInt8], schemaVersion: Int) throws(CheckpointError) -> P {
     do {
-      return try coder.decode(bytes, schemaVersion: record.schemaVersion)
+      return try coder.decode(bytes, schemaVersion: schemaVersion)
     } catch {
       throw .unknownShape(
         id: id,
         location: store.location(of: id),
-        schemaVersion: record.schemaVersion,
+        schemaVersion: schemaVersion,
         reason: error.reason
       )
     }

@@ -62,8 +62,21 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     } catch let error as UnknownShape {
       throw error
     } catch {
-      throw UnknownShape(reason: String(describing: error))
+      throw UnknownShape(reason: Self.reason(error))
     }
+  }
+
+  /// What an error says, without the value that it is about, and cut when it is long.
+  static func reason(_ error: any Error) -> String {
+    var text: String
+    if case EncodingError.invalidValue(_, let context) = error {
+      let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+      text = path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    } else {
+      text = String(describing: error)
+    }
+    if text.count > 300 { text = text.prefix(300) + "…" }
+    return text
   }
 
   private static func migrations<V: VersionedProgression>(of type: V.Type) -> [CheckpointMigration<P>] {

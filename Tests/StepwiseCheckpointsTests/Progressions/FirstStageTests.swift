@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import Testing
+
+/// The first stage is compared as it is stored.
+@Suite(.timeLimit(.minutes(10))) struct FirstStageTests {
+  enum Start: Progression, Codable, Equatable {
+    case url(URL), number(Double), set(Set<String>), done
+    var result: Int? { if case .done = self { 1 } else { nil } }
+    @concurrent func next() async throws -> Start { .done }
+  }
+
+  private let store = MemoryCheckpointStore()
+
+  private func expectDifferent<P: Progression & Codable>(_ start: P) async throws {
+    let error = await #expect(throws: CheckpointError.self) { try await start.run(id: "a", in: store) }
+    if case .differentStart("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
+  }
+
+  @Test func aRelativeURLIsTheSameStart() async throws {
+    let base = try #require(URL(string: "http://host/a/"))
+    let relative = try #require(URL(string: "book.txt", relativeTo: base))
+    for url in [relative, URL(fileURLWithPath: "book.txt"), URL(fileURLWithPath: "./x/../book.txt")] {
+      let id = "\(url)"
+      for _ in 0..<2 {
+        for try await _ in Start.url(url).stages(id: id, in: store) { break }
+      }
+      #expect(try await Start.url(url).run(id: id, in: store) == 1)
+    }
+    _ = try await Start.url(relative).run(id: "a", in: store)
+    try await expectDifferent(Start.url(base))
+  }
+
+  @Test func aValueThatIsNotEqualToItselfIsTheSameStart() async throws {
+    for _ in 0..<2 { #expect(try await Start.number(.nan).run(id: "a", in: store) == 1) }
+    try await expectDifferent(Start.number(0))
+  }
+
+  @Test func aSetIsTheSameStartInWhateverOrderItIsStored() async throws {
+    let words = (0..<40).map { "word \($0)" }
+    for _ in 0..<20 {
+      var set = Set<String>()
+      for word in words.shuffled() { set.insert(word) }
+      #expect(try await Start.set(set).run(id: "a", in: store) == 1)
+    }
+    try await expectDifferent(Start.set(Set(words.dropFirst())))
+  }
+
+  enum Old: VersionedProgression, Equatable {
+    static let schemaVersion = 1
+    static let migrations: [CheckpointMigration<Old>] = []
+    static let progressionName = "Reading"
+    case file(String), done
+    var result: Int? { if case .done = self { 1 } else { nil } }
+    @concurrent func next() async throws -> Old { .done }
+  }
+
+  enum New: VersionedProgression, Equatable {
+    static let schemaVersion = 2
+    static let migrations: [CheckpointMigration<New>] = [
+      CheckpointMigration(from: 1) { (old: Old) in
+        if case .file(let name) = old { .file(URL(fileURLWithPath: name), .nan) } else { .done }
+      }
+    ]
+    static let progressionName = "Reading"
+    case file(URL, Double), done
+    var result: Int? { if case .done = self { 1 } else { nil } }
+    @concurrent func next() async throws -> New { .done }
+  }
+
+  @Test func aMigratedStartIsComparedAsItWouldBeStored() async throws {
+    for try await _ in Old.file("book.txt").stages(id: "a", in: store) { break }
+    let start = New.file(URL(fileURLWithPath: "book.txt"), .nan)
+    try await expectDifferent(New.file(URL(fileURLWithPath: "other.txt"), .nan))
+    for try await _ in start.stages(id: "a", in: store) { break }
+    for _ in 0..<2 { #expect(try await start.run(id: "a", in: store) == 1) }
+  }
+}
