@@ -58,7 +58,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     let holder = position.holder
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try Task.checkCancellation()
-      let stage = try await holder.renewing { try await position.stage.next() }
+      let stage = try await holder.watching { try await position.stage.next() }
       // From here on nothing is given up because of cancellation: the work of the stage is done.
       return try await save(stage, first: position.first, after: position, holder)
     }
