@@ -18,10 +18,11 @@ import StepwiseCheckpoints
 /// }
 /// ```
 ///
-/// The first check writes a JSON file beside the test, which you commit: for each case its labels and their types, and the
-/// samples as they are stored. Later checks read those samples with the code as it is now, through its migrations. They
-/// fail, and say which migration to write, when a sample cannot be read, a label is gone, or the type of one is another.
-/// New cases, and labels that may be missing, are added to the file.
+/// The first check writes a JSON file beside the test, which you commit: for each case its labels and their types, and all
+/// of the samples as they are stored. Later checks read those samples with the code as it is now, through its migrations,
+/// and store them again. They fail, and say which migration to write, when a sample cannot be read, when a label or a value
+/// of it is lost, or when a number gets a type that has fewer values. New cases, labels that may be missing, and new samples
+/// are added to the file. The types in it are for the reader; another one that reads the same is no error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
   private let samples: [P]
   private let path: String
@@ -29,7 +30,8 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   /// Makes a lock.
   ///
   /// - Parameters:
-  ///   - samples: Stages, at least one for each case, in which optional values are there.
+  ///   - samples: Stages that are the same in each check: at least one for each case and for each case of the enums in it,
+  ///     in which optional values are there, and lists have an element.
   ///   - file: The path of the JSON file; nil for one that is named for the type, beside the test.
   ///   - test: The path of the test.
   public init(samples: [P], file: String? = nil, test: String = #filePath) {
@@ -45,42 +47,83 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   /// Checks that what is stored can be read, and adds to the file what is new.
   ///
   /// - Returns: Whether the file was written.
-  /// - Throws: ``SchemaLockError`` when an edit makes stored stages unreadable; then the file is left as it is. What keeps
-  ///   the file from being read or written.
+  /// - Throws: ``SchemaLockError`` when an edit makes stored stages unreadable, or the samples do not show all; then the file
+  ///   is left as it is. What keeps the file from being written.
   @discardableResult
   public func check() throws -> SchemaLockResult {
     let coder = StageCoder<P>()
-    let current = try currentShapes(coder)
-    guard let data = FileManager.default.contents(atPath: path) else {
-      try write(SchemaFile(progression: coder.name, versions: ["\(coder.schemaVersion)": current]))
-      return .recorded
+    guard !samples.isEmpty else {
+      throw SchemaLockError(file: path, problems: ["There are no samples: give at least one for each case."])
     }
-    var file = try JSONDecoder().decode(SchemaFile.self, from: data)
-    let problems = problems(in: file, current, coder)
-    guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
+    let shapes = try shapes(coder)
+    let stored = try storedFile()
+    var file = stored ?? SchemaFile(progression: coder.name, versions: [:])
     let key = "\(coder.schemaVersion)"
-    var version = file.versions[key] ?? [:]
-    for (name, shape) in current { version[name, default: SchemaFile.Case()].add(shape) }
-    guard version != file.versions[key] else { return .unchanged }
-    file.versions[key] = version
+    let problems =
+      problems(in: file, shapes.cases, coder) + emptinessProblems(shapes.empty, besides: [shapes.cases, file.versions[key] ?? [:]])
+    guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
+    for (name, shape) in shapes.cases {
+      file.versions[key, default: [:]][name, default: SchemaFile.Case()].add(shape, coder)
+    }
+    guard file != stored else { return .unchanged }
     try write(file)
-    return .extended
+    return stored == nil ? .recorded : .extended
   }
 
-  /// What the samples look like when they are stored, by case.
-  private func currentShapes(_ coder: StageCoder<P>) throws -> [String: SchemaFile.Case] {
+  private func storedFile() throws -> SchemaFile? {
+    guard let data = FileManager.default.contents(atPath: path) else { return nil }
+    do {
+      return try JSONDecoder().decode(SchemaFile.self, from: data)
+    } catch {
+      throw SchemaLockError(
+        file: path,
+        problems: ["The file is not one of a SchemaLock. Restore it, or remove it to begin with the shape as it is."]
+      )
+    }
+  }
+
+  /// What the samples look like when they are stored, by case, and which lists have no element in any of them.
+  private func shapes(
+    _ coder: StageCoder<P>
+  ) throws -> (cases: [String: SchemaFile.Case], empty: [String: Set<String>]) {
     var cases: [String: SchemaFile.Case] = [:]
+    var types: [String: [String: Set<String>]] = [:]
+    var empty: [String: Set<String>] = [:]
     for sample in samples {
       let recorder = ShapeRecorder()
       try sample.encode(to: ShapeEncoder(recorder))
       let stored = String(decoding: try coder.encode(sample), as: UTF8.self)
-      let shape = SchemaFile.Case(
-        types: recorder.types.mapValues { $0.sorted().joined(separator: "|") },
-        samples: [stored]
-      )
-      cases[recorder.firstKey ?? "", default: SchemaFile.Case()].add(shape)
+      // The case of an enum is the only key, unless the enum encodes itself; one that has raw values is stored as such.
+      let isEnum = Mirror(reflecting: sample).displayStyle == .enum
+      let isCase = isEnum && recorder.topKeys.count == 1
+      let rawName = isEnum && recorder.isValue ? stored.filter { $0 != "\"" } : ""
+      let name = isCase ? recorder.topKeys.first ?? "" : rawName
+      func text(_ path: [String]) -> String { ShapeRecorder.text(of: Array(path.dropFirst(isCase ? 1 : 0))) }
+      for (path, kinds) in recorder.types where !text(path).isEmpty {
+        types[name, default: [:]][text(path), default: []].formUnion(kinds)
+      }
+      empty[name, default: []].formUnion(recorder.unknown.map(text))
+      cases[name, default: SchemaFile.Case()].add(SchemaFile.Case(samples: [stored]), coder)
     }
-    return cases
+    for (name, types) in types { cases[name]?.types = types.mapValues { $0.sorted().joined(separator: "|") } }
+    return (cases, empty)
+  }
+
+  /// Lists that have no element anywhere, of which nobody can tell what is stored in them.
+  private func emptinessProblems(
+    _ empty: [String: Set<String>],
+    besides known: [[String: SchemaFile.Case]]
+  ) -> [String] {
+    empty.sorted { $0.key < $1.key }.flatMap { name, paths in
+      paths.sorted().compactMap { path in
+        let types = known.flatMap { cases in (cases[name]?.types ?? [:]).keys }
+        if types.contains(where: { $0.hasPrefix(path + "[]") || $0.hasPrefix(path.isEmpty ? "*" : path + ".*") }) {
+          return nil
+        }
+        let place = (name.isEmpty ? "" : " of case \(name)") + (path.isEmpty ? "" : ": \(path)")
+        return "A list has no element in any sample\(place). Give a sample in which it has one."
+      }
+    }
   }
 
   private func problems(
@@ -98,13 +141,14 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     for (version, cases) in file.versions.sorted(by: { $0.key < $1.key }) {
       for (name, stored) in cases.sorted(by: { $0.key < $1.key }) {
         let isCurrent = version == "\(coder.schemaVersion)"
-        let edits = isCurrent ? current[name].map(stored.edits) ?? [] : []
-        let reason =
-          edits.isEmpty ? stored.unreadable(coder, version: Int(version) ?? 0, isGone: current[name] == nil) : nil
-        guard let reason = edits.first.map({ _ in edits.joined(separator: ", ") }) ?? reason else { continue }
+        let reasons =
+          isCurrent
+          ? stored.edits(current[name], coder)
+          : stored.unreadable(coder, version: Int(version) ?? 0).map { [$0] } ?? []
+        guard !reasons.isEmpty else { continue }
         problems.append(
-          "Stored stages of case \(name), schema version \(version), cannot be read any more: \(reason). "
-            + advice(version, name, stored, coder, isCurrent: isCurrent)
+          "Stored stages\(name.isEmpty ? "" : " of case \(name)"), schema version \(version), cannot be read any more: "
+            + reasons.joined(separator: ", ") + ". " + advice(version, name, stored, coder, isCurrent: isCurrent)
         )
       }
     }
@@ -120,9 +164,10 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   ) -> String {
     let raise = isCurrent ? "Declare static let schemaVersion = \(coder.schemaVersion + 1) and write" : "Write"
     let labels = stored.types.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+    let shape = name.isEmpty ? "the properties as they were" : "the case as it was: \(name) with"
     return """
       \(raise) CheckpointMigration(from: \(version)) { (old: \(P.self)V\(version)) in … }, whose \(P.self)V\(version) has \
-      the case as it was: \(name) with \(labels.isEmpty ? "nothing" : labels).
+      \(shape) \(labels.isEmpty ? "nothing" : labels).
       """
   }
 

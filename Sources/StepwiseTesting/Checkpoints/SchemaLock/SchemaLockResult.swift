@@ -6,7 +6,7 @@ public enum SchemaLockResult: Sendable, Hashable {
   /// There was none; it was written.
   case recorded
 
-  /// New cases or labels were added.
+  /// New cases, labels or samples were added.
   case extended
 
   /// It is as it was.

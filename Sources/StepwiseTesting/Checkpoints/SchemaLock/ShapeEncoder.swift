@@ -9,19 +9,39 @@
 
 /// Notes which types are stored under which paths.
 final class ShapeRecorder {
-  /// The key under which everything is stored: the case of an enum.
-  private(set) var firstKey: String?
-  private(set) var types: [String: Set<String>] = [:]
+  /// The keys at the top: the case of an enum, or the properties of a struct.
+  private(set) var topKeys: Set<String> = []
+  private(set) var types: [[String]: Set<String>] = [:]
+  /// The collections that have no element, and their types where they are known.
+  private var empty: [[String]: String] = [:]
+  /// The collections that have elements.
+  private var filled: [[String]: String] = [:]
 
-  func see(key: String) { if firstKey == nil { firstKey = key } }
+  func see(key: String) { topKeys.insert(key) }
 
-  /// Notes a type.
-  ///
-  /// The first key, the case, is left out of the path.
-  func record(_ path: [String], _ type: String) {
-    guard !path.isEmpty else { return }
-    types[path.joined(separator: ".").replacing(".[]", with: "[]"), default: []].insert(type)
+  func record(_ path: [String], _ type: String) { types[path, default: []].insert(type) }
+
+  /// Notes a collection, before its elements.
+  func begin(_ path: [String], _ type: String?) { empty[path] = type ?? "" }
+
+  /// Notes an element of a collection.
+  func fill(_ path: [String], _ type: String?) {
+    empty[path] = nil
+    filled[path] = type ?? ""
   }
+
+  /// Whether there is nothing but one value.
+  var isValue: Bool { topKeys.isEmpty && empty.isEmpty && filled.isEmpty }
+
+  /// The collections without elements that are not the ends of a tree, whose nodes have such collections again.
+  var unknown: [[String]] {
+    empty.filter { path, type in
+      !filled.contains { above, kind in kind == type && !type.isEmpty && path.starts(with: above) }
+    }.map(\.key)
+  }
+
+  /// A path as it stands in a file.
+  static func text(of path: [String]) -> String { path.joined(separator: ".").replacing(".[]", with: "[]") }
 }
 
 /// An encoder that stores nothing, and notes what would be stored.
@@ -29,10 +49,10 @@ struct ShapeEncoder: Encoder {
   let recorder: ShapeRecorder
   /// The keys on the way here.
   var path: [String] = []
-  /// Whether this is at the top, where keys are those of cases.
-  var isTop = true
   /// Whether keys are data, as those of a dictionary are.
   var hasAnyKeys = false
+  /// The type of what is encoded, where it is known.
+  var type: String?
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -42,17 +62,24 @@ struct ShapeEncoder: Encoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(KeyedShapes<Key>(encoder: self))
+    if hasAnyKeys { recorder.begin(path, self.type) }
+    return KeyedEncodingContainer(KeyedShapes<Key>(encoder: self))
   }
 
-  func unkeyedContainer() -> any UnkeyedEncodingContainer { UnkeyedShapes(encoder: self) }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    recorder.begin(path, type)
+    return UnkeyedShapes(encoder: self)
+  }
+
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleShape(encoder: self) }
 
   /// The encoder of what is stored under a key.
   func below(_ key: String) -> ShapeEncoder {
+    if path.isEmpty { recorder.see(key: key) }
+    if hasAnyKeys { recorder.fill(path, type) }
     var encoder = self
-    (encoder.isTop, encoder.hasAnyKeys) = (false, false)
-    if isTop { recorder.see(key: key) } else { encoder.path.append(hasAnyKeys ? "*" : key) }
+    (encoder.hasAnyKeys, encoder.type) = (false, nil)
+    encoder.path.append(hasAnyKeys ? "*" : key)
     return encoder
   }
 
@@ -67,6 +94,7 @@ struct ShapeEncoder: Encoder {
     default:
       var encoder = self
       encoder.hasAnyKeys = Mirror(reflecting: value).displayStyle == .dictionary
+      encoder.type = String(reflecting: Value.self)
       try value.encode(to: encoder)
     }
   }
@@ -106,6 +134,7 @@ private struct UnkeyedShapes: UnkeyedEncodingContainer {
 
   private mutating func element() -> ShapeEncoder {
     count += 1
+    encoder.recorder.fill(encoder.path, encoder.type)
     return encoder.below("[]")
   }
 
