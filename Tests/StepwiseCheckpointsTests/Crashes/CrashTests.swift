@@ -41,10 +41,36 @@
       }
     #endif
 
+    #if os(Linux)
+      @Test func aRelativePathOfWorkspacesIsGoodEnough() async {
+        // Only a process of its own may go elsewhere.
+        await #expect(processExitsWith: .success) {
+          let directory = try TemporaryDirectory(inMemory: true)
+          try #require(FileManager.default.changeCurrentDirectoryPath(directory.url.path))
+          try FileManager.default.createDirectory(atPath: "work", withIntermediateDirectories: false)
+          try FileManager.default.createSymbolicLink(atPath: "link", withDestinationPath: "work")
+          let harness = CrashHarness(program: try crashChild(), arguments: ["1"], workspaces: "link/")
+          let report = try await harness.killAtEveryCall()
+          guard report.problems == [], report.kills == report.calls, report.kills > 20 else { exit(3) }
+        }
+      }
+
+      @Test func aChildWithoutAStoreIsAnError() async throws {
+        let directory = try TemporaryDirectory(inMemory: true)
+        let harness = CrashHarness(
+          program: try crashChild(),
+          arguments: ["1", "careless"],
+          workspaces: directory.url.path
+        )
+        let error = await #expect(throws: CrashHarnessError.self) { try await harness.killAtEveryCall() }
+        #expect(error?.reason.contains("no call") == true)
+      }
+    #endif
+
     @Test func aChildThatForgetsIsFoundOut() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let harness = CrashHarness(
-        program: try program(),
+        program: try crashChild(),
         arguments: ["300", "careless"],
         workspaces: directory.url.path
       )
@@ -56,7 +82,7 @@
     @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {
       let directory = try TemporaryDirectory()
       let child = Process()
-      child.executableURL = URL(fileURLWithPath: try program())
+      child.executableURL = URL(fileURLWithPath: try crashChild())
       child.arguments = ["3", "hold", directory.url.path]
       let (output, input) = (Pipe(), Pipe())
       child.standardOutput = output
@@ -78,17 +104,7 @@
     }
 
     private func harness(stages: Int, _ directory: TemporaryDirectory) throws -> CrashHarness {
-      CrashHarness(program: try program(), arguments: ["\(stages)"], workspaces: directory.url.path)
-    }
-
-    /// The program beside the test bundle.
-    private func program() throws -> String {
-      final class Anchor {}
-      let bundle = Bundle(for: Anchor.self).bundleURL
-      let folders = [bundle, bundle.deletingLastPathComponent(), Bundle.main.bundleURL]
-      let program = folders.map { $0.appendingPathComponent("CheckpointCrashChild").path }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-      return try #require(program)
+      CrashHarness(program: try crashChild(), arguments: ["\(stages)"], workspaces: directory.url.path)
     }
   }
 #endif

@@ -64,6 +64,17 @@
       )
     }
 
+    /// The path from the root on, without links where it is there.
+    static func absolute(_ path: String) -> String {
+      if let real = realpath(path, nil) {
+        defer { free(real) }
+        return String(cString: real)
+      }
+      guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+      defer { free(folder) }
+      return String(cString: folder) + "/" + path
+    }
+
     static func makeDirectory(_ path: String) throws {
       guard mkdir(path, 0o777) == 0 else { throw CrashHarnessError(reason: "\(path) cannot be made (errno \(errno))") }
     }

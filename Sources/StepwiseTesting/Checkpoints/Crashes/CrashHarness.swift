@@ -31,7 +31,8 @@
     public init(program: String, arguments: [String] = [], workspaces: String) {
       self.program = program
       self.arguments = arguments
-      self.workspaces = workspaces
+      // The child's calls are known by their paths, as the kernel tells them.
+      self.workspaces = ChildProcess.absolute(workspaces)
     }
 
     /// Kills a child at its first call to the file system that concerns its store, another at its second, and so on until
@@ -41,7 +42,7 @@
     ///
     /// - Parameter torn: Whether a child that is killed at a write does half of it first.
     /// - Returns: What was found.
-    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call.
     @concurrent
     public func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
       try await Self.threads.run {
@@ -54,6 +55,9 @@
           let end = try child(workspace, kill, &report)
           guard end.isKilled else {
             report.calls = call - 1
+            if call == 1, end.code == 0 {
+              throw CrashHarnessError(reason: "the child made no call to the file system under \(workspace)/store")
+            }
             if end.code != 0 { report.problems.append("call \(call): exit code \(end.code), \(end.output)") }
             break
           }
