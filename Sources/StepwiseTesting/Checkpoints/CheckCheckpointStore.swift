@@ -12,6 +12,9 @@ public import StepwiseCheckpoints
 /// }
 /// ```
 ///
+/// One of the promises is about time: an id that is held is refused at once. Three attempts that each take longer than a
+/// second break it.
+///
 /// All ids that it uses begin with `conformance`; it removes them in the end. Nobody else may use such ids meanwhile.
 ///
 /// - Parameters:
@@ -27,9 +30,12 @@ public func checkCheckpointStore(
   let check = StoreConformance(store: store)
   try await check.removeAll()
   try await check.keepsRecords()
+  try await check.keepsTornRecords()
+  try await check.showsWholeRecordsOnly()
   try await check.comparesVersions()
   try await check.letsOneSaveWin()
   try await check.givesOneLease()
+  try await check.refusesAtOnce()
   try await check.fencesStaleLeases()
   try await check.countsFencesUp()
   try await check.removes()

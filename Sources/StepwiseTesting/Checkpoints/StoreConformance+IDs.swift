@@ -21,16 +21,20 @@ extension StoreConformance {
     }
 
   func tellsIDsApart() async throws {
-    let ids = Self.strangeIDs
+    let (ids, rule) = (Self.strangeIDs, "Ids that differ in a byte are different ids")
     try await removeAll()
     for id in ids {
-      try await withLease(id) { lease in
-        try await store.save(record(id, stage: Array("it is \(id)".utf8)), ifVersionIs: nil, under: lease)
+      do {
+        try await withLease(id) { lease in
+          try await store.save(record(id, stage: Array("it is \(id)".utf8)), ifVersionIs: nil, under: lease)
+        }
+      } catch let error as CheckpointError {
+        throw CheckpointStoreViolation(rule: rule, detail: "\(id.debugDescription), never used before: \(error)")
       }
     }
     for id in ids {
       let stage = try await store.load(id)?.stage
-      try expect(stage == Array("it is \(id)".utf8), "Ids that differ in a byte are different ids", id.debugDescription)
+      try expect(stage == Array("it is \(id)".utf8), rule, id.debugDescription)
     }
     let listed = try await self.ids().map { Array($0.utf8) }
     let expected = ids.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
@@ -57,6 +61,11 @@ extension StoreConformance {
     for limit in [1, 3, 10, 11] {
       let listed = try await ids(pages: limit)
       try expect(listed == expected, "The pages together have every id once, in order", "by \(limit): \(listed)")
+    }
+    try await store.remove(expected[4])
+    for last in [expected[4], expected[4] + "x"] {
+      let next = try await store.list(after: last, limit: 1).ids
+      try expect(next == [expected[5]], "A page may begin after an id that is not there", "after \(last): \(next)")
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
 import StepwiseCheckpoints
 
 extension StoreConformance {
@@ -8,6 +9,7 @@ extension StoreConformance {
     let (id, rule) = ("conformance-lease", "An id has one lease at a time")
     try await withLease(id) { lease in
       try expect(lease.id == id, "A lease names its id", "it names \(lease.id)")
+      try expect(lease.duration.map { $0 > .zero } ?? true, "A lease lasts for some time", "it is over at once")
       try await expectError(rule, { if case .held = $0 { true } else { false } }) { _ = try await store.acquire(id) }
       let renewed = try await store.renew(lease)
       try expect(renewed.fence == lease.fence, "A renewed lease keeps its fencing number", "it became \(renewed.fence)")
@@ -27,6 +29,28 @@ extension StoreConformance {
     }
     try expect(winners.count == 1, rule, "\(winners.count) of 8 that came at once were given one")
     for lease in winners { try await store.release(lease) }
+  }
+
+  /// A second is long for an answer, and one of three comes sooner on a machine that is busy.
+  func refusesAtOnce() async throws {
+    let (id, rule) = ("conformance-at-once", "An id that is held is refused at once")
+    try await withLease(id) { _ in
+      let clock = ContinuousClock()
+      for _ in 0..<3 {
+        let answer = Once<Duration?>()
+        let start = clock.now
+        let asking = spawn {
+          if let lease = try? await store.acquire(id) { store.letGo(of: lease) }
+          answer.settle(start.duration(to: clock.now))
+        }
+        let waiting = spawn { if (try? await Task.sleep(for: .seconds(10))) != nil { answer.settle(nil) } }
+        let time = await answer.valueWhateverHappens()
+        waiting.cancel()
+        asking.cancel()
+        if let time, time < .seconds(1) { return }
+      }
+      throw CheckpointStoreViolation(rule: rule, detail: "three attempts took longer than a second")
+    }
   }
 
   func fencesStaleLeases() async throws {

@@ -64,6 +64,8 @@ struct StoreConformance: Sendable {
         "A page has at most as many ids as asked for",
         "\(page.ids.count), not \(limit)"
       )
+      let isTrue = last == nil || !page.ids.isEmpty
+      try expect(isTrue, "A page says that there is more only when there is", "nothing comes after \(last ?? "")")
       try expect(!page.hasMore || !page.ids.isEmpty, rule, "an empty page says that there is more")
       if let last, let first = page.ids.first {
         try expect(last.utf8.lexicographicallyPrecedes(first.utf8), rule, "\(first) comes after \(last)")
@@ -85,6 +87,51 @@ struct StoreConformance: Sendable {
       try await withLease(id) { lease in try await store.save(saved, ifVersionIs: nil, under: lease) }
       let loaded = try await store.load(id)
       try expect(loaded == saved && loaded?.isIntact == true, rule, "\(content.count) bytes differ")
+    }
+  }
+
+  /// A record that is not as it was made has to be recognised as such by whoever loads it.
+  func keepsTornRecords() async throws {
+    let id = "conformance-torn"
+    var torn = record(id)
+    torn.stage.removeLast()
+    let saved = torn
+    do {
+      try await withLease(id) { lease in try await store.save(saved, ifVersionIs: nil, under: lease) }
+      let loaded = try await store.load(id)
+      let isSame = loaded == saved && loaded?.isIntact == false
+      try expect(isSame, "A record keeps its checksum as it is", "one that was torn is loaded as intact")
+    } catch CheckpointError.damaged {
+      // A store may find it out by itself.
+    }
+  }
+
+  func showsWholeRecordsOnly() async throws {
+    let (id, rule) = ("conformance-whole", "A save replaces the whole record at once")
+    let last: UInt64 = 50
+    try await withLease(id) { lease in
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          for version in 1...last {
+            let record = record(id, version, stage: [UInt8](repeating: UInt8(version), count: 1_000))
+            try await store.save(record, ifVersionIs: version == 1 ? nil : version - 1, under: lease)
+          }
+        }
+        group.addTask {
+          var seen: UInt64 = 0
+          while seen < last, !Task.isCancelled {
+            guard let loaded = try await store.load(id) else {
+              try expect(seen == 0, rule, "version \(seen) was loaded, and then nothing")
+              continue
+            }
+            let stage = [UInt8](repeating: UInt8(truncatingIfNeeded: loaded.version), count: 1_000)
+            let isWhole = loaded == record(id, loaded.version, stage: stage) && (seen...last).contains(loaded.version)
+            try expect(isWhole, rule, "after version \(seen) something that was never saved is loaded")
+            seen = loaded.version
+          }
+        }
+        try await group.waitForAll()
+      }
     }
   }
 

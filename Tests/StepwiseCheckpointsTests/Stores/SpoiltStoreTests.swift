@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// The conformance suite finds a store that breaks one promise, and names the promise.
+@Suite(.timeLimit(.minutes(10))) struct SpoiltStoreTests {
+  @Test(arguments: SpoiltStore.Fault.allCases) func aBrokenPromiseIsNamed(fault: SpoiltStore.Fault) async throws {
+    let error = await #expect(throws: CheckpointStoreViolation.self) {
+      try await checkCheckpointStore(SpoiltStore(fault))
+    }
+    #expect(error.map(\.rule) == fault.rule)
+  }
+}
+
+/// A store in memory that breaks one promise.
+final class SpoiltStore: CheckpointStore {
+  enum Fault: CaseIterable {
+    case rebuildsChecksums, savesInTwoSteps, waitsBeforeItRefuses, alwaysSaysMore, listsAfterKnownIDsOnly
+    case foldsUnicode, foldsCase, cutsIDs, leasesOverAtOnce
+
+    var rule: String {
+      switch self {
+      case .rebuildsChecksums: "A record keeps its checksum as it is"
+      case .savesInTwoSteps: "A save replaces the whole record at once"
+      case .waitsBeforeItRefuses: "An id that is held is refused at once"
+      case .alwaysSaysMore: "A page says that there is more only when there is"
+      case .listsAfterKnownIDsOnly: "A page may begin after an id that is not there"
+      case .foldsUnicode, .foldsCase, .cutsIDs: "Ids that differ in a byte are different ids"
+      case .leasesOverAtOnce: "A lease lasts for some time"
+      }
+    }
+  }
+
+  private let base = MemoryCheckpointStore()
+  private let fault: Fault
+
+  init(_ fault: Fault) { self.fault = fault }
+
+  private func key(_ id: String) -> String {
+    switch fault {
+    case .foldsUnicode: id.precomposedStringWithCanonicalMapping
+    case .foldsCase: id.lowercased()
+    case .cutsIDs where id.utf8.count == 200: String(decoding: id.utf8.dropLast(), as: UTF8.self)
+    default: id
+    }
+  }
+
+  private func key(_ lease: CheckpointLease) -> CheckpointLease {
+    CheckpointLease(id: key(lease.id), fence: lease.fence)
+  }
+
+  @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
+    do {
+      let fence = try await base.acquire(key(id)).fence
+      return CheckpointLease(id: id, fence: fence, duration: fault == .leasesOverAtOnce ? .zero : nil)
+    } catch {
+      let clock = ContinuousClock()
+      let end = clock.now.advanced(by: .seconds(1.2))
+      while fault == .waitsBeforeItRefuses, clock.now < end { await Task.yield() }
+      throw error
+    }
+  }
+
+  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
+    _ = try await base.renew(key(lease))
+    return lease
+  }
+
+  @concurrent func release(_ lease: CheckpointLease) async throws { letGo(of: lease) }
+
+  func letGo(of lease: CheckpointLease) { base.letGo(of: key(lease)) }
+
+  @concurrent func load(_ id: String) async throws -> CheckpointRecord? {
+    guard let record = try await base.load(key(id)), fault == .rebuildsChecksums else {
+      return try await base.load(key(id))
+    }
+    return CheckpointRecord(
+      id: record.id,
+      progression: record.progression,
+      schemaVersion: record.schemaVersion,
+      version: record.version,
+      first: record.first,
+      stage: record.stage
+    )
+  }
+
+  @concurrent func save(
+    _ record: CheckpointRecord,
+    ifVersionIs version: UInt64?,
+    under lease: CheckpointLease
+  ) async throws {
+    var (record, version) = (record, version)
+    record.id = key(record.id)
+    if fault == .savesInTwoSteps {
+      var half = record
+      half.version = 1 << 40
+      try await base.save(half, ifVersionIs: version, under: key(lease))
+      for _ in 0..<100 { await Task.yield() }
+      version = half.version
+    }
+    try await base.save(record, ifVersionIs: version, under: key(lease))
+  }
+
+  @concurrent func remove(_ id: String) async throws { try await base.remove(key(id)) }
+
+  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+    let page = try await base.list(after: last, limit: limit)
+    switch fault {
+    case .alwaysSaysMore:
+      return CheckpointPage(ids: page.ids, hasMore: page.ids.count == limit)
+    case .listsAfterKnownIDsOnly:
+      let all = try await base.list(after: nil, limit: .max).ids
+      return last.map(all.contains) == false ? CheckpointPage(ids: [], hasMore: false) : page
+    default:
+      return page
+    }
+  }
+}
