@@ -63,23 +63,42 @@ extension CheckpointError {
     }
   }
 
-  /// What is wrong, without the id and the place.
+  /// What is wrong and what to do, without the id and the place.
   public var cause: String {
     switch self {
-    case .differentStart: "it was begun with another first stage"
-    case .held(_, _, let processID?): "process \(processID) is running it"
-    case .held: "another process is running it"
-    case .damaged(_, _, let reason): "it is damaged: \(reason)"
-    case .foreignType(_, _, let stored, let expected): "it belongs to \(stored), not to \(expected)"
-    case .newerFormat(_, _, let format, let known): "it has format \(format); this version reads up to \(known)"
-    case .unknownShape(_, _, let version, let reason): "its stage, of schema version \(version), is unknown: \(reason)"
+    case .differentStart:
+      "it was begun with another first stage; begin with that one, use another id, or remove this one"
+    case .held(_, _, let processID): "\(Self.holder(processID)) is running it; wait for its end, or use another id"
+    case .damaged(_, _, let reason): "it is damaged: \(reason); what is there is kept until it is removed"
+    case .foreignType(_, _, let stored, let expected):
+      "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
+    case .newerFormat(_, _, let format, let known):
+      "it has format \(format), and this version reads up to \(known); use the version that wrote it, or a later one"
+    case .unknownShape(_, _, let version, let reason):
+      "its stage, of schema version \(version), is unknown: \(reason); write a migration, or remove the id to begin again"
     case .unencodable(_, _, let reason): "its next stage cannot be encoded, and was not saved: \(reason)"
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.of(code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
-    case .lostLease: "the lease is over"
-    case .conflict(_, _, let expected, let found): "version \(found ?? 0) is stored instead of \(expected ?? 0)"
+    case .lostLease: "the lease is over; run the id again to go on from what is saved"
+    case .conflict(_, _, let expected, let found):
+      "\(Self.version(found)) is stored instead of \(Self.version(expected))"
     }
   }
+
+  /// Whether the store may be read only, as far as the operating system is concerned.
+  var isNotPermitted: Bool {
+    if case .io(_, _, _, let code) = self { SystemMessage.isNotPermitted(code) } else { false }
+  }
+
+  private static func holder(_ processID: Int32?) -> String {
+    switch processID {
+    case SystemMessage.processID?: "this process"
+    case let processID?: "process \(processID)"
+    case nil: "another process"
+    }
+  }
+
+  private static func version(_ version: UInt64?) -> String { version.map { "version \($0)" } ?? "nothing" }
 }
 
 extension CheckpointError: CustomStringConvertible {

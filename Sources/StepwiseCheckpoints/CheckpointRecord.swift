@@ -18,6 +18,8 @@ public struct CheckpointRecord: Sendable, Hashable {
   public var version: UInt64
 
   /// The stage that the first run began with, encoded.
+  ///
+  /// Each save keeps it beside the last stage: a small first stage, such as a path instead of a content, makes small saves.
   public var first: [UInt8]
 
   /// The last stage that was reached, encoded.

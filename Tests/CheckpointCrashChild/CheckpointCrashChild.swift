@@ -37,13 +37,25 @@ struct CheckpointCrashChild {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count >= 3, let last = Int(arguments[1]) else {
-      print("use: CheckpointCrashChild <number of stages> [careless | hold] <workspace>")
+      print("use: CheckpointCrashChild <number of stages> [careless | hold | read] <workspace>")
       exit(2)
     }
     let workspace = arguments[arguments.count - 1]
     let mode = arguments.count == 4 ? arguments[2] : ""
     try await Sum.$journal.withValue(CrashJournal(workspace: workspace)) {
-      if mode == "careless" {
+      if mode == "read" {
+        // The workspace may only be read.
+        let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
+        let start = Sum.adding(next: 0, last: last, sum: 0, padding: [])
+        for id in ["sum/0", "sum/1"] {
+          do { print(try await start.run(id: id, in: store)) } catch { print(error) }
+        }
+        for name in ["new", "new/deep"] {
+          do {
+            _ = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/" + name))
+          } catch { print(error) }
+        }
+      } else if mode == "careless" {
         // Forgets everything when it is killed, which a harness has to find.
         try await add(last, in: MemoryCheckpointStore(), workspace)
       } else {

@@ -6,8 +6,9 @@ extension Chain {
 
   /// Appends a step that runs a progression.
   ///
-  /// The run's events show each stage, as `stageReached`, the first included. The step is cancelled as any other is, and
-  /// before each stage the run looks whether it is to stop.
+  /// The run's events show the stages, as `stageReached`, the first included; a consumer that falls behind misses those
+  /// that were superseded meanwhile. The step is cancelled as any other is, and before each stage the run looks whether it
+  /// is to stop.
   ///
   /// ```swift
   /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.then(running: FileOpen.read)

@@ -109,7 +109,11 @@ enum CheckpointFile {
 
     init(_ file: OpenFile) throws(CheckpointError) {
       let status = try file.status()
-      guard status.st_mode & S_IFMT == S_IFREG else { throw file.place.damaged("it is not a file") }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: break
+      case S_IFDIR: throw file.place.damaged("a directory is in its place")
+      default: throw file.place.damaged("it is not a file")
+      }
       self.file = file
       left = Int(status.st_size)
     }

@@ -28,8 +28,10 @@ import Stepwise
 ///
 /// While somebody runs under an id, a file in the hidden directory `.locks` is locked, which ends when its process ends,
 /// in whatever way. Locks are advisory, and only as good as `flock` is on the file system: do not share a directory between
-/// machines. Nothing blocks the cooperative pool: all operations run on threads of their own. Only whoever leaves a loop
-/// over stages removes the locked file where it is, so that the id is free at once.
+/// machines. The directory is the store's own, with `.locks` in it: whoever removes a locked file while its holder is there
+/// lets a second run in. Nothing blocks the cooperative pool: all operations run on threads of their own. Only whoever
+/// leaves a loop over stages removes the locked file where it is, so that the id is free at once. Taking an id waits, also
+/// in a cancelled Task, while another process counts up `.locks/fence`, which takes a read and a write.
 public final class FileCheckpointStore: CheckpointStore {
   /// The directory.
   public let directory: URL
@@ -127,7 +129,9 @@ public final class FileCheckpointStore: CheckpointStore {
 
   /// Lists the ids that keep something, also what is damaged.
   ///
-  /// It reads the whole directory for each page.
+  /// It reads the whole directory for each page. A file does not keep the others from being listed: one whose id stands
+  /// neither in its name nor in its content, as that of a long id may when it is damaged, is left out. `load` of the id
+  /// still reports it.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     let ids = try await threads.run { [self] in
       try place("").names().compactMap { name throws(CheckpointError) in try id(in: name) }
@@ -143,7 +147,13 @@ public final class FileCheckpointStore: CheckpointStore {
 
   private func record(of id: String, _ name: CheckpointName) throws(CheckpointError) -> CheckpointRecord? {
     let place = place(id, name.checkpoint)
-    guard let file = try place.openIfThere(O_RDONLY) else { return nil }
+    let opened: OpenFile?
+    do {
+      opened = try place.openIfThere(O_RDONLY)
+    } catch .io(_, _, _, ELOOP) {
+      throw place.damaged("a symbolic link is in its place, which is not followed")
+    }
+    guard let file = opened else { return nil }
     let record = try CheckpointFile.record(in: file)
     guard record.id.utf8.elementsEqual(id.utf8) else {
       throw place.damaged("it was stored under the id \"\(record.id)\"")
@@ -170,12 +180,13 @@ public final class FileCheckpointStore: CheckpointStore {
     case .id(let id): return id
     case .stranger: return nil
     case .inside:
-      guard let opened = try place("", file).openIfThere(O_RDONLY) else { return nil }
-      let id = try CheckpointFile.id(in: opened)
-      guard try CheckpointName(CheckpointID(id)).checkpoint == file else {
-        throw opened.place.damaged("the id in it is not that of its name")
+      do {
+        guard let opened = try place("", file).openIfThere(O_RDONLY) else { return nil }
+        let id = try CheckpointFile.id(in: opened)
+        return try CheckpointName(CheckpointID(id)).checkpoint == file ? id : nil
+      } catch .damaged, .invalidID, .io(_, _, _, EACCES), .io(_, _, _, EIO), .io(_, _, _, ELOOP) {
+        return nil
       }
-      return id
     }
   }
 
@@ -202,6 +213,7 @@ public final class FileCheckpointStore: CheckpointStore {
       try place.makeDirectory()
     } catch .io(_, _, _, EROFS) {
       // What is there can be read all the same.
+      guard try place.openIfThere(O_RDONLY | O_DIRECTORY) != nil else { throw place.failure("mkdir", EROFS) }
     }
     _ = try place.open(O_RDONLY | O_DIRECTORY)
   }

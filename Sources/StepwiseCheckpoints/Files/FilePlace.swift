@@ -51,7 +51,12 @@ struct FilePlace: Sendable {
 
   /// Removes the file; one that is not there is no error.
   func unlink() throws(CheckpointError) {
-    guard retrying({ systemUnlink(path) }) == 0 || errno == ENOENT else { throw failure("unlink") }
+    guard retrying({ systemUnlink(path) }) != 0, errno != ENOENT else { return }
+    let code = errno
+    if let file = try? open(O_RDONLY), let status = try? file.status(), status.st_mode & S_IFMT == S_IFDIR {
+      throw damaged("a directory is in its place, which only you can remove")
+    }
+    throw failure("unlink", code)
   }
 
   /// Makes the directory; one that is there is no error.

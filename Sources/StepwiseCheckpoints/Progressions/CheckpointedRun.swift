@@ -11,7 +11,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     let version: UInt64
     /// The first stage of all, encoded in this version of the shape.
     let first: [UInt8]
-    let holder: LeaseHolder
+    /// Nil for a last stage that was only read.
+    let holder: LeaseHolder?
     let watch: StuckWatch<P>
   }
 
@@ -44,7 +45,14 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   @concurrent
   func begin() async throws -> Position {
     try Task.checkCancellation()
-    let holder = LeaseHolder(try await store.acquire(id), of: store)
+    let lease: CheckpointLease
+    do {
+      lease = try await store.acquire(id)
+    } catch let error as CheckpointError where error.isNotPermitted {
+      guard let finished = try await finished() else { throw error }
+      return finished
+    }
+    let holder = LeaseHolder(lease, of: store)
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try await position(holder)
     }
@@ -55,7 +63,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   /// When that is the last stage, or something fails, the id is free again.
   @concurrent
   func advance(from position: Position) async throws -> Position {
-    let holder = position.holder
+    guard let holder = position.holder else {
+      throw CheckpointError.lostLease(id: id, location: store.location(of: id))
+    }
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try Task.checkCancellation()
       let stage = try await holder.watching { try await position.stage.next() }
@@ -68,6 +78,17 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     guard let record = try await store.load(id) else {
       return try await save(start, first: encode(start), after: nil, holder)
     }
+    return try position(of: record, holder)
+  }
+
+  /// The last stage of all, which nobody runs or replaces, and which is read without a lease where none can be had.
+  private func finished() async throws -> Position? {
+    guard let record = try await store.load(id) else { return nil }
+    let position = try position(of: record, nil)
+    return position.stage.result == nil ? nil : position
+  }
+
+  private func position(of record: CheckpointRecord, _ holder: LeaseHolder?) throws -> Position {
     try check(record)
     let stage = try decode(record.stage, record)
     let isCurrent = record.schemaVersion == coder.schemaVersion

@@ -8,7 +8,7 @@ extension Progression where Self: Codable {
   ///
   /// This stage is where it begins when the store holds nothing under the id. A stage is saved before it runs: a crash
   /// repeats at most the stage that was in progress. When the store holds the last stage, nothing runs, and its result is
-  /// returned; it is kept until `store.remove(id)`.
+  /// returned, also out of a directory that may only be read; it is kept until `store.remove(id)`.
   ///
   /// Cancellation is noticed before each stage and thrown as `CancellationError`; what is saved stays. The stages run
   /// off the caller's actor. The id is free again when this returns or throws.

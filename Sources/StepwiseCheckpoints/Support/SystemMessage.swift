@@ -20,6 +20,9 @@ enum SystemMessage {
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
+  /// Whether it is the answer to somebody who may only read.
+  static func isNotPermitted(_ code: Int32) -> Bool { code == EROFS || code == EACCES }
+
   /// The number of this process.
   static var processID: Int32 { getpid() }
 }

@@ -75,10 +75,33 @@ import Testing
   @Test func aDirectoryOrALinkInItsPlaceIsNotFollowed() async throws {
     try FileManager.default.moveItem(at: file, to: directory.url.appendingPathComponent("elsewhere"))
     try FileManager.default.createSymbolicLink(at: file, withDestinationURL: URL(fileURLWithPath: "elsewhere"))
-    await #expect(throws: CheckpointError.self) { try await store.load("a") }
+    await expectDamage("a symbolic link is in its place") { _ = try await store.load("a") }
     try FileManager.default.removeItem(at: file)
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
-    await #expect(throws: CheckpointError.self) { try await store.load("a") }
+    await expectDamage("a directory is in its place") { _ = try await store.load("a") }
+    await expectDamage("a directory is in its place, which only you can remove") { try await store.remove("a") }
+    try FileManager.default.removeItem(at: file)
+    try await store.remove("a")
+  }
+
+  private func expectDamage(_ words: String, _ body: () async throws -> Void) async {
+    let error = await #expect(throws: CheckpointError.self) { try await body() }
+    if case .damaged("a", file.path, let reason) = error, reason.contains(words) { return }
+    Issue.record("it is \(String(describing: error))")
+  }
+
+  @Test func aFileThatNamesNoIDHidesNoOther() async throws {
+    let ids = ["Q", "W", "E"].map { String(repeating: $0, count: 150) }
+    for id in ids { _ = try await Count.at(0).run(id: id, in: store) }
+    let files = ids.map { URL(fileURLWithPath: store.location(of: $0)) }
+    // Damaged, the file of another id, nothing of the store's, and nothing that can be read.
+    try Data("junk".utf8).write(to: files[1])
+    try Data(contentsOf: files[0]).write(to: files[2])
+    try Data("notes".utf8).write(to: directory.url.appendingPathComponent("notes~1.checkpoint"))
+    let link = directory.url.appendingPathComponent("link~1.checkpoint")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: link)
+    #expect(try await store.list(after: nil, limit: 10).ids == [ids[0], "a"])
+    await #expect(throws: CheckpointError.self) { try await store.load(ids[1]) }
   }
 
   @Test func aLaterFormatIsSaidToBeOneAndIsKept() async throws {

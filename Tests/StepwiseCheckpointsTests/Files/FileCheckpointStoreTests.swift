@@ -86,13 +86,4 @@ import Testing
     }
     #expect(error.map { "\($0)" }?.contains("No such file or directory (errno \(ENOENT))") == true)
   }
-
-  @Test func errorsNameTheIDThePathAndTheCause() {
-    let error = CheckpointError.io(id: "a", location: "/b/a.checkpoint", operation: "write", errno: ENOSPC)
-    #expect(
-      "\(error)" == "checkpoint \"a\" at /b/a.checkpoint: write failed: No space left on device (errno \(ENOSPC))"
-    )
-    let held = CheckpointError.held(id: "a", location: "/b/a.checkpoint", processID: 42)
-    #expect("\(held)" == "checkpoint \"a\" at /b/a.checkpoint: process 42 is running it")
-  }
 }

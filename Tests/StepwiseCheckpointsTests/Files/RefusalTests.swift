@@ -67,6 +67,76 @@ import Testing
         guard try await store.list(after: nil, limit: 1).ids == ["a"] else { exit(7) }
       }
     }
+
+    @Test func whoMayOnlyReadGetsTheResultOfAFinishedIDAndNothingElse() async {
+      await #expect(processExitsWith: .success) {
+        let directory = try TemporaryDirectory()
+        let store = try FileCheckpointStore(directory: directory.url)
+        _ = try await Growing.small.run(id: "done", in: store)
+        for try await _ in Growing.small.stages(id: "begun", in: store) { break }
+        let locks = directory.url.path + "/.locks"
+        guard chmod(locks, 0o555) == 0, chmod(locks + "/fence", 0o444) == 0, chmod(directory.url.path, 0o555) == 0,
+          getuid() != 0 || setuid(65_534) == 0
+        else { exit(3) }
+        guard try await Growing.small.run(id: "done", in: store) == 1 else { exit(4) }
+        var stages = 0
+        for try await stage in Growing.small.stages(id: "done", in: store) where stage.result == 1 { stages += 1 }
+        guard stages == 1 else { exit(5) }
+        for id in ["begun", "new"] {
+          do {
+            _ = try await Growing.small.run(id: id, in: store)
+            exit(6)
+          } catch CheckpointError.io(id, _, "open", EACCES) {}
+        }
+        // Of another progression nothing is said to be the result.
+        do {
+          _ = try await Count.at(0).run(id: "done", in: store)
+          exit(7)
+        } catch CheckpointError.foreignType {}
+      }
+    }
+  #endif
+
+  #if os(Linux)
+    /// Runs a program in a directory that is mounted read-only for it alone; nil where one may not do that.
+    private static func run(_ program: String, _ arguments: [String], readOnly directory: String) throws -> String? {
+      let process = Process()
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      let mount = #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99; shift; exec "$@""#
+      let share = #"unshare --user --mount --map-root-user sh -c "$0" sh "$@""#
+      process.arguments = ["-c", share, mount, directory, program] + arguments
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return process.terminationStatus == 0 ? text : nil
+    }
+
+    private static let maySeeReadOnly = {
+      guard let directory = try? TemporaryDirectory() else { return false }
+      return (try? run("/bin/true", [], readOnly: directory.url.path)).flatMap(\.self) != nil
+    }()
+
+    @Test(.enabled(if: maySeeReadOnly, "needs namespaces")) func aReadOnlyFileSystemIsSaidToBeOne() async throws {
+      let directory = try TemporaryDirectory()
+      let path = directory.url.path
+      let child = Process()
+      child.executableURL = URL(fileURLWithPath: try crashChild())
+      child.arguments = ["2", path]
+      child.standardOutput = FileHandle.nullDevice
+      try child.run()
+      child.waitUntilExit()
+      let text = try #require(try Self.run(try crashChild(), ["2", "read", path], readOnly: path))
+      let lines = text.split(separator: "\n")
+      try #require(lines.count == 4, "\(text)")
+      #expect(lines[0].contains("sum/0") && lines[0].hasSuffix("(errno \(EROFS))"))
+      #expect(lines[1] == "3")
+      for line in lines[2...] {
+        #expect(line == "checkpoints at \(path)/new: mkdir failed: Read-only file system (errno \(EROFS))")
+      }
+    }
   #endif
 }
 
