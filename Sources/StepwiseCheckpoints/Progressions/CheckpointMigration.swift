@@ -12,7 +12,8 @@ public struct CheckpointMigration<Stage>: Sendable {
   /// The older version; 0 is that of a progression that declared none.
   public let version: Int
 
-  let migrate: @Sendable ([UInt8]) throws -> Stage
+  /// Decodes the older shape and makes a stage of it.
+  let decode: @Sendable (any Decoder) throws -> Stage
 
   /// Makes a migration.
   ///
@@ -24,7 +25,32 @@ public struct CheckpointMigration<Stage>: Sendable {
     from version: Int,
     _ migrate: @escaping @Sendable (Old) throws -> Stage
   ) {
+    self.init(version: version) { decoder in try migrate(decoder.singleValueContainer().decode(Old.self)) }
+  }
+
+  init(version: Int, decode: @escaping @Sendable (any Decoder) throws -> Stage) {
     self.version = version
-    self.migrate = { bytes in try migrate(JSONDecoder.ofStages.decode(Old.self, from: Data(bytes))) }
+    self.decode = decode
+  }
+
+  func migrate(_ bytes: [UInt8]) throws -> Stage {
+    let decoder = JSONDecoder.ofStages
+    if let key = migrationKey { decoder.userInfo[key] = decode }
+    return try decoder.decode(Migrated<Stage>.self, from: Data(bytes)).stage
   }
 }
+
+/// A stage that is decoded by the migration that its decoder was told.
+private struct Migrated<Stage>: Decodable {
+  let stage: Stage
+
+  init(from decoder: any Decoder) throws {
+    typealias Decode = @Sendable (any Decoder) throws -> Stage
+    guard let key = migrationKey, let decode = decoder.userInfo[key] as? Decode else {
+      throw UnknownShape(reason: "it is decoded without its migration")
+    }
+    stage = try decode(decoder)
+  }
+}
+
+private let migrationKey = CodingUserInfoKey(rawValue: "stepwise.migration")

@@ -130,7 +130,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
     guard record.progression == coder.name else {
       throw .foreignType(id: id, location: location, stored: record.progression, expected: coder.name)
-    }  }
+    }
+  }
 
   /// Whether the first stage is another than the stored one, of the present version.
   ///

@@ -17,6 +17,8 @@ public import Stepwise
 /// A progression that does not conform has version 0. What was stored in an older version is brought up to date when it
 /// is read, and is stored in its new shape with the next save. A version without a migration, and a stage that does not
 /// decode, is ``CheckpointError/unknownShape(id:location:schemaVersion:reason:)``; what is stored stays as it is.
+///
+/// A `Serial` of such progressions has their version and name, and migrates each stage in it.
 public protocol VersionedProgression: Progression, Codable {
   /// The version of the shape in which stages are stored now: 1 or higher.
   static var schemaVersion: Int { get }

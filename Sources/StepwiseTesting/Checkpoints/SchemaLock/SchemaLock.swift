@@ -59,8 +59,8 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     let stored = try storedFile()
     var file = stored ?? SchemaFile(progression: coder.name, versions: [:])
     let key = "\(coder.schemaVersion)"
-    let problems =
-      problems(in: file, shapes.cases, coder) + emptinessProblems(shapes.empty, besides: [shapes.cases, file.versions[key] ?? [:]])
+    let known = [shapes.cases, file.versions[key] ?? [:]]
+    let problems = problems(in: file, shapes.cases, coder) + emptinessProblems(shapes.empty, besides: known)
     guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
     for (name, shape) in shapes.cases {
       file.versions[key, default: [:]][name, default: SchemaFile.Case()].add(shape, coder)
