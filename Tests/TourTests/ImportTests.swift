@@ -67,6 +67,44 @@ import Testing
     #expect(try String(decoding: workshop.bytes(of: "text.txt.index"), as: UTF8.self) == Self.index)
   }
 
+  @Test func nothingIsReplacedThatTheImportDidNotMake() async throws {
+    let workshop = try Workshop()
+    try workshop.write(Self.text, to: "fish.txt")
+    try workshop.write([UInt8]("mine".utf8), to: "fish.txt.index.partial")
+    try workshop.write([UInt8]("mine".utf8), to: "fish.txt.index")
+    let index = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
+    #expect(index.exitCode == 1 && index.errorLines.count == 1 && index.output == "")
+    #expect(index.error.contains("fish.txt.index' is there already; move or remove it first"))
+    #expect(try workshop.bytes(of: "fish.txt.index") == [UInt8]("mine".utf8))
+    #expect(try workshop.names == ["fish.txt", "fish.txt.index", "fish.txt.index.partial"])
+    try FileManager.default.removeItem(at: workshop.directory.appendingPathComponent("fish.txt.index"))
+
+    let folder = workshop.directory.appendingPathComponent("fish.txt.index.work")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    try workshop.write([UInt8]("mine".utf8), to: "fish.txt.index.work/notes")
+    let work = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
+    #expect(work.exitCode == 1 && work.errorLines.count == 1 && work.output == "")
+    #expect(work.error.contains("fish.txt.index.work/notes' is of somebody else; move it first"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["notes"])
+    try FileManager.default.removeItem(at: folder.appendingPathComponent("notes"))
+
+    let done = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
+    #expect(done.exitCode == 0 && done.error == "")
+    #expect(try workshop.names == ["fish.txt", "fish.txt.index", "fish.txt.index.partial"])
+    #expect(try workshop.bytes(of: "fish.txt.index.partial") == [UInt8]("mine".utf8))
+  }
+
+  @Test func anotherWayToSayAPathIsTheSameText() async throws {
+    let workshop = try Workshop()
+    try workshop.write(SampleText.bytes, to: "text.txt")
+    _ = try await TourProcess.run(["import", "text.txt"], in: workshop.directory) { output in
+      output.contains("index batch 2 ")
+    }
+    let result = try await TourProcess.run(["import", "./text.txt"], in: workshop.directory)
+    #expect(result.exitCode == 0)
+    #expect(result.lines.first?.hasPrefix("goes on with: index batch") == true, "\(result.output)")
+  }
+
   /// Every line is read once, wherever the batches end.
   @Test(arguments: 1...50) func batchesDivideATextAtTheEndsOfLines(size: Int) throws {
     let workshop = try Workshop()

@@ -21,13 +21,13 @@ enum WholeFile {
     return bytes
   }
 
-  /// Writes beside the place and renames, so that there is all or nothing whenever the process ends.
+  /// Writes beside the place, or where one says, and renames, so that there is all or nothing whenever the process ends.
   ///
-  /// What an ended process has left beside the place is replaced.
+  /// What an ended process has left there is replaced.
   ///
   /// - Throws: `FileError`.
-  static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
-    let partialPath = path + ".partial"
+  static func write(_ bytes: [UInt8], to path: String, by otherPath: String? = nil) throws(FileError) {
+    let partialPath = otherPath ?? path + ".partial"
     unlink(partialPath)
     let file = try OpenFile.creating(partialPath)
     try file.write(bytes[...])

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -11,6 +13,7 @@
 
 /// A text that is to be imported, as it was when the import began.
 struct ImportSource: Codable, Equatable, Sendable {
+  /// The path from the root on: `./a.txt` and `a.txt` are one text.
   let path: String
   let byteCount: Int
   /// When it was last changed, in nanoseconds.
@@ -21,7 +24,7 @@ struct ImportSource: Codable, Equatable, Sendable {
   /// - Throws: `FileError` for what cannot be read.
   init(_ path: String) throws(FileError) {
     let status = try OpenFile.reading(path).status()
-    self.path = path
+    self.path = URL(fileURLWithPath: path).standardizedFileURL.path
     byteCount = Int(status.st_size)
     #if canImport(Darwin)
       let time = status.st_mtimespec
@@ -36,6 +39,9 @@ struct ImportSource: Codable, Equatable, Sendable {
 
   /// Where the checkpoint and the parts of the index are, as long as the import is not done.
   var workPath: String { path + ".index.work" }
+
+  /// Where the index is until it is whole.
+  var partialIndexPath: String { workPath + "/index.partial" }
 
   func partPath(_ batch: Int) -> String { "\(workPath)/part-\(batch)" }
 

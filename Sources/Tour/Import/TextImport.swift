@@ -73,7 +73,7 @@ enum TextImport: Progression, Codable, Equatable {
   private static func write(_ source: ImportSource, _ position: Position) throws -> Summary {
     var index = TextIndex()
     for batch in 0..<position.batchCount { index.add(try WholeFile.read(source.partPath(batch))) }
-    try WholeFile.write(index.bytes, to: source.indexPath)
+    try WholeFile.write(index.bytes, to: source.indexPath, by: source.partialIndexPath)
     return Summary(source: source, lineCount: position.line - 1, wordCount: index.wordCount)
   }
 }

@@ -19,7 +19,8 @@ extension Scene {
   /// Imports a file, from where an earlier process left it.
   private static func importText(_ path: String) async throws -> ExitCode {
     let source = try ImportSource(path)
-    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: source.workPath))
+    let work = ImportWork(source: source)
+    let store = try await work.open()
     let token = CancellationToken()
     Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
     do {
@@ -28,7 +29,7 @@ extension Scene {
           try await follow(source, in: store)
         } catch CheckpointError.differentStart {
           Console.writeLine("The file has changed since the import began: it begins again.")
-          try await store.remove(importID)
+          try await store.remove(ImportWork.id)
           try await follow(source, in: store)
         }
       }
@@ -36,17 +37,15 @@ extension Scene {
       Console.writeError("Tour: cancelled: \(token.reason ?? "no reason given"); the same command goes on from here")
       return .interrupted
     }
-    try FileManager.default.removeItem(atPath: source.workPath)
-    Console.writeLine("saved   \(source.indexPath)")
+    try work.remove()
+    Console.writeLine("saved   \(path).index")
     return .success
   }
-
-  private static let importID = "import"
 
   private static func follow(_ source: ImportSource, in store: FileCheckpointStore) async throws {
     let first = TextImport.read(source)
     var isFirst = true
-    for try await stage in first.stages(id: importID, in: store) {
+    for try await stage in first.stages(id: ImportWork.id, in: store) {
       Console.writeLine(isFirst && stage != first ? "goes on with: \(stage)" : "\(stage)")
       isFirst = false
     }
