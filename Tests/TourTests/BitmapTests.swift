@@ -75,6 +75,8 @@ import Testing
     #expect(half.width == 225)
     #expect(half.height == 150)
     let corner = [(0, 0), (1, 0), (0, 1), (1, 1)].compactMap { x, y in original.pixel(x: x, y: y) }
-    #expect(half.pixel(x: 0, y: 0)?.red == UInt8((corner.reduce(0) { sum, pixel in sum + Int(pixel.red) } + 2) / 4))
+    let red = corner.reduce(0) { sum, pixel in sum + Int(pixel.red) }
+    let average = (red + 2) / 4
+    #expect(half.pixel(x: 0, y: 0)?.red == UInt8(average))
   }
 }
