@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Cookies: none unless there is a jar, and a request's own header goes before it.
-@Suite(.timeLimit(.minutes(1))) struct CookieTests {
+@Suite(.timeLimit(.minutes(5))) struct CookieTests {
   private static func server() throws -> LoopbackServer {
     try serve { request in
       switch request.path {

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// A client: what all of its requests have.
-@Suite(.timeLimit(.minutes(1))) struct HTTPClientTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPClientTests {
   @Test func sendsItsHeadersAndCredentials() async throws {
     let server = try serve { request in
       let names = ["accept", "x-app", "authorization"]

@@ -7,7 +7,7 @@ import StepwiseHTTP
 import Testing
 
 /// Each method and each kind of answer, against a server.
-@Suite(.timeLimit(.minutes(1))) struct HTTPMethodTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPMethodTests {
   typealias Call = @Sendable (URL, Data?) async throws -> HTTPResponse
 
   static let calls: [(String, Call)] = [

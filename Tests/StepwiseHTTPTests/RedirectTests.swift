@@ -8,7 +8,7 @@ import StepwiseTesting
 import Testing
 
 /// Redirects as a server sees them.
-@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+@Suite(.timeLimit(.minutes(5))) struct RedirectTests {
   @Test func followsTenRedirectsAndNotEleven() async throws {
     let server = try serve { request in
       let number = Int(request.path.dropFirst()) ?? 0

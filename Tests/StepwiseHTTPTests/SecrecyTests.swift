@@ -7,7 +7,7 @@ import StepwiseHTTP
 import Testing
 
 /// Credentials are in no error and in no description.
-@Suite(.timeLimit(.minutes(1))) struct SecrecyTests {
+@Suite(.timeLimit(.minutes(5))) struct SecrecyTests {
   private static let secret = "s3cr3t"
 
   private static func texts(_ value: Any) -> [String] {

@@ -10,7 +10,7 @@ extension Scene {
   /// Downloads that go on after anything: the user's own, or those of a server that misbehaves.
   static let download = Scene(
     "download",
-    "download files, whatever happens; or from a server that misbehaves",
+    "download files, whatever happens",
     parameters: ["[<url>...]", "[-o <file>]", "[--sha256 <hex>]"]
   ) { arguments in
     let options = try DownloadOptions(arguments)

@@ -9,7 +9,7 @@ extension Scene {
   /// An import that is killed in the middle and goes on; or, with a file, the user's own import.
   static let importText = Scene(
     "import",
-    "index a text, be killed in the middle, go on; or index your own",
+    "index a text, be killed, go on; or index your own",
     parameters: ["[<file>]"]
   ) { arguments in
     if let path = arguments.first { return try await importText(path) }

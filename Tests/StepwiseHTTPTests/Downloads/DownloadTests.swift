@@ -10,7 +10,7 @@ import Testing
 @testable import StepwiseHTTP
 
 /// Downloads into files, whole and resumed.
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
   static let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) }
 
   /// Serves ranges of the content as RFC 9110 says; the body breaks off after some bytes, if told.

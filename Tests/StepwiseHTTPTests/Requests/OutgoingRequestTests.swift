@@ -7,7 +7,7 @@ import Testing
 @testable import StepwiseHTTP
 
 /// What is sent, and what is refused because it would be dropped or altered on the way.
-@Suite(.timeLimit(.minutes(1))) struct OutgoingRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct OutgoingRequestTests {
   private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
   @Test(arguments: [

@@ -7,7 +7,7 @@ import Testing
 @testable import StepwiseHTTP
 
 /// Which request follows which redirect.
-@Suite(.timeLimit(.minutes(1))) struct RedirectRuleTests {
+@Suite(.timeLimit(.minutes(5))) struct RedirectRuleTests {
   private static func request(_ method: String, _ url: String = "http://a.example/x") throws -> OutgoingRequest {
     let body = method == "GET" || method == "HEAD" ? nil : Data("body".utf8)
     return try OutgoingRequest(

@@ -7,7 +7,7 @@ import Testing
 @testable import StepwiseHTTP
 
 /// What can happen to a request, in tables.
-@Suite(.timeLimit(.minutes(1))) struct RequestMachineTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestMachineTests {
   private static let ok = ResponseHead(status: 200, headers: [:])
   private static let redirect = ResponseHead(status: 302, headers: ["Location": "/next"])
 

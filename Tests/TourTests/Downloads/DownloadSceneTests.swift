@@ -113,23 +113,16 @@ import Testing
   }
 
   @Test func aSecondDownloaderOfTheFileIsRefused() async throws {
-    let server = try serve {
-      .part(of: Self.bytes, for: $0, tag: "\"1\"").slowly(chunkSize: 4_000, pause: .milliseconds(20))
-    }
+    let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
+    let first = try FileCheckpointStore(directory: workshop.directory.appendingPathComponent("a.bin.download"))
+    let lease = try await first.acquire("download")
     let arguments = ["download", "\(server.address)/a.bin"]
-    let second = Lock<Task<TourProcess.Result, any Error>?>(nil)
-    let first = try await TourProcess.run(arguments, in: workshop.directory) { output in
-      guard output.contains("10%"), second.withLock({ $0 == nil }) else { return false }
-      let task = Task { try await TourProcess.run(arguments, in: workshop.directory) }
-      second.withLock { $0 = task }
-      return false
-    }
-    #expect(first.exitCode == 0, "\(first.output)\(first.error)")
-    let result = try await #require(second.withLock { $0 }).value
-    #expect(result.exitCode == 1)
-    #expect(result.lines.last?.contains("is downloading it") == true, "\(result.output)")
-    #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
+    let second = try await TourProcess.run(arguments, in: workshop.directory)
+    #expect(second.exitCode == 1 && server.requestCount == 0)
+    #expect(second.lines.last?.contains("process \(getpid()) is downloading it") == true, "\(second.output)")
+    try await first.release(lease)
+    #expect(try await TourProcess.run(arguments, in: workshop.directory).exitCode == 0)
   }
 
   #if os(Linux) || os(macOS)
