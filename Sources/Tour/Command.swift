@@ -58,9 +58,12 @@ enum Command: Sendable {
 
   /// The text of `--help`.
   static func help(_ scenes: [Scene] = Scene.all) -> String {
-    let width = scenes.map(\.usage.count).max() ?? 0
+    // A longer command line has its summary below it.
+    let width = scenes.map(\.usage.count).filter { $0 <= 55 }.max() ?? 0
     let lines = scenes.map { scene in
-      "  \(scene.usage)\(String(repeating: " ", count: width - scene.usage.count + 2))\(scene.summary)\n"
+      let gap = width - scene.usage.count + 2
+      let space = gap > 0 ? String(repeating: " ", count: gap) : "\n" + String(repeating: " ", count: width + 4)
+      return "  \(scene.usage)\(space)\(scene.summary)\n"
     }
     return "Stepwise, shown by a program that runs.\n\n" + lines.joined()
   }
