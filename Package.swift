@@ -11,7 +11,10 @@ let package = Package(
     .library(name: "Stepwise", targets: ["Stepwise"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
     .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
-    .library(name: "StepwiseLegacy", targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst"]),
+    .library(
+      name: "StepwiseLegacy",
+      targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate"]
+    ),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
   dependencies: [],
@@ -22,6 +25,11 @@ let package = Package(
     .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
     .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
     .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
+    .target(
+      name: "LegacyElevate",
+      dependencies: ["Stepwise", "StepwiseHTTP"],
+      path: "Sources/Legacy/LegacyElevate"
+    ),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .target(name: "Loopback", dependencies: ["Stepwise"]),
     .executableTarget(
@@ -51,13 +59,19 @@ let package = Package(
     ),
     .testTarget(
       name: "LegacyTests",
-      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Loopback"],
+      dependencies: [
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate", "Stepwise", "StepwiseHTTP",
+        "StepwiseTesting", "Loopback",
+      ],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
     ),
     .testTarget(
       name: "LegacySwift6Tests",
-      dependencies: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "Stepwise", "StepwiseTesting", "Loopback"],
+      dependencies: [
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate", "Stepwise", "StepwiseHTTP",
+        "StepwiseTesting", "Loopback",
+      ],
       path: "Tests/LegacyTests/Swift6"
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Foundation
+internal import Stepwise
+internal import StepwiseHTTP
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+/// A request that has no answer.
+@available(*, deprecated, message: "Use HTTPError of StepwiseHTTP")
+public struct RequestError: Error, CustomStringConvertible {
+  /// The number that URLSession has for what went wrong, as `NSURLErrorCannotConnectToHost`, that is -1004.
+  public let code: Int
+
+  /// What went wrong, in one line.
+  public let description: String
+}
+
+/// A request that was not sent, since there is no network.
+@available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
+public struct OfflineError: Error, CustomStringConvertible {
+  /// The number that URLSession has for it.
+  public let code: Int
+
+  /// What went wrong, in one line.
+  public var description: String { "there is no network" }
+
+  /// Creates an error, for tests of code that handles some.
+  public init() { code = URLError.Code.notConnectedToInternet.rawValue }
+}
+
+/// A task, or a request, that took longer than allowed.
+@available(*, deprecated, message: "Use onTimeout(_:) of Job; a request's is HTTPError.timedOut of StepwiseHTTP")
+public struct TimeoutError: Error, CustomStringConvertible {
+  /// The number that URLSession has for it.
+  public let code: Int
+
+  /// What took too long.
+  public let description: String
+
+  /// Creates an error, for tests of code that handles some.
+  public init() { self.init("it took longer than allowed") }
+
+  init(_ description: String) {
+    self.description = description
+    code = URLError.Code.timedOut.rawValue
+  }
+}
+
+/// What is thrown within a task that was cancelled.
+@available(*, deprecated, message: "Use CancellationError")
+public struct CancelledError: Error, CustomStringConvertible {
+  /// What happened.
+  public var description: String { "the task was cancelled" }
+
+  /// Creates an error, for work that ends itself when it sees that it was cancelled.
+  public init() {}
+}
+
+/// The errors of the new world, as the old one calls them.
+@available(*, deprecated)
+enum ElevateErrors {
+  static func old(_ error: any Error) -> any Error {
+    switch error {
+    case let error as Stepwise.TimeoutError: TimeoutError(error.description)
+    case let error as HTTPError: old(error)
+    default: error
+    }
+  }
+
+  private static func old(_ error: HTTPError) -> any Error {
+    let code: URLError.Code
+    switch error {
+    case .offline: return OfflineError()
+    case .timedOut: return TimeoutError(error.description)
+    case .tooManyRedirects: code = .httpTooManyRedirects
+    case .invalidURL: code = .badURL
+    case .refused: code = .unknown
+    case .request(let underlying): code = (underlying as? URLError)?.code ?? .unknown
+    }
+    return RequestError(code: code.rawValue, description: error.description)
+  }
+}
