@@ -11,7 +11,7 @@ internal import StepwiseHTTP
 @available(*, deprecated, message: "Use HTTP of StepwiseHTTP")
 public enum HTTP {
   /// How many requests are in flight, for an indicator of activity.
-  @available(*, deprecated, message: "Use HTTPActivity.current of StepwiseHTTP, or HTTP.activity, which tells each change")
+  @available(*, deprecated, message: "Use HTTPActivity.current of StepwiseHTTP, or HTTP.activity, which goes on")
   public static var activityCount: Int { HTTPActivity.current }
 
   /// Gets what is there; a body is refused.

@@ -3,6 +3,7 @@
 
 internal import Stepwise
 
+// A closure that says no types fits those of any type as well: so the one that is told anything is the favoured one.
 @available(*, deprecated)
 extension Elevate {
   /// Says, in the block of `async`, what is to be done in the background.
@@ -66,7 +67,7 @@ extension Elevate {
   @available(*, deprecated, message: "Use onUpdate(_:) of Job, whose updates have a type")
   @preconcurrency
   public func onUpdate(_ handler: @escaping @MainActor (Any) -> Void) {
-    TaskDraft.set { $0.onUpdate = { value in handler(value.content as Any) } }
+    TaskDraft.set { $0.onUpdate = { value in handler(value.content ?? Any?.none as Any) } }
   }
 
   /// Sets the handler that is told each value of one type that the work yields; others are told to nobody.
@@ -74,6 +75,7 @@ extension Elevate {
   /// - Parameter handler: Called on the main actor, in the order of the values.
   @available(*, deprecated, message: "Use onUpdate(_:) of Job, whose updates have a type")
   @preconcurrency
+  @_disfavoredOverload
   public func onUpdate<Value>(_ handler: @escaping @MainActor (Value) -> Void) {
     TaskDraft.set { draft in
       draft.onUpdate = { value in
@@ -98,6 +100,7 @@ extension Elevate {
   /// - Parameter handler: Called on the main actor, with what the work returned, or with what it threw.
   @available(*, deprecated, message: "Use onFinish(_:) of Job, which is told an Outcome")
   @preconcurrency
+  @_disfavoredOverload
   public func onFinish<Result>(_ handler: @escaping @MainActor (_ result: Result?, _ error: (any Error)?) -> Void) {
     TaskDraft.set { draft in
       draft.onFinish = { value, error in

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Dispatch
+import Loopback
 import StepwiseTesting
 
 // What the samples of Elevate use of an app, as far as they use it.
@@ -62,3 +63,6 @@ func isOnMainActor() -> Bool {
 
 private let key = DispatchSpecificKey<Void>()
 private let mark: Void = DispatchQueue.main.setSpecific(key: key, value: ())
+
+/// Has requests reach servers on this machine, once and before the first.
+let withoutProxy: Void = LoopbackServer.bypassProxy()
