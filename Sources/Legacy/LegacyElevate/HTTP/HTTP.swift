@@ -9,7 +9,7 @@ internal import StepwiseHTTP
 /// Each suspends until the whole answer is there, and ends at once when its task is cancelled or its time is up. Redirects
 /// are followed, ten at most. Any status is an answer. There is no cache.
 @available(*, deprecated, message: "Use HTTP of StepwiseHTTP")
-public enum HTTP {
+public enum HTTP: Sendable {
   /// How many requests are in flight, for an indicator of activity.
   @available(*, deprecated, message: "Use HTTPActivity.current of StepwiseHTTP, or HTTP.activity, which goes on")
   public static var activityCount: Int { HTTPActivity.current }
