@@ -75,6 +75,7 @@ struct ElevateDefectTests {
     let (controller, clock) = (Controller(), ManualClock())
     let task = controller.launchComputing(clock)
     await clock.sleepers(atLeast: 1)
+    await controller.screen.shown.elements(atLeast: 1)
     clock.advance(by: .seconds(1))
     await task.ended()
     #expect(controller.screen.lines == ["begun", "timeout", "finish TimeoutError"])

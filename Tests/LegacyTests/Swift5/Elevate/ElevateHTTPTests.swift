@@ -173,6 +173,7 @@ struct ElevateHTTPTests {
     let controller = Controller()
     let task = controller.request(server.address + "/endless", telling: thrown)
     await asked.elements(atLeast: 1)
+    await controller.clock.sleepers(atLeast: 1)
     controller.clock.advance(by: .seconds(30))
     #expect(await task.ended() == false)
     #expect(controller.screen.lines == ["timeout", "TimeoutError"])
