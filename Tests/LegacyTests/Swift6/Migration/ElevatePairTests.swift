@@ -135,7 +135,7 @@ private final class NewElevate {
   func cancelEverything() async -> Bool {
     let runs = [search.launch("endless"), search.launch("Prince")]
     await hud.shown.elements(atLeast: 1)
-    for run in runs { run.cancel(reason: "left the screen") }
+    for run in runs.reversed() { run.cancel(reason: "left the screen") }
     return await [runs[0].run.isCancelled, runs[1].run.isCancelled] == [true, true]
   }
 

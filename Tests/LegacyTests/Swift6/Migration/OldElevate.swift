@@ -55,7 +55,7 @@ final class OldElevate: Elevate {
   }
 
   func cancelEverything() async -> Bool {
-    let tasks = [launch("search", ["term": "endless"]), async { task { 1 } }]
+    let tasks = [launch("search", ["term": "endless"]), async { task { try await API.track("endless") } }]
     await hud.shown.elements(atLeast: 1)
     cancelAll()
     return await [tasks[0].ended(), tasks[1].ended()] == [true, true]
