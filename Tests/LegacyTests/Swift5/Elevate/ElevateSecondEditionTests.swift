@@ -66,7 +66,8 @@ struct ElevateSecondEditionTests {
     let (controller, other) = (TracksController(), TracksController())
     let task = await controller.launchEndless("mine")
     let tasks = [
-      controller.launch("other"), controller.async { controller.task { 1 } }, other.launch("other", ["term": "theirs"]),
+      controller.launch("other"), controller.async { controller.task { try await API.track("endless") } },
+      other.launch("other", ["term": "theirs"]),
     ]
     controller.cancelAll()
     #expect(await task.ended())
