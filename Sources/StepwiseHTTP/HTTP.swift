@@ -9,7 +9,7 @@ public import Foundation
 /// is cancelled, with `CancellationError`, and when a deadline passes. At most ten redirects are followed. Of a body there
 /// is one at most: `json`, `form` or `body`. A name and password in the address are sent as Basic authentication, unless
 /// there are other credentials.
-public enum HTTP {
+public enum HTTP: Sendable {
   /// The number of requests in flight in this process.
   public static var activity: HTTPActivity { HTTPActivity() }
 

@@ -46,11 +46,13 @@ private struct FlowPlan {
   }
 
   var text: [String] {
-    names.indices.flatMap { index in
-      ["- \(names[index])"]
-        + declared.filter { $0.from == index }.map { "  -> \(name($0.to))" }
-        + taken.filter { $0.from == index }.map { "  ~> \(name($0.to))" }
+    var lines: [String] = []
+    for (index, name) in names.enumerated() {
+      lines.append("- \(name)")
+      for edge in declared where edge.from == index { lines.append("  -> \(self.name(edge.to))") }
+      for edge in taken where edge.from == index { lines.append("  ~> \(self.name(edge.to))") }
     }
+    return lines
   }
 
   var mermaid: [String] {
