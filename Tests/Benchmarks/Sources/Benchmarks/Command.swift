@@ -76,6 +76,7 @@ enum Command: Sendable {
       // Before the others, so that the peak is theirs.
       if try await !checkProgressionMemory() { isGood = false }
       if try await !checkJobMemory() { isGood = false }
+      if try await !checkFlowMemory() { isGood = false }
       for check in MemoryCheck.all(steps: 1_000_000) where try !check.performApart() { isGood = false }
       return isGood
     case .memoryOf(let check):
