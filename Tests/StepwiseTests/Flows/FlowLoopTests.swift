@@ -9,7 +9,9 @@ import Testing
 /// A flow that goes round in circles.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FlowLoopTests {
-  /// In a process of its own, whose memory is its own. A build for debugging is slow, and tells it by fewer turns as well.
+  /// In a process of its own, whose memory is its own.
+  ///
+  /// A build for debugging is slow, and tells it by fewer turns as well.
   @Test func aMillionTurnsTakeFlatMemory() async {
     await #expect(processExitsWith: .success) { try await FlowLoopTests.loop() }
   }
