@@ -13,7 +13,7 @@ let package = Package(
     .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
     .library(
       name: "StepwiseLegacy",
-      targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate"]
+      targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate"]
     ),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
   ],
@@ -25,6 +25,7 @@ let package = Package(
     .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
     .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
     .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
+    .target(name: "LegacyFlowState", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyFlowState"),
     .target(
       name: "LegacyElevate",
       dependencies: ["Stepwise", "StepwiseHTTP"],
@@ -60,8 +61,8 @@ let package = Package(
     .testTarget(
       name: "LegacyTests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate", "Stepwise", "StepwiseHTTP",
-        "StepwiseTesting", "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate", "Stepwise",
+        "StepwiseHTTP", "StepwiseTesting", "Loopback",
       ],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
@@ -69,8 +70,8 @@ let package = Package(
     .testTarget(
       name: "LegacySwift6Tests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyElevate", "Stepwise", "StepwiseHTTP",
-        "StepwiseTesting", "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate", "Stepwise",
+        "StepwiseHTTP", "StepwiseTesting", "Loopback",
       ],
       path: "Tests/LegacyTests/Swift6"
     ),

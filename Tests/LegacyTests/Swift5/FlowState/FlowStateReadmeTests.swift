@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import LegacyFlowState
+import StepwiseTesting
+import Testing
+
+/// What the text beside the samples of FlowState's README says: a test a sample. The samples are in `ProfileFlow`, with
+/// the list of edits.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowStateReadmeTests {
+  let navigation = UINavigationController()
+
+  // "This first step will display a user profile view controller."
+  @available(*, deprecated)
+  @Test func displaysTheProfile() async throws {
+    let flow = ProfileFlow(navigation)
+    flow.displayStep.content = UserProfile(name: "Ann")
+    flow.displayStep.start()
+
+    await navigation.calls.elements(atLeast: 1)
+    let profile = try #require(navigation.top as? UserProfileViewController)
+    profile.viewDidLoad()
+    #expect(await profile.names.elements(atLeast: 1) == ["Ann"])
+  }
+
+  // "Set the new profile on the display step, which automatically updates its view controller. Dismiss the loading modal."
+  @available(*, deprecated)
+  @Test func downloadsTheProfile() async throws {
+    let flow = ProfileFlow(navigation)
+    flow.displayStep.start()
+    await navigation.calls.elements(atLeast: 1)
+    let profile = try #require(navigation.top as? UserProfileViewController)
+    profile.viewDidLoad()
+    flow.networkStep.start()
+
+    #expect(await navigation.calls.elements(atLeast: 3) == ["set", "present", "dismiss"])
+    #expect(await profile.names.elements(atLeast: 2).suffix(1) == ["Grace"])
+    #expect(navigation.presented == nil)
+  }
+
+  // "A step that allows the user to edit their name."
+  @available(*, deprecated)
+  @Test func editsTheName() async throws {
+    let flow = ProfileFlow(navigation)
+    flow.editNameStep.content = "Ann"
+    flow.editNameStep.start()
+
+    await navigation.calls.elements(atLeast: 1)
+    let entry = try #require(navigation.top as? StringEntryViewController)
+    entry.viewDidLoad()
+    #expect(await entry.texts.elements(atLeast: 1) == ["Ann"])
+  }
+
+  // "A network call that updates the username and returns the updated User Profile."
+  @available(*, deprecated)
+  @Test func updatesTheName() async throws {
+    let flow = ProfileFlow(navigation)
+    flow.updateNameStep.content = "Ada"
+    flow.updateNameStep.start()
+
+    #expect(await navigation.calls.elements(atLeast: 2) == ["present", "dismiss"])
+    #expect(flow.displayStep.content == UserProfile(name: "Ada"))
+  }
+
+  // "Now lets link the editNameStep to the updateNameStep"; "step.nextStep = nil" without a name.
+  @available(*, deprecated)
+  @Test(arguments: [nil, "Ada"]) func linksTheSteps(name: String?) async throws {
+    let flow = ProfileFlow(navigation)
+    flow.editNameStep.start()
+    await navigation.calls.elements(atLeast: 1)
+    let entry = try #require(navigation.top as? StringEntryViewController)
+    entry.enter(name)
+
+    if let name {
+      #expect(await navigation.calls.elements(atLeast: 3) == ["push", "present", "dismiss"])
+      #expect(flow.displayStep.content == UserProfile(name: name))
+    } else {
+      await Turns.pass()
+      #expect(navigation.calls.elements == ["push"])
+    }
+  }
+
+  // "Switch between its results." Edited, downloaded, edited again: the profile stays on the screen all the while.
+  @available(*, deprecated)
+  @Test func switchesBetweenTheResults() async throws {
+    let flow = ProfileFlow(navigation)
+    flow.displayStep.content = UserProfile(name: "Ann")
+    flow.displayStep.start()
+    await navigation.calls.elements(atLeast: 1)
+    let profile = try #require(navigation.top as? UserProfileViewController)
+    profile.viewDidLoad()
+
+    profile.pressEdit()
+    await navigation.calls.elements(atLeast: 2)
+    let entry = try #require(navigation.top as? StringEntryViewController)
+    entry.viewDidLoad()
+    #expect(await entry.texts.elements(atLeast: 1) == ["Ann"])
+    entry.enter("Ada")
+    await navigation.calls.elements(atLeast: 4)
+    #expect(await profile.names.elements(atLeast: 2) == ["Ann", "Ada"])
+    navigation.popViewController(animated: true)
+    await Turns.pass()
+
+    profile.pressDownload()
+    #expect(
+      await navigation.calls.elements(atLeast: 6) == ["set", "push", "present", "dismiss", "present", "dismiss"]
+    )
+    #expect(profile.names.elements == ["Ann", "Ada", "Grace"])
+    await Turns.pass()
+
+    profile.pressEdit()
+    await navigation.calls.elements(atLeast: 7)
+    let second = try #require(navigation.top as? StringEntryViewController)
+    second.viewDidLoad()
+    #expect(await second.texts.elements(atLeast: 1) == ["Grace"])
+  }
+}
+
+/// Lets what is due on the main actor be done.
+@MainActor
+enum Turns {
+  static func pass() async {
+    for _ in 0..<100 { await Task.yield() }
+  }
+}
