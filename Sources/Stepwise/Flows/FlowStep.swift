@@ -77,7 +77,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// Asks with the content that the step has, and waits for how that ends.
   ///
   /// - Returns: The answer, or what came in its place; `.abandoned` when the step has no content.
-  public func ask() async -> FlowAnswer<Result> { await alone(content).answer }
+  public func ask() async -> FlowAnswer<Result> { await alone(nil).answer }
 
   /// Asks with a content, and waits for the result.
   ///
@@ -91,7 +91,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   ///
   /// - Returns: The result.
   /// - Throws: ``FlowError/noContent``, and what ``result(for:)`` throws.
-  public func result() async throws -> Result { try await alone(content).get(step: name) }
+  public func result() async throws -> Result { try await alone(nil).get(step: name) }
 
   private func alone(_ content: Content?) async -> FlowAskEnd<Result> {
     if isAsked { return .ended(.failed(FlowError(.alreadyAsked, step: name))) }

@@ -66,6 +66,19 @@ struct FlowContentTests {
     #expect(late == [2, 3])
   }
 
+  @Test func askingAgainDoesNotTellTheContentToScreensThatKnowIt() async {
+    let step = step
+    async let first = step.ask(1)
+    await wall.count.elements(atLeast: 1)
+    wall.screens[0].handler.complete("one")
+    #expect(await first == .answered("one"))
+    async let second = step.ask()
+    await wall.count.elements(atLeast: 2)
+    #expect(wall.screens.map(\.told) == [[1], [1]])
+    wall.screens[1].handler.complete("two")
+    #expect(await second == .answered("two"))
+  }
+
   @Test func theContentMayBeSetBeforeTheStepIsAsked() async throws {
     let step = FlowStep<Int, Int>("a") { handler in handler.complete(handler.content * 2) }
     step.content = 21
