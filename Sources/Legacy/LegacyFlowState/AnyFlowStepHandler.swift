@@ -49,6 +49,11 @@ public class AnyFlowStepHandler<Result> {
     if let early { tell(early) }
   }
 
+  /// Lets the handler answer once more, when it has answered before.
+  func reopen(_ tell: @escaping @Sendable (Reply<Result>) -> Void) {
+    state.withLock { state in if case .ended = state { state = .asked(tell) } }
+  }
+
   /// Gives the handler what it answers.
   func attach<Content>(_ ask: Ask<Content, Result>) {
     kept = [ask]

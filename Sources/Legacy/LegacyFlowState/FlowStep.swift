@@ -4,7 +4,7 @@
 internal import Stepwise
 
 /// One interaction of a flow: an intent shows something, its handler ends it, and a completion says what is next.
-@available(*, deprecated, message: "Use FlowStep<Content, Result>(name) { handler in … } of Stepwise, and link it in a Flow")
+@available(*, deprecated, message: "Use FlowStep<Content, Result>(name) { handler in … }, linked in a Flow")
 @preconcurrency
 @MainActor
 public final class FlowStep<Content, Result>: Followed {
@@ -137,7 +137,7 @@ public final class FlowStep<Content, Result>: Followed {
   }
 
   func reopen() {
-    handler?.open { [self] reply in
+    handler?.reopen { [self] reply in
       _ = spawn { @MainActor in await Course().resume(after: self, from: self.finish(reply.result)) }
     }
   }

@@ -6,7 +6,7 @@ public import Stepwise
 /// A flow that shows its steps on a navigation controller, and that is itself a step.
 ///
 /// Let the navigation controller be a `FlowNavigator` for this, or give the one of your host.
-@available(*, deprecated, message: "Use Flow, and FlowStep(name, .push, on: navigator) { handler in … } for its screens")
+@available(*, deprecated, message: "Use Flow, and FlowStep(name, .push, on: navigator) { … } for its screens")
 @preconcurrency
 @MainActor
 public final class NavigationFlowCoordinator<Navigator: FlowNavigator>: Followed {

@@ -17,30 +17,40 @@ final class ProfileFlow {
 
   init(_ navigationController: UINavigationController) {
     /// Create a FlowStep that displays the profile view controller.
-    let displayStep = FlowStep(UserProfile.self, UserProfileAction.self, identifier: "Profile", { (step) in
-      /// This block is called each time the step begins.
-      /// Make a new Profile Display VC
-      let vc = UserProfileViewController()
-      /// Set the vc on the navigation controller step.
-      navigationController.setViewControllers([vc], animated: false)
-      /// Return the View Controller's FlowStepHandler `results`.
-      return vc.results
-    })
+    let displayStep = FlowStep(
+      UserProfile.self,
+      UserProfileAction.self,
+      identifier: "Profile",
+      { (step) in
+        /// This block is called each time the step begins.
+        /// Make a new Profile Display VC
+        let vc = UserProfileViewController()
+        /// Set the vc on the navigation controller step.
+        navigationController.setViewControllers([vc], animated: false)
+        /// Return the View Controller's FlowStepHandler `results`.
+        return vc.results
+      }
+    )
 
     /// Create a step that downloads the user profile from the internet
-    let networkStep = FlowStep(Any.self, UserProfile.self, identifier: "User Profile Network", { (step) in
-      /// Show a loader View Controller
-      let loader = LoadingModalViewController()
-      navigationController.present(loader, animated: true, completion: nil)
-      /// Create step results for this step.
-      let stepResults = FlowStepHandler(Any.self, UserProfile.self)
-      /// Make an async network call.
-      UserProfile.getUser() { (newProfile) in
-        /// After the download has completed, call completion with the results.
-        stepResults.complete(newProfile)
+    let networkStep = FlowStep(
+      Any.self,
+      UserProfile.self,
+      identifier: "User Profile Network",
+      { (step) in
+        /// Show a loader View Controller
+        let loader = LoadingModalViewController()
+        navigationController.present(loader, animated: true, completion: nil)
+        /// Create step results for this step.
+        let stepResults = FlowStepHandler(Any.self, UserProfile.self)
+        /// Make an async network call.
+        UserProfile.getUser() { (newProfile) in
+          /// After the download has completed, call completion with the results.
+          stepResults.complete(newProfile)
+        }
+        return stepResults
       }
-      return stepResults
-    }) { [unowned displayStep] (step, newProfile) in
+    ) { [unowned displayStep] (step, newProfile) in
       if let newProfile = newProfile {
         /// Set the new profilew on the display step, which automatically updates it's view controller.
         displayStep.content = newProfile
@@ -49,26 +59,36 @@ final class ProfileFlow {
       navigationController.dismiss(animated: true, completion: nil)
     }
 
-    let editNameStep = FlowStep(String.self, String.self, identifier: "Edit Name", { (step) in
-      let vc = StringEntryViewController()
-      navigationController.pushViewController(vc, animated: true)
-      return vc.results
-    })
+    let editNameStep = FlowStep(
+      String.self,
+      String.self,
+      identifier: "Edit Name",
+      { (step) in
+        let vc = StringEntryViewController()
+        navigationController.pushViewController(vc, animated: true)
+        return vc.results
+      }
+    )
 
     /// Create a step that updates the user profile
-    let updateNameStep = FlowStep(String.self, UserProfile.self, identifier: "Update Profile Step", { (step) in
-      /// Show a loader View Controller
-      let loader = LoadingModalViewController()
-      navigationController.present(loader, animated: true, completion: nil)
-      /// Create step results for this step.
-      let stepResults = FlowStepHandler(Any.self, UserProfile.self)
-      /// Make an async network call that updates the user profile with the step's content.
-      UserProfile.updateName(step.content) { (newProfile) in
-        /// After the download has completed, call completion with the results.
-        stepResults.complete(newProfile)
+    let updateNameStep = FlowStep(
+      String.self,
+      UserProfile.self,
+      identifier: "Update Profile Step",
+      { (step) in
+        /// Show a loader View Controller
+        let loader = LoadingModalViewController()
+        navigationController.present(loader, animated: true, completion: nil)
+        /// Create step results for this step.
+        let stepResults = FlowStepHandler(Any.self, UserProfile.self)
+        /// Make an async network call that updates the user profile with the step's content.
+        UserProfile.updateName(step.content) { (newProfile) in
+          /// After the download has completed, call completion with the results.
+          stepResults.complete(newProfile)
+        }
+        return stepResults
       }
-      return stepResults
-    }) { [unowned displayStep] (step, newProfile) in
+    ) { [unowned displayStep] (step, newProfile) in
       if let newProfile = newProfile {
         /// Set the new profilew on the display step, which automatically updates it's view controller.
         displayStep.content = newProfile

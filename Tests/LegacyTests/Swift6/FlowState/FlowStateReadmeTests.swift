@@ -5,7 +5,9 @@ import LegacyFlowState
 import StepwiseTesting
 import Testing
 
-/// What the text beside the samples of FlowState's README says: a test a sample. The samples are in `ProfileFlow`, with
+/// What the text beside the samples of FlowState's README says, a test a sample.
+///
+/// The samples are in `ProfileFlow`, with
 /// the list of edits.
 @Suite(.timeLimit(.minutes(5)))
 @MainActor

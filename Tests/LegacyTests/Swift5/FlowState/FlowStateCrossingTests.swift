@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import LegacyFlowState
+import StepwiseTesting
+import Testing
+
+/// A step of one world in the other: a file uses one, so the steps stand in two files.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowStateCrossingTests {
+  let seen = Recorder<String>()
+
+  @available(*, deprecated)
+  @Test func anOldStepIsAskedInANewFlow() async {
+    let screens = OldScreens(telling: seen)
+    let step = screens.step("a", next: screens.step("not started"))
+    _ = NewFlows.run(step.modern, with: "x", telling: seen)
+    await seen.elements(atLeast: 1)
+    screens.complete("a", 1)
+    #expect(await seen.elements(atLeast: 4) == ["a shows x", "a = 1", "new flow: 1", "resolved"])
+  }
+
+  @available(*, deprecated)
+  @Test func noResultIsGoingBack() async {
+    let screens = OldScreens(telling: seen)
+    _ = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
+    await seen.elements(atLeast: 1)
+    screens.complete("a", nil)
+    #expect(await seen.elements(atLeast: 3) == ["a shows x", "a = nil", "back"])
+  }
+
+  @available(*, deprecated)
+  @Test func anOldScreenThatDiesAbandonsTheAsk() async {
+    let screens = OldScreens(telling: seen)
+    _ = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
+    await seen.elements(atLeast: 1)
+    screens.close("a")
+    #expect(await seen.elements(atLeast: 3) == ["a shows x", "a = nil", "abandoned"])
+  }
+
+  @available(*, deprecated)
+  @Test func theContentOfTheNewStepReachesTheOldScreenAlsoWhenTheStepIsPast() async {
+    let screens = OldScreens(telling: seen)
+    let modern = screens.step("a").modern
+    _ = NewFlows.run(modern, with: "x", telling: seen)
+    await seen.elements(atLeast: 1)
+    modern.content = "y"
+    screens.complete("a", 1)
+    await seen.elements(atLeast: 5)
+    modern.content = "z"
+    #expect(
+      seen.elements == ["a shows x", "a shows y", "a = 1", "new flow: 1", "resolved", "a shows z"]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test func cancellingTheNewFlowEndsIt() async {
+    let screens = OldScreens(telling: seen)
+    let run = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
+    await seen.elements(atLeast: 1)
+    run.cancel(reason: "left")
+    #expect(await seen.elements(atLeast: 2) == ["a shows x", "cancelled: left"])
+  }
+
+  @available(*, deprecated)
+  @Test func aNewStepIsAStepOfAnOldFlow() async throws {
+    let screens = OldScreens(telling: seen)
+    let step = NewFlows.step(telling: seen, keeping: handlers).legacy
+    step.content = "x"
+    step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
+    step.nextStep = screens.step("b")
+    step.start()
+    await seen.elements(atLeast: 1)
+    step.content = "y"
+    let handler = try #require(await handlers.elements(atLeast: 1).first)
+    handler.complete(1)
+    #expect(await seen.elements(atLeast: 4) == ["new shows x", "new shows y", "old: 1", "b shows nothing"])
+  }
+
+  @available(*, deprecated)
+  @Test func goingBackFromANewStepIsNoResult() async throws {
+    let step = NewFlows.step(telling: seen, keeping: handlers).legacy
+    step.content = "x"
+    step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
+    step.start()
+    let handler = try #require(await handlers.elements(atLeast: 1).first)
+    handler.back()
+    #expect(await seen.elements(atLeast: 2) == ["new shows x", "old: 0"])
+  }
+
+  @available(*, deprecated)
+  @Test func aNewStepThatIsStartedWhileItIsAskedBeginsAnew() async throws {
+    let step = NewFlows.step(telling: seen, keeping: handlers).legacy
+    step.content = "x"
+    step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
+    step.start()
+    await handlers.elements(atLeast: 1)
+    step.start()
+    let second = try #require(await handlers.elements(atLeast: 2).last)
+    second.complete(2)
+    await seen.elements(atLeast: 3)
+    await Turns.pass()
+    #expect(seen.elements.suffix(1) == ["old: 2"])
+    #expect(seen.elements.filter { $0.hasPrefix("old") }.count == 1)
+  }
+
+  @available(*, deprecated)
+  @Test func aNewFlowIsAStepOfAnOldOne() async {
+    let step = NewFlows.flow(answering: 3).legacy
+    step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
+    let both = ConcurentFlowStep(identifier: "both", steps: [step, NewFlows.failingFlow().legacy])
+    both.setCompletion { [seen] _, results in seen.record("\(results.map { $0 as? Int })") }
+    both.start()
+    #expect(await seen.elements(atLeast: 2) == ["old: 3", "[Optional(3), nil]"])
+  }
+
+  private let handlers = NewFlows.handlers()
+}
