@@ -7,7 +7,7 @@ import StepwiseTesting
 
 @preconcurrency @MainActor
 class UIViewController {
-  nonisolated init() {}
+  init() {}
 }
 
 @preconcurrency @MainActor

@@ -7,7 +7,7 @@ import StepwiseTesting
 
 @MainActor
 class UIViewController {
-  nonisolated init() {}
+  init() {}
 }
 
 @MainActor
