@@ -18,17 +18,12 @@ final class ExampleStage2: ExampleStage {
   init(telling seen: Recorder<String>) { self.seen = seen }
 
   func openProfile(of name: String) {
-    let profile = FlowStep(
-      String.self,
-      Bool.self,
-      identifier: "profile",
-      { [self] step in
-        let screen = ProfileScreen(seen)
-        shown = screen
-        loadProfile(from: server).legacy.then { profile in screen.show(profile) }.start(step.content ?? "")
-        return screen.results
-      }
-    )
+    let profile = FlowStep(String.self, Bool.self, identifier: "profile") { [self] step in
+      let screen = ProfileScreen(seen)
+      shown = screen
+      loadProfile(from: server).legacy.then { profile in screen.show(profile) }.start(step.content ?? "")
+      return screen.results
+    }
     profile.setCompletion { [seen] _, likes in seen.record("likes: \(likes ?? false)") }
     profile.content = name
     profile.start()

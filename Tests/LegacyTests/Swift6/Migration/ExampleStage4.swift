@@ -15,11 +15,7 @@ final class ExampleStage4: ExampleStage {
 
   func openProfile(of name: String) {
     let profile = profileStep(from: server, telling: seen) { [self] screen in shown = screen }
-    let flow = Flow<Void>("show profile", first: profile, content: name).on(profile) { [seen] likes, _ in
-      seen.record("likes: \(likes)")
-      return .finish
-    }
-    flow.start()
+    showProfile(of: name, asking: profile, telling: seen)
   }
 
   func addFriend(_ name: String) {

@@ -21,30 +21,20 @@ enum OldFlowSteps {
   }
 
   static func editName(_ navigator: EntryNavigator) -> FlowStep<String, String> {
-    let editName = FlowStep(
-      String.self,
-      String.self,
-      identifier: "Edit Name",
-      { step in
-        let entry = Entry()
-        navigator.push(entry)
-        return entry.results
-      }
-    )
+    let editName = FlowStep(String.self, String.self, identifier: "Edit Name") { step in
+      let entry = Entry()
+      navigator.push(entry)
+      return entry.results
+    }
     return editName
   }
 
   static func count() -> FlowStep<String, Int> {
-    let count = FlowStep(
-      String.self,
-      Int.self,
-      identifier: "count",
-      { step in
-        let results = FlowStepHandler(String.self, Int.self)
-        results.complete(step.content?.count)
-        return results
-      }
-    )
+    let count = FlowStep(String.self, Int.self, identifier: "count") { step in
+      let results = FlowStepHandler(String.self, Int.self)
+      results.complete(step.content?.count)
+      return results
+    }
     return count
   }
 

@@ -28,5 +28,8 @@ struct WorkedExampleTests {
   @available(*, deprecated)
   @Test func theScreenHasMoved() async { await check(ExampleStage3.self) }
 
+  @available(*, deprecated)
+  @Test func theFlowHasMovedBeforeTheScreen() async { await check(ExampleStage3Flow.self) }
+
   @Test func everythingHasMoved() async { await check(ExampleStage4.self) }
 }
