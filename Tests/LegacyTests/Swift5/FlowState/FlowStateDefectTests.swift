@@ -66,6 +66,23 @@ struct FlowStateDefectTests {
   }
 
   @available(*, deprecated)
+  @Test func completingTwiceBeforeTheIntentHasReturnedEndsTheStepWithTheFirst() async {
+    let screens = OldScreens(telling: seen)
+    let step = FlowStep(String.self, Int.self, identifier: "early") { _ in
+      let handler = FlowStepHandler(String.self, Int.self)
+      handler.complete(1)
+      handler.complete(2)
+      return handler
+    }
+    step.setCompletion { [seen] _, result in seen.record("early = \(result ?? 0)") }
+    step.nextStep = screens.step("b")
+    step.start()
+    await seen.elements(atLeast: 2)
+    await Turns.pass()
+    #expect(seen.elements == ["early = 1", "b shows nothing"])
+  }
+
+  @available(*, deprecated)
   @Test func completingOnManyThreadsStartsTheNextStepOnce() async throws {
     let screens = OldScreens(telling: seen)
     screens.step("a", next: screens.step("b")).start()
