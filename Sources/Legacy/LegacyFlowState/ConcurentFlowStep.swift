@@ -9,7 +9,7 @@ internal import Stepwise
 @MainActor
 public final class ConcurentFlowStep: Followed {
   /// What the step is called.
-  @available(*, deprecated, message: "Use name of FlowStep")
+  @available(*, deprecated, renamed: "name")
   public nonisolated let identifier: String
 
   /// What is started when all steps have ended; nil ends the flow.

@@ -8,7 +8,7 @@ extension FlowStep where Result: Sendable {
   /// The step as a `FlowStep` of Stepwise, for flows that have moved.
   ///
   /// Its completion is called with the result; what is next, though, the flow says, and `nextStep` is not started. No result
-  /// is going back, and a screen that dies abandons the ask.
+  /// is going back, and a screen that dies abandons the ask. Cancelling the ask leaves the old screen as it is.
   @available(*, deprecated, message: "Make it a FlowStep of Stepwise when its last old caller has moved")
   @preconcurrency
   public var modern: Stepwise.FlowStep<Content, Result> {

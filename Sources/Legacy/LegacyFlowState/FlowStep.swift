@@ -12,7 +12,7 @@ public final class FlowStep<Content, Result>: Followed {
   typealias Show = @MainActor (FlowStep, Ask<Content, Result>) -> (@MainActor () -> Void)?
 
   /// What the step is called.
-  @available(*, deprecated, message: "Use name of FlowStep")
+  @available(*, deprecated, renamed: "name")
   public nonisolated let identifier: String
 
   /// What is started when the step has ended; nil ends the flow.

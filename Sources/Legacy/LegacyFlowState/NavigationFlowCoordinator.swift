@@ -6,12 +6,12 @@ public import Stepwise
 /// A flow that shows its steps on a navigation controller, and that is itself a step.
 ///
 /// Let the navigation controller be a `FlowNavigator` for this, or give the one of your host.
-@available(*, deprecated, message: "Use Flow, and FlowStep(name, .push, on: navigator) { … } for its screens")
+@available(*, deprecated, renamed: "Flow", message: "Use Flow, and FlowStep(name, .push, on: navigator) { … }")
 @preconcurrency
 @MainActor
 public final class NavigationFlowCoordinator<Navigator: FlowNavigator>: Followed {
   /// What the flow is called.
-  @available(*, deprecated, message: "Use name of Flow")
+  @available(*, deprecated, renamed: "name")
   public nonisolated let identifier: String
 
   /// Where the steps show their screens.

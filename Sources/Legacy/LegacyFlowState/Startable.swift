@@ -7,7 +7,7 @@
 @MainActor
 public protocol Startable: AnyObject {
   /// What it is called.
-  @available(*, deprecated, message: "Use name of FlowStep")
+  @available(*, deprecated, renamed: "name")
   var identifier: String { get }
 
   /// What is started when this has ended; nil ends the flow.
