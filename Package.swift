@@ -94,7 +94,7 @@ for target in package.targets where target.name != "LegacyTests" {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
 
-// What is about threads alone, for a run under ThreadSanitizer in limited time: there all takes several times as long.
+// What is about threads alone, for ThreadSanitizer, under which all takes several times as long.
 if Context.environment["STEPWISE_THREADS_ONLY"] != nil {
   let kept: Set = [
     "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback", "StepwiseHTTPTests", "StressTests",
