@@ -97,8 +97,7 @@ for target in package.targets where target.name != "LegacyTests" {
 // What is about threads alone, for ThreadSanitizer, under which all takes several times as long.
 if Context.environment["STEPWISE_THREADS_ONLY"] != nil {
   let kept: Set = [
-    "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback",
-    "StepwiseHTTPTests", "StressTests",
+    "Stepwise", "StepwiseCheckpoints", "StepwiseTesting", "StressTests",
   ]
   package.targets.removeAll { target in !kept.contains(target.name) }
   package.products.removeAll()

@@ -2,28 +2,28 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  // Disfavoured, since a trailing closure drops the label: there it is a step that returns a stage.
+  // A trailing closure drops the label, so that each `then { … }` could be this one: chains of several took the type checker
+  // half a minute. The first parameter takes such a closure instead, and with five parameters none fits there.
 
   /// Appends a step that runs a progression.
   ///
-  /// The run's events show the stages, as `stageReached`, the first included; a consumer that falls behind misses those
-  /// that were superseded meanwhile. The step is cancelled as any other is, and before each stage the run looks whether it
-  /// is to stop.
+  /// The stages that the run reaches are in its events, as `stageReached`; whoever is slow to look sees the newest one. The
+  /// step is cancelled as any other is, and before each stage the run looks whether it is to stop.
   ///
   /// ```swift
   /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.then(running: FileOpen.read)
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - first: Takes the output of the step before and gives the stage to begin with.
+  ///   - trailing: Not to be given.
+  ///   - first: Takes the output of the step before and gives the stage to begin with; has to be given.
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   @_disfavoredOverload
   public nonisolated func then<P: Progression>(
-    _ name: String? = nil,
-    running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
+    _ trailing: (Never, Never, Never, Never, Never) -> Never = { _, _, _, _, never in never },
+    running first: (nonisolated(nonsending) @Sendable (Output) async throws -> P)! = nil
   ) -> Chain<Input, P.Result> {
-    Chain<Input, P.Result>(core: core.appending(name: name, Chain<Output, P.Result>.code(running: first)))
+    Chain<Input, P.Result>(core: core.appending(name: nil, Chain<Output, P.Result>.code(running: first)))
   }
 
   static func code<P: Progression>(

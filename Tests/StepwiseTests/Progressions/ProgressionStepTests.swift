@@ -17,16 +17,16 @@ struct ProgressionStepTests {
   @Test func theStagesShowInTheEvents() async throws {
     let pull = Recorder<String>()
     let chain = Chain { (number: Int) in number }
-      .then("steps", running: { last in Scripted(last: last) { number in await pull.wait(for: "\(number)") } })
+      .then(running: { last in Scripted(last: last) { number in await pull.wait(for: "\(number)") } })
     let run = chain.start(3)
     var lines: [String] = []
     for await event in run.events {
       guard case .stageReached(let step, let stage) = event, let stage = stage as? Scripted else { continue }
-      lines.append("\(step) \(stage.number)")
+      lines.append("\(step.index) \(stage.number)")
       pull.record("\(stage.number)")
     }
     // The last stage may be superseded by the end of its step.
-    #expect(lines.prefix(3) == ["steps 0", "steps 1", "steps 2"])
+    #expect(lines.prefix(3) == ["1 0", "1 1", "1 2"])
   }
 
   @Test func whoComesLateIsGivenTheNewestStage() async throws {
