@@ -20,7 +20,7 @@ extension Chain {
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   @_disfavoredOverload
   public nonisolated func then<P: Progression>(
-    _ trailing: (Never, Never, Never, Never, Never) -> Never = { _, _, _, _, never in never },
+    _ trailing: (Never, Never, Never, Never, Never) -> Void = { _, _, _, _, _ in },
     running first: (nonisolated(nonsending) @Sendable (Output) async throws -> P)! = nil
   ) -> Chain<Input, P.Result> {
     Chain<Input, P.Result>(core: core.appending(name: nil, Chain<Output, P.Result>.code(running: first)))
