@@ -107,7 +107,6 @@ struct ProgressionStepTests {
     let clock = ManualClock()
     let chain = Chain { (number: Int) in number }
       .then(
-        "stages",
         running: { _ in
           Scripted(last: 1) { _ in
             await gate.valueWhateverHappens()
