@@ -98,6 +98,6 @@ import Testing
     await #expect(throws: HTTPError.timedOut) {
       try await HTTP.get(server.url(), deadlines: HTTPDeadlines(headers: .milliseconds(150)))
     }
-    #expect((Duration.milliseconds(150)..<(.seconds(30))).contains(ContinuousClock.now - start))
+    #expect(ContinuousClock.now - start >= .milliseconds(150))
   }
 }
