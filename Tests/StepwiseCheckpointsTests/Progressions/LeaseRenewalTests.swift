@@ -8,7 +8,7 @@ import Testing
 
 /// A lease that ends by itself lasts as long as the iterator, and no longer.
 @Suite(.timeLimit(.minutes(10))) struct LeaseRenewalTests {
-  /// Lets others run until something is so, which is given up after a while.
+  /// Lets others run until something is so; given up when the time of the suite is over.
   private func isSoSoon(_ condition: () -> Bool) async -> Bool {
     while !condition() {
       guard !Task.isCancelled else { return false }
