@@ -7,8 +7,14 @@ extension Chain {
   /// It keeps its own handlers, policy and token for its own part, and they come first; this chain's see the whole. When it
   /// has completed, its undos belong to the run of the whole.
   ///
+  /// - Parameters:
+  ///   - next: Takes the output of the step before.
+  ///   - trailing: Not to be given; as with the other overloads, it keeps `then { … }` cheap to type-check.
   /// - Returns: A new chain; this one is unchanged.
-  public nonisolated func then<Next: Sendable>(_ next: Chain<Output, Next>) -> Chain<Input, Next> {
+  public nonisolated func then<Next: Sendable>(
+    _ next: Chain<Output, Next>,
+    trailing: ((Never) -> Void)? = nil
+  ) -> Chain<Input, Next> {
     let inner = next.core
     let code: StepCode = { frame in
       let input: Output = frame.baton.take()

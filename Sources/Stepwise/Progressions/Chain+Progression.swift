@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  // A trailing closure drops the label, so that each `then { … }` could be this one: chains of several took the type checker
-  // half a minute. The first parameter takes such a closure instead, and with five parameters none fits there.
+  // A trailing closure drops the label, so that each `then { … }` could be this one: chains of eight steps took the type
+  // checker half a minute. The first parameter takes such a closure instead, and with five parameters none fits there.
 
   /// Appends a step that runs a progression.
   ///
@@ -20,7 +20,7 @@ extension Chain {
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   @_disfavoredOverload
   public nonisolated func then<P: Progression>(
-    _ trailing: (Never, Never, Never, Never, Never) -> Void = { _, _, _, _, _ in },
+    trailing: (Never, Never, Never, Never, Never) -> Void = { _, _, _, _, _ in },
     running first: (nonisolated(nonsending) @Sendable (Output) async throws -> P)! = nil
   ) -> Chain<Input, P.Result> {
     Chain<Input, P.Result>(core: core.appending(name: nil, Chain<Output, P.Result>.code(running: first)))

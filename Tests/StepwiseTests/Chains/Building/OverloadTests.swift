@@ -49,6 +49,21 @@ struct OverloadTests {
     #expect(await counter.sum == 7)
   }
 
+  /// It compiles: where a second overload of `then` fits each closure, the type checker gives up.
+  @Test func closuresWithoutTypesFitInALongChain() async throws {
+    let chain = Chain { (number: Int) in number + 1 }
+      .then("first") { $0 + 1 }
+      .then("second") { $0 + 1 }
+      .then("third") { $0 + 1 }
+      .then("fourth") { $0 + 1 }
+      .then("fifth") { $0 + 1 }
+      .then { $0 + 1 }
+      .then { $0 + 1 }
+      .then { "\($0)" }
+      .then { $0.count }
+    #expect(try await chain.run(93) == 3)
+  }
+
   /// An initialiser or a static method needs a closure around it: the 6.3 compiler crashes when it is to convert a bare
   /// reference to one into a `nonisolated(nonsending)` function.
   @Test func functionsOfEveryKindFit() async throws {
