@@ -25,7 +25,7 @@ public final class HTTPSession: Sendable {
     var makers = 0
   }
 
-  private static let cancels = DispatchQueue(label: "StepwiseHTTP.cancels")
+  private static let calls = DispatchQueue(label: "StepwiseHTTP.calls")
 
   private let session: URLSession
   private let delegate = SessionDelegate()
@@ -62,7 +62,12 @@ public final class HTTPSession: Sendable {
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
     configuration.urlCache = nil
-    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    #if canImport(FoundationNetworking)
+      let queue: OperationQueue? = DelegateQueue()
+    #else
+      let queue: OperationQueue? = nil
+    #endif
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
   }
 
   deinit { session.finishTasksAndInvalidate() }
@@ -95,10 +100,15 @@ public final class HTTPSession: Sendable {
     return task
   }
 
-  /// Cancels a task, without making whoever asks for it wait until URLSession has time.
+  /// Cancels a task.
   func cancel(_ task: URLSessionTask) {
     delegate.forget(task)
-    Self.cancels.async { task.cancel() }
+    later { task.cancel() }
+  }
+
+  /// Calls something of URLSession for which it has to have time, which it may not have before its delegate returns.
+  func later(_ call: @escaping @Sendable () -> Void) {
+    Self.calls.async(execute: call)
   }
 
   /// Sends a request and waits for its answer.

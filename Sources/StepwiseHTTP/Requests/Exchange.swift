@@ -120,7 +120,7 @@ final class Exchange: Sendable {
     let failure = error.map(URLFailure.error)
     switch state.withLock({ $0.machine.complete(hop, failure: failure, at: now) }) {
     case .ignore: break
-    case .follow(let request): begin(request, hop: hop + 1)
+    case .follow(let request): session.later { self.begin(request, hop: hop + 1) }
     case .succeed(let head, let body, let url): finish(.success((head, body, url)), cancelsTask: false)
     case .fail(let error): finish(.failure(error), cancelsTask: false)
     }
