@@ -93,19 +93,7 @@ public struct HTTPClient: Sendable {
     text.addingPercentEncoding(withAllowedCharacters: allowed.union(CharacterSet(charactersIn: "%"))) ?? ""
   }
 
-  nonisolated(nonsending) func perform(
-    _ method: String,
-    _ path: String,
-    _ query: HTTPParameters,
-    _ headers: HTTPHeaders,
-    _ content: RequestContent,
-    _ credentials: HTTPCredentials?
-  ) async throws -> HTTPResponse {
-    let request = try request(method, path, query, headers, content, credentials)
-    return try await session.response(to: request, deadlines: deadlines)
-  }
-
-  private func request(
+  func request(
     _ method: String,
     _ path: String,
     _ query: HTTPParameters,

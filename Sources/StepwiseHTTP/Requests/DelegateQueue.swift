@@ -9,7 +9,7 @@
   ///
   /// On Linux it reads from the network as fast as it can, and what the delegate has not taken yet stays in memory, up to the
   /// whole body. Here it waits as soon as there is much of that, so that the sender has to wait in turn.
-  final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds to its Sendable class is constant.
+  final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds cannot change.
     private static let inside = DispatchSpecificKey<Bool>()
     /// How many things may wait; a piece of a body has up to 16 KiB.
     private static let limit = 64

@@ -110,9 +110,15 @@ enum Method {
   ) async throws -> Response {
     let parts = try Self.translated { try NewParts(parts) }
     do {
-      let send = function(of: client)
       return Response(
-        try await send(path, parts.query, parts.headers, nil, parts.form, parts.body, parts.credentials)
+        try await method(of: client)(
+          path,
+          query: parts.query,
+          headers: parts.headers,
+          form: parts.form,
+          body: parts.body,
+          credentials: parts.credentials
+        )
       )
     } catch is CancellationError {
       throw CancelledError()
@@ -125,12 +131,7 @@ enum Method {
     do { return try body() } catch { throw ElevateErrors.old(error) }
   }
 
-  private typealias Function =
-    nonisolated(nonsending) (
-      String, HTTPParameters, HTTPHeaders, (any Encodable)?, HTTPParameters?, Data?, HTTPCredentials?
-    ) async throws -> HTTPResponse
-
-  private func function(of client: StepwiseHTTP.HTTPClient) -> Function {
+  private func method(of client: StepwiseHTTP.HTTPClient) -> StepwiseHTTP.HTTPClient.Method {
     switch self {
     case .get: client.get
     case .post: client.post
