@@ -4,31 +4,11 @@
 import Foundation
 import StepwiseCheckpoints
 
-/// How much is saved, and how often it is measured.
-struct CheckpointEffort: Sendable {
-  let samples: Int
-  let repetitions: Int
-
-  static let full = CheckpointEffort(samples: 41, repetitions: 20)
-  static let smoke = CheckpointEffort(samples: 3, repetitions: 2)
-}
-
-/// Checks the bound of checkpoints if the command asks for bounds.
-func checkpointBoundsHold(for command: Command) async throws -> Bool {
-  switch command {
-  case .bounds:
-    return try await checkCheckpointBounds(.full)
-  case .smoke:
-    _ = try await checkCheckpointBounds(.smoke)
-    return true
-  default:
-    return true
-  }
-}
-
 /// Prints what a checkpoint in a file costs against the calls to the file system it stands on, and returns whether the
 /// bound is kept: it takes at most 1.3 times as long.
-func checkCheckpointBounds(_ effort: CheckpointEffort) async throws -> Bool {
+func checkCheckpointBounds(effort: Effort) async throws -> Bool {
+  // One save takes so long that ten are a sample.
+  let (samples, batch) = (effort.samples / 2 + 1, 10)
   print("\nBounds of checkpoints")
   var isKept = true
   for size in [100, 4_096, 65_536] {
@@ -40,15 +20,15 @@ func checkCheckpointBounds(_ effort: CheckpointEffort) async throws -> Bool {
     for _ in 0..<3 {
       var (checkpoint, byHand): ([Double], [Double]) = ([], [])
       // Both take turns, and another one begins each time: the disk is slower now and then.
-      for sample in 0..<effort.samples {
+      for sample in 0..<samples {
         for turn in 0..<2 {
           let start = ContinuousClock.now
           if (sample + turn).isMultiple(of: 2) {
-            for _ in 0..<effort.repetitions { try await saving.save() }
-            checkpoint.append(start.duration(to: .now) / .nanoseconds(effort.repetitions))
+            for _ in 0..<batch { try await saving.save() }
+            checkpoint.append(start.duration(to: .now) / .nanoseconds(batch))
           } else {
-            for _ in 0..<effort.repetitions { raw.save() }
-            byHand.append(start.duration(to: .now) / .nanoseconds(effort.repetitions))
+            for _ in 0..<batch { raw.save() }
+            byHand.append(start.duration(to: .now) / .nanoseconds(batch))
           }
         }
       }

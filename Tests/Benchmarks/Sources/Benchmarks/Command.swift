@@ -5,9 +5,7 @@
 enum Command: Sendable {
   case tables(Effort)
   case smoke
-  case bounds
-  case progressionBounds
-  case jobBounds
+  case bounds([Bounded])
   case memory
   case memoryOf(MemoryCheck)
   case profile(form: String, steps: Int)
@@ -16,10 +14,8 @@ enum Command: Sendable {
     swift run -c release Benchmarks             medians and ratios, for 1 to 10,000 steps
     swift run -c release Benchmarks --smoke     the same and the rest, in a few seconds and with no regard to noise
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
-    swift run -c release Benchmarks --bounds progressions
-                                                of progressions only
-    swift run -c release Benchmarks --bounds jobs
-                                                of jobs only
+    swift run -c release Benchmarks --bounds WHAT
+                                                of chains, progressions, checkpoints, jobs or http only
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
     swift run -c release Benchmarks --profile FORM [STEPS]
                                                 one form for ten seconds, to look at with a profiler
@@ -34,9 +30,10 @@ enum Command: Sendable {
     arguments.removeFirst()
     switch (name, arguments.count) {
     case ("--smoke", 0): self = .smoke
-    case ("--bounds", 0): self = .bounds
-    case ("--bounds", 1) where arguments == ["progressions"]: self = .progressionBounds
-    case ("--bounds", 1) where arguments == ["jobs"]: self = .jobBounds
+    case ("--bounds", 0): self = .bounds(Bounded.allCases)
+    case ("--bounds", 1):
+      guard let bound = Bounded(rawValue: arguments[0]) else { return nil }
+      self = .bounds([bound])
     case ("--memory", 0): self = .memory
     case (MemoryCheck.option, 2):
       guard let check = MemoryCheck(arguments) else { return nil }
@@ -59,18 +56,12 @@ enum Command: Sendable {
     case .smoke:
       try await printTables(effort: .smoke)
       try await printProgressionTables(effort: .smoke)
-      _ = try await checkBounds(effort: .smoke)
-      _ = try await checkProgressionBounds(effort: .smoke)
-      _ = try await checkJobBounds(effort: .smoke)
+      for bound in Bounded.allCases { _ = try await bound.check(.smoke) }
       return try MemoryCheck.all(steps: 100_000).allSatisfy { try $0.performApart() }
-    case .bounds:
-      var isKept = try await checkBounds(effort: .full)
-      if try await !checkProgressionBounds(effort: .full) { isKept = false }
-      return try await checkJobBounds(effort: .full) && isKept
-    case .jobBounds:
-      return try await checkJobBounds(effort: .full)
-    case .progressionBounds:
-      return try await checkProgressionBounds(effort: .full)
+    case .bounds(let bounds):
+      var areKept = true
+      for bound in bounds where try await !bound.check(.full) { areKept = false }
+      return areKept
     case .memory:
       var isGood = true
       // Before the others, so that the peak is theirs.

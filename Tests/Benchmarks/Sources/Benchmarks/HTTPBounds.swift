@@ -8,22 +8,9 @@ import StepwiseHTTP
   import FoundationNetworking
 #endif
 
-/// Checks the bound of requests if the command asks for bounds.
-func httpBoundsHold(for command: Command) async throws -> Bool {
-  switch command {
-  case .bounds:
-    return try await checkHTTPBounds(.full)
-  case .smoke:
-    _ = try await checkHTTPBounds(.smoke)
-    return true
-  default:
-    return true
-  }
-}
-
 /// Prints what a request costs against URLSession in a continuation, and returns whether the bound is kept: it takes at
 /// most 1.25 times as long.
-func checkHTTPBounds(_ effort: Effort) async throws -> Bool {
+func checkHTTPBounds(effort: Effort) async throws -> Bool {
   print("\nBounds of requests")
   let server = try OneAnswerServer(body: [UInt8](repeating: 65, count: 1_024))
   setenv("no_proxy", "127.0.0.1", 1)

@@ -18,7 +18,11 @@ func checkProgressionMemory() async throws -> Bool {
 }
 
 /// Prints by how much a body makes the peak of memory grow, and returns whether that is less than a limit.
-func grows(by limit: Int, _ name: String, _ body: () async throws -> Void) async rethrows -> Bool {
+nonisolated(nonsending) func grows(
+  by limit: Int,
+  _ name: String,
+  _ body: nonisolated(nonsending) () async throws -> Void
+) async rethrows -> Bool {
   let before = peakMemory()
   try await body()
   let growth = peakMemory() - before
