@@ -29,8 +29,9 @@ struct BMPFile {
     header += [UInt8](repeating: 0xEE, count: gap)
     let padded = rows.flatMap { row in row + [UInt8](repeating: 0xDD, count: (4 - row.count % 4) % 4) }
     let offset = UInt32(14 + header.count)
-    return [0x42, 0x4D] + Self.number(offset + UInt32(padded.count)) + Self.number(0)
-      + Self.number(pixelOffset ?? offset) + header + padded
+    var file: [UInt8] = [0x42, 0x4D]
+    for value in [offset + UInt32(padded.count), 0, pixelOffset ?? offset] { file += Self.number(value) }
+    return file + header + padded
   }
 
   private static func number(_ value: UInt32) -> [UInt8] {
