@@ -56,6 +56,7 @@ extension ChainCore {
       firstStep: firstStep,
       epoch: epoch
     )
+    listener?.begin()
     let task = spawn(priority: priority) { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
         await self.perform(program, at: place, in: context, load: load)

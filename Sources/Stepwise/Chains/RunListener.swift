@@ -6,6 +6,9 @@ protocol RunListener: AnyObject, Sendable {
   /// The run is made, and nothing of it has begun.
   func attach(_ run: RunCore)
 
+  /// Whoever can cancel the run by now has been able to: it begins, cancelled or not.
+  func begin()
+
   /// The run was asked to stop, by whomever, and also when that comes too late to change its outcome.
   ///
   /// Called before the run itself is interrupted, each time anew.

@@ -55,8 +55,10 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
 
   /// Launches the job.
   ///
-  /// The job enters its queue before this returns. `onStart` handlers are called on the main actor as soon as it has time,
-  /// never before this returns: also on the main actor, the handle is there before the first handler is called.
+  /// The job enters its queue before this returns. `onStart` handlers are called on the main actor as soon as it has time.
+  /// When this is called on the main actor, that is after it has returned, so that there is a handle to cancel by; elsewhere
+  /// they may be called meanwhile. Launched under a token that is cancelled already, the job ends cancelled, and no handler is
+  /// called.
   ///
   /// The run keeps the task-locals, the executor preference and, unless ``priority(_:)`` says otherwise, the priority of the
   /// caller, but is not cancelled with it. Letting the returned handle go cancels nothing.
@@ -67,8 +69,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
   @discardableResult
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
-    let launch = JobLaunch(name: name, settings: settings, on: queue)
-    launch.channel.start()
+    let launch = JobLaunch(name: name, settings: settings, on: queue.core)
     let input = JobInput(launch: launch, value: input)
     let run: Run<Output> = Run(of: chain.core, input: input, priority: settings.priority, listener: launch)
     return JobRun(run: run, updates: JobUpdates(latest: launch.channel.latest))

@@ -77,7 +77,8 @@ final class JobChannel: Sendable {
 
   // MARK: - On the main actor
 
-  var isOwing: Bool { machine.withLock { $0.isOwing } }
+  /// Whether a handler is owed a call, or is just being called.
+  var isTelling: Bool { machine.withLock { $0.isTelling } }
   var isSilent: Bool { machine.withLock { $0.isSilent } }
 
   /// Whether a handler may be called now; finds out when the owner has gone.

@@ -19,30 +19,43 @@ struct JobChannelMachine<Update> {
     case silent
   }
 
+  /// Where the one is who makes the calls.
+  private enum Teller {
+    /// Nobody was sent.
+    case away
+    /// On the way to the main actor.
+    case coming
+    /// There: makes a call, or comes back for the next one.
+    case calling
+  }
+
   private var state = State.open
+  private var teller = Teller.away
   private var owed = OrderedSlots<Call>()
-  /// Whether somebody is on the way to the main actor.
-  private var isScheduled = false
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
   }
 
-  var isOwing: Bool { !owed.isEmpty }
+  /// Whether a call is owed, or is just being made; the latter also after the silence.
+  var isTelling: Bool {
+    if case .calling = teller { true } else { !owed.isEmpty }
+  }
 
   /// Returns whether somebody is to be sent to the main actor.
   mutating func owe(_ call: Call) -> Bool {
     guard case .open = state else { return false }
     _ = owed.append(call)
-    defer { isScheduled = true }
-    return !isScheduled
+    guard case .away = teller else { return false }
+    teller = .coming
+    return true
   }
 
-  /// Returns the call that is to be made now.
+  /// Returns the call that is to be made now; the one before has returned.
   mutating func next() -> Call? {
-    if let call = owed.popFirst() { return call }
-    isScheduled = false
-    return nil
+    let call = owed.popFirst()
+    teller = call == nil ? .away : .calling
+    return call
   }
 
   mutating func close() {

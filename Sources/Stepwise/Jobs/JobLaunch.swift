@@ -12,16 +12,16 @@ struct JobInput<Value: Sendable>: Sendable {
 /// One launch of a job, without its types: when it may work and for how long, and what listens to its run.
 final class JobLaunch: RunListener {
   private let settings: JobSettings
-  private let queue: JobQueue
+  private let queue: JobQueueCore
   private let ticket: JobTicket
-  private let place: JobQueue.Place
+  private let place: JobQueueCore.Place
   private let deadline: (@Sendable () async throws -> Void)?
   private let value = Lock<JobValue?>(nil)
   /// Whether one of the job's own timers has fired.
   private let isTimeUp = Atomic(false)
   let channel: JobChannel
 
-  init(name: String, settings: JobSettings, on queue: JobQueue) {
+  init(name: String, settings: JobSettings, on queue: JobQueueCore) {
     self.settings = settings
     self.queue = queue
     deadline = settings.deadline?.timer
@@ -79,6 +79,9 @@ final class JobLaunch: RunListener {
 
   func attach(_ run: RunCore) { ticket.attach(run) }
 
+  /// Before the work begins, which may have something to tell; a run that is cancelled already is silent.
+  func begin() { channel.start() }
+
   func stop() {
     channel.silence()
     queue.withdraw(place)
@@ -87,31 +90,30 @@ final class JobLaunch: RunListener {
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async {
     channel.close()
     if case .cancelled = outcome { channel.silence() }
-    let calls = calls(for: outcome)
-    if !channel.isSilent, !calls.isEmpty || channel.isOwing {
-      await CancellationScope.$current.withValue(nil) { await tell(calls) }
+    let end = told(outcome)
+    // A handler that is being called is waited for also when nothing follows it.
+    if channel.isTelling || (end != nil && !channel.isSilent) {
+      await CancellationScope.$current.withValue(nil) { await tell(end) }
     }
     channel.finish()
     ticket.detach()
     queue.leave(ticket, at: place)
   }
 
-  private func calls(for outcome: Outcome<Void>) -> [@MainActor () -> Void] {
-    let isTimeout = isTimeUp.load(ordering: .acquiring)
-    let typed: Outcome<JobValue>
+  /// How the job ended, for those who are told; nil when nobody is.
+  private func told(_ outcome: Outcome<Void>) -> Outcome<JobValue>? {
     switch outcome {
-    case .resolved:
-      // Kept where somebody is to be told.
-      guard let value = value.withLock({ $0.take() }) else { return [] }
-      typed = .resolved(value)
-    case .failed(let error): typed = .failed(error)
-    case .cancelled(let cancellation): typed = .cancelled(cancellation)
+    // Kept where somebody is to be told.
+    case .resolved: value.withLock { $0.take() }.map { .resolved($0) }
+    case .failed(let error): settings.ending.isEmpty ? nil : .failed(error)
+    case .cancelled: nil
     }
-    return settings.ending.calls(for: typed, isTimeout: isTimeout)
   }
 
-  @MainActor private func tell(_ calls: [@MainActor () -> Void]) async {
+  @MainActor private func tell(_ end: Outcome<JobValue>?) async {
     await channel.tell()
-    for call in calls where channel.mayTell { call() }
+    guard let end, channel.mayTell else { return }
+    let isTimeout = isTimeUp.load(ordering: .acquiring)
+    for call in settings.ending.calls(for: end, isTimeout: isTimeout) where channel.mayTell { call() }
   }
 }

@@ -21,13 +21,17 @@ struct JobSettings: Sendable {
     var onError: [JobErrorHandler] = []
     var onFinish: [@MainActor (Outcome<JobValue>) -> Void] = []
 
+    var isEmpty: Bool { onTimeout.isEmpty && onError.isEmpty && onFinish.isEmpty }
+
     /// The calls to make for an outcome, in order.
+    ///
+    /// On the main actor, where conformances that belong to it are seen.
     ///
     /// - Parameters:
     ///   - outcome: How the job ended.
     ///   - isTimeout: Whether one of the job's own timers ended it.
-    /// - Returns: One or more calls; nothing for a job that was cancelled.
-    func calls(for outcome: Outcome<JobValue>, isTimeout: Bool) -> [@MainActor () -> Void] {
+    /// - Returns: The calls; none for a job that was cancelled.
+    @MainActor func calls(for outcome: Outcome<JobValue>, isTimeout: Bool) -> [@MainActor () -> Void] {
       var calls: [@MainActor () -> Void] = []
       switch outcome {
       case .cancelled: return []

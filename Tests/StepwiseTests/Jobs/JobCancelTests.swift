@@ -138,6 +138,23 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
+  @Test func underATokenThatIsCancelledNotEvenStartIsToldHoweverLongTheLaunchTakes() async throws {
+    let (notes, token) = (JobNotes(), CancellationToken())
+    token.cancel(reason: "before")
+    let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }
+    // The more tokens there are around it, the longer a launch takes to find the one that is cancelled.
+    @Sendable func launched(inside depth: Int) async throws -> Run<Void> {
+      if depth == 0 { return job.launch(on: JobQueue(maxConcurrent: 1)) }
+      return try await withCancellation(by: CancellationToken()) { try await launched(inside: depth - 1) }
+    }
+    for _ in 0..<20 {
+      let run = try await withCancellation(by: token) { try await launched(inside: 200) }
+      #expect(await run.outcome.cancellation?.reason == "before")
+    }
+    await letMainActorCatchUp()
+    #expect(notes.lines == [])
+  }
+
   @Test func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
     let (goOn, queue) = (Once<Void>(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { () -> Int in

@@ -15,7 +15,7 @@ struct JobChannelMachineTests {
     #expect(machine.owe(.start) == true)
     #expect(machine.owe(.update(1)) == false, "somebody is on the way")
     #expect(machine.owe(.update(2)) == false)
-    #expect(machine.isOwing)
+    #expect(machine.isTelling)
     let calls = (0..<4).map { _ in machine.next().brief }
     #expect(calls == ["start", "1", "2", "-"])
     #expect(machine.owe(.update(3)) == true, "nobody was left to make it")
@@ -31,13 +31,25 @@ struct JobChannelMachineTests {
     #expect(!machine.isSilent)
   }
 
+  @Test func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
+    var machine = Machine()
+    _ = machine.owe(.update(1))
+    #expect(machine.next().brief == "1")
+    machine.close()
+    #expect(machine.isTelling)
+    _ = machine.silence()
+    #expect(machine.isTelling)
+    #expect(machine.next().brief == "-")
+    #expect(!machine.isTelling)
+  }
+
   @Test func silenceTakesBackWhatIsOwedAndIsForGood() {
     var machine = Machine()
     _ = machine.owe(.start)
     _ = machine.owe(.update(1))
     let untold = machine.silence().map { Optional($0).brief }
     #expect(untold == ["start", "1"])
-    #expect(machine.isSilent && !machine.isOwing)
+    #expect(machine.isSilent && !machine.isTelling)
     machine.close()
     #expect(machine.isSilent)
     #expect(machine.owe(.update(2)) == false)
@@ -52,7 +64,7 @@ struct JobChannelMachineTests {
       var generator = SeededGenerator(seed: seed)
       var machine = Machine()
       var (owed, told): ([String], [String]) = ([], [])
-      var (isOpen, isSilent, isOnTheWay) = (true, false, false)
+      var (isOpen, isSilent, isOnTheWay, isCalling) = (true, false, false, false)
       for step in 0..<Int.random(in: 1...60, using: &generator) {
         switch Int.random(in: 0..<40, using: &generator) {
         case 0:
@@ -70,9 +82,10 @@ struct JobChannelMachineTests {
         default:
           let call = machine.next().brief
           #expect(call == owed.first ?? "-", "seed \(seed)")
+          isCalling = !owed.isEmpty
           if owed.isEmpty { isOnTheWay = false } else { told.append(owed.removeFirst()) }
         }
-        #expect(machine.isOwing == !owed.isEmpty, "seed \(seed)")
+        #expect(machine.isTelling == (!owed.isEmpty || isCalling), "seed \(seed)")
         #expect(machine.isSilent == isSilent, "seed \(seed)")
         #expect(owed.isEmpty || isOnTheWay, "seed \(seed): nobody is on the way")
       }

@@ -81,4 +81,21 @@ struct JobErrorTests {
     _ = await Job("job") { throw CancellationError() }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).outcome
     #expect(notes.lines == ["start", "error CancellationError", "finish CancellationError"])
   }
+
+  @Test func aConformanceOfTheMainActorCountsForAHandlerOfTheProtocol() async {
+    let notes = JobNotes()
+    let job = Job("job") { throw Bound() }
+      .onError { _ in notes.note("any") }
+      .onError(of: (any Shown).self) { notes.note($0.title) }
+    _ = await job.launch(on: JobQueue(maxConcurrent: 1)).outcome
+    #expect(notes.lines == ["bound"])
+  }
+
+  protocol Shown {
+    @MainActor var title: String { get }
+  }
+
+  struct Bound: Error, @MainActor Shown {
+    @MainActor var title: String { "bound" }
+  }
 }

@@ -108,4 +108,33 @@ struct JobOrderTests {
     await ended.valueWhateverHappens()
     #expect(notes.lines == ["first", "second"])
   }
+
+  enum Handler: CaseIterable {
+    case start, update
+  }
+
+  @Test(arguments: Handler.allCases, [false, true])
+  func theRunEndsWhenTheLastHandlerHasReturned(handler: Handler, isCancelled: Bool) async throws {
+    let (begun, handle, finished) = (Once<Void>(), Once<JobRun<Int, Void>>(), Flag())
+    let calling: @MainActor @Sendable () -> Void = {
+      begun.settle(())
+      for _ in 0..<20_000 where handle.settled?.isFinished != true { yieldThread() }
+      if handle.settled?.isFinished == true { finished.raise() }
+    }
+    var job = Job("job") { (job: JobContext<Int>) in
+      if handler == .update { job.update(1) }
+      await begun.valueWhateverHappens()
+    }
+    job = handler == .start ? job.onStart(calling) : job.onUpdate { _ in calling() }
+    let queue = JobQueue(maxConcurrent: 1)
+    let run = job.launch(on: queue)
+    handle.settle(run)
+    let other: Run<Void> = Job("next") {}.launch(on: queue)
+    await begun.valueWhateverHappens()
+    if isCancelled { run.cancel() }
+    _ = await run.outcome
+    try await other.value
+    await letMainActorCatchUp()
+    #expect(!finished.isRaised, "a handler was still being called")
+  }
 }

@@ -161,4 +161,17 @@ struct JobQueueTests {
     let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]) }
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
+
+  @Test func aSuspendedQueueThatIsLetGoOfLetsItsJobsGoOn() async throws {
+    weak var queue: JobQueue?
+    let runs = { () -> [Run<Void>] in
+      let suspended = JobQueue(maxConcurrent: 1)
+      queue = suspended
+      suspended.suspend()
+      return (0..<3).map { job("\($0)").launch(on: suspended) }
+    }()
+    try #require(queue == nil, "a job that waits keeps no queue")
+    for run in runs { try await run.value }
+    #expect(done.elements == ["0", "1", "2"])
+  }
 }

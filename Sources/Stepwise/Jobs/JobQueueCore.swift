@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What a queue is for the jobs that are on it: they keep this, and not the queue, which may be let go of meanwhile.
+final class JobQueueCore: Sendable {
+  typealias Place = GateMachine<JobTicket>.ID
+
+  private let gate: Gate<JobTicket>
+  private let tickets = Lock([String: [Place: JobTicket]]())
+
+  init(maxConcurrent: Int) {
+    gate = Gate(slots: maxConcurrent) { $0.admit() }
+  }
+
+  func suspend() { gate.suspend() }
+  func resume() { gate.resume() }
+
+  // MARK: - Cancelling
+
+  /// Cancels the jobs of a name, and of an owner, if there is one.
+  func cancel(named name: String, boundTo owner: AnyObject?, reason: String?) {
+    var named = tickets.withLock { Array($0[name, default: [:]]) }
+    if let owner { named.removeAll { $0.value.owner?.isSame(owner) != true } }
+    cancel(named, reason: reason)
+  }
+
+  func cancelAll(reason: String?) {
+    cancel(tickets.withLock { $0.values.flatMap { Array($0) } }, reason: reason)
+  }
+
+  private func cancel(_ tickets: [(key: Place, value: JobTicket)], reason: String?) {
+    // All at one instant, before any of those that run makes room.
+    gate.withdraw(tickets.map(\.key))
+    for (_, ticket) in tickets.sorted(by: { $0.key < $1.key }) { ticket.cancel(reason: reason) }
+  }
+
+  // MARK: - Places
+
+  func enter(_ ticket: JobTicket, priority: TaskPriority) -> Place {
+    let arrival = gate.arrive(ticket, mode: .queue, priority: Int(priority.rawValue))
+    tickets.withLock { $0[ticket.name, default: [:]][arrival.id] = ticket }
+    if arrival.verdict == .admitted { ticket.admit() }
+    return arrival.id
+  }
+
+  /// Leaves the queue if it waits there; one that runs keeps its place.
+  func withdraw(_ place: Place) { gate.withdraw(CollectionOfOne(place)) }
+
+  func leave(_ ticket: JobTicket, at place: Place) {
+    tickets.withLock { tickets in
+      tickets[ticket.name]?[place] = nil
+      if tickets[ticket.name]?.isEmpty ?? false { tickets[ticket.name] = nil }
+    }
+    gate.leave(place)
+  }
+}
