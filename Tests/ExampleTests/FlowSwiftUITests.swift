@@ -37,11 +37,10 @@ final class StackHost: FlowNavigator {
   func push(_ page: FlowPage) { path.append(page) }
 
   func replace(_ page: FlowPage?, with newPage: FlowPage) {
-    if let index = path.firstIndex(where: { $0 === page }) {
-      path[index] = newPage
-    } else {
-      path = path.dropLast() + [newPage]
-    }
+    // Nobody else goes for a page that the user has taken away.
+    let old = page ?? path.last
+    guard let index = path.firstIndex(where: { $0 === old }) else { return push(newPage) }
+    path[index] = newPage
   }
 
   func pop(_ page: FlowPage) { path.removeAll { $0 === page } }
@@ -136,5 +135,23 @@ struct FlowSwiftUITests {
     await task.value
     #expect(flow.current == nil)
     #expect(host.path.isEmpty)
+  }
+
+  @Test func aPageThatLivesButHasGoneReplacesNobody() async throws {
+    let home = FlowPage(Text("Home")) {}
+    host.path = [home]
+    let step = step("step", .push, on: host)
+    let run = Flow<String>("flow", first: step, content: "Ann")
+      .on(step, ended: { ending, _ in if case .back = ending { .next(step) } else { nil } })
+      .start()
+    await made.elements(atLeast: 1)
+    let kept = host.path
+    host.path.removeLast()
+    await made.elements(atLeast: 2)
+    #expect(host.path.count == 2 && host.path.first == home)
+    complete(host.path.last, "Bob")
+    #expect(try await run.value == "Bob")
+    #expect(host.path == [home])
+    withExtendedLifetime(kept) {}
   }
 }

@@ -32,11 +32,10 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
 
   func replace(_ screen: UIViewController?, with newScreen: UIViewController) {
     var screens = controller.viewControllers
-    if let index = screens.firstIndex(where: { $0 === screen }) {
-      screens[index] = newScreen
-    } else {
-      screens = screens.dropLast() + [newScreen]
-    }
+    // Nobody else goes for a screen that the user has taken away.
+    let old = screen ?? screens.last
+    guard let index = screens.firstIndex(where: { $0 === old }) else { return push(newScreen) }
+    screens[index] = newScreen
     controller.setViewControllers(screens, animated: false)
   }
 
@@ -157,5 +156,24 @@ struct FlowUIKitTests {
     controller.presentedViewController?.presentationController?.delegate = nil
     controller.swipeDown()
     await #expect(throws: FlowError.abandoned) { try await run.value }
+  }
+
+  @Test func aScreenThatLivesButHasGoneReplacesNobody() async throws {
+    let host = NavigationHost(controller)
+    let home = UIViewController(nibName: nil, bundle: nil)
+    controller.pushViewController(home, animated: false)
+    let step = step("step", .push, on: host)
+    let run = Flow<String>("flow", first: step, content: "Ann")
+      .on(step, ended: { ending, _ in if case .back = ending { .next(step) } else { nil } })
+      .start()
+    await made.elements(atLeast: 1)
+    let kept = controller.viewControllers
+    controller.swipeBack()
+    await made.elements(atLeast: 2)
+    #expect(controller.viewControllers.count == 2 && controller.viewControllers.first === home)
+    top?.save("Bob")
+    #expect(try await run.value == "Bob")
+    #expect(controller.viewControllers.count == 1 && controller.viewControllers.first === home)
+    withExtendedLifetime(kept) {}
   }
 }

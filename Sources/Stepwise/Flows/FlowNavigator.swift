@@ -14,7 +14,9 @@ public protocol FlowNavigator<Screen>: AnyObject {
   /// Shows a screen on top of the others.
   func push(_ screen: Screen)
 
-  /// Shows a screen in the place of another one: of the topmost when that is nil or no longer there.
+  /// Shows a screen in the place of another one, or of the topmost when that is nil.
+  ///
+  /// The user may have taken the other one away. Then the new one is pushed: nobody else is to go for it.
   func replace(_ screen: Screen?, with newScreen: Screen)
 
   /// Takes a pushed screen away, unless the user has done so.

@@ -19,20 +19,27 @@ extension FlowStep {
   ) {
     self.init(
       name,
-      isRestored: presentation == .push,
+      isRestored: presentation != .present,
       show: { handler, stage in
         let screen = makeScreen(handler)
-        let old = stage.previous?.screen as? Navigator.Screen
+        let old = stage.previous?.screen(on: navigator) as? Navigator.Screen
         switch presentation.kind {
         case .present:
           navigator.present(screen)
-          return FlowShown(screen: screen, whenAskEnded: { [weak screen] in screen.map(navigator.dismiss) })
+          return FlowShown(over: stage.previous, whenAskEnded: { [weak screen] in screen.map(navigator.dismiss) })
         case .replace:
-          navigator.replace(old, with: screen)
-          return FlowShown(screen: screen)
+          if old == nil { stage.previous?.leave() }
+          // Not the old one: that another has replaced it meanwhile does not let it live on.
+          navigator.replace(nil, with: screen)
+          return FlowShown(screen, on: navigator)
         case .push:
-          if let old { navigator.replace(old, with: screen) } else { navigator.push(screen) }
-          return FlowShown(screen: screen, whenLeft: { [weak screen] in screen.map(navigator.pop) })
+          if let old {
+            navigator.replace(old, with: screen)
+          } else {
+            stage.previous?.leave()
+            navigator.push(screen)
+          }
+          return FlowShown(screen, on: navigator, whenLeft: { [weak screen] in screen.map(navigator.pop) })
         }
       }
     )

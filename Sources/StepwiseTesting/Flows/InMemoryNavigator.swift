@@ -32,14 +32,16 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
     calls.append("push")
   }
 
-  /// Shows a screen in the place of another one, or of the topmost.
+  /// Shows a screen in the place of another one, or of the topmost when that is nil; pushes it when the user has taken the
+  /// other one away.
   public func replace(_ screen: Screen?, with newScreen: Screen) {
-    calls.append("replace")
-    if let index = stack.firstIndex(where: { $0 === screen }) {
+    if let screen {
+      guard let index = stack.firstIndex(where: { $0 === screen }) else { return push(newScreen) }
       stack[index] = newScreen
     } else {
       stack = stack.dropLast() + [newScreen]
     }
+    calls.append("replace")
   }
 
   /// Takes a pushed screen away, unless the user has done so.

@@ -26,11 +26,9 @@ final class TerminalNavigator: FlowNavigator {
   }
 
   func replace(_ screen: TerminalScreen?, with newScreen: TerminalScreen) {
-    if let index = stack.firstIndex(where: { $0 === screen }) {
-      stack[index] = newScreen
-    } else {
-      stack = stack.dropLast() + [newScreen]
-    }
+    let old = screen ?? stack.last
+    guard let index = stack.firstIndex(where: { $0 === old }) else { return push(newScreen) }
+    stack[index] = newScreen
     show()
   }
 
