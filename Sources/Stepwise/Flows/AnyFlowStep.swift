@@ -16,8 +16,21 @@ public class AnyFlowStep {
 
   // MARK: - What FlowStep knows
 
-  /// Whether the step can be asked.
+  /// Whether the step has what it is asked with.
   var hasContent: Bool { false }
+
+  /// The steps that are asked with it, at once.
+  var members: [AnyFlowStep] { [] }
+
+  /// Whether neither the step nor any that is asked with it is being asked.
+  var isFree: Bool { !isAsked && members.allSatisfy(\.isFree) }
+
+  /// To be called before the content is set: what others are being asked stays as it is.
+  ///
+  /// - Throws: ``FlowError/alreadyAsked``.
+  func checkFree() throws(FlowError) {
+    guard isFree else { throw FlowError(.alreadyAsked, step: name) }
+  }
 
   /// Asks, with the content that the step has.
   func askErased(on stage: FlowStage) async -> FlowEnd {
@@ -38,6 +51,14 @@ public class AnyFlowStep {
 
   /// How the step's answers are decoded.
   nonisolated var answerType: FlowAnswerType { FlowAnswerType(Never.self) }
+
+  /// An ending as it is, but for an answer that was decoded before its type was known.
+  ///
+  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another type; ``FlowError/notCodable``.
+  nonisolated func typed(_ end: FlowEnd) throws -> FlowEnd {
+    guard case .answered(let box) = end, let stored = box as? FlowBox<FlowStored> else { return end }
+    return .answered(try answerType.answer(of: name) { FlowStoredDecoder(stored.value) })
+  }
 }
 
 extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {

@@ -15,6 +15,8 @@ extension Flow {
 
   /// Runs the flow from another step, and waits for its end; back from there ends the flow as back.
   ///
+  /// The first step has the flow's content all the same, should a transition lead there.
+  ///
   /// - Parameters:
   ///   - step: The step to begin with.
   ///   - content: What it is asked with.
@@ -87,18 +89,24 @@ extension Flow {
 
   // MARK: - As a chain
 
-  /// Makes the chain that one run is, and reserves the flow for it.
-  func begin(_ start: FlowStart) -> Chain<Void, Output> {
-    guard !isRunning else {
-      let error = FlowError(.alreadyRunning, step: name)
-      return Chain(name) { throw error }
-    }
+  func begin(_ start: FlowStart) -> Chain<Void, Output> { chain(of: reserve(start)) }
+
+  /// Reserves the flow for one run; nil when it is running.
+  private func reserve(_ start: FlowStart) -> FlowEngine<Output>? {
+    guard !isRunning else { return nil }
     isRunning = true
     if isRecorderUsed { recorder = FlowRecorder() }
     isRecorderUsed = true
-    let first = start.step ?? definition.first
-    course = FlowCourse(definition, first: first)
-    let engine = FlowEngine(self, first: first, start)
+    course = FlowCourse(first: start.step ?? definition.first, definition.logging)
+    return FlowEngine(self, start)
+  }
+
+  /// Makes the chain that one run is.
+  private func chain(of engine: FlowEngine<Output>?) -> Chain<Void, Output> {
+    guard let engine else {
+      let error = FlowError(.alreadyRunning, step: name)
+      return Chain(name) { throw error }
+    }
     let chain = Chain<Void, Output>(name) { @MainActor in try await engine.perform() }
       .finally { @MainActor state in engine.end(state) }
     // Taken, so that a step can cancel the run, and so that the run is interrupted at once by whoever cancels it.
@@ -108,11 +116,12 @@ extension Flow {
 
   /// A run as a step of another flow.
   func askedAsStep() async -> FlowAskEnd<Output> {
+    let engine = reserve(FlowStart())
     do {
-      let conclusion: Conclusion = try await begin(FlowStart()).core.runApart(outer: nil) { $0.put(()) }
-      let outcome: Outcome<Output> = conclusion.outcome.map { $0.value() }
-      if case .failed(let error as FlowError) = outcome, error == .back { return .ended(.back) }
-      return FlowAskEnd(outcome)
+      let conclusion: Conclusion = try await chain(of: engine).core.runApart(outer: nil) { $0.put(()) }
+      // An error tells by itself nothing of that: work inside the flow may fail with one that looks alike.
+      if case .failed = conclusion.outcome, let ending = engine?.ending { return .ended(ending) }
+      return FlowAskEnd(conclusion.outcome.map { $0.value() })
     } catch {
       return .ended(.failed(error))
     }

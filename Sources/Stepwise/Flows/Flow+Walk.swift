@@ -20,15 +20,17 @@ extension Flow {
     let restore = definition.steps.map { $0.savedContent() }
     defer { for restore in restore { restore() } }
     definition.prepareFirst()
-    var course = FlowCourse(definition, first: definition.first)
+    var course = FlowCourse<Output>(first: definition.first, definition.logging)
     for end in ends {
       guard let step = course.path.top else { return .left }
       do {
-        switch try course.take(end, of: step).move {
+        let heading = try definition.heading(after: step, end)
+        switch course.go(heading, by: FlowLogEntry(step: step.name, end: end)).move {
         case .ask: break
         case .finish: return .finished
-        case .leave: return .left
-        case .cancel: return .cancelled
+        case .end(.back): return .left
+        case .end(.cancelled): return .cancelled
+        case .end(let ending): return .failed(ending.error(of: step.name))
         }
       } catch {
         return .failed(error)

@@ -88,10 +88,14 @@ public final class Flow<Output: Sendable> {
   /// did.
   public var answers: FlowLog { FlowLog(course?.path.answers ?? []) }
 
-  /// The types of the answers, for decoding a ``FlowLog``; of the steps that the flow was given by name.
+  /// The types of the answers, for decoding a ``FlowLog``; of the steps that the flow was given by name, and of those that
+  /// its runs came through.
   public var answerTypes: FlowAnswerTypes {
-    FlowAnswerTypes(byName: Dictionary(definition.steps.map { ($0.name, $0.answerType) }) { first, _ in first })
+    FlowAnswerTypes(byName: Dictionary(knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
   }
+
+  /// The steps that the definition names, and those that transitions have led to so far.
+  var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
 
   /// What happens in the run in flight, or in the next one, or, when there was one, in the last.
   public var events: FlowEvents { FlowEvents(recorder: recorder) }

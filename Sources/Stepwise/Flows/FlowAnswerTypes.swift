@@ -8,8 +8,8 @@ public struct FlowAnswerTypes: Sendable {
 
 /// How the answers of one step are decoded.
 struct FlowAnswerType: Sendable {
-  let isVoid: Bool
-  let decode: (@Sendable (any Decoder) throws -> any AnyFlowBox)?
+  private let isVoid: Bool
+  private let decode: (@Sendable (any Decoder) throws -> any AnyFlowBox)?
 
   init<Answer: Sendable>(_ type: Answer.Type) {
     isVoid = type == Void.self
@@ -21,6 +21,17 @@ struct FlowAnswerType: Sendable {
       let answer = try decodable.init(from: decoder)
       guard let answer = answer as? Answer else { throw FlowError(.wrongAnswer, step: "") }
       return FlowBox(answer)
+    }
+  }
+
+  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable``.
+  func answer(of step: String, from decoder: () throws -> any Decoder) throws(FlowError) -> any AnyFlowBox {
+    if isVoid { return FlowBox(()) }
+    guard let decode else { throw FlowError(.notCodable, step: step) }
+    do {
+      return try decode(try decoder())
+    } catch {
+      throw FlowError(.wrongAnswer, step: step, detail: "\(error)")
     }
   }
 }

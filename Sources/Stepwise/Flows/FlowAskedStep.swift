@@ -10,7 +10,7 @@ public struct FlowAskedStep<Content, Result: Sendable> {
   private let latest: Content
 
   init?(_ step: FlowStep<Content, Result>) {
-    guard let content = step.content ?? (() as Any) as? Content else { return nil }
+    guard let content = step.knownContent else { return nil }
     self.step = step
     latest = content
   }

@@ -47,6 +47,17 @@ struct FlowDefinition<Output: Sendable> {
     for step in steps where !names.insert(step.name).inserted { throw FlowError(.duplicateName, step: step.name) }
   }
 
+  /// Sets the contents that a run begins with, unless others are being asked with them.
+  ///
+  /// - Throws: ``FlowError/alreadyAsked`` when the step to begin with is being asked.
+  func prepare(_ start: FlowStart) throws {
+    let step = start.step ?? first
+    try step.checkFree()
+    // A step that the caller begins with has what the caller gave it.
+    if start.step == nil || (step === first ? !first.hasContent : first.isFree) { prepareFirst() }
+    start.prepare?()
+  }
+
   /// What a flow that ends with a step has as its output; nil when that is for the flow to say.
   func output(of box: any AnyFlowBox) -> Output? {
     if let box = box as? FlowBox<Output> { return box.value }

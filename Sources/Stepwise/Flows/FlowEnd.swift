@@ -59,10 +59,7 @@ enum FlowAskEnd<Result: Sendable>: Sendable {
   func get(step: String) throws -> Result {
     switch self {
     case .answered(let result): return result
-    case .ended(.back): throw FlowError(.back, step: step)
-    case .ended(.abandoned): throw FlowError(.abandoned, step: step)
-    case .ended(.failed(let error)): throw error
-    case .ended(.cancelled): throw CancellationError()
+    case .ended(let ending): throw ending.error(of: step)
     }
   }
 }

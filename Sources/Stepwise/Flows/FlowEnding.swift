@@ -14,4 +14,14 @@ public enum FlowEnding: Sendable {
 
   /// The work behind the step failed, or the step could not be asked.
   case failed(any Error)
+
+  /// What is thrown for it.
+  func error(of step: String) -> any Error {
+    switch self {
+    case .back: FlowError(.back, step: step)
+    case .abandoned: FlowError(.abandoned, step: step)
+    case .cancelled: CancellationError()
+    case .failed(let error): error
+    }
+  }
 }

@@ -106,7 +106,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     case .unknownStep: "the answer log has an answer of “\(step)”, which the flow does not know: begin anew"
     case .wrongStep: "the answer log does not fit the flow at “\(step)”: it was made by another shape; begin anew"
     case .wrongAnswer: "the answer log has an answer of “\(step)” that is not of its type: begin anew"
-    case .notCodable: "an answer of “\(step)” is not Codable: make it so, or keep the log in memory"
+    case .notCodable: "an answer of “\(step)” is not Codable: make it so, off any actor, or keep the log in memory"
     case .recordedFailure: "“\(step)” had failed when the log was made"
     }
   }

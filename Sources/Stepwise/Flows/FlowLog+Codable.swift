@@ -44,8 +44,13 @@ extension FlowLog: Codable {
 
   /// Decodes answers, with the types that the decoder's `userInfo` has under `.flowAnswers`.
   ///
-  /// - Throws: ``FlowError/unknownStep`` for a step that the flow does not have (any more); ``FlowError/wrongAnswer`` for an
-  ///   answer of another shape; ``FlowError/notCodable`` for a result that is not `Decodable`, or without the types.
+  /// The answer of a step that the flow does not know by name, since only a transition leads there, is kept as it is; its
+  /// type is known when a replay has come there, which also finds out whether the flow has such a step. What the decoder
+  /// does in a way of its own, as `JSONDecoder` with `URL`, `Data`, `Decimal` and its strategies, is not done then: name
+  /// steps with such answers by `leadsTo`.
+  ///
+  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is not
+  ///   `Decodable`, or without the types.
   public init(from decoder: any Decoder) throws {
     guard let types = decoder.userInfo[.flowAnswers] as? FlowAnswerTypes else {
       throw FlowError(.notCodable, step: "", detail: "set decoder.userInfo[.flowAnswers] to the flow's answerTypes")
@@ -55,15 +60,14 @@ extension FlowLog: Codable {
     while !container.isAtEnd {
       let fields = try container.nestedContainer(keyedBy: Key.self)
       let step = try fields.decode(String.self, forKey: .step)
-      guard let type = types.byName[step] else { throw FlowError(.unknownStep, step: step) }
-      entries.append(FlowLogEntry(step: step, end: try Self.end(of: step, type, in: fields)))
+      entries.append(FlowLogEntry(step: step, end: try Self.end(of: step, types.byName[step], in: fields)))
     }
     self.init(entries)
   }
 
   private static func end(
     of step: String,
-    _ type: FlowAnswerType,
+    _ type: FlowAnswerType?,
     in fields: KeyedDecodingContainer<Key>
   ) throws -> FlowEnd {
     let reason = try fields.decodeIfPresent(String.self, forKey: .reason)
@@ -75,12 +79,8 @@ extension FlowLog: Codable {
     case "failed": return .ended(.failed(FlowError(.recordedFailure, step: step, detail: reason)))
     case let ending?: throw FlowError(.wrongAnswer, step: step, detail: "“\(ending)” is no ending")
     }
-    if type.isVoid { return .answered(FlowBox(())) }
-    guard let decode = type.decode else { throw FlowError(.notCodable, step: step) }
-    do {
-      return .answered(try decode(fields.superDecoder(forKey: .answer)))
-    } catch {
-      throw FlowError(.wrongAnswer, step: step, detail: "\(error)")
-    }
+    if let type { return .answered(try type.answer(of: step) { try fields.superDecoder(forKey: .answer) }) }
+    guard fields.contains(.answer) else { throw FlowError(.wrongAnswer, step: step, detail: "there is none") }
+    return .answered(FlowBox(try fields.decodeIfPresent(FlowStored.self, forKey: .answer) ?? .null))
   }
 }

@@ -28,9 +28,9 @@ public struct FlowLogEntry: Sendable {
     FlowLogEntry(step: step.name, end: .ended(ending))
   }
 
-  /// The result; nil when the step ended without one.
+  /// The result; nil when the step ended without one, or when its type is known only after a replay.
   public var result: (any Sendable)? {
-    if case .answered(let box) = end { box.any } else { nil }
+    if case .answered(let box) = end, !(box is FlowBox<FlowStored>) { box.any } else { nil }
   }
 
   /// How the step ended without a result; nil when it has one.

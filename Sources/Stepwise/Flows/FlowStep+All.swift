@@ -5,7 +5,8 @@ extension FlowStep {
   /// Asks several steps at once; the results are the answer, in their order.
   ///
   /// When one ends without an answer, the others are cancelled and waited for, and the ask ends as that one did. Its content
-  /// has one for each step; without any, each step is asked with its own.
+  /// has that of each step: it is there when each has one, and setting it sets theirs. A tuple is not `Codable`, so that a
+  /// log with such an answer stays in memory.
   ///
   /// - Parameters:
   ///   - name: What events, errors, pictures and answer logs call the step; the names of the steps when nil.
@@ -20,8 +21,18 @@ extension FlowStep {
     let all = members
     let typed = (repeat each steps)
     let name = name ?? all.map(\.name).joined(separator: " + ")
-    return FlowStep(name: name, suppliesContent: { all.allSatisfy(\.hasContent) }) { _, content, _ in
-      if let content { repeat (each typed).content = each content }
+    let group = FlowGroup<Content>(
+      steps: all,
+      content: { try? (repeat (each typed).contentToAsk()) },
+      setContent: { contents in
+        if let contents {
+          repeat (each typed).content = each contents
+        } else {
+          repeat (each typed).content = nil
+        }
+      }
+    )
+    return FlowStep(name: name, group: group) { _, _, _ in
       switch await askAll(all) {
       case .failure(let ending): return .ended(ending.ending)
       case .success(let boxes):
@@ -54,12 +65,21 @@ extension FlowStep {
     _ steps: [FlowStep<StepContent, StepResult>]
   ) -> FlowStep where Content == Void, Result == [StepResult] {
     let name = name ?? steps.map(\.name).joined(separator: " + ")
-    return FlowStep(name: name) { _, _, _ in
+    let group = FlowGroup<Void>(steps: steps, content: {}, setContent: { _ in })
+    return FlowStep(name: name, group: group) { _, _, _ in
       switch await askAll(steps) {
       case .failure(let ending): .ended(ending.ending)
       case .success(let boxes): .answered(boxes.compactMap { ($0 as? FlowBox<StepResult>)?.value })
       }
     }
+  }
+}
+
+extension FlowStep {
+  /// - Throws: ``FlowError/noContent``.
+  fileprivate func contentToAsk() throws -> Content {
+    guard let content = knownContent else { throw FlowError(.noContent, step: name) }
+    return content
   }
 }
 

@@ -17,16 +17,26 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   /// The content of the latest ask, or of the next one; nil when there was none yet.
   ///
-  /// It may be set at any time. The handlers of the step that still live are told, also when the step is past.
+  /// It may be set at any time. The handlers of the step that still live are told, also when the step is past. That of
+  /// several steps at once has theirs: setting it sets each, and it is nil as long as one has none.
   public var content: Content? {
-    didSet { if let content { forward(content) } }
+    get { if let group { group.content() } else { ownContent } }
+    set {
+      if let group { return group.setContent(newValue) }
+      ownContent = newValue
+      if let newValue { forward(newValue) }
+    }
   }
 
+  /// The content, also where there is nothing to say.
+  var knownContent: Content? { content ?? (() as Any) as? Content }
+
+  private var ownContent: Content?
+  /// The steps that this one stands for, if it does.
+  private let group: FlowGroup<Content>?
   private let body: Body
   /// Shows the step as one that was answered before.
   private let restoring: Show?
-  /// Whether the step can be asked without a content of its own.
-  private let suppliesContent: @MainActor () -> Bool
   private var handlers: [FlowWeakHandler<Content, Result>] = []
   private var pruneLimit = 4
 
@@ -46,17 +56,17 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     )
   }
 
-  init(name: String, suppliesContent: @escaping @MainActor () -> Bool = { false }, body: @escaping Body) {
+  init(name: String, group: FlowGroup<Content>? = nil, body: @escaping Body) {
+    self.group = group
     self.body = body
     restoring = nil
-    self.suppliesContent = suppliesContent
     super.init(name: name)
   }
 
   /// `show` shows what asks, and returns what is to be taken down again.
   init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
+    group = nil
     restoring = isRestored ? show : nil
-    suppliesContent = { false }
     body = { step, content, stage in
       guard let content else { return .ended(.failed(FlowError(.noContent, step: step.name))) }
       return await step.askScreen(content, on: stage, show)
@@ -94,7 +104,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   public func result() async throws -> Result { try await alone(nil).get(step: name) }
 
   private func alone(_ content: Content?) async -> FlowAskEnd<Result> {
-    if isAsked { return .ended(.failed(FlowError(.alreadyAsked, step: name))) }
+    do { try checkFree() } catch { return .ended(.failed(error)) }
     if let content { self.content = content }
     let stage = FlowStage()
     let end = await ask(on: stage)
@@ -103,12 +113,12 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   }
 
   private func ask(on stage: FlowStage) async -> FlowAskEnd<Result> {
-    guard !isAsked else { return .ended(.failed(FlowError(.alreadyAsked, step: name))) }
+    do { try checkFree() } catch { return .ended(.failed(error)) }
     guard !Task.isCancelled else { return .cancelledByTask }
     guard hasContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
     isAsked = true
     defer { isAsked = false }
-    return await body(self, content ?? (() as Any) as? Content, stage)
+    return await body(self, knownContent, stage)
   }
 
   private func askScreen(
@@ -147,14 +157,14 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   // MARK: - Without types
 
-  override var hasContent: Bool {
-    content != nil || (() as Any) is Content || suppliesContent()
-  }
+  override var hasContent: Bool { knownContent != nil && members.allSatisfy(\.hasContent) }
+
+  override var members: [AnyFlowStep] { group?.steps ?? [] }
 
   override func askErased(on stage: FlowStage) async -> FlowEnd { await ask(on: stage).erased }
 
   override func restore(on stage: FlowStage) {
-    guard let restoring, let content = content ?? (() as Any) as? Content else { return }
+    guard let restoring, let content = knownContent else { return }
     let answered = Once<FlowAskEnd<Result>>()
     answered.settle(.ended(.abandoned))
     stage.shown = restoring(makeHandler(content, answered), stage)
@@ -162,9 +172,16 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override package func takes(_ answer: any AnyFlowBox) -> Bool { answer is FlowBox<Result> }
 
-  override package var contentText: String { content.map { "\($0)" } ?? "" }
+  override package var contentText: String {
+    if let group { return group.steps.map(\.contentText).joined(separator: ", ") }
+    return content.map { "\($0)" } ?? ""
+  }
 
   override package func savedContent() -> @MainActor () -> Void {
+    if let group {
+      let restore = group.steps.map { $0.savedContent() }
+      return { for restore in restore { restore() } }
+    }
     let saved = content
     return { [self] in content = saved }
   }

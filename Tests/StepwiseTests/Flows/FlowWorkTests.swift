@@ -81,6 +81,30 @@ struct FlowWorkTests {
     #expect(await flow.start().outcome.summary == "cancelled no")
   }
 
+  @Test func anInnerFlowThatIsAbandonedAbandonsTheOuterStep() async throws {
+    let inner = desk.step("inner", of: Void.self, Reply<String>.drop, .drop)
+    let sub = FlowStep(flow: Flow<String>("sub", first: inner))
+    let flow = Flow<String>("flow", first: sub).on(sub, ended: { ending, _ in .finish("\(ending)") })
+    #expect(try await flow.run() == "abandoned")
+    let error = await #expect(throws: FlowError.abandoned) { try await sub.result() }
+    #expect(error?.step == "sub")
+  }
+
+  @Test(arguments: [FlowError.back, .abandoned])
+  func anErrorOfTheWorkInsideIsNoEndingOfTheFlowAround(error: FlowError) async throws {
+    let first = desk.step("first", .complete(1))
+    let work = FlowStep<Void, String>("work", running: Chain { throw error })
+    let sub = FlowStep(flow: Flow<String>("sub", first: work))
+    let flow = Flow<String>("flow", first: first)
+      .on(first) { _, _ in .next(sub) }
+      .on(
+        sub,
+        ended: { ending, _ in if case .failed(let error) = ending { .fail(error) } else { .finish("\(ending)") } }
+      )
+    await #expect(throws: error) { try await flow.run() }
+    #expect(desk.asked.elements == ["first"])
+  }
+
   @Test func cancellingTheOuterFlowCancelsTheInner() async {
     let inner = desk.step("inner", of: Void.self, Reply<String>.wait)
     let innerFlow = Flow<String>("sub", first: inner)
