@@ -4,8 +4,7 @@
 /// Whom a job's handlers belong to, without keeping it alive.
 final class JobOwner: Sendable {
   private let id: ObjectIdentifier
-  // Proof: nothing of the owner is ever used but whether it is there. Where reading the reference could make the last
-  // release of the owner, that is on the main actor, as it would be with a screen's own.
+  // Proof: only whether it is there is ever used; where a read could release it last, that is on the main actor.
   private nonisolated(unsafe) weak let owner: AnyObject?
 
   init(_ owner: AnyObject) {
