@@ -7,8 +7,12 @@ import StepwiseTesting
 /// The samples of FlowState's README, in their order.
 ///
 /// The only edits are in the last one: `editTextStep` and `fakeNetworkStep`, which are declared nowhere, are
-/// `editNameStep` and `networkStep`; what is edited is the profile's name, since the content there is a `String`.
+/// `editNameStep` and `networkStep`; what is edited is the profile's name, since the content there is a `String`. In Swift 6
+/// mode the class says that it is bound to the main actor, as all that shows something is.
 @available(*, deprecated)
+#if swift(>=6)
+  @MainActor
+#endif
 final class ProfileFlow {
   let displayStep: FlowStep<UserProfile, UserProfileAction>
   let networkStep: FlowStep<Any, UserProfile>

@@ -11,11 +11,13 @@ struct UserProfile: Equatable, Sendable {
   var name: String
 
   /// Calls back on another thread than the main one, as a request does.
-  static func getUser(_ completion: @escaping (UserProfile) -> Void) {
+  @preconcurrency
+  static func getUser(_ completion: @escaping @Sendable (UserProfile) -> Void) {
     DispatchQueue.global().async { completion(UserProfile(name: "Grace")) }
   }
 
-  static func updateName(_ name: String?, _ completion: @escaping (UserProfile) -> Void) {
+  @preconcurrency
+  static func updateName(_ name: String?, _ completion: @escaping @Sendable (UserProfile) -> Void) {
     DispatchQueue.global().async { completion(UserProfile(name: name ?? "nobody")) }
   }
 }
