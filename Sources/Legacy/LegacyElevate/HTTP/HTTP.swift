@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import Foundation
 internal import StepwiseHTTP
 
 /// Requests that look as if they blocked, for the block of a task that runs in the background.
@@ -15,198 +14,30 @@ public enum HTTP: Sendable {
   public static var activityCount: Int { HTTPActivity.current }
 
   /// Gets what is there; a body is refused.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use get of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func get(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.get.send(to: url, parts)
-  }
+  public static var get: HTTPFunction { HTTPFunction(.get) }
 
   /// Sends something to be dealt with.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use post of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func post(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.post.send(to: url, parts)
-  }
+  public static var post: HTTPFunction { HTTPFunction(.post) }
 
   /// Puts something there.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use put of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func put(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.put.send(to: url, parts)
-  }
+  public static var put: HTTPFunction { HTTPFunction(.put) }
 
   /// Removes what is there.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use delete of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func delete(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.delete.send(to: url, parts)
-  }
+  public static var delete: HTTPFunction { HTTPFunction(.delete) }
 
   /// Changes what is there.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use patch of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func patch(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.patch.send(to: url, parts)
-  }
+  public static var patch: HTTPFunction { HTTPFunction(.patch) }
 
   /// Gets the status and headers of what is there; a body is refused.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use head of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func head(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.head.send(to: url, parts)
-  }
+  public static var head: HTTPFunction { HTTPFunction(.head) }
 
   /// Asks what can be done there.
-  ///
-  /// - Parameters:
-  ///   - url: Where to.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - body: Bytes to be sent as they are.
-  ///   - json: What is sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - credentials: The `username` and the `password` of who asks.
-  ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
-  /// - Returns: The answer, whatever its status.
-  /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
   @available(*, deprecated, message: "Use options of HTTP in StepwiseHTTP")
-  public nonisolated(nonsending) static func options(
-    _ url: String,
-    query: [String: Any] = [:],
-    headers: [String: String] = [:],
-    body: Data? = nil,
-    json: Any? = nil,
-    form: [String: Any]? = nil,
-    credentials: [String: String]? = nil,
-    allowSelfSignCertificate: Bool = false
-  ) async throws -> Response {
-    let parts = Method.Parts(query, headers, body, json, form, credentials, allowSelfSignCertificate)
-    return try await Method.options.send(to: url, parts)
-  }
+  public static var options: HTTPFunction { HTTPFunction(.options) }
 }

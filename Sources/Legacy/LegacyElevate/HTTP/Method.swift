@@ -22,24 +22,6 @@ enum Method {
     let form: [String: Any]?
     let credentials: [String: String]?
     let allowsSelfSignedCertificate: Bool
-
-    init(
-      _ query: [String: Any],
-      _ headers: [String: String],
-      _ body: Data?,
-      _ json: Any?,
-      _ form: [String: Any]?,
-      _ credentials: [String: String]?,
-      _ allowsSelfSignedCertificate: Bool
-    ) {
-      self.query = query
-      self.headers = headers
-      self.body = body
-      self.json = json
-      self.form = form
-      self.credentials = credentials
-      self.allowsSelfSignedCertificate = allowsSelfSignedCertificate
-    }
   }
 
   /// What a request is made of, as the new ones have it.
