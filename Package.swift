@@ -22,13 +22,22 @@ let package = Package(
     .target(name: "Stepwise"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
     .target(name: "StepwiseHTTP", dependencies: ["Stepwise"]),
-    .target(name: "LegacyStepwise", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyStepwise"),
-    .target(name: "LegacyGrain", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyGrain"),
+    .target(name: "LegacySupport", path: "Sources/Legacy/LegacySupport"),
+    .target(
+      name: "LegacyStepwise",
+      dependencies: ["LegacySupport", "Stepwise"],
+      path: "Sources/Legacy/LegacyStepwise"
+    ),
+    .target(name: "LegacyGrain", dependencies: ["LegacySupport", "Stepwise"], path: "Sources/Legacy/LegacyGrain"),
     .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
-    .target(name: "LegacyFlowState", dependencies: ["Stepwise"], path: "Sources/Legacy/LegacyFlowState"),
+    .target(
+      name: "LegacyFlowState",
+      dependencies: ["LegacySupport", "Stepwise"],
+      path: "Sources/Legacy/LegacyFlowState"
+    ),
     .target(
       name: "LegacyElevate",
-      dependencies: ["Stepwise", "StepwiseHTTP"],
+      dependencies: ["LegacySupport", "Stepwise", "StepwiseHTTP"],
       path: "Sources/Legacy/LegacyElevate"
     ),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),

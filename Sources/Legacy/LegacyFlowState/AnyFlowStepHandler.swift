@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 /// A handler without the type of its content: what an intent returns.
@@ -70,15 +71,8 @@ enum HandlerState<Result> {
   case ended
 }
 
-/// A result on its way from a handler to its step.
-// Proof: what is inside was sent to `complete`, and only the step takes it out.
-struct Reply<Result>: @unchecked Sendable {
-  let result: Result?
-
-  init(_ result: Result?) {
-    self.result = result
-  }
-}
+/// A result on its way from a handler to its step, or that there is none.
+typealias Reply<Result> = Sent<Result?>
 
 /// The handler of the new step that is behind an old one.
 typealias Ask<Content, Result> = Stepwise.FlowStepHandler<Content?, Reply<Result>>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 public import Stepwise
 
 @available(*, deprecated)
@@ -17,9 +18,9 @@ extension FlowStep where Result: Sendable {
       _ = spawn { @MainActor [self] in
         switch await ask() {
         case .answered(let reply):
-          _ = finish(reply.result)
+          _ = finish(reply.value)
           keep(handler)
-          if let result = reply.result { handler.complete(result) } else { handler.back() }
+          if let result = reply.value { handler.complete(result) } else { handler.back() }
         case .back, .abandoned: _ = giveUp()
         case .cancelled: handler.cancel()
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 /// One interaction of a flow: an intent shows something, its handler ends it, and a completion says what is next.
@@ -96,7 +97,7 @@ public final class FlowStep<Content, Result>: Followed {
 
   func runOnce(in course: Course) async -> (any Startable)? {
     switch await ask() {
-    case .answered(let reply): return finish(reply.result)
+    case .answered(let reply): return finish(reply.value)
     case .back, .abandoned: return giveUp()
     case .cancelled: return nil
     }
@@ -138,7 +139,7 @@ public final class FlowStep<Content, Result>: Followed {
 
   func reopen() {
     handler?.reopen { [self] reply in
-      _ = spawn { @MainActor in await Course().resume(after: self, from: self.finish(reply.result)) }
+      _ = spawn { @MainActor in await Course().resume(after: self, from: self.finish(reply.value)) }
     }
   }
 

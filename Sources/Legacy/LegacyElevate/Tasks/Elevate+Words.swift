@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 // A closure that says no types fits those of any type as well: so the one that is told anything is the favoured one.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
+
 /// What a task returned or yielded, without its type.
 public struct TaskValue: Sendable {
   private let sent: Sent<Any?>

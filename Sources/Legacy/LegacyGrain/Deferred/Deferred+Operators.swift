@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Dispatch
+internal import LegacySupport
 internal import Stepwise
 
 // Each operator has a type of its own on one side that no other overload of it has, so that it is left at once.

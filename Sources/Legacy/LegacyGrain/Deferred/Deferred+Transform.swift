@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
+
 @available(*, deprecated)
 extension Deferred {
   /// The same with its result transformed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 /// Something that has yet to be done, and what will come of it.

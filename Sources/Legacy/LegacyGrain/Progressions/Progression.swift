@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
+
 /// Work in stages, each of which produces the next one until there is a result.
 ///
 /// Write one of `next()` and `updateOrDeferNext()`; each of them is made of the other.

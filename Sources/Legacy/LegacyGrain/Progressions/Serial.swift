@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Dispatch
+internal import LegacySupport
 
 /// Several progressions in a row, as one progression.
 @available(*, deprecated, message: "Use Serial of Stepwise")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 /// A stage of an old progression as one of a new one, whose work is done by a performer.

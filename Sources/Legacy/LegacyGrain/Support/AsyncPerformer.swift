@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import Dispatch
+internal import LegacySupport
 
 /// Runs work at some other time or place, as a queue does.
 @available(*, deprecated, message: "Use a TaskExecutor, or the actor that the work is bound to")

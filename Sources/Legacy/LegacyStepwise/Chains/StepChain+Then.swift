@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
+
 @available(*, deprecated)
 extension StepChain {
   /// Appends a step that takes the output of the one before, and returns an output or throws.

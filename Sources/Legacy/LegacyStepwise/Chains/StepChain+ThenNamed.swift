@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Dispatch
+internal import LegacySupport
 
 @available(*, deprecated)
 extension StepChain {

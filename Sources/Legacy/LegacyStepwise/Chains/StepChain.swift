@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Foundation
+internal import LegacySupport
 internal import Stepwise
 
 /// Steps that run one after the other, each on the output of the one before.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import Dispatch
+internal import LegacySupport
 
 @available(*, deprecated)
 extension Part {

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Dispatch
+internal import LegacySupport
 
 // A closure of two parameters also fits one that is given a pair, and one that is given a `Step` also fits one that is given
 // anything: so the closure that is given anything is the disfavoured one.

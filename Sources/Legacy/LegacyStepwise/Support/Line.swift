@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
 internal import Stepwise
 
 /// The steps and handlers of a legacy chain: what all `StepChain`s that were made from one another share and change.

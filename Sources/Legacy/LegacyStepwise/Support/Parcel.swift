@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import LegacySupport
+
 /// What goes from step to step: the output of the one, which is the input of the next.
 struct Parcel: Sendable {
   let content: any AnySent
@@ -37,4 +39,13 @@ struct WrongOutput: Error, CustomStringConvertible {
   var description: String {
     "a step went on with a chain whose output is \(found), in a chain whose output is \(expected)"
   }
+}
+
+/// A `Sent` without its type.
+protocol AnySent: Sendable {
+  var erased: Any { get }
+}
+
+extension Sent: AnySent {
+  var erased: Any { value }
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import Dispatch
+internal import LegacySupport
 internal import Stepwise
 
 /// A step of a legacy chain, without its types.
@@ -49,7 +50,7 @@ struct Part: Sendable {
   }
 
   private init(_ name: String?, _ queue: DispatchQueue?, _ work: Stepwise.Step<Parcel, Parcel>) {
-    let work = Solo(work, on: .make(queue))
+    let work = Solo(work, on: queue.map { QueueExecutor($0) } ?? .shared)
     let log = DebugLog(step: name)
     let body: @Sendable (Parcel) async throws -> Parcel = { parcel in
       guard parcel.detour == nil else { return parcel }
