@@ -103,6 +103,15 @@ for target in package.targets where target.name != "LegacyTests" {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
 
+// The old libraries' operators and overloads must not be slow to type-check: no expression may take more milliseconds. Only
+// where it is asked for, since nobody can depend on a package that has such flags.
+if let limit = Context.environment["STEPWISE_EXPRESSION_LIMIT"] {
+  for target in package.targets where ["LegacyTests", "LegacySwift6Tests"].contains(target.name) {
+    let flags = ["-Xfrontend", "-warn-long-expression-type-checking=\(limit)"]
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
+  }
+}
+
 // What is about threads alone, for ThreadSanitizer, under which all takes several times as long.
 if Context.environment["STEPWISE_THREADS_ONLY"] != nil {
   let kept: Set = [

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shows that a build with the options given as arguments fails on a warning, on a public type that does not say whether
-# it is Sendable, and on an import that the manifest does not declare; and that ThreadSanitizer sees a race.
+# it is Sendable, on an import that the manifest does not declare, and with the limit of the tests of old code on an
+# expression that is slow to check; and that ThreadSanitizer sees a race.
 set -euo pipefail
 work=$(mktemp -d "${TMPDIR:-/tmp}/control.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -29,6 +30,10 @@ build passes 'complete' 'public struct A: Sendable {}'
 build fails 'never used' 'func a() { let b = 1 }'
 build fails 'Sendable' 'public struct A {}'
 build fails 'without declaring' 'import Base'
+options+=(-Xswiftc -Xfrontend -Xswiftc "-warn-long-expression-type-checking=${STEPWISE_EXPRESSION_LIMIT:-500}")
+build passes 'complete' 'public struct A: Sendable {}'
+# shellcheck disable=SC2016
+build fails 'expression took' 'func a(b: [Int]) -> String { "a" + b.map { "b" + "\($0)" + "c" + "d" }.joined() + "e" + b.map { "\(-$0 + 1)" + "f" }.joined() + "g" + (b.isEmpty ? "h" : "i" + "j") + 1 }'
 echo "the build options can fail"
 
 cat > "$work/race.swift" << 'END'
