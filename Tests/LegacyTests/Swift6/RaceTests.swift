@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(macOS) || os(Linux)
+  import Foundation
+  import Testing
+
+  /// Old code that is a race: Swift 5 mode lets it pass, as it did, and Swift 6 mode refuses the line that begins it.
+  ///
+  /// The samples are in `Races`, and in no target, since they are to fail.
+  @Suite(.timeLimit(.minutes(5)))
+  struct RaceTests {
+    private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces", "ElevateRaces"]
+
+    @Test(arguments: samples) func swift5ModeLetsItPass(sample: String) throws {
+      let result = try Compiler.check(Self.path(of: sample), languageMode: 5)
+      #expect(result.status == 0, "\(result.output)")
+    }
+
+    @Test(arguments: samples) func swift6ModeRefusesEachRaceAndNothingElse(sample: String) throws {
+      let path = Self.path(of: sample)
+      let lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
+      let races = lines.indices.filter { lines[$0].hasSuffix("// Race") }.map { $0 + 1 }
+      try #require(!races.isEmpty)
+      let result = try Compiler.check(path, languageMode: 6)
+      #expect(result.status != 0)
+      #expect(result.errors.map(\.line) == races, "\(result.output)")
+      #expect(result.errors.allSatisfy { $0.text.contains("risks causing data races") }, "\(result.output)")
+    }
+
+    private static func path(of sample: String) -> String {
+      let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      return tests.appendingPathComponent("Races/\(sample).swift").path
+    }
+  }
+
+  /// The compiler, on files that import what the tests were built with.
+  private enum Compiler {
+    struct Result {
+      let status: Int32
+      let output: String
+
+      /// The errors, in the order of their lines.
+      var errors: [(line: Int, text: String)] {
+        output.split(separator: "\n").compactMap { text in
+          guard let match = text.firstMatch(of: /^\/.*?\.swift:(\d+):\d+: error: (.*)/) else { return nil }
+          return Int(match.1).map { (line: $0, text: String(match.2)) }
+        }
+        .sorted { $0.line < $1.line }
+      }
+    }
+
+    /// Compiles a file as far as it takes to look for races, and throws the outcome away.
+    static func check(_ path: String, languageMode: Int) throws -> Result {
+      let process = Process()
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments =
+        ["swiftc", "-swift-version", "\(languageMode)", "-suppress-warnings", "-emit-sil", "-o", "/dev/null"]
+        + ["-I", try modules(), path]
+      process.standardOutput = output
+      process.standardError = output
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return Result(status: process.terminationStatus, output: text)
+    }
+
+    /// Where the modules are that the tests were built with.
+    private static func modules() throws -> String {
+      final class Anchor {}
+      var folder = Bundle(for: Anchor.self).bundleURL
+      while folder.path != "/" {
+        let modules = folder.appendingPathComponent("Modules").path
+        if FileManager.default.fileExists(atPath: modules + "/LegacyStepwise.swiftmodule") { return modules }
+        folder = folder.deletingLastPathComponent()
+      }
+      return try #require(nil, "no Modules beside the tests")
+    }
+  }
+#endif
