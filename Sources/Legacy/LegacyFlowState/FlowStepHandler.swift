@@ -16,7 +16,10 @@ public final class FlowStepHandler<Content, Result>: AnyFlowStepHandler<Result> 
     didSet { if isAttached { contentUpdateHandler?(content) } }
   }
 
-  private var content: Content?
+  /// The step's content; nil before the step has started, and when there is none.
+  @available(*, deprecated, message: "Use content of the handler that the step makes")
+  public private(set) var content: Content?
+
   private var isAttached = false
 
   /// Creates a handler.

@@ -9,7 +9,7 @@ public import Stepwise
 @available(*, deprecated, renamed: "Flow", message: "Use Flow, and FlowStep(name, .push, on: navigator) { … }")
 @preconcurrency
 @MainActor
-public final class NavigationFlowCoordinator<Navigator: FlowNavigator>: Followed {
+open class NavigationFlowCoordinator<Navigator: FlowNavigator>: Followed {
   /// What the flow is called.
   @available(*, deprecated, renamed: "name")
   public nonisolated let identifier: String
@@ -33,7 +33,7 @@ public final class NavigationFlowCoordinator<Navigator: FlowNavigator>: Followed
   ///   - identifier: What the flow is called.
   ///   - firstStep: What it begins with.
   @available(*, deprecated, message: "Use Flow(name, first: step, content: content)")
-  public init(navigationController: Navigator, identifier: String, firstStep: any Startable) {
+  public required init(navigationController: Navigator, identifier: String = "", firstStep: any Startable) {
     self.navigationController = navigationController
     self.identifier = identifier
     self.firstStep = firstStep

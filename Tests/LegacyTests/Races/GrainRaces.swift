@@ -27,6 +27,13 @@ func aCompletionChangesWhatTheScreenGoesOnUsing() {
 }
 
 @available(*, deprecated)
+func aHandlerInAQueueChangesWhatTheScreenGoesOnUsing() {
+  let page = Page()
+  Countdown(number: 3).deferred() >>= .main + { useResult in page.lines.append("\((try? useResult()) ?? 1)") }  // Race
+  page.lines.append("second")
+}
+
+@available(*, deprecated)
 func aQueueCountsInAVariableOfTheCaller() -> Int {
   var count = 0
   (DispatchQueue.global() + { count += 1 }).perform { _ in }  // Race

@@ -19,13 +19,30 @@
 
     @Test(arguments: samples) func swift6ModeRefusesEachRaceAndNothingElse(sample: String) throws {
       let path = Self.path(of: sample)
-      let lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
-      let races = lines.indices.filter { lines[$0].hasSuffix("// Race") }.map { $0 + 1 }
-      try #require(!races.isEmpty)
+      let races = try Self.lines(of: path, with: "// Race")
       let result = try Compiler.check(path, languageMode: 6)
       #expect(result.status != 0)
       #expect(result.errors.map(\.line) == races, "\(result.output)")
       #expect(result.errors.allSatisfy { $0.text.contains("risks causing data races") }, "\(result.output)")
+    }
+
+    // Which queue a closure runs in is nothing that the compiler knows: no error, then.
+    @Test func whatBelongsToTheMainActorIsAWarningInSwift6ModeAlone() throws {
+      let path = Self.path(of: "StepwiseScreen")
+      let old = try Compiler.check(path, languageMode: 5, withWarnings: true)
+      #expect(old.status == 0 && old.warnings.isEmpty, "\(old.output)")
+      let result = try Compiler.check(path, languageMode: 6, withWarnings: true)
+      #expect(result.status == 0, "\(result.output)")
+      #expect(result.warnings.map(\.line) == (try Self.lines(of: path, with: "// Warning")), "\(result.output)")
+      #expect(result.warnings.allSatisfy { $0.text.contains("main actor-isolated") }, "\(result.output)")
+    }
+
+    /// The numbers of the lines that have a mark.
+    private static func lines(of path: String, with mark: String) throws -> [Int] {
+      let lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
+      let numbers = lines.indices.filter { lines[$0].contains(mark) }.map { $0 + 1 }
+      try #require(!numbers.isEmpty)
+      return numbers
     }
 
     private static func path(of sample: String) -> String {
@@ -40,24 +57,29 @@
       let status: Int32
       let output: String
 
-      /// The errors, in the order of their lines.
-      var errors: [(line: Int, text: String)] {
+      /// In the order of their lines.
+      var errors: [(line: Int, text: String)] { all("error") }
+      var warnings: [(line: Int, text: String)] { all("warning") }
+
+      private func all(_ kind: String) -> [(line: Int, text: String)] {
         output.split(separator: "\n").compactMap { text in
-          guard let match = text.firstMatch(of: /^\/.*?\.swift:(\d+):\d+: error: (.*)/) else { return nil }
-          return Int(match.1).map { (line: $0, text: String(match.2)) }
+          guard let match = text.firstMatch(of: /^\/.*?\.swift:(\d+):\d+: (\w+): (.*)/), match.2 == kind else {
+            return nil
+          }
+          return Int(match.1).map { (line: $0, text: String(match.3)) }
         }
         .sorted { $0.line < $1.line }
       }
     }
 
     /// Compiles a file as far as it takes to look for races, and throws the outcome away.
-    static func check(_ path: String, languageMode: Int) throws -> Result {
+    static func check(_ path: String, languageMode: Int, withWarnings: Bool = false) throws -> Result {
       let process = Process()
       let output = Pipe()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments =
-        ["swiftc", "-swift-version", "\(languageMode)", "-suppress-warnings", "-emit-sil", "-o", "/dev/null"]
-        + ["-I", try modules(), path]
+        ["swiftc", "-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", try modules(), path]
+        + (withWarnings ? [] : ["-suppress-warnings"])
       process.standardOutput = output
       process.standardError = output
       try process.run()

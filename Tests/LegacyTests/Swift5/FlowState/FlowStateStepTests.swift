@@ -175,4 +175,31 @@ struct FlowStateStepTests {
     screens.complete("a", 1)
     #expect(await seen.elements(atLeast: 4) == ["a shows nothing", "a = 1", "own", "b shows nothing"])
   }
+
+  // As the example project beside FlowState's document does.
+  @available(*, deprecated)
+  @Test func aScreenReadsTheContentFromItsHandler() async {
+    let screens = OldScreens(telling: seen)
+    let step = screens.step("a")
+    step.content = "x"
+    step.start()
+    await seen.elements(atLeast: 1)
+    #expect(screens.shown["a"]?.content == "x")
+    step.content = "y"
+    #expect(screens.shown["a"]?.content == "y")
+    #expect(FlowStepHandler(String.self, Int.self).content == nil)
+  }
+
+  // As the example project beside FlowState's document does.
+  @available(*, deprecated)
+  @Test func aCoordinatorIsMadeByASubclass() async {
+    let screens = OldScreens(telling: seen)
+    let coordinator = OwnCoordinator(showing: screens.step("a"))
+    coordinator.nextStep = screens.step("b")
+    coordinator.start()
+    await seen.elements(atLeast: 1)
+    screens.complete("a", 1)
+    #expect(await seen.elements(atLeast: 3) == ["a shows nothing", "a = 1", "b shows nothing"])
+    #expect(coordinator.identifier == "")
+  }
 }

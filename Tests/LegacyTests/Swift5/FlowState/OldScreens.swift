@@ -57,3 +57,19 @@ final class OwnStep: Startable {
     nextStep?.start()
   }
 }
+
+/// A coordinator of somebody else's.
+@available(*, deprecated)
+final class OwnCoordinator: NavigationFlowCoordinator<InMemoryNavigator<UIViewController>> {
+  init(showing step: any Startable) {
+    super.init(navigationController: InMemoryNavigator(), firstStep: step)
+  }
+
+  required init(
+    navigationController: InMemoryNavigator<UIViewController>,
+    identifier: String,
+    firstStep: any Startable
+  ) {
+    super.init(navigationController: navigationController, identifier: identifier, firstStep: firstStep)
+  }
+}

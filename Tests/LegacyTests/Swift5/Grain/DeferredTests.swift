@@ -109,6 +109,31 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
+  @Test func handlersRunInTheirQueue() async {
+    let key = DispatchSpecificKey<String>()
+    DispatchQueue.main.setSpecific(key: key, value: "main")
+    let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
+    later(1) >>= .main + { [seen] useResult in seen.record("\((try? useResult()) ?? 0) \(here())") }
+    await seen.elements(atLeast: 1)
+    later(2) >>= .utility + { [seen] useResult in seen.record("\((try? useResult()) ?? 0) \(here())") }
+    await seen.elements(atLeast: 2)
+    (Deferred { here() } + .utility) >>= { [seen] useResult in seen.record((try? useResult()) ?? "") }
+    #expect(await seen.elements(atLeast: 3) == ["1 main", "2 none", "none"])
+  }
+
+  @available(*, deprecated)
+  @Test func whatHasNoResultIsNotPartOfAPair() async {
+    let nothing = Deferred<Void> { [seen] in seen.record("nothing") }
+    #expect(await text(of: later(1) & nothing) == "1")
+    #expect(await text(of: nothing & later(2)) == "2")
+    #expect(await text(of: nothing & nothing) == "()")
+    #expect(seen.elements.count == 4)
+    #expect(await text(of: nothing & Deferred<Void>(throwing: Fault("no"))) == "error: no")
+    #expect(await text(of: Deferred<Int>(throwing: Fault("no")) & nothing) == "error: no")
+    #expect(seen.elements.count == 5)
+  }
+
+  @available(*, deprecated)
   @Test func bothAreDoneOneAfterTheOther() async {
     let first = Deferred<Int>.future { [seen] resolve in
       seen.record("first")

@@ -75,6 +75,16 @@ enum OldProgressions {
     }
   }
 
+  static func onTheMainQueue(_ url: URL, here: @escaping @Sendable () -> String, telling seen: Recorder<String>) {
+    func text(at url: URL) -> Deferred<String> { Deferred { try Document(load(url)).text } }
+    @Sendable func show(_ text: String) { seen.record("\(text) \(here())") }
+    @Sendable func report(_ error: any Error) { seen.record("\(error) \(here())") }
+    text(at: url) >>=
+      .main + { useResult in
+        do { show(try useResult()) } catch { report(error) }
+      }
+  }
+
   static func stages(_ url: URL, isWanted: @escaping @Sendable () -> Bool, telling seen: Recorder<String>) {
     @Sendable func show(_ stage: FileOpen) { seen.record(brief(stage)) }
     let document = FileOpen.read(url).deferred(performer: .global()) { stage in

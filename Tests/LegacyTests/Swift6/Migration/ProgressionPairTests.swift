@@ -129,6 +129,25 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
+  @Test(arguments: ["/abc", "/x"]) func aHandlerInTheMainQueueIsBoundToTheMainActor(path: String) async {
+    let key = DispatchSpecificKey<String>()
+    DispatchQueue.main.setSpecific(key: key, value: "main")
+    let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
+    let (url, seen) = (URL(filePath: path), seen)
+    @Sendable func text(at url: URL) async throws -> String { try Document(load(url)).text }
+    @MainActor func show(_ text: String) { seen.record("\(text) \(here())") }
+    @MainActor func report(_ error: any Error) { seen.record("\(error) \(here())") }
+
+    Task { @MainActor in
+      do { show(try await text(at: url)) } catch { report(error) }
+    }
+
+    #expect(await seen.elements(atLeast: 1).first?.hasSuffix(" main") == true)
+    OldProgressions.onTheMainQueue(url, here: here, telling: old)
+    #expect(await old.elements(atLeast: 1) == seen.elements)
+  }
+
+  @available(*, deprecated)
   @Test(arguments: [true, false]) func progressBecomesALoop(isWanted: Bool) async throws {
     let url = file
     var document: Document?
