@@ -15,29 +15,29 @@ public enum HTTP: Sendable {
 
   /// Gets what is there; a body is refused.
   @available(*, deprecated, message: "Use get of HTTP in StepwiseHTTP")
-  public static var get: HTTPFunction { HTTPFunction(.get) }
+  public static var get: HTTPFunction { HTTPFunction { $0.get } }
 
   /// Sends something to be dealt with.
   @available(*, deprecated, message: "Use post of HTTP in StepwiseHTTP")
-  public static var post: HTTPFunction { HTTPFunction(.post) }
+  public static var post: HTTPFunction { HTTPFunction { $0.post } }
 
   /// Puts something there.
   @available(*, deprecated, message: "Use put of HTTP in StepwiseHTTP")
-  public static var put: HTTPFunction { HTTPFunction(.put) }
+  public static var put: HTTPFunction { HTTPFunction { $0.put } }
 
   /// Removes what is there.
   @available(*, deprecated, message: "Use delete of HTTP in StepwiseHTTP")
-  public static var delete: HTTPFunction { HTTPFunction(.delete) }
+  public static var delete: HTTPFunction { HTTPFunction { $0.delete } }
 
   /// Changes what is there.
   @available(*, deprecated, message: "Use patch of HTTP in StepwiseHTTP")
-  public static var patch: HTTPFunction { HTTPFunction(.patch) }
+  public static var patch: HTTPFunction { HTTPFunction { $0.patch } }
 
   /// Gets the status and headers of what is there; a body is refused.
   @available(*, deprecated, message: "Use head of HTTP in StepwiseHTTP")
-  public static var head: HTTPFunction { HTTPFunction(.head) }
+  public static var head: HTTPFunction { HTTPFunction { $0.head } }
 
   /// Asks what can be done there.
   @available(*, deprecated, message: "Use options of HTTP in StepwiseHTTP")
-  public static var options: HTTPFunction { HTTPFunction(.options) }
+  public static var options: HTTPFunction { HTTPFunction { $0.options } }
 }

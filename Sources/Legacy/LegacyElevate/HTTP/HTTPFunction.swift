@@ -4,13 +4,21 @@
 public import Foundation
 internal import StepwiseHTTP
 
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
 /// What `get` and the other six of `HTTP` and of an `HTTPClient` are: each is called as a function is.
-@available(*, deprecated, message: "Call the functions of HTTP and of HTTPClient in StepwiseHTTP")
+@available(*, deprecated, message: "Call the methods of HTTP and of HTTPClient in StepwiseHTTP")
 public struct HTTPFunction: Sendable {
-  private let method: Method
+  private let method: @Sendable (StepwiseHTTP.HTTPClient) -> StepwiseHTTP.HTTPClient.Method
   private let client: StepwiseHTTP.HTTPClient?
 
-  init(_ method: Method, of client: StepwiseHTTP.HTTPClient? = nil) {
+  /// Creates a function that sends to a path below the base of a client, or, without one, to an address.
+  init(
+    of client: StepwiseHTTP.HTTPClient? = nil,
+    _ method: @escaping @Sendable (StepwiseHTTP.HTTPClient) -> StepwiseHTTP.HTTPClient.Method
+  ) {
     self.method = method
     self.client = client
   }
@@ -28,7 +36,7 @@ public struct HTTPFunction: Sendable {
   ///   - allowSelfSignCertificate: Cannot be had: with true the request is refused.
   /// - Returns: The answer, whatever its status.
   /// - Throws: `OfflineError`, `TimeoutError`, `RequestError`, and `CancelledError` in a task that was cancelled.
-  @available(*, deprecated, message: "Call the functions of HTTP and of HTTPClient in StepwiseHTTP")
+  @available(*, deprecated, message: "Call the methods of HTTP and of HTTPClient in StepwiseHTTP")
   public nonisolated(nonsending) func callAsFunction(
     _ address: String = "",
     query: [String: Any] = [:],
@@ -39,16 +47,41 @@ public struct HTTPFunction: Sendable {
     credentials: [String: String]? = nil,
     allowSelfSignCertificate: Bool = false
   ) async throws -> Response {
-    let parts = Method.Parts(
-      query: query,
-      headers: headers,
-      body: body,
-      json: json,
-      form: form,
-      credentials: credentials,
-      allowsSelfSignedCertificate: allowSelfSignCertificate
-    )
-    guard let client else { return try await method.send(to: address, parts) }
-    return try await method.send(address, by: client, parts)
+    guard !allowSelfSignCertificate else {
+      throw RequestError(
+        code: URLError.Code.serverCertificateUntrusted.rawValue,
+        description: "allowSelfSignCertificate cannot be had: add the certificate to those that the system trusts"
+      )
+    }
+    do {
+      let parts = try RequestParts(
+        query: query,
+        headers: headers,
+        body: body,
+        json: json,
+        form: form,
+        credentials: credentials
+      )
+      let response = try await method(client ?? Self.client(for: address))(
+        client == nil ? "" : address,
+        query: parts.query,
+        headers: parts.headers,
+        form: parts.form,
+        body: parts.body,
+        credentials: parts.credentials
+      )
+      return Response(response)
+    } catch is CancellationError {
+      throw CancelledError()
+    } catch {
+      throw ElevateErrors.old(error)
+    }
+  }
+
+  /// A client whose base is an address, and that asks for nothing in particular.
+  private static func client(for address: String) throws -> StepwiseHTTP.HTTPClient {
+    var client = StepwiseHTTP.HTTPClient(baseURL: try address.httpURL())
+    client.headers = [:]
+    return client
   }
 }

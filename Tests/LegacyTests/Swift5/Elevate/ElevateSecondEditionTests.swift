@@ -136,6 +136,26 @@ struct ElevateSecondEditionTests {
     #expect(screen.lines == ["the task has no block for the background"])
   }
 
+  // As Ruby raised there.
+  @available(*, deprecated)
+  @Test func launchingWhatWasNotDeclaredStopsTheProgram() async throws {
+    let end = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      TracksController().launch("nothing")
+    }
+    let error = String(decoding: try #require(end?.standardErrorContent), as: UTF8.self)
+    #expect(error.contains("TracksController has declared no task of the name nothing"))
+  }
+
+  // As Ruby raised there.
+  @available(*, deprecated)
+  @Test func aWordOutsideOfABlockStopsTheProgram() async throws {
+    let end = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      TracksController().onStart {}
+    }
+    let error = String(decoding: try #require(end?.standardErrorContent), as: UTF8.self)
+    #expect(error.contains("belong into async or task(name)"))
+  }
+
   @available(*, deprecated)
   @Test func workAndUpdatesMayBeOfAnyType() async {
     final class Track {
