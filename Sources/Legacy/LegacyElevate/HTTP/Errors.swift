@@ -13,6 +13,7 @@ internal import StepwiseHTTP
 @available(*, deprecated, message: "Use HTTPError of StepwiseHTTP")
 public struct RequestError: Error, CustomStringConvertible {
   /// The number that URLSession has for what went wrong, as `NSURLErrorCannotConnectToHost`, that is -1004.
+  @available(*, deprecated, message: "Use the code of the URLError that HTTPError.request of StepwiseHTTP has")
   public let code: Int
 
   /// What went wrong, in one line.
@@ -23,12 +24,14 @@ public struct RequestError: Error, CustomStringConvertible {
 @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
 public struct OfflineError: Error, CustomStringConvertible {
   /// The number that URLSession has for it.
+  @available(*, deprecated, message: "Match HTTPError.offline of StepwiseHTTP")
   public let code: Int
 
   /// What went wrong, in one line.
   public var description: String { "there is no network" }
 
   /// Creates an error, for tests of code that handles some.
+  @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
   public init() { code = URLError.Code.notConnectedToInternet.rawValue }
 }
 
@@ -36,12 +39,14 @@ public struct OfflineError: Error, CustomStringConvertible {
 @available(*, deprecated, message: "Use onTimeout(_:) of Job; a request's is HTTPError.timedOut of StepwiseHTTP")
 public struct TimeoutError: Error, CustomStringConvertible {
   /// The number that URLSession has for it.
+  @available(*, deprecated, message: "Match HTTPError.timedOut of StepwiseHTTP")
   public let code: Int
 
   /// What took too long.
   public let description: String
 
   /// Creates an error, for tests of code that handles some.
+  @available(*, deprecated, message: "Use HTTPError.timedOut of StepwiseHTTP")
   public init() { self.init("it took longer than allowed") }
 
   init(_ description: String) {
@@ -57,6 +62,7 @@ public struct CancelledError: Error, CustomStringConvertible {
   public var description: String { "the task was cancelled" }
 
   /// Creates an error, for work that ends itself when it sees that it was cancelled.
+  @available(*, deprecated, message: "Use CancellationError()")
   public init() {}
 }
 

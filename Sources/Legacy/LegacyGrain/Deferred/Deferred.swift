@@ -10,6 +10,7 @@ internal import Stepwise
 @available(*, deprecated, message: "Write an async function; a future is withResolver { resolver in … }")
 public struct Deferred<Result> {
   /// Gives what came of it, or throws.
+  @available(*, deprecated, message: "Write `() throws -> Result`")
   public typealias UseResult = () throws -> Result
 
   private enum Kind {
