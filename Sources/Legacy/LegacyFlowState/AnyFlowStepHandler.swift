@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import Dispatch
 internal import LegacySupport
 internal import Stepwise
 
@@ -18,7 +19,8 @@ public class AnyFlowStepHandler<Result> {
   /// Ends the step with a result, or with none.
   ///
   /// It may be called before the intent has returned the handler; the step then ends when it has. Of several calls the first
-  /// counts. When all that followed has ended and the screen is still there, one further call counts.
+  /// counts. When all that followed has ended and the screen is still there, one further call counts, on the main thread: what
+  /// calls back from elsewhere is no screen, and answers once.
   @available(*, deprecated, message: "Use complete(_:) of the handler that the step makes; for nil back() or cancel()")
   public nonisolated func complete(_ result: sending Result?) {
     let reply = Reply(result)
@@ -30,7 +32,10 @@ public class AnyFlowStepHandler<Result> {
       case .asked(let tell):
         state = .ended
         return tell
-      case .unasked, .ended:
+      case .reopened(let tell) where MainQueue.isCurrent:
+        state = .ended
+        return tell
+      case .unasked, .reopened, .ended:
         return nil
       }
     }
@@ -52,7 +57,7 @@ public class AnyFlowStepHandler<Result> {
 
   /// Lets the handler answer once more, when it has answered before.
   func reopen(_ tell: @escaping @Sendable (Reply<Result>) -> Void) {
-    state.withLock { state in if case .ended = state { state = .asked(tell) } }
+    state.withLock { state in if case .ended = state { state = .reopened(tell) } }
   }
 
   /// Gives the handler what it answers.
@@ -68,7 +73,21 @@ enum HandlerState<Result> {
   case unasked(Reply<Result>?)
   /// The next answer is told.
   case asked(@Sendable (Reply<Result>) -> Void)
+  /// The next answer is told, if it is the user's.
+  case reopened(@Sendable (Reply<Result>) -> Void)
   case ended
+}
+
+/// Where the user's answers come from.
+private enum MainQueue {
+  private static let key = DispatchSpecificKey<Void>()
+  private static let mark: Void = DispatchQueue.main.setSpecific(key: key, value: ())
+
+  /// Whether the caller is there: on Linux that is not always the main thread.
+  static var isCurrent: Bool {
+    mark
+    return DispatchQueue.getSpecific(key: key) != nil
+  }
 }
 
 /// A result on its way from a handler to its step, or that there is none.

@@ -113,6 +113,23 @@ struct FlowStateDefectTests {
   }
 
   // A handler of another result does not compile; what the result is, is kept.
+  // What calls back again when all has ended is work, not a screen: in the original its step ended once more.
+  @available(*, deprecated)
+  @Test func workThatCallsBackAgainLaterChangesNothing() async {
+    let screens = OldScreens(telling: seen)
+    screens.step("a").start()
+    await seen.elements(atLeast: 1)
+    let work = screens.shown["a"]
+    await Task.detached { work?.complete(1) }.value
+    await seen.elements(atLeast: 2)
+    await Turns.pass()
+    await Task.detached { work?.complete(2) }.value
+    await Turns.pass()
+    #expect(seen.elements == ["a shows nothing", "a = 1"])
+    work?.complete(3)
+    #expect(await seen.elements(atLeast: 3).last == "a = 3")
+  }
+
   @available(*, deprecated)
   @Test func aResultKeepsItsType() async {
     final class Box {

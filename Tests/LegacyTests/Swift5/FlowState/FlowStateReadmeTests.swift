@@ -14,6 +14,12 @@ import Testing
 struct FlowStateReadmeTests {
   let navigation = UINavigationController()
 
+  /// The screen on top, when so many calls have been made.
+  private func shown<Screen: UIViewController>(after count: Int) async throws -> Screen {
+    await navigation.calls.elements(atLeast: count)
+    return try #require(navigation.top as? Screen)
+  }
+
   // "This first step will display a user profile view controller."
   @available(*, deprecated)
   @Test func displaysTheProfile() async throws {
@@ -21,8 +27,7 @@ struct FlowStateReadmeTests {
     flow.displayStep.content = UserProfile(name: "Ann")
     flow.displayStep.start()
 
-    await navigation.calls.elements(atLeast: 1)
-    let profile = try #require(navigation.top as? UserProfileViewController)
+    let profile: UserProfileViewController = try await shown(after: 1)
     profile.viewDidLoad()
     #expect(await profile.names.elements(atLeast: 1) == ["Ann"])
   }
@@ -32,8 +37,7 @@ struct FlowStateReadmeTests {
   @Test func downloadsTheProfile() async throws {
     let flow = ProfileFlow(navigation)
     flow.displayStep.start()
-    await navigation.calls.elements(atLeast: 1)
-    let profile = try #require(navigation.top as? UserProfileViewController)
+    let profile: UserProfileViewController = try await shown(after: 1)
     profile.viewDidLoad()
     flow.networkStep.start()
 
@@ -49,8 +53,7 @@ struct FlowStateReadmeTests {
     flow.editNameStep.content = "Ann"
     flow.editNameStep.start()
 
-    await navigation.calls.elements(atLeast: 1)
-    let entry = try #require(navigation.top as? StringEntryViewController)
+    let entry: StringEntryViewController = try await shown(after: 1)
     entry.viewDidLoad()
     #expect(await entry.texts.elements(atLeast: 1) == ["Ann"])
   }
@@ -71,8 +74,7 @@ struct FlowStateReadmeTests {
   @Test(arguments: [nil, "Ada"]) func linksTheSteps(name: String?) async throws {
     let flow = ProfileFlow(navigation)
     flow.editNameStep.start()
-    await navigation.calls.elements(atLeast: 1)
-    let entry = try #require(navigation.top as? StringEntryViewController)
+    let entry: StringEntryViewController = try await shown(after: 1)
     entry.enter(name)
 
     if let name {
@@ -90,13 +92,11 @@ struct FlowStateReadmeTests {
     let flow = ProfileFlow(navigation)
     flow.displayStep.content = UserProfile(name: "Ann")
     flow.displayStep.start()
-    await navigation.calls.elements(atLeast: 1)
-    let profile = try #require(navigation.top as? UserProfileViewController)
+    let profile: UserProfileViewController = try await shown(after: 1)
     profile.viewDidLoad()
 
     profile.pressEdit()
-    await navigation.calls.elements(atLeast: 2)
-    let entry = try #require(navigation.top as? StringEntryViewController)
+    let entry: StringEntryViewController = try await shown(after: 2)
     entry.viewDidLoad()
     #expect(await entry.texts.elements(atLeast: 1) == ["Ann"])
     entry.enter("Ada")
@@ -113,8 +113,7 @@ struct FlowStateReadmeTests {
     await Turns.pass()
 
     profile.pressEdit()
-    await navigation.calls.elements(atLeast: 7)
-    let second = try #require(navigation.top as? StringEntryViewController)
+    let second: StringEntryViewController = try await shown(after: 7)
     second.viewDidLoad()
     #expect(await second.texts.elements(atLeast: 1) == ["Grace"])
   }
