@@ -16,7 +16,7 @@ package struct Socket: Sendable, Hashable {
   package let descriptor: Int32
 
   /// A socket that listens on a free port of 127.0.0.1 and accepts without blocking.
-  package static func listening() throws(SocketError) -> Socket {
+  package static func listening(backlog: Int32 = 2048) throws(SocketError) -> Socket {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -31,7 +31,7 @@ package struct Socket: Sendable, Hashable {
     let isListening = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
         bind(socket.descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      } && listen(socket.descriptor, 2048) == 0
+      } && listen(socket.descriptor, backlog) == 0
     }
     guard isListening else {
       let error = SocketError("no port of 127.0.0.1 to listen on")

@@ -57,6 +57,39 @@ import Testing
     }
   }
 
+  #if os(Linux)
+    /// Nobody has accepted: what can be seen is that this side no longer tries.
+    @Test func whileItStillConnects() async throws {
+      try await Self.expectPromptness {
+        let port = try FullPort()
+        let url = try port.url
+        let request = Task { try await HTTP.get(url) }
+        #expect(await becomesTrue { port.knocks == 1 })
+        let duration = await Self.cancel(request)
+        #expect(await becomesTrue { port.knocks == 0 })
+        return duration
+      }
+    }
+  #endif
+
+  @Test func byItsOwnProgress() async throws {
+    let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).stalling(after: 100_000) }
+    let url = try server.url()
+    try await inFolder { folder in
+      let known = Recorder<Bool>()
+      let itself = Lock<Task<HTTPResponse, any Error>?>(nil)
+      let task = Task {
+        await known.elements(atLeast: 1)
+        return try await HTTP.download(url, to: folder.appendingPathComponent("file")) { progress in
+          if progress.receivedBytes > 0 { itself.withLock { $0 }?.cancel() }
+        }
+      }
+      itself.withLock { $0 = task }
+      known.record(true)
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+  }
+
   @Test func whileTheBodyIsSent() async throws {
     try await Self.expectPromptness {
       let port = try DeadPort()

@@ -92,6 +92,18 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test(arguments: [Duration.zero, .seconds(-1)]) func aDeadlineOfNothingHasPassed(duration: Duration) async throws {
+    let server = try serve { _ in .text("unasked") }
+    let url = try server.url()
+    let clocks: [any Clock<Duration>] = [ManualClock(), ContinuousClock()]
+    for clock in clocks {
+      for deadlines in [HTTPDeadlines(headers: duration, clock: clock), HTTPDeadlines(total: duration, clock: clock)] {
+        await #expect(throws: HTTPError.timedOut) { try await HTTP.get(url, deadlines: deadlines) }
+      }
+    }
+    #expect(server.requestCount == 0)
+  }
+
   @Test func realClocksWorkBelowASecond() async throws {
     let server = try serve { _ in Reply.text("late").pausing(.seconds(3600)) }
     let start = ContinuousClock.now

@@ -52,10 +52,10 @@ final class Exchange: Sendable {
 
   private func start() {
     guard let request = state.withLock({ $0.machine.start() }) else { return }
-    begin(request, hop: 0)
+    session.later { self.begin(request, hop: 0) }
     if usesAlarm { return lookAtTheTime() }
-    guard case .sleep = state.withLock({ $0.machine.timer(at: .zero) }) else { return }
-    let timer = spawn { await self.watch() }
+    guard let wake = wakeTime()?.wake else { return }
+    let timer = spawn { await self.watch(from: wake) }
     let isLate = state.withLock { state in
       if !state.machine.isEnded { state.timer = timer }
       return state.machine.isEnded
@@ -64,6 +64,7 @@ final class Exchange: Sendable {
   }
 
   private func begin(_ request: OutgoingRequest, hop: Int) {
+    guard !state.withLock({ $0.machine.isEnded }) else { return }
     let task: URLSessionDataTask
     do { task = try session.task(for: request, of: self, hop: hop) } catch { return stop(with: error) }
     state.withLock { $0.task = task }
@@ -132,10 +133,9 @@ final class Exchange: Sendable {
   }
 
   /// Looks after the deadlines where the clock is the user's.
-  private func watch() async {
-    while let wake = wakeTime()?.wake {
-      guard (try? await stopwatch.sleep(wake)) != nil else { return }
-    }
+  private func watch(from first: Duration) async {
+    var wake = Optional(first)
+    while let time = wake, (try? await stopwatch.sleep(time)) != nil { wake = wakeTime()?.wake }
   }
 
   /// Looks after the deadlines where the clock is the real one, and says when to be woken again.

@@ -34,6 +34,62 @@ extension DeadPort {
   }
 }
 
+#if os(Linux)
+  /// A port that takes no further connection: whoever knocks there waits.
+  final class FullPort: Sendable {
+    private let listener: Socket
+    /// The only connection there is room for.
+    private let first: Socket
+    private let port: UInt16
+
+    init() throws {
+      listener = try Socket.listening(backlog: 0)
+      port = try listener.localPort()
+      first = try #require(Socket.connected(port: port))
+    }
+
+    deinit {
+      first.close()
+      listener.close()
+    }
+
+    var url: URL {
+      get throws { try #require(URL(string: "http://127.0.0.1:\(port)/")) }
+    }
+
+    /// How many sockets on this machine are trying to connect to it.
+    var knocks: Int {
+      let table = connections()
+      let digits = String(port, radix: 16, uppercase: true)
+      let address = "0100007F:" + String(repeating: "0", count: 4 - digits.count) + digits
+      return table.split(separator: "\n").count { line in
+        let columns = line.split(separator: " ")
+        // 02 is a connection that was asked for and not answered.
+        return columns.count > 3 && columns[2] == address && columns[3] == "02"
+      }
+    }
+
+    /// The system's table of them, of which it gives a page at a time.
+    private func connections() -> String {
+      let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+      defer { _ = close(descriptor) }
+      var (table, page) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+      while case let count = read(descriptor, &page, page.count), count > 0 { table += page.prefix(count) }
+      return String(decoding: table, as: UTF8.self)
+    }
+  }
+#endif
+
+/// Looks until something holds; false when it does not in ten seconds.
+func becomesTrue(_ condition: () -> Bool) async -> Bool {
+  let start = ContinuousClock.now
+  while !condition() {
+    guard ContinuousClock.now - start < .seconds(10) else { return false }
+    await Task.yield()
+  }
+  return true
+}
+
 /// Runs something that blocks away from the cooperative threads.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(FoundationNetworking)
+  import Foundation
+  import FoundationNetworking
+  import Loopback
+  import StepwiseTesting
+  import Testing
+
+  @testable import StepwiseHTTP
+
+  /// On Linux all sessions of URLSession work on one queue; each test holds it up in a process of its own.
+  @Suite(.timeLimit(.minutes(1))) struct BusyURLSessionTests {
+    @Test func requestsEndAtOnceAlsoWhileURLSessionIsHeldUp() async {
+      await #expect(processExitsWith: .success) {
+        let server = try serve { _ in .text("there") }
+        let (url, queue) = (try server.url(), StuckQueue())
+        let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+        session.dataTask(with: url) { _, _, _ in }.resume()
+        await queue.calls.elements(atLeast: 1)
+
+        let deadlines = HTTPDeadlines(headers: .milliseconds(50))
+        await #expect(throws: HTTPError.timedOut) { try await HTTP.get(url, deadlines: deadlines) }
+        let request = Task { try await HTTP.get(url) }
+        #expect(await becomesTrue { HTTPActivity.current == 1 })
+        request.cancel()
+        await #expect(throws: CancellationError.self) { try await request.value }
+
+        queue.gate.signal()
+        #expect(try await HTTP.get(url).status == 200)
+        // Those that had ended were not sent.
+        #expect(server.requestCount == 2)
+      }
+    }
+
+    /// A download that nobody takes holds up the connection it comes by, and no others.
+    @Test func aProgressThatWaitsHoldsUpNoOtherSession() async {
+      await #expect(processExitsWith: .success) {
+        let server = try serve { request in
+          request.path == "/" ? .text("there") : Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(20)
+        }
+        let (url, large) = (try server.url(), try server.url("/large"))
+        try await inFolder { folder in
+          let file = folder.appendingPathComponent("file")
+          let (gate, entered) = (DispatchSemaphore(value: 0), Recorder<Bool>())
+          let download = Task {
+            try await HTTP.download(large, to: file) { progress in
+              guard progress.receivedBytes > 0, entered.elements.isEmpty else { return }
+              entered.record(true)
+              gate.wait()
+            }
+          }
+          await entered.elements(atLeast: 1)
+          let client = HTTPClient(baseURL: url, session: HTTPSession())
+          for _ in 0..<4 { _ = try await client.get() }
+          gate.signal()
+          let status = try await download.value.status
+          #expect(status == 200)
+        }
+      }
+    }
+  }
+
+  /// Holds up whoever adds to it.
+  private final class StuckQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds cannot change.
+    let calls = Recorder<Bool>()
+    let gate = DispatchSemaphore(value: 0)
+
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+      calls.record(true)
+      gate.wait()
+      super.addOperation(block)
+    }
+  }
+#endif
