@@ -15,8 +15,8 @@ final class Download: BodySink {
     var size: Int64 = 0
     var resumed: Int64 = 0
     var total: Int64?
-    /// What was asked to be sent is the rest only.
-    var asksForRest = false
+    /// What there is, if the rest of it only was asked for.
+    var tag: DownloadTag?
   }
 
   private let url: URL
@@ -35,28 +35,35 @@ final class Download: BodySink {
   func headers() -> HTTPHeaders {
     state.withLock { state in
       guard let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else {
-        state.asksForRest = false
         return [:]
       }
-      state.asksForRest = true
+      state.tag = tag
       state.size = size
       return ["Range": "bytes=\(size)-", "If-Range": tag.validator]
     }
   }
 
+  /// The rest that was sent is of something else than what is there.
+  struct Changed: Error {}
+
   /// Throws away what an earlier attempt left.
   func restart() throws(HTTPError) {
-    try state.withLock { state throws(HTTPError) in try state.file?.restart(nil) }
+    try state.withLock { state throws(HTTPError) in
+      try state.file?.restart(nil)
+      state.tag = nil
+    }
   }
 
   func begin(_ head: ResponseHead) throws -> Bool {
     guard (200..<300).contains(head.status) else { return false }
-    let progress = try state.withLock { state throws(HTTPError) in
+    let progress: HTTPDownloadProgress? = try state.withLock { state in
+      guard state.file != nil else { return nil }
       if head.status == 206 {
-        guard state.asksForRest, let range = ContentRange(head.headers["Content-Range"]), range.start == state.size
+        guard let tag = state.tag, let range = ContentRange(head.headers["Content-Range"]), range.start == state.size
         else {
           throw URLFailure.wrongRange
         }
+        guard !tag.isContradicted(by: head) else { throw Changed() }
         state.resumed = state.size
         state.total = range.total ?? range.end + 1
       } else {
@@ -67,7 +74,7 @@ final class Download: BodySink {
       }
       return Self.progress(state)
     }
-    report(progress)
+    if let progress { report(progress) }
     return true
   }
 

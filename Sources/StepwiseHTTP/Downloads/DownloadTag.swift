@@ -34,6 +34,12 @@ struct DownloadTag: Equatable {
     validator = String(lines[1])
   }
 
+  /// Whether a part that was sent is one of something else; a server may not know `If-Range`.
+  func isContradicted(by head: ResponseHead) -> Bool {
+    let found = head.headers[validator.hasPrefix("\"") ? "ETag" : "Last-Modified"]
+    return found != nil && found != validator
+  }
+
   var text: String { "\(source)\n\(validator)\n" }
 
   private static func source(_ url: URL) -> String {

@@ -20,15 +20,28 @@ extension HTTPSession {
     var plain = request
     // A part of something compressed is of no use.
     if plain.headers["Accept-Encoding"] == nil { plain.headers["Accept-Encoding"] = "identity" }
-    var asking = plain
-    asking.headers = plain.headers.merging(download.headers())
-    var (head, body, url) = try await exchange(asking, deadlines: deadlines, sink: download)
-    if head.status == 416, asking.headers["Range"] != nil {
-      try download.restart()
-      _ = download.headers()
-      (head, body, url) = try await exchange(plain, deadlines: deadlines, sink: download)
-    }
+    let rest = try await rest(of: plain, deadlines: deadlines, download: download)
+    let (head, body, url) =
+      if let rest { rest } else { try await exchange(plain, deadlines: deadlines, sink: download) }
     if (200..<300).contains(head.status) { try download.finish() }
     return HTTPResponse(status: head.status, headers: head.headers, body: body, url: url)
+  }
+
+  /// Asks for what is missing of a file that is there in part; nil when all of it is to be asked for.
+  private nonisolated(nonsending) func rest(
+    of request: OutgoingRequest,
+    deadlines: HTTPDeadlines,
+    download: Download
+  ) async throws -> Exchange.Answer? {
+    let range = download.headers()
+    guard !range.fields.isEmpty else { return nil }
+    var request = request
+    request.headers = request.headers.merging(range)
+    do {
+      let answer = try await exchange(request, deadlines: deadlines, sink: download)
+      if answer.head.status != 416 { return answer }
+    } catch is Download.Changed {}
+    try download.restart()
+    return nil
   }
 }

@@ -25,12 +25,15 @@ struct PartialFile: ~Copyable {
   /// - Throws: ``HTTPError/refused(reason:)`` when somebody else writes it, in this process or another.
   init(_ file: String) throws(HTTPError) {
     self.file = file
+    var target = stat()
+    // Otherwise this would show when all of it is there.
+    if stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFDIR { throw Self.failure(EISDIR) }
     descriptor = try Self.openLocked(file)
   }
 
   private static func openLocked(_ file: String) throws(HTTPError) -> Int32 {
     while true {
-      let descriptor = open(path(file), O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+      let descriptor = open(path(file), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard descriptor >= 0 else { throw failure() }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let error = errno == EWOULDBLOCK ? busy : failure()
@@ -58,7 +61,9 @@ struct PartialFile: ~Copyable {
   }
 
   /// Writes all of the bytes at a place.
-  func write(_ data: Data, at offset: Int64) throws(HTTPError) {
+  func write(_ data: Data, at offset: Int64) throws(HTTPError) { try Self.write(data, to: descriptor, at: offset) }
+
+  private static func write(_ data: Data, to descriptor: Int32, at offset: Int64) throws(HTTPError) {
     var code: Int32 = 0
     data.withUnsafeBytes { bytes in
       var done = 0
@@ -73,7 +78,7 @@ struct PartialFile: ~Copyable {
         }
       }
     }
-    if code != 0 { throw Self.failure(code) }
+    if code != 0 { throw failure(code) }
   }
 
   /// Throws away what is there, and writes the tag of what is to come.
@@ -81,7 +86,10 @@ struct PartialFile: ~Copyable {
     _ = unlink(tagPath)
     guard ftruncate(descriptor, 0) == 0 else { throw Self.failure() }
     guard let tag else { return }
-    do { try Data(tag.text.utf8).write(to: URL(filePath: tagPath)) } catch { throw .request(underlying: error) }
+    let tagFile = open(tagPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard tagFile >= 0 else { throw Self.failure() }
+    defer { _ = close(tagFile) }
+    try Self.write(Data(tag.text.utf8), to: tagFile, at: 0)
   }
 
   /// Forgets the bytes behind a place, such as those of a write that was cut short.

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseHTTP
+
+/// Downloads and what may be wrong with the place they are written to.
+@Suite(.timeLimit(.minutes(5))) struct DownloadDiskTests {
+  /// As with a full disk, but for the code: no file may be larger than it is allowed to be.
+  @Test func aFullDiskLeavesWhatCanBeGoneOnFrom() async {
+    await #expect(processExitsWith: .success) {
+      let server = try serve { DownloadTests.reply(to: $0) }
+      let url = try server.url()
+      try await inFolder { folder in
+        let file = folder.appendingPathComponent("file")
+        let whole = try #require(limitFiles(to: 100_000))
+        let error = await code { _ = try await HTTP.download(url, to: file) }
+        #expect(error == .EFBIG)
+        let part = try Data(contentsOf: URL(filePath: file.path + ".part"))
+        #expect(part.count <= 100_000)
+        _ = limitFiles(to: whole)
+        let status = try await HTTP.download(url, to: file).status
+        #expect(status == 206)
+        let content = try Data(contentsOf: file)
+        #expect(content == Data(DownloadTests.content))
+      }
+    }
+  }
+
+  /// Not even the small file has room.
+  @Test func aDiskThatIsFullFromTheStartIsAnErrorOfTheSystem() async {
+    await #expect(processExitsWith: .success) {
+      let server = try serve { DownloadTests.reply(to: $0) }
+      let url = try server.url()
+      try await inFolder { folder in
+        let file = folder.appendingPathComponent("file")
+        let whole = try #require(limitFiles(to: 0))
+        let error = await code { _ = try await HTTP.download(url, to: file) }
+        #expect(error == .EFBIG)
+        _ = limitFiles(to: whole)
+        let status = try await HTTP.download(url, to: file).status
+        #expect(status == 200)
+      }
+    }
+  }
+
+  @Test func aDirectoryIsRefusedBeforeAnythingIsAsked() async throws {
+    let server = try serve { DownloadTests.reply(to: $0) }
+    let url = try server.url()
+    try await inFolder { folder in
+      let place = folder.appendingPathComponent("place")
+      try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+      let error = await code { _ = try await HTTP.download(url, to: place) }
+      #expect(error == .EISDIR)
+      #expect(server.requestCount == 0)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["place"])
+    }
+  }
+
+  /// Whoever may write to a directory does not get others to overwrite files elsewhere.
+  @Test(arguments: [".part", ".part.tag"]) func aLinkIsNotFollowed(ending: String) async throws {
+    let server = try serve { DownloadTests.reply(to: $0) }
+    let url = try server.url()
+    try await inFolder { folder in
+      let (file, victim) = (folder.appendingPathComponent("file"), folder.appendingPathComponent("victim"))
+      try Data("precious".utf8).write(to: victim)
+      try FileManager.default.createSymbolicLink(atPath: file.path + ending, withDestinationPath: victim.path)
+      let error = await code { _ = try await HTTP.download(url, to: file) }
+      #expect(error == (ending == ".part" ? .ELOOP : nil))
+      #expect(try Data(contentsOf: victim) == Data("precious".utf8))
+    }
+  }
+
+  /// The target may be one: it is replaced, as a file is, and what it leads to stays.
+  @Test func aLinkIsReplaced() async throws {
+    let server = try serve { DownloadTests.reply(to: $0) }
+    try await inFolder { folder in
+      let (file, victim) = (folder.appendingPathComponent("file"), folder.appendingPathComponent("victim"))
+      try Data("precious".utf8).write(to: victim)
+      try FileManager.default.createSymbolicLink(at: file, withDestinationURL: victim)
+      #expect(try await HTTP.download(server.url(), to: file).status == 200)
+      #expect(try Data(contentsOf: victim) == Data("precious".utf8))
+      #expect(try Data(contentsOf: file) == Data(DownloadTests.content))
+    }
+  }
+
+  /// Whoever still holds a closed download, such as a delegate that is being called, neither writes nor locks.
+  @Test func aClosedDownloadLetsGoOfItsFile() async throws {
+    try await inFolder { folder in
+      let (file, url) = (folder.appendingPathComponent("file"), try #require(URL(string: "http://example.org/")))
+      let progress = Recorder<HTTPDownloadProgress>()
+      let first = try Download(of: url, to: file) { progress.record($0) }
+      let head = ResponseHead(status: 200, headers: ["ETag": "\"v1\"", "Content-Length": "4"])
+      #expect(try first.begin(head))
+      try first.write(Data("ab".utf8))
+      #expect(throws: HTTPError.refused(reason: "")) { try Download(of: url, to: file, watcher: nil) }
+      first.close()
+      let second = try Download(of: url, to: file, watcher: nil)
+      try first.write(Data("xx".utf8))
+      _ = try first.begin(head)
+      #expect(second.headers()["Range"] == "bytes=2-")
+      #expect(progress.elements.map(\.receivedBytes) == [0, 2])
+    }
+  }
+
+  /// The same as a user sees it: the first is in the middle of a call that does not return.
+  @Test func aCancelledDownloadHoldsNoLock() async throws {
+    let server = try serve { DownloadTests.reply(to: $0) }
+    try await inFolder { folder in
+      let (url, file) = (try server.url(), folder.appendingPathComponent("file"))
+      let (gate, entered) = (DispatchSemaphore(value: 0), Recorder<Bool>())
+      let client = HTTPClient(baseURL: url, session: HTTPSession())
+      let first = Task {
+        try await client.download("", to: file) { _ in
+          entered.record(true)
+          gate.wait()
+        }
+      }
+      await entered.elements(atLeast: 1)
+      first.cancel()
+      await #expect(throws: CancellationError.self) { try await first.value }
+      #expect(try await HTTP.download(url, to: file).isSuccess)
+      for _ in 0..<1_000 { gate.signal() }
+      #expect(try Data(contentsOf: file) == Data(DownloadTests.content))
+    }
+  }
+}
+
+/// The system's code for what a body fails with.
+private func code(_ body: () async throws -> Void) async -> POSIXErrorCode? {
+  do {
+    try await body()
+    return nil
+  } catch HTTPError.request(let underlying) {
+    return (underlying as? POSIXError)?.code
+  } catch {
+    return nil
+  }
+}
+
+/// Lets no file of this process become larger; returns what was allowed before.
+private func limitFiles(to size: rlim_t) -> rlim_t? {
+  signal(SIGXFSZ, SIG_IGN)
+  #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+  #else
+    let resource = RLIMIT_FSIZE
+  #endif
+  var limit = rlimit()
+  guard getrlimit(resource, &limit) == 0 else { return nil }
+  defer {
+    limit.rlim_cur = size
+    _ = setrlimit(resource, &limit)
+  }
+  return limit.rlim_cur
+}
