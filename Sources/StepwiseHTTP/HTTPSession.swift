@@ -38,7 +38,8 @@ public final class HTTPSession: Sendable {
   /// - Parameters:
   ///   - connectionsPerHost: How many connections to one host there are at most; further requests wait for one. URLSession's
   ///     own default, six, makes many requests wait long. Each connection takes a file descriptor.
-  ///   - cookies: Where cookies are kept and taken from; nil for none. A header `Cookie` of a request goes before them.
+  ///   - cookies: Where cookies are kept and taken from; nil for none. A header `Cookie` of a request goes before them. They
+  ///     do not follow a redirect to another port or scheme of their host.
   public convenience init(connectionsPerHost: Int = 1_000, cookies: HTTPCookieStorage? = nil) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
@@ -90,7 +91,7 @@ public final class HTTPSession: Sendable {
     }
     // One that is invalidated traps when it is asked for a task.
     guard isOpen else { throw .refused(reason: "the session has ended") }
-    let task = session.dataTask(with: request.urlRequest(cookies: cookies(for: request.url)))
+    let task = session.dataTask(with: request.urlRequest(cookies: cookies(for: request)))
     delegate.add(task, of: exchange, hop: hop)
     let isLast = state.withLock { state in
       state.makers -= 1
@@ -106,7 +107,11 @@ public final class HTTPSession: Sendable {
     later { task.cancel() }
   }
 
-  /// Calls something of URLSession for which it has to have time, which it may not have before its delegate returns.
+  /// Calls something of URLSession for which it has to have time.
+  ///
+  /// On Linux all sessions of a process share one queue that most calls wait for, and which may be busy for long: while the
+  /// name of a host is looked up for a task that is being cancelled, or while somebody's delegate does not return. Whoever
+  /// waits for a request must not wait for that.
   func later(_ call: @escaping @Sendable () -> Void) {
     Self.calls.async(execute: call)
   }
@@ -131,9 +136,10 @@ public final class HTTPSession: Sendable {
   }
 
   /// The value of the header `Cookie` from the jar.
-  private func cookies(for url: URL) -> String? {
-    guard let cookies = jar?.cookies(for: url), !cookies.isEmpty else { return nil }
-    return HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
+  private func cookies(for request: OutgoingRequest) -> String? {
+    guard request.usesJar, let jar else { return nil }
+    let cookies = (jar.cookies(for: request.url) ?? []).filter { $0.maySend(to: request.url, at: Date()) }
+    return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
   }
 
   /// Puts the cookies of an answer into the jar.

@@ -3,8 +3,9 @@
 
 import Foundation
 import Loopback
-import StepwiseHTTP
 import Testing
+
+@testable import StepwiseHTTP
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -45,6 +46,37 @@ import Testing
     _ = try await client.get("set")
     #expect(try await Self.show(client) == "a=1; b=2")
     #expect(try await Self.show(client, "go") == "a=1; b=2; c=3")
+  }
+
+  /// The jar on Linux looks at the host alone.
+  @Test(
+    arguments: [
+      ("http://h/", "Path=/", true), ("http://h/", "Path=/; Secure", false), ("https://h/", "Path=/; Secure", true),
+      ("http://h/", "Path=/private", false), ("http://h/private", "Path=/private", true),
+      ("http://h/private/x", "Path=/private", true), ("http://h/private/x", "Path=/private/", true),
+      ("http://h/privateer", "Path=/private", false),
+      ("http://h/", "Path=/; Expires=Wed, 09 Jun 2027 10:18:14 GMT", true),
+      ("http://h/", "Path=/; Expires=Wed, 09 Jun 1999 10:18:14 GMT", false),
+    ]
+  ) func goOnlyWhereTheyBelong(address: String, attributes: String, isSent: Bool) throws {
+    let url = try #require(URL(string: address))
+    let header = ["Set-Cookie": "a=1; \(attributes)"]
+    let cookie = try #require(HTTPCookie.cookies(withResponseHeaderFields: header, for: url).first)
+    let now = try #require(HTTPDate.parse("Wed, 09 Jun 2027 10:18:13 GMT"))
+    #expect(cookie.maySend(to: url, at: now) == isSent)
+  }
+
+  /// A jar knows hosts and no ports: what it has may be of the origin that redirects.
+  @Test func aJarIsNotOpenedForAnotherPortOfTheHost() async throws {
+    let other = try Self.server()
+    let target = other.address + "/show"
+    let server = try serve { request in
+      Reply(status: 302, headers: [("Location", target), ("Set-Cookie", "d=4; Path=/")])
+    }
+    let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
+    let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(cookies: jar))
+    #expect(try await Self.show(client) == "-")
+    #expect(jar.cookies?.map(\.name) == ["d"])
   }
 
   /// URLSession on Linux replaces an explicit header by what is in the jar.

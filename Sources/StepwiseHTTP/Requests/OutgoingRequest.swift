@@ -14,6 +14,8 @@ struct OutgoingRequest: Sendable {
   var url: URL
   var headers: HTTPHeaders
   var body: Data?
+  /// Whether a jar's cookies go along.
+  var usesJar = true
 
   init(
     _ method: String,
@@ -46,6 +48,8 @@ struct OutgoingRequest: Sendable {
       parts.host?.isEmpty == false, (0...65_535).contains(parts.port ?? 0)
     else { return nil }
     let credentials = parts.user.map { HTTPCredentials.basic(user: $0, password: parts.password ?? "") }
+    // URLSession on Linux knows them in lower case only.
+    parts.scheme = scheme
     parts.user = nil
     parts.password = nil
     parts.fragment = nil

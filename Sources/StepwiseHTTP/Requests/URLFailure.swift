@@ -29,7 +29,7 @@ enum URLFailure {
     case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive: return .offline
     case .timedOut: return .timedOut
     case .httpTooManyRedirects: return .tooManyRedirects
-    case .badURL, .unsupportedURL: return .invalidURL
+    case .badURL: return .invalidURL
     case .cancelled: return .refused(reason: "the session has ended")
     default: return .request(underlying: plain(error.code, words(for: error)))
     }
@@ -40,7 +40,8 @@ enum URLFailure {
     case .cannotConnectToHost: return "the server does not answer"
     case .cannotFindHost, .dnsLookupFailed: return "there is no such host"
     case .networkConnectionLost: return "the connection was lost"
-    case .badServerResponse, .cannotParseResponse: return "the server gave no proper answer"
+    // URLSession on Linux says of an answer that is not HTTP's that the address is not supported, which was looked at before.
+    case .badServerResponse, .cannotParseResponse, .unsupportedURL: return "the server gave no proper answer"
     default:
       // URLSession's own words, such as how many bytes are missing; never those of its other fields.
       let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError

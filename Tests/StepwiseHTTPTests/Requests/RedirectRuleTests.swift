@@ -74,4 +74,15 @@ import Testing
   func otherAnswersAreGivenAsTheyAre(status: Int, location: String?) throws {
     #expect(try Self.request("GET").redirected(by: Self.head(status, location)) == nil)
   }
+
+  /// A jar knows hosts and no ports.
+  @Test(arguments: [
+    ("/b", true), ("http://example.org:8080/", false), ("https://example.org/", false), ("http://other.org/", true),
+  ])
+  func theJarIsForTheOriginOrAnotherHost(location: String, usesJar: Bool) throws {
+    let url = try #require(URL(string: "http://example.org/a"))
+    let head = ResponseHead(status: 302, headers: ["Location": location])
+    let next = try #require(try OutgoingRequest("GET", url).redirected(by: head))
+    #expect(next.usesJar == usesJar)
+  }
 }
