@@ -89,8 +89,17 @@ public struct HTTPClient: Sendable {
     return url
   }
 
+  /// Encodes what is not encoded yet; a percent sign that encodes nothing stands for itself.
   private static func encoded(_ text: Substring, _ allowed: CharacterSet) -> String {
-    text.addingPercentEncoding(withAllowedCharacters: allowed.union(CharacterSet(charactersIn: "%"))) ?? ""
+    // Foundation encodes a colon in what could be the first part of a path; here it never is.
+    let allowed = allowed.union(CharacterSet(charactersIn: ":"))
+    func encode(_ text: Substring) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
+    let pieces = text.split(separator: "%", omittingEmptySubsequences: false)
+    return pieces.dropFirst().reduce(encode(pieces.first ?? "")) { before, piece in
+      let digits = piece.prefix(2)
+      let isEncoded = digits.count == 2 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+      return before + (isEncoded ? "%" : "%25") + encode(piece)
+    }
   }
 
   func request(

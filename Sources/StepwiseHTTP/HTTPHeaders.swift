@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
+
 /// Header fields, in order; names are compared without regard to case.
 ///
 /// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
@@ -11,6 +13,11 @@ public struct HTTPHeaders: Sendable, Hashable {
     public let name: String
     /// The value, without the space around it.
     public let value: String
+
+    fileprivate init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+    }
   }
 
   /// The fields, in order.
@@ -34,7 +41,7 @@ public struct HTTPHeaders: Sendable, Hashable {
       let key = name.lowercased()
       let place = fields.firstIndex { $0.name.lowercased() == key }
       fields.removeAll { $0.name.lowercased() == key }
-      if let newValue { fields.insert(Field(name: name, value: newValue), at: place ?? fields.count) }
+      if let newValue { fields.insert(Field(name, newValue), at: place ?? fields.count) }
     }
   }
 
@@ -46,7 +53,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 
   /// Adds a field and keeps those of the same name.
   public mutating func add(_ name: String, _ value: String) {
-    fields.append(Field(name: name, value: value))
+    fields.append(Field(name, value))
   }
 
   /// These fields, with those of another list in the place of the ones that have the same names.

@@ -39,7 +39,8 @@ import Testing
 
   @Test(arguments: [
     ("/v1", "a b/ü", "/v1/a%20b/%C3%BC"), ("/v1/", "/a", "/v1/a"), ("/v1", "", "/v1"), ("", "a", "/a"),
-    ("/v1", "a%2Fb", "/v1/a%2Fb"),
+    ("/v1", "a%2Fb", "/v1/a%2Fb"), ("/v1", "100%", "/v1/100%25"), ("/v1", "%zz%4", "/v1/%25zz%254"),
+    ("", "%", "/%25"), ("/v1", "a?b=50%&c=%41", "/v1/a?b=50%25&c=%41&more=3"), ("", "%４1", "/%25%EF%BC%941"),
     ("/v1", "//other.example/x", "/v1/other.example/x"),
     ("/v1", "http://other.example/x", "/v1/http://other.example/x"),
     ("/v1", "a?q=1 2", "/v1/a?q=1%202&more=3"), ("/v1?key=k", "a?q=1", "/v1/a?key=k&q=1&more=3"),

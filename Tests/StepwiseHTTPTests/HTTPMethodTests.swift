@@ -129,6 +129,18 @@ import Testing
     await #expect(throws: HTTPError.request(underlying: CancellationError())) { try await HTTP.get(server.url()) }
   }
 
+  /// URLSession on Linux says of it that the address is not supported.
+  @Test func anAnswerThatIsNotHTTPIsNotTheAddressesFault() async throws {
+    let port = try DeadPort()
+    let url = try port.url
+    let request = Task { try await HTTP.get(url) }
+    let connection = try #require(await onThread { port.waitForConnection() })
+    _ = await onThread { connection.receive() }
+    #expect(connection.send(Array("well\r\n\r\n".utf8)[...]))
+    connection.close()
+    await #expect(throws: HTTPError.request(underlying: CancellationError())) { try await request.value }
+  }
+
   @Test func takesNoMoreThanTheHeadersPromise() async throws {
     let server = try serve { _ in Reply.text("0123456789").declaring(.claimed(4)) }
     #expect(try await HTTP.get(server.url()).body == Data("0123".utf8))

@@ -65,6 +65,18 @@ import Testing
     #expect(try HTTPCredentials.bearer("abc").authorization() == "Bearer abc")
   }
 
+  /// URLSession on Linux knows schemes in lower case only.
+  @Test func schemesAreComparedWithoutCase() throws {
+    let request = try OutgoingRequest("GET", Self.url("HTTP://example.org/A"))
+    #expect(request.url.absoluteString == "http://example.org/A")
+  }
+
+  /// URLSession on Linux drops a header whose value is nothing but space.
+  @Test func theSpaceAroundAValueIsNotSent() {
+    let headers: HTTPHeaders = ["A": " 1 \t", "B": " ", "C": "2 3"]
+    #expect(headers.fields.map(\.value) == ["1", "", "2 3"])
+  }
+
   @Test func addsTheQueryToTheOneThatIsThere() throws {
     var query: HTTPParameters = ["q": "a b&c=d+e/ü", "q": "2"]
     query.add("empty", "")
