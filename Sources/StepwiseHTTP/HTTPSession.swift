@@ -15,6 +15,10 @@ import Stepwise
 ///
 /// It keeps no cache, and no cookies unless it is given a jar. It ends, after the requests that are in flight, when it is
 /// let go of.
+///
+/// Two things of URLSession on Linux, as of Swift 6.3, cannot be mended from here: a server that breaks off in the middle of
+/// its headers ends the process (swift-corelibs-foundation #5285), and an address that names an IPv6 host by its number is
+/// ``HTTPError/invalidURL``.
 public final class HTTPSession: Sendable {
   /// The session of ``HTTP``, and of clients that are given no other.
   public static let shared = HTTPSession()

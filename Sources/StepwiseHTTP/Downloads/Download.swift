@@ -104,7 +104,10 @@ final class Download: BodySink {
 
   /// Lets go of the file; what is there stays for the next attempt.
   func close() {
-    state.withLock { $0.file = nil }
+    state.withLock { state in
+      state.file?.removeIfEmpty()
+      state.file = nil
+    }
   }
 
   private static func progress(_ state: borrowing State) -> HTTPDownloadProgress {

@@ -95,6 +95,13 @@ struct PartialFile: ~Copyable {
   /// Forgets the bytes behind a place, such as those of a write that was cut short.
   func cut(at size: Int64) { _ = ftruncate(descriptor, off_t(size)) }
 
+  /// Leaves no file behind in which there is nothing to go on from.
+  func removeIfEmpty() {
+    guard size == 0 else { return }
+    _ = unlink(tagPath)
+    _ = unlink(Self.path(file))
+  }
+
   /// The tag of what an earlier attempt left.
   func tag(for url: URL) -> DownloadTag? {
     guard let data = try? Data(contentsOf: URL(filePath: tagPath)) else { return nil }

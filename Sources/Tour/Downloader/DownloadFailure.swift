@@ -41,7 +41,8 @@ struct DownloadFailure: Error, CustomStringConvertible {
   init(_ error: HTTPError) {
     switch error {
     case .offline, .timedOut: self.init("\(error)", isWorthAnotherAttempt: true)
-    case .tooManyRedirects, .invalidURL, .refused: self.init("\(error)")
+    case .invalidURL: self.init("\(error)", leavesNothing: true)
+    case .tooManyRedirects, .refused: self.init("\(error)")
     // What the file system says will not be another thing in a moment; what the network says may be.
     case .request(let error as POSIXError): self.init("cannot write: \(FileError.words(for: error.code.rawValue))")
     case .request(let error): self.init(error.localizedDescription, isWorthAnotherAttempt: true)

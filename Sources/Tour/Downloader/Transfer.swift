@@ -54,7 +54,7 @@ enum Transfer: Progression {
       try await store.remove(id)
       return try await Downloading.start(order).run(id: id, in: store)
     } catch let failure as DownloadFailure where failure.leavesNothing {
-      try await store.remove(id)
+      await store.clear(id)
       throw failure
     }
   }

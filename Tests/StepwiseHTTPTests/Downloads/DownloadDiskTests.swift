@@ -89,6 +89,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [404, 416, 503]) func nothingIsLeftWhereNothingCame(status: Int) async throws {
+    let server = try serve { _ in Reply(status: status, body: Array("why".utf8)) }
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      let response = try await HTTP.download(server.url(), to: file)
+      #expect(response.status == status)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names == [])
+    }
+  }
+
   /// Whoever still holds a closed download, such as a delegate that is being called, neither writes nor locks.
   @Test func aClosedDownloadLetsGoOfItsFile() async throws {
     try await inFolder { folder in

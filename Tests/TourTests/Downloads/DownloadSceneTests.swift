@@ -48,7 +48,14 @@ import Testing
     let result = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(result.exitCode == 1)
     #expect(result.lines.last?.contains("its SHA-256 is \(SHA256.hex(Self.bytes))") == true)
-    #expect(try !workshop.names.contains("b.bin"))
+    #expect(try workshop.names == [])
+  }
+
+  @Test func anAddressThatIsNoneLeavesNothing() async throws {
+    let workshop = try Workshop()
+    let result = try await TourProcess.run(["download", "ftp://host/a.bin"], in: workshop.directory)
+    #expect(result.exitCode == 1)
+    #expect(try workshop.names == [])
   }
 
   @Test(arguments: [404, 403, 410]) func aRefusalIsNotRepeated(status: Int) async throws {
