@@ -15,23 +15,36 @@ import Stepwise
 
 /// Threads for operations that block, which must not take those of the cooperative pool.
 ///
-/// A thread begins when there is work, takes more as long as there is any, and ends.
+/// A thread begins when there is work that none is free for, and ends when it had nothing to do for a while: to begin one
+/// takes a good part of the time of a checkpoint.
 package final class IOThreads: Sendable {
-  package static let shared = IOThreads(limit: 8)
+  package static let shared = IOThreads(limit: 8, patience: 1_000_000_000)
 
   private typealias Job = @Sendable () -> Void
 
   private struct State {
     var jobs = OrderedSlots<Job>()
     var threads = 0
+    /// How many of the threads have nothing to do.
+    var idle = 0
   }
 
   private let limit: Int
+  private let patience: Int
   private let state = Lock(State())
+  private let signal = ThreadSignal()
 
-  package init(limit: Int) {
+  /// Begins no thread yet.
+  ///
+  /// - Parameters:
+  ///   - limit: How many threads there are at most.
+  ///   - patience: For how many nanoseconds a thread waits for work before it ends.
+  package init(limit: Int, patience: Int) {
     self.limit = limit
+    self.patience = patience
   }
+
+  package var threadCount: Int { state.withLock { $0.threads } }
 
   /// Runs the work on a thread of its own kind, and waits for it whatever happens to the Task.
   @concurrent
@@ -44,23 +57,33 @@ package final class IOThreads: Sendable {
   private func submit(_ job: @escaping Job) {
     let needsThread = state.withLock { state in
       _ = state.jobs.append(job)
-      guard state.threads < limit else { return false }
+      guard state.jobs.count > state.idle, state.threads < limit else { return false }
       state.threads += 1
       return true
     }
+    guard needsThread else { return signal.wake() }
+    if startThread() { return }
     // Without a thread the work is done here: late is better than never.
-    if needsThread, !startThread() { work() }
+    while let job = nextJob() { job() }
+    state.withLock { $0.threads -= 1 }
   }
 
   private func work() {
-    while let job = nextJob() { job() }
+    repeat {
+      while let job = nextJob() { job() }
+    } while waitForJobs()
   }
 
-  private func nextJob() -> Job? {
-    state.withLock { state in
-      let job = state.jobs.popFirst()
-      if job == nil { state.threads -= 1 }
-      return job
+  private func nextJob() -> Job? { state.withLock { $0.jobs.popFirst() } }
+
+  /// Returns whether the thread is to go on; it is counted no more when not.
+  private func waitForJobs() -> Bool {
+    state.withLock { $0.idle += 1 }
+    signal.wait(nanoseconds: patience) { state.withLock { $0.jobs.isEmpty } }
+    return state.withLock { state in
+      state.idle -= 1
+      if state.jobs.isEmpty { state.threads -= 1 }
+      return !state.jobs.isEmpty
     }
   }
 

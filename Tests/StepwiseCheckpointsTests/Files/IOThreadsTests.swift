@@ -69,4 +69,38 @@ import Testing
     }
     #expect(sum == 1_999_000)
   }
+
+  @Test func aThreadIsUsedAgain() async throws {
+    let threads = IOThreads(limit: 2, patience: 1_000_000_000_000)
+    for number in 0..<1_000 { #expect(try await threads.run { number } == number) }
+    // A second one begins when the first is still on its way back to where it waits.
+    #expect((1...2).contains(threads.threadCount))
+  }
+
+  @Test func aThreadWithoutWorkEnds() async throws {
+    let threads = IOThreads(limit: 4, patience: 1_000)
+    for number in 0..<100 {
+      #expect(try await threads.run { number } == number)
+      while threads.threadCount > 0 { await Task.yield() }
+    }
+  }
+
+  /// Threads that are about to end meet work that has just come.
+  @Test func noJobIsForgotten() async throws {
+    let threads = IOThreads(limit: 3, patience: 20_000)
+    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+      for lane in 0..<4 {
+        group.addTask {
+          var sum = 0
+          for number in 0..<2_000 {
+            sum += try await threads.run { 1 }
+            for _ in 0..<(number * (31 + lane) % 40) { await Task.yield() }
+          }
+          return sum
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(sum == 8_000)
+  }
 }

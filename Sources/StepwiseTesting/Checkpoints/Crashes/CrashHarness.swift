@@ -16,7 +16,7 @@
   /// ```
   public struct CrashHarness: Sendable {
     /// Its own, as it takes one for long.
-    private static let threads = IOThreads(limit: 4)
+    private static let threads = IOThreads(limit: 4, patience: 1_000_000_000)
 
     private let program: String
     private let arguments: [String]

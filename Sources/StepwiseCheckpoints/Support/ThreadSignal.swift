@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Lets threads wait for each other: a condition variable of the C library, with its mutex.
+// Proof: the addresses never change, and what is there is used by the functions of pthreads alone.
+final class ThreadSignal: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init() {
+    mutex.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Wakes one of those who wait; to be called after what they wait for has come.
+  func wake() {
+    pthread_mutex_lock(mutex)
+    pthread_cond_signal(condition)
+    pthread_mutex_unlock(mutex)
+  }
+
+  /// Waits until it is woken, or for a number of nanoseconds; now and then for less.
+  ///
+  /// - Parameter isNeeded: Whether there is anything to wait for.
+  func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
+    var end = timespec()
+    clock_gettime(CLOCK_REALTIME, &end)
+    let sum = end.tv_nsec + nanoseconds
+    end.tv_sec += sum / 1_000_000_000
+    end.tv_nsec = sum % 1_000_000_000
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    if isNeeded() { pthread_cond_timedwait(condition, mutex, &end) }
+  }
+}
