@@ -5,7 +5,8 @@
 ///
 /// Its workers keep it alive, so whoever has the line has it by a ``LineHandle``.
 final class LineCore: Sendable {
-  private typealias Worker = CheckedContinuation<LineWork?, Never>
+  /// Unsafe, as most work is followed by one: the machine gives each parked worker out once.
+  private typealias Worker = UnsafeContinuation<LineWork?, Never>
 
   private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>>
 
@@ -102,7 +103,7 @@ final class LineCore: Sendable {
   }
 
   private func park() async -> LineWork? {
-    await withCheckedContinuation { worker in
+    await withUnsafeContinuation { worker in
       if case .resume(let work) = machine.withLock({ $0.park(worker) }) { worker.resume(returning: work) }
     }
   }

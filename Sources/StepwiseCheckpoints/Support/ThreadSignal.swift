@@ -40,7 +40,9 @@ final class ThreadSignal: @unchecked Sendable {
 
   /// Waits until it is woken, or for a number of nanoseconds; now and then for less.
   ///
-  /// - Parameter isNeeded: Whether there is anything to wait for.
+  /// - Parameters:
+  ///   - nanoseconds: For how long.
+  ///   - isNeeded: Whether there is anything to wait for.
   func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
     var end = timespec()
     clock_gettime(CLOCK_REALTIME, &end)
