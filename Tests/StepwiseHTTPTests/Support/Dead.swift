@@ -29,7 +29,7 @@ extension DeadPort {
   /// Waits, on a thread that may block, for a connection and takes it.
   func waitForConnection() -> Socket? {
     var wanted = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
-    _ = poll(&wanted, 1, 30_000)
+    _ = poll(&wanted, 1, 300_000)
     return accept()
   }
 }
@@ -80,11 +80,11 @@ extension DeadPort {
   }
 #endif
 
-/// Looks until something holds; false when it does not in ten seconds.
+/// Looks until something holds; false when it does not in five minutes, which nothing takes.
 func becomesTrue(_ condition: () -> Bool) async -> Bool {
   let start = ContinuousClock.now
   while !condition() {
-    guard ContinuousClock.now - start < .seconds(10) else { return false }
+    guard ContinuousClock.now - start < .seconds(300) else { return false }
     await Task.yield()
   }
   return true
