@@ -16,12 +16,19 @@ let package = Package(
       targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate"]
     ),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
+    .library(name: "StepwiseFleet", targets: ["StepwiseFleet"]),
+  ],
+  traits: [
+    .trait(name: "Postgres", description: "StepwiseFleet: checkpoints in PostgreSQL, through the system's libpq.")
   ],
   dependencies: [],
   targets: [
     .target(name: "Stepwise"),
-    .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise"]),
-    .target(name: "StepwiseHTTP", dependencies: ["Stepwise"]),
+    .target(name: "StepwiseFiles"),
+    .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise", "StepwiseFiles"]),
+    // What is used of libcurl on Linux; on Apple's platforms there is nothing in it.
+    .target(name: "CurlShim"),
+    .target(name: "StepwiseHTTP", dependencies: ["CurlShim", "Stepwise"]),
     .target(name: "LegacySupport", path: "Sources/Legacy/LegacySupport"),
     .target(
       name: "LegacyStepwise",
@@ -29,7 +36,11 @@ let package = Package(
       path: "Sources/Legacy/LegacyStepwise"
     ),
     .target(name: "LegacyGrain", dependencies: ["LegacySupport", "Stepwise"], path: "Sources/Legacy/LegacyGrain"),
-    .target(name: "LegacyGrainFirst", dependencies: ["LegacyGrain"], path: "Sources/Legacy/LegacyGrainFirst"),
+    .target(
+      name: "LegacyGrainFirst",
+      dependencies: ["LegacyGrain", "LegacySupport"],
+      path: "Sources/Legacy/LegacyGrainFirst"
+    ),
     .target(
       name: "LegacyFlowState",
       dependencies: ["LegacySupport", "Stepwise"],
@@ -41,10 +52,18 @@ let package = Package(
       path: "Sources/Legacy/LegacyElevate"
     ),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
+    // Without the trait the module is empty and libpq is not needed.
+    .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(
+      name: "StepwiseFleet",
+      dependencies: [
+        "Stepwise", "StepwiseCheckpoints", .target(name: "CLibpq", condition: .when(traits: ["Postgres"])),
+      ]
+    ),
     .target(name: "Loopback", dependencies: ["Stepwise"]),
     .executableTarget(
       name: "Tour",
-      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP"],
+      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP"],
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),
@@ -85,6 +104,10 @@ let package = Package(
       path: "Tests/LegacyTests/Swift6"
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
+    .testTarget(
+      name: "StepwiseFleetTests",
+      dependencies: ["StepwiseFleet", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
+    ),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(
       name: "TourTests",
@@ -99,7 +122,7 @@ let upcomingFeatures = [
   "ImmutableWeakCaptures",
 ]
 // Code for the old libraries, in the language mode they knew, knows none of them.
-for target in package.targets where target.name != "LegacyTests" {
+for target in package.targets where !["LegacyTests", "CurlShim", "CLibpq"].contains(target.name) {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
 
@@ -112,11 +135,10 @@ if let limit = Context.environment["STEPWISE_EXPRESSION_LIMIT"] {
   }
 }
 
-// What is about threads alone, for ThreadSanitizer, under which all takes several times as long.
-if Context.environment["STEPWISE_THREADS_ONLY"] != nil {
-  let kept: Set = [
-    "Stepwise", "StepwiseCheckpoints", "StepwiseTesting", "StressTests",
-  ]
+// Builds some targets alone, named with commas between: for ThreadSanitizer, under which everything takes several times as
+// long, and for tests that need a server.
+if let names = Context.environment["STEPWISE_TARGETS"] {
+  let kept = Set(names.split(separator: ",").map(String.init))
   package.targets.removeAll { target in !kept.contains(target.name) }
   package.products.removeAll()
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import StepwiseFiles
+
 /// Why a checkpoint cannot be used.
 ///
 /// Nothing that is stored has changed, unless the error says so.
@@ -16,6 +18,11 @@ public enum CheckpointError: Error, Sendable {
 
   /// The checkpoint belongs to a progression of another type.
   case foreignType(id: String, location: String, stored: String, expected: String)
+
+  /// Two private types have this name, which is all that checkpoints know of them: those of one would be read as the other's.
+  ///
+  /// Conform one of them to ``VersionedProgression`` and declare ``VersionedProgression/progressionName``.
+  case ambiguousType(id: String, location: String, name: String)
 
   /// The checkpoint was written by a later version of this package.
   case newerFormat(id: String, location: String, format: Int, known: Int)
@@ -45,7 +52,7 @@ extension CheckpointError {
     switch self {
     case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
       .newerFormat(let id, _, _, _), .unknownShape(let id, _, _, _), .io(let id, _, _, _), .invalidID(let id, _),
-      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _):
+      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _), .ambiguousType(let id, _, _):
       id
     }
   }
@@ -56,7 +63,7 @@ extension CheckpointError {
     case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
       .foreignType(_, let location, _, _), .newerFormat(_, let location, _, _), .unknownShape(_, let location, _, _),
       .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _),
-      .unencodable(_, let location, _):
+      .unencodable(_, let location, _), .ambiguousType(_, let location, _):
       location
     case .invalidID:
       nil
@@ -72,12 +79,14 @@ extension CheckpointError {
     case .damaged(_, _, let reason): "it is damaged: \(reason); what is there is kept until it is removed"
     case .foreignType(_, _, let stored, let expected):
       "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
+    case .ambiguousType(_, _, let name):
+      "two private types are named \(name); conform one to VersionedProgression and declare another progressionName"
     case .newerFormat(_, _, let format, let known):
       "it has format \(format), and this version reads up to \(known); use the version that wrote it, or a later one"
     case .unknownShape(_, _, let version, let reason):
       "its stage, of schema version \(version), is unknown: \(reason); write a migration, or remove the id to begin again"
     case .unencodable(_, _, let reason): "its next stage cannot be encoded, and was not saved: \(reason)"
-    case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.of(code)) (errno \(code))"
+    case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.text(for: code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
     case .lostLease: "the lease is over; run the id again to go on from what is saved"
     case .conflict(_, _, let expected, let found):
@@ -85,9 +94,9 @@ extension CheckpointError {
     }
   }
 
-  /// Whether the store may be read only, as far as the operating system is concerned.
-  var isNotPermitted: Bool {
-    if case .io(_, _, _, let code) = self { SystemMessage.isNotPermitted(code) } else { false }
+  /// Whether the operating system lets the store be read at most: the disk is full or read-only, or not permitted.
+  var cannotWrite: Bool {
+    if case .io(_, _, _, let code) = self { SystemMessage.cannotWrite(code) } else { false }
   }
 
   private static func holder(_ processID: Int32?) -> String {

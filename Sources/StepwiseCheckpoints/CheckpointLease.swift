@@ -11,7 +11,9 @@ public struct CheckpointLease: Sendable, Hashable {
 
   /// How long the lease lasts from when it was taken or renewed; nil when it ends with its holder alone.
   ///
-  /// A run renews a lease that ends by itself three times in that span.
+  /// A run renews the lease each time a third of it has passed, and more often while the store cannot be reached. The lease
+  /// is lost when its duration has passed since the last successful renewal, or when the store throws
+  /// ``CheckpointError/lostLease(id:location:)``; then the stage in progress is cancelled, and the run throws that error.
   public let duration: Duration?
 
   /// Makes a lease, as a store does.

@@ -37,13 +37,16 @@ struct CheckpointCrashChild {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count >= 3, let last = Int(arguments[1]) else {
-      print("use: CheckpointCrashChild <number of stages> [careless | hold | read] <workspace>")
+      print("use: CheckpointCrashChild <number of stages> [careless | hold | read | deep | full-…] <workspace>")
       exit(2)
     }
     let workspace = arguments[arguments.count - 1]
     let mode = arguments.count == 4 ? arguments[2] : ""
+    hangIfAsked(workspace)
     try await Sum.$journal.withValue(CrashJournal(workspace: workspace)) {
-      if mode == "read" {
+      if mode.hasPrefix("full-") {
+        try await FullDisk(workspace).use(mode)
+      } else if mode == "read" {
         // The workspace may only be read.
         let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
         let start = Sum.adding(next: 0, last: last, sum: 0, padding: [])
@@ -59,9 +62,21 @@ struct CheckpointCrashChild {
         // Forgets everything when it is killed, which a harness has to find.
         try await add(last, in: MemoryCheckpointStore(), workspace)
       } else {
-        let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
+        let path = workspace + (mode == "deep" ? "/store/a/b" : "/store")
+        let store = try FileCheckpointStore(directory: URL(fileURLWithPath: path))
         try await add(last, in: store, workspace, holds: mode == "hold")
       }
+    }
+  }
+
+  /// Hangs for ever, each time or where another child was before.
+  private static func hangIfAsked(_ workspace: String) {
+    let runs = (try? String(contentsOfFile: workspace + "/journal", encoding: .utf8)) ?? ""
+    let isFirst = runs.split(separator: "\n").filter { $0 == "run" }.count == 1
+    switch ProcessInfo.processInfo.environment["CHILD_HANGS"] {
+    case "always": while true { pause() }
+    case "resumed" where !isFirst: while true { pause() }
+    default: return
     }
   }
 

@@ -42,6 +42,7 @@ import Testing
       (.foreignType(id: "a", location: "b", stored: "c", expected: "d"), "use another id, or declare progressionName"),
       (.newerFormat(id: "a", location: "b", format: 2, known: 1), "use the version that wrote it, or a later one"),
       (.unknownShape(id: "a", location: "b", schemaVersion: 1, reason: "c"), "write a migration, or remove the id"),
+      (.ambiguousType(id: "a", location: "b", name: "c"), "conform one to VersionedProgression and declare another"),
       (.lostLease(id: "a", location: "b"), "run the id again to go on from what is saved"),
     ]
     for (error, words) in advice { #expect("\(error)".contains("; " + words)) }

@@ -148,7 +148,7 @@ extension Races {
         chain.start(round)
         if round.isMultiple(of: 3) { chain.start(round) }
         await chain.drain()
-        let count = await chain.runsInFlight
+        let count = chain.runsInFlight
         if count != 0 { Issue.record("drained with \(count) in flight") }
       }
     }
@@ -178,8 +178,8 @@ extension Races {
           while !Task.isCancelled { await Task.yield() }
         }
         let task = Task { chain.start(round) }
-        while await chain.runsInFlight == 0 { await Task.yield() }
-        await chain.cancelRuns(reason: "seen")
+        while chain.runsInFlight == 0 { await Task.yield() }
+        chain.cancelRuns(reason: "seen")
         let outcome = await task.value.outcome
         if case .failed(let error) = outcome { Issue.record(error) }
         await chain.drain()

@@ -27,7 +27,7 @@ extension Races {
       var generator = SeededGenerator(seed: seed)
       for _ in 0..<count {
         let chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }
-          .then(
+          .appending(
             Step.callback { [object = tracker.track()] (number: Int, resolver: Resolver<Int>) in
               resolver.onCancel { _ in withExtendedLifetime(object) {} }
               if number.isMultiple(of: 2) {
@@ -105,7 +105,7 @@ extension Races {
       let resolvers = Watched<[Resolver<Int>]>([])
       let states = Watched<[String: Int]>([:])
       let chain = Chain { (number: Int) in number }
-        .then(Step.callback { (_: Int, resolver: Resolver<Int>) in resolvers.mutate { $0.append(resolver) } })
+        .appending(Step.callback { (_: Int, resolver: Resolver<Int>) in resolvers.mutate { $0.append(resolver) } })
         .finally { state in
           guard case .cancelled(let cancellation) = state else { return }
           states.mutate { $0[cancellation.reason ?? "-", default: 0] += 1 }
@@ -129,7 +129,7 @@ extension Races {
       // Within a second on a machine that has nothing else to do; time that grows with the square would be minutes.
       #expect(time < .seconds(10))
       #expect(states.read { $0 } == ["all": count])
-      #expect(await chain.runsInFlight == 0)
+      #expect(chain.runsInFlight == 0)
       #expect(plain.read { $0 } == count / 2)
     }
   }

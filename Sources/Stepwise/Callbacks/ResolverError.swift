@@ -30,7 +30,7 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// The line that made the resolver.
   public let line: UInt
 
-  init(_ code: Code, file: String, line: UInt) {
+  package init(_ code: Code, file: String, line: UInt) {
     self.code = code
     self.file = file
     self.line = line

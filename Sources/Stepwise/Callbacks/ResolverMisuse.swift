@@ -14,6 +14,12 @@ public struct ResolverMisuse: Sendable, CustomStringConvertible {
   /// How often the callback's side has called by now, the first call included.
   public let count: Int
 
+  package init(file: String, line: UInt, count: Int) {
+    self.file = file
+    self.line = line
+    self.count = count
+  }
+
   /// The resolver's place in the source and the number of calls, in a sentence.
   public var description: String {
     "the resolver made at \(file):\(line) was called \(count) times; only the first call counts"
@@ -26,7 +32,8 @@ public struct ResolverMisuse: Sendable, CustomStringConvertible {
   /// By default it writes a line to standard error in debug builds and does nothing in release builds.
   public static var handler: @Sendable (ResolverMisuse) -> Void {
     get { current.withLock { $0 } }
-    set { current.withLock { $0 = newValue } }
+    // What the handler before holds is released outside the lock.
+    set { _ = current.withLock { exchange(&$0, with: newValue) } }
   }
 
   @Sendable private static func reportInDebugBuilds(_ misuse: ResolverMisuse) {

@@ -8,10 +8,10 @@
 public final class CancellationRegistration: Sendable {
   /// Nil once removed.
   private let token: Lock<CancellationToken?>
-  private let key: OrderedSlots<CancellationHandler>.Key?
+  private let key: CancellationToken.Key?
   private let handler: CancellationHandler
 
-  init(token: CancellationToken, key: OrderedSlots<CancellationHandler>.Key?, handler: CancellationHandler) {
+  init(token: CancellationToken, key: CancellationToken.Key?, handler: CancellationHandler) {
     self.token = Lock(token)
     self.key = key
     self.handler = handler
@@ -22,8 +22,7 @@ public final class CancellationRegistration: Sendable {
   /// When the handler is running on another thread, this blocks until it has returned, so do not call it while holding
   /// a lock that the handler takes. Called from the handler itself it does not wait. Removing twice does nothing.
   public func remove() {
-    let token = token.withLock { $0.take() }
-    if let key { token?.forget(key) }
+    token.withLock { $0.take() }?.remove(key)
     handler.remove()
   }
 }

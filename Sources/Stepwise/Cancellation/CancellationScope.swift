@@ -8,16 +8,22 @@
 package struct CancellationScope: Sendable {
   @TaskLocal package static var current: CancellationScope?
 
-  /// The tokens of `withCancellation(by:)` around the Task, innermost first: cancelling one of them asks.
+  /// The tokens of `withCancellation(by:)` around the Task, innermost first: cancelling one requests cancellation here.
   package private(set) var tokens: [CancellationToken] = []
+
+  /// Those that a shield keeps away, which still reach what is started behind it.
+  private var shieldedTokens: [CancellationToken] = []
 
   /// The runs with a Task of their own around this one, innermost first, which only know why the Task was cancelled.
   package private(set) var enclosing: [any CancellationSource] = []
 
   private var isShielded = false
 
-  /// The Task that the innermost run works in, which Tasks made there inherit the rest of this from.
+  /// The Task that this is the scope of, which Tasks made there inherit the rest of this from.
   private var task: Int?
+
+  /// The Task, if it is one that the innermost run waits for and not the run's own.
+  package private(set) var awaitedTask: AwaitedTask?
 
   package init() {}
 
@@ -30,16 +36,21 @@ package struct CancellationScope: Sendable {
   }
 
   /// What is known of a cancellation of the Task itself.
-  package var knownCause: Cancellation? { request ?? (isShielded ? nil : enclosing.first?.request) }
+  package var knownCause: Cancellation? {
+    if let request { return request }
+    guard !isShielded, let run = enclosing.first, !run.isOver else { return nil }
+    return run.request
+  }
 
   package func inside(_ token: CancellationToken) -> CancellationScope {
     var scope = self
     scope.tokens.removeAll { $0 === token }
+    scope.shieldedTokens.removeAll { $0 === token }
     scope.tokens.insert(token, at: 0)
     return scope
   }
 
-  /// Runs that are over are left out, so that a chain which starts itself again and again makes no long list.
+  /// The scope of a run that is awaited here.
   package func inside(_ source: any CancellationSource) -> CancellationScope {
     var scope = self
     scope.enclosing.removeAll { $0.isOver }
@@ -48,18 +59,35 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
-  /// Whether the current Task is the one that the innermost run works in.
-  package var isInItsTask: Bool { task != nil && task == Self.currentTask }
+  /// What reaches a run that is started here: no run, since none awaits it, and all tokens.
+  ///
+  /// It outlives the shield, so that a token behind the shield reaches it, too, unless that was cancelled before.
+  package var ofStartedRuns: CancellationScope {
+    var scope = CancellationScope()
+    scope.tokens = tokens + shieldedTokens.filter { !$0.isCancelled }
+    return scope
+  }
 
-  package func inThisTask() -> CancellationScope {
+  /// Whether this scope was made for the current Task, and not inherited by it from the Task that made it.
+  package var isOfThisTask: Bool { task != nil && task == Self.currentTask }
+
+  /// Whether the innermost run waits for the current Task.
+  package var isAwaited: Bool {
+    guard let run = enclosing.first, isOfThisTask else { return false }
+    return !run.isOver && (awaitedTask?.isAwaited ?? true)
+  }
+
+  /// The scope in the current Task, which the innermost run waits for.
+  package func inThisTask(_ awaited: AwaitedTask? = nil) -> CancellationScope {
     var scope = self
     scope.task = Self.currentTask
+    scope.awaitedTask = awaited
     return scope
   }
 
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
-  /// Runs handlers, which nothing around them asks to stop, and which cancellation does not reach.
+  /// Runs handlers, which cancellation does not reach, and which report for no step.
   ///
   /// - Parameters:
   ///   - isCancelled: Whether the Task is, or may be cancelled meanwhile. One that is not, and will not be, needs no shield.
@@ -69,16 +97,17 @@ package struct CancellationScope: Sendable {
     isCancelled: Bool = true,
     _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
+    guard StepContext.current == nil else {
+      return await StepContext.$current.withValue(nil) { await undisturbed(isCancelled: isCancelled, operation) }
+    }
     guard var scope = current else { return isCancelled ? await shielded(operation) : await operation() }
-    let isRuns = scope.isInItsTask
+    let awaited = AwaitedTask.make()
+    scope.shieldedTokens = scope.tokens + scope.shieldedTokens
     scope.tokens = []
     scope.isShielded = true
-    return await $current.withValue(scope) { [scope] in
+    return await $current.withValue(scope) {
       guard isCancelled else { return await operation() }
-      return await shielded {
-        guard isRuns else { return await operation() }
-        return await $current.withValue(scope.inThisTask(), operation: operation)
-      }
+      return await shielded { await awaited.run { await operation() } }
     }
   }
 }

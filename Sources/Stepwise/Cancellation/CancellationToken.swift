@@ -8,11 +8,27 @@ import Synchronization
 /// A token is the bridge between code that is not a Task and Task cancellation: ``withCancellation(by:isolation:_:)`` goes
 /// from token to Task, ``withCancellationToken(isolation:_:)`` from Task to token. All members may be used from any thread.
 public final class CancellationToken: Sendable {
+  enum Listener: Sendable {
+    case handler(CancellationHandler)
+    case child(Child)
+  }
+
+  struct Child: Sendable {
+    weak let token: CancellationToken?
+  }
+
+  typealias Key = OrderedSlots<Listener>.Key
+
+  /// This token's place on its parent.
+  private struct Link {
+    var parent: CancellationToken
+    let key: Key
+  }
+
   private struct State {
     var cancellation: Cancellation?
-    var handlers = OrderedSlots<CancellationHandler>()
-    /// This token's handler on its parent.
-    var link: CancellationRegistration?
+    var listeners = OrderedSlots<Listener>()
+    var link: Link?
   }
 
   private let state = Lock(State())
@@ -25,16 +41,23 @@ public final class CancellationToken: Sendable {
   ///
   /// Cancelling the new token leaves the parent alone, and the parent does not keep the new token alive.
   public init(linkedTo parent: CancellationToken) {
-    let link = parent.onCancel { [weak self] reason in self?.cancel(reason: reason) }
+    guard let key = parent.add(.child(Child(token: self))) else {
+      cancel(reason: parent.reason)
+      return
+    }
     let isObsolete = state.withLock { state in
-      if state.cancellation == nil { state.link = link }
+      if state.cancellation == nil { state.link = Link(parent: parent, key: key) }
       return state.cancellation != nil
     }
-    if isObsolete { link.remove() }
+    if isObsolete { parent.remove(key) }
   }
 
   deinit {
-    state.withLock { $0.link }?.remove()
+    guard var link = state.withLock({ $0.link.take() }) else { return }
+    link.parent.remove(link.key)
+    // The parent's own parent is retained before the parent is released, so that a line of tokens is released in a loop
+    // and not one stack frame deeper for each.
+    while isKnownUniquelyReferenced(&link.parent), let above = link.parent.state.withLock({ $0.link }) { link = above }
   }
 
   /// Whether the token was cancelled.
@@ -54,17 +77,31 @@ public final class CancellationToken: Sendable {
   /// - Returns: `true` for the call that cancelled the token, `false` for every later one.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool {
-    let effects: ([CancellationHandler], CancellationRegistration?)? = state.withLock { state in
-      guard state.cancellation == nil else { return nil }
-      state.cancellation = Cancellation(reason: reason)
-      flag.store(true, ordering: .releasing)
-      defer { state.link = nil }
-      return (state.handlers.removeAll(), state.link)
+    guard var pending = begin(Cancellation(reason: reason)) else { return false }
+    // Children are cancelled in this loop, at their place among the handlers, however many are linked one to another.
+    while let next = pending.popLast() {
+      switch next {
+      case .handler(let handler): handler.call(reason: reason)
+      case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
+      }
     }
-    guard let (handlers, link) = effects else { return false }
-    for handler in handlers { handler.call(reason: reason) }
-    link?.remove()
     return true
+  }
+
+  /// Decides that the token is cancelled.
+  ///
+  /// - Returns: What is to be told, the last first; nil when the token was cancelled before.
+  private func begin(_ cancellation: Cancellation) -> [Listener]? {
+    let effects: ([Listener], Link?)? = state.withLock { state in
+      guard state.cancellation == nil else { return nil }
+      state.cancellation = cancellation
+      flag.store(true, ordering: .releasing)
+      return (state.listeners.removeAll(), state.link.take())
+    }
+    guard let (listeners, link) = effects else { return nil }
+    CancellationCount.increment()
+    link?.parent.remove(link?.key)
+    return listeners.reversed()
   }
 
   /// Calls a handler when the token is cancelled: once, and at once when it is cancelled already.
@@ -77,11 +114,8 @@ public final class CancellationToken: Sendable {
   @discardableResult
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> CancellationRegistration {
     let handler = CancellationHandler(handler)
-    let (key, cancellation) = state.withLock { state in
-      let key = state.cancellation == nil ? state.handlers.append(handler) : nil
-      return (key, state.cancellation)
-    }
-    if let cancellation { handler.call(reason: cancellation.reason) }
+    let key = add(.handler(handler))
+    if key == nil { handler.call(reason: reason) }
     return CancellationRegistration(token: self, key: key, handler: handler)
   }
 
@@ -102,10 +136,17 @@ public final class CancellationToken: Sendable {
     }
   }
 
-  /// How many handlers wait, those of linked tokens included.
-  var handlerCount: Int { state.withLock { $0.handlers.count } }
+  /// How many handlers wait, linked tokens included.
+  var handlerCount: Int { state.withLock { $0.listeners.count } }
 
-  func forget(_ key: OrderedSlots<CancellationHandler>.Key) {
-    state.withLock { $0.handlers.remove(key) }
+  /// Returns nil when the token is cancelled already.
+  private func add(_ listener: Listener) -> Key? {
+    state.withLock { $0.cancellation == nil ? $0.listeners.append(listener) : nil }
+  }
+
+  func remove(_ key: Key?) {
+    guard let key else { return }
+    // What is removed is released outside the lock.
+    _ = state.withLock { $0.listeners.remove(key) }
   }
 }

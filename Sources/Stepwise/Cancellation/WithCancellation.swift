@@ -21,11 +21,14 @@ public func withCancellation<Value: Sendable>(
 ) async throws -> Value {
   let scope = (CancellationScope.current ?? CancellationScope()).inside(token)
   let isCancelled = Task.isCancelled
+  let awaited = AwaitedTask.make()
   let task = spawn { () async -> Result<Value, any Error> in
     _ = isolation
     // The Task may begin before it can be cancelled from outside.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    return await CancellationScope.$current.withValue(scope) {
+    defer { awaited?.end() }
+    let inner = awaited == nil ? scope : scope.inThisTask(awaited)
+    return await CancellationScope.$current.withValue(inner) {
       do { return .success(try await body()) } catch { return .failure(error) }
     }
   }

@@ -13,7 +13,11 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
     /// Returns whether there was an element left.
     func addNext() throws -> Bool {
       guard let (index, element) = pending.next() else { return false }
-      guard group.addTaskUnlessCancelled(operation: { (index, try await transform(element)) }) else {
+      let awaited = AwaitedTask.make()
+      let isAdded = group.addTaskUnlessCancelled {
+        (index, try await awaited.run { try await transform(element) })
+      }
+      guard isAdded else {
         throw CancellationError()
       }
       return true

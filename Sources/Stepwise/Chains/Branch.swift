@@ -20,99 +20,107 @@ struct Branch<Input: Sendable>: Sendable {
     init(_ value: Value) { self.value = value }
   }
 
-  let core: ChainCore
-  private let run: @Sendable (Input, RunContext, Int) async throws -> Finished
+  /// The chain is kept by the branches, and not here: see `NestedChains`.
+  private let run: @Sendable (ChainCore, Input, ChildRun) async throws -> Finished
 
-  init<Output: Sendable>(_ chain: Chain<Input, Output>) {
-    let core = chain.core
-    self.core = core
-    run = { input, context, index in
-      let (output, undos): (Output, [UndoStack.Entry]) =
-        try await core.run(input, asStepOf: context, at: index)
+  init<Output: Sendable>(of chain: Chain<Input, Output>) {
+    run = { core, input, child in
+      let (output, undos): (Output, [UndoStack.Entry]) = try await core.run(input, as: child)
       return Finished(output: Box(output), undos: undos)
     }
   }
 
-  fileprivate func finish(_ input: Input, _ context: RunContext, _ index: Int) async -> Result<Finished, any Error> {
-    await .of { try await run(input, context, index) }
+  fileprivate func finish(
+    _ core: ChainCore,
+    _ input: Input,
+    as child: ChildRun
+  ) async -> Result<Finished, any Error> {
+    await .of { try await run(core, input, child) }
   }
 }
 
 /// Chains that run side by side as one step.
 struct Branches<Input: Sendable>: Sendable {
-  let all: [Branch<Input>]
+  let chains: NestedChains
+  private let all: [Branch<Input>]
 
-  var cores: [ChainCore] { all.map(\.core) }
-
-  /// Runs all of them.
-  ///
-  /// - Returns: what they ended with, in their order.
-  /// - Throws: the error of the first that failed, after the others were cancelled, have ended, and are undone.
-  func runAll(on input: Input, asStepsOf context: RunContext, at first: Int) async throws -> [Branch<Input>.Finished] {
-    var failure: (any Error)?
-    let ended = await run(on: input, context, first) { result in
-      guard failure == nil, case .failure(let error) = result else { return false }
-      failure = error
-      return true
-    }
-    guard let failure else { return ended.compactMap { try? $0.get() } }
-    await undo(ended, in: context)
-    throw failure
+  init(_ all: [Branch<Input>], of cores: [ChainCore]) {
+    self.all = all
+    chains = NestedChains(cores)
   }
 
-  /// Runs all of them until one succeeds; the others are cancelled then, and when they have ended they are undone.
+  var count: Int { all.count }
+
+  /// Runs all of them; when one fails, the others are cancelled and waited for.
   ///
+  /// - Returns: those that have succeeded, in their order, and the error of the first that failed: then what the others have
+  ///   completed is to be undone.
+  func runAll(
+    on input: Input,
+    as first: ChildRun
+  ) async -> (succeeded: [Branch<Input>.Finished], failure: (any Error)?) {
+    let ended = await run(on: input, as: first) { if case .failure = $0 { true } else { false } }
+    let succeeded = ended.compactMap { try? $0.get() }
+    guard succeeded.count < ended.count else { return (succeeded, nil) }
+    // The first to fail: others may have failed since they were cancelled, and have been done with their handlers sooner.
+    let deciding = first.siblings.decider.map { ended[$0] } ?? ended.first { $0.error != nil }
+    return (succeeded, deciding?.error)
+  }
+
+  /// Runs all of them until one succeeds; the others are cancelled then and waited for.
+  ///
+  /// - Returns: the first that succeeded, and the others that did, which are to be undone.
   /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted with the run and had no
   ///   errors of their own.
-  func runFirst(on input: Input, asStepsOf context: RunContext, at first: Int) async throws -> Branch<Input>.Finished {
+  func runFirst(
+    on input: Input,
+    as first: ChildRun
+  ) async throws -> (winner: Branch<Input>.Finished, others: [Branch<Input>.Finished]) {
     var winner: Branch<Input>.Finished?
-    let ended = await run(on: input, context, first) { result in
-      guard winner == nil, case .success(let finished) = result else { return false }
-      winner = finished
+    let ended = await run(on: input, as: first) { result in
+      guard case .success(let finished) = result else { return false }
+      winner = winner ?? finished
       return true
     }
     guard let winner else {
-      let errors = ended.compactMap { result -> (any Error)? in
-        if case .failure(let error) = result { error } else { nil }
-      }
-      if context.isAsked, errors.allSatisfy({ $0 is CancellationError }) { throw CancellationError() }
+      let errors = ended.compactMap(\.error)
+      if first.outer.isAsked, errors.allSatisfy({ $0 is CancellationError }) { throw CancellationError() }
       throw RaceError(errors: errors)
     }
-    await undo(ended.filter { (try? $0.get())?.output !== winner.output }, in: context)
-    return winner
+    return (winner, ended.compactMap { try? $0.get() }.filter { $0.output !== winner.output })
   }
 
   /// Runs all of them side by side.
   ///
   /// - Parameters:
   ///   - input: The input of each.
-  ///   - context: The run that they are a step of.
-  ///   - first: The index that events give to the first step of the first of them.
+  ///   - first: What the run of the first of them is to the one that they are a step of.
   ///   - isDecided: Told of each end as it comes; the others are cancelled when it answers true.
   /// - Returns: how they ended, in their order.
   private func run(
     on input: Input,
-    _ context: RunContext,
-    _ first: Int,
+    as first: ChildRun,
     until isDecided: (Result<Branch<Input>.Finished, any Error>) -> Bool
   ) async -> [Result<Branch<Input>.Finished, any Error>] {
     await withTaskGroup(of: (Int, Result<Branch<Input>.Finished, any Error>).self) { group in
-      var step = first
-      for (position, branch) in all.enumerated() {
-        let index = step
-        step += branch.core.program.stepCount
-        group.addTask { (position, await branch.finish(input, context, index)) }
+      var child = first
+      for (branch, core) in zip(all, chains.cores) {
+        let awaited = AwaitedTask.make()
+        group.addTask { [child] in (child.place, await awaited.run { await branch.finish(core, input, as: child) }) }
+        child = child.next(after: core)
       }
       var ended: [Int: Result<Branch<Input>.Finished, any Error>] = [:]
-      for await (position, result) in group {
-        ended[position] = result
+      for await (place, result) in group {
+        ended[place] = result
         if isDecided(result) { group.cancelAll() }
       }
       return all.indices.compactMap { ended[$0] }
     }
   }
+}
 
-  private func undo(_ ended: [Result<Branch<Input>.Finished, any Error>], in context: RunContext) async {
-    await context.undoShielded(ended.reversed().flatMap { (try? $0.get())?.undos.reversed() ?? [] })
+extension Result {
+  fileprivate var error: Failure? {
+    if case .failure(let error) = self { error } else { nil }
   }
 }

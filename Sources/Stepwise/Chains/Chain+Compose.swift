@@ -2,33 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Appends a chain.
-  ///
-  /// It keeps its own handlers, policy and token for its own part, and they come first; this chain's see the whole. When it
-  /// has completed, its undos belong to the run of the whole.
-  ///
-  /// - Parameters:
-  ///   - next: Takes the output of the step before.
-  ///   - trailing: Not to be given; as with the other overloads, it keeps `then { … }` cheap to type-check.
-  /// - Returns: A new chain; this one is unchanged.
-  public nonisolated func then<Next: Sendable>(
-    _ next: Chain<Output, Next>,
-    trailing: ((Never) -> Void)? = nil
-  ) -> Chain<Input, Next> {
-    let inner = next.core
-    let code: StepCode = { frame in
-      let input: Output = frame.baton.take()
-      let (output, undos): (Next, [UndoStack.Entry]) = try await inner.run(
-        input,
-        asStepOf: frame.context,
-        at: frame.index
-      )
-      await frame.adopt(undos)
-      frame.baton.put(output)
-    }
-    return Chain<Input, Next>(core: core.appending(.chains([inner], how: "then", code)))
-  }
-
   /// Runs chains on one input, side by side.
   ///
   /// When one fails, the others are cancelled and waited for, what they completed is undone, and the error of the first that
@@ -40,13 +13,16 @@ extension Chain {
     _ chains: repeat Chain<Input, each Part>
   ) -> Chain where Output == (repeat each Part) {
     var all: [Branch<Input>] = []
-    repeat all.append(Branch(each chains))
-    let branches = Branches(all: all)
+    var cores: [ChainCore] = []
+    repeat all.append(Branch(of: each chains))
+    repeat cores.append((each chains).core)
+    let branches = Branches(all, of: cores)
     return Chain(
-      core: ChainCore(branches.cores, how: "zip") { frame in
+      core: ChainCore(branches.chains, how: "zip") { frame in
         let input: Input = frame.baton.take()
-        let finished = try await branches.runAll(on: input, asStepsOf: frame.context, at: frame.index)
-        for branch in finished { await frame.adopt(branch.undos) }
+        let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
+        await frame.adopt(finished.flatMap { $0.undos }, isMarked: failure != nil)
+        if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) -> Next {
           defer { position += 1 }
@@ -65,14 +41,32 @@ extension Chain {
   /// - Parameter chains: The chains.
   /// - Returns: A chain whose output is that of the first that succeeded. It throws ``RaceError`` when none did.
   public static func race(_ chains: Chain...) -> Chain {
-    let branches = Branches(all: chains.map { Branch($0) })
+    let branches = Branches(chains.map { Branch(of: $0) }, of: chains.map(\.core))
     return Chain(
-      core: ChainCore(branches.cores, how: "race") { frame in
+      core: ChainCore(branches.chains, how: "race") { frame in
         let input: Input = frame.baton.take()
-        let winner = try await branches.runFirst(on: input, asStepsOf: frame.context, at: frame.index)
+        let (winner, others) = try await branches.runFirst(on: input, as: frame.fork(into: branches.count, until: .any))
+        let undos = UndoStack.Entry.newestFirst(others.flatMap { $0.undos })
+        await frame.context.undoShielded(undos, recorder: frame.recorder)
         await frame.adopt(winner.undos)
         frame.baton.put(winner.output(as: Output.self))
       }
     )
+  }
+}
+
+// Chains of different inputs fit no `zip`, and the compiler would say that it "cannot convert value of type 'Chain<Int, Int>'
+// to expected argument type 'Chain<Int, Int>'".
+extension Chain where Input == Void, Output == Void {
+  /// Explains that the chains take different inputs.
+  ///
+  /// - Parameter chains: Chains of different inputs.
+  /// - Returns: Nothing, as it is unavailable.
+  @available(*, unavailable, message: "all chains of a zip receive one input, so their Input has to be the same")
+  @_documentation(visibility: internal)
+  public static func zip<each Start: Sendable, each Part: Sendable>(
+    _ chains: repeat Chain<each Start, each Part>
+  ) -> Chain {
+    Chain {}
   }
 }

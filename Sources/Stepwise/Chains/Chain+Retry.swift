@@ -21,15 +21,18 @@ extension Chain {
       let input: Input = frame.baton.take()
       let part = frame.covered
       var attempts = Attempts(policy, clock: clock)
+      let isRetried = frame.isRetried
+      defer { frame.isRetried = isRetried }
       while true {
+        frame.isRetried = isRetried || attempts.number < policy.maxAttempts
         do {
           frame.baton.put(input)
           return try await frame.perform(part: part)
         } catch {
           guard !frame.context.isAsked, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
           await frame.undoAll()
-          frame.context.recorder?.retrying(frame.context.currentStep.index, attempt: attempts.number + 1)
-          guard await attempts.waitForNext(), !frame.context.isAsked else { throw error }
+          frame.recorder?.retrying(frame.context.currentStep.index, attempt: attempts.number + 1)
+          guard await attempts.waitForNext(by: frame.context.wait), !frame.context.isAsked else { throw error }
         }
       }
     }

@@ -64,22 +64,6 @@ extension Chain {
     Chain<Input, Next>(core: core.appending(name: name, Chain<Output, Next>.code(body)))
   }
 
-  // `then { … }` could be any overload with one parameter, whatever its type, and the type checker tries them all in each
-  // step: seven steps were too many for it. With a second one that takes a closure, this overload drops out at once.
-
-  /// Appends a step.
-  ///
-  /// - Parameters:
-  ///   - step: Takes the output of the step before.
-  ///   - trailing: Not to be given.
-  /// - Returns: A new chain; this one is unchanged.
-  public nonisolated func then<Next: Sendable>(
-    _ step: Step<Output, Next>,
-    trailing: ((Never) -> Void)? = nil
-  ) -> Chain<Input, Next> {
-    Chain<Input, Next>(core: core.appending(name: step.name, Chain<Output, Next>.code(step)))
-  }
-
   /// Appends a step that can be undone.
   ///
   /// When a later step fails, or the run is cancelled, the undos of the completed steps run, newest first. They are shielded

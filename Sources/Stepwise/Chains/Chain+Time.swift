@@ -18,14 +18,18 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.baton.take()
-      let part = Part(covered: frame)
-      let (output, undos): (Output, [UndoStack.Entry]) = try await limited(to: duration, clock: clock) {
-        part.context.currentStep.description
-      } operation: {
-        try await part.run(input)
+      let part = Part(coveredBy: frame, undos: frame.sharedUndos())
+      do {
+        let output: Output = try await limited(to: duration, clock: clock) {
+          part.context.currentStep.description
+        } operation: {
+          try await part.run(input)
+        }
+        frame.baton.put(output)
+      } catch {
+        frame.markUndos()
+        throw error
       }
-      await frame.adopt(undos)
-      frame.baton.put(output)
     }
     return Chain(core: core.appending(.enclosing(how: "timeout \(duration)", code)))
   }
@@ -47,22 +51,22 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.baton.take()
-      let part = Part(covered: frame)
-      let stack = UndoStack()
+      let undos = UndoStack()
+      let part = Part(coveredBy: frame, undos: undos)
       do {
-        let (output, undos): (Output, [UndoStack.Entry]) = try await abandoned(after: duration, clock: clock) {
+        let output: Output = try await abandoned(after: duration, clock: clock) {
           part.context.currentStep.description
-        } discarding: { (late: (Output, [UndoStack.Entry])) in
-          await discard(late.0)
-          await part.context.undoLate(late.1.reversed())
-        } operation: {
-          try await part.run(input, undos: stack)
+        } discarding: { late in
+          await discard(late)
+        } operation: { isAwaited in
+          try await part.run(input, isAwaited: isAwaited)
         }
-        await frame.adopt(undos)
+        await frame.adopt(undos.takeAll().reversed())
         frame.baton.put(output)
       } catch {
-        await frame.adopt(stack.takeAll(closing: true).reversed())
-        await frame.undoAll()
+        frame.recorder?.abandon(frame.context.firstStep..<frame.index, error: error)
+        frame.context.setChildren(nil)
+        await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
         throw error
       }
     }

@@ -3,9 +3,13 @@
 
 /// Steps that run one after the other, each on the output of the one before.
 ///
-/// A chain is a value in spirit: `then` and every modifier return a new chain and leave the old one as it was. It can be run
-/// any number of times, by ``run(_:)``, which belongs to the Task that awaits it, and by `start`, which begins a run that
-/// lives by itself. As an actor it supervises its own runs: how many are in flight, cancelling them, waiting for their end.
+/// A chain never changes: `then` and every modifier return a new chain and leave the old one as it was. It can be run any
+/// number of times, by ``run(_:)``, which belongs to the Task that awaits it, and by `start`, which starts an unstructured
+/// run. It supervises its runs: how many are in flight, cancelling them, waiting for their completion.
+///
+/// A chain is an actor for its identity: chains that were built alike are supervised apart. No member is isolated. What
+/// changes, the registry of its runs, is behind a lock, so that ``cancelRuns(reason:)`` and ``runsInFlight`` take effect in
+/// the order of the calls, from any thread, also while every thread of the concurrency pool is busy.
 ///
 /// ```swift
 /// let thumbnail = Chain("download") { (url: URL) in try await download(url) }
@@ -26,21 +30,21 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 
   // MARK: - Supervision
 
-  /// The number of this chain's runs that have not ended, those that wait for their turn included.
-  public var runsInFlight: Int { core.flight.count }
+  /// The number of this chain's runs that are not completed, those that wait for their turn included.
+  public nonisolated var runsInFlight: Int { core.flight.count }
 
-  /// Cancels this chain's runs that are in flight; the chain stays usable.
+  /// Cancels this chain's runs that are in flight, before this returns; the chain stays usable.
   ///
-  /// What `start` began is interrupted at once; a plain `run` stops at its next step.
+  /// A run made by `start` is interrupted at once; a plain `run` stops at its next step, and its backoff ends at once.
   ///
-  /// - Parameter reason: Why, for those who are told.
-  public func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
+  /// - Parameter reason: The reason that `finally`, events and outcomes receive.
+  public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
 
   /// Waits until no run is in flight.
   ///
-  /// It refuses no new run, and returns early when the Task that waits is cancelled. Called from inside one of the chain's
-  /// own steps it waits for that step's run too, which never ends then.
-  public func drain() async { await core.flight.drain() }
+  /// It refuses no new run, and returns early when the waiting Task is cancelled. Awaited in one of the chain's own steps
+  /// it also waits for that step's run, so that only cancellation ends the wait.
+  public nonisolated(nonsending) func drain() async { await core.flight.drain() }
 
   /// Ends this chain's runs, and those of all chains derived from it or that it is derived from, for good.
   ///

@@ -54,7 +54,7 @@ extension ChainCore {
   /// Decides the outcome and runs the handlers.
   nonisolated(nonsending) func conclude(_ frame: inout Frame, with error: (any Error)?) async -> Outcome<Void> {
     let context = frame.context
-    let outcome = close(with: error, in: context)
+    let outcome = context.close(with: error)
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
     if frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty {
@@ -65,14 +65,6 @@ extension ChainCore {
     return outcome
   }
 
-  private func close(with error: (any Error)?, in context: RunContext) -> Outcome<Void> {
-    let request = error == nil ? nil : context.request
-    if let run = context.run { return run.close(with: error, asked: request) }
-    var machine = RunMachine()
-    if let request { _ = machine.ask(request) }
-    return machine.close(with: error)
-  }
-
   private nonisolated(nonsending) func runHandlers(
     _ state: ChainState,
     undoing entries: [UndoStack.Entry],
@@ -80,7 +72,7 @@ extension ChainCore {
   ) async {
     let program = program
     let handlers: @Sendable () async -> Void = {
-      context.keep(await context.undo(entries))
+      context.keep(await context.undo(entries, recorder: context.recorder))
       if case .failed(let error) = state {
         for handler in program.errorHandlers { await handler(error) }
       }

@@ -13,10 +13,11 @@ extension ChainCore {
   ///
   /// Admission is decided before this returns, so that it follows the order of the calls.
   ///
+  /// A run that is cancelled by then is not admitted, so that it displaces no other.
+  ///
   /// - Parameters:
-  ///   - isCancelled: Whether the Task that will wait for the run is cancelled already.
-  ///   - outer: The run that this one is a step of.
-  ///   - firstStep: The index that events give to the first step.
+  ///   - isAwaited: Whether the current Task waits for the run, which then works inside what the Task works in.
+  ///   - child: What the run is to the one that it is a step of.
   ///   - recorder: Who keeps what happens.
   ///   - priority: The priority of the Task; that of the calling Task when nil.
   ///   - listener: Who is told of a cancel, and of the end before anybody who waits for it.
@@ -24,9 +25,8 @@ extension ChainCore {
   ///   - end: Settled when all is done, the last thing of all.
   /// - Returns: The run, and its Task.
   func launch(
-    isCancelled: Bool = false,
-    outer: RunContext? = nil,
-    firstStep: Int = 0,
+    isAwaited: Bool = false,
+    as child: ChildRun? = nil,
     recorder: RunRecorder? = nil,
     priority: TaskPriority? = nil,
     listener: (any RunListener)? = nil,
@@ -34,32 +34,36 @@ extension ChainCore {
     end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
     // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
-    let epoch = epoch
+    let generation = currentGeneration
     flight.begin()
     let program = program
-    let run = RunCore(chain: self, isGated: program.gate != nil, listener: listener)
+    let run = RunCore(chain: self, gate: program.gate, listener: listener)
     listener?.attach(run)
-    let place = admit(run, to: program)
     let membership = family.add(run)
     // One that came before the run could be found, or a cancel of the token, has not found it.
-    if let request = request(since: epoch) { _ = run.cancel(reason: request.reason) }
-    let scope = CancellationScope.current ?? CancellationScope()
+    if let request = request(of: generation) { _ = run.cancel(reason: request.reason) }
+    let around = CancellationScope.current ?? CancellationScope()
+    let scope = isAwaited ? around : around.ofStartedRuns
     let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
-    if isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
+    if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
+    let place = run.isAsked ? nil : admit(run, to: program)
     let innerScope = scope.inside(run)
     let context = RunContext(
       chain: self,
       program: program,
       run: run,
-      outer: outer,
+      child: child,
       recorder: recorder,
-      firstStep: firstStep,
-      epoch: epoch
+      generation: generation
     )
     listener?.begin()
     let task = spawn(priority: priority) { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
-        await self.perform(program, at: place, in: context, load: load)
+        // What happens here is not the progress of a step of another run.
+        guard StepContext.current != nil else { return await self.perform(program, at: place, in: context, load: load) }
+        return await StepContext.$current.withValue(nil) {
+          await self.perform(program, at: place, in: context, load: load)
+        }
       }
       if let place { program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
@@ -76,31 +80,30 @@ extension ChainCore {
 
   /// A run in a Task of its own, which the caller's Task waits for and cancels.
   nonisolated(nonsending) func runApart(
-    outer: RunContext? = nil,
-    firstStep: Int = 0,
+    as child: ChildRun? = nil,
     load: @escaping @Sendable (inout Baton) -> Void
   ) async throws -> Conclusion {
     if isReentered { throw ChainError.reentrant }
-    let launched = launch(
-      isCancelled: Task.isCancelled,
-      outer: outer,
-      firstStep: firstStep,
-      recorder: outer?.recorder,
-      load: load
-    )
+    let launched = launch(isAwaited: true, as: child, load: load)
     let scope = CancellationScope.current
-    return await withTaskCancellationHandler {
-      await launched.task.value
-    } onCancel: {
-      _ = launched.run.cancel(reason: scope?.knownCause?.reason ?? outer?.request?.reason)
+    do {
+      return try await launched.run.whileAwaited {
+        await withTaskCancellationHandler {
+          await launched.task.value
+        } onCancel: {
+          _ = launched.run.cancel(reason: scope?.knownCause?.reason ?? child?.outer.request?.reason)
+        }
+      }
+    } catch {
+      // It waits for the run that this was called in, and leaves the queue.
+      _ = launched.run.cancel(reason: "reentrant")
+      throw error
     }
   }
 
   @usableFromInline
   nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout Baton) -> Void) async throws -> Parcel {
-    guard StepContext.current != nil else { return try await runApart(outer: nil, load: load).outcome.get() }
-    // Called in a step of another run: what happens here is not that step's progress.
-    return try await StepContext.$current.withValue(nil) { try await runApart(outer: nil, load: load).outcome.get() }
+    try await runApart(as: nil, load: load).outcome.get()
   }
 
   /// A run as a step of another.
@@ -109,26 +112,19 @@ extension ChainCore {
   /// - Throws: what the run throws; when it was cancelled with the other, what it was interrupted with.
   nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
     _ input: Input,
-    asStepOf outer: RunContext,
-    at firstStep: Int
+    as child: ChildRun
   ) async throws -> (Output, [UndoStack.Entry]) {
     let program = program
     guard isPlain(program) else {
-      let conclusion = try await runApart(outer: outer, firstStep: firstStep) { $0.put(input) }
-      return (try Self.value(of: conclusion.outcome, in: outer).value(), conclusion.undos)
+      let conclusion = try await runApart(as: child) { $0.put(input) }
+      return (try Self.value(of: conclusion.outcome, in: child.outer).value(), conclusion.undos)
     }
-    let context = RunContext(
-      chain: self,
-      program: program,
-      outer: outer,
-      recorder: outer.recorder,
-      firstStep: firstStep
-    )
+    let context = RunContext(chain: self, program: program, child: child)
     flight.begin()
     defer { flight.end() }
     var frame = Frame(program, context)
     frame.baton.put(input)
-    try Self.value(of: await execute(&frame), in: outer)
+    try Self.value(of: await execute(&frame), in: child.outer)
     return (frame.baton.take(), frame.undos?.takeAll().reversed() ?? [])
   }
 
@@ -150,6 +146,7 @@ extension ChainCore {
       _ = run.cancel(reason: reason)
       return nil
     }
+    run.slot = arrival.verdict == .admitted ? .held : .waiting
     return arrival
   }
 
@@ -163,8 +160,12 @@ extension ChainCore {
     load: @Sendable (inout Baton) -> Void
   ) async -> Conclusion {
     var frame = Frame(program, context)
-    if let place, place.verdict == .waiting, await context.run?.admission?.value() == nil {
-      program.gate?.leave(place.id)
+    if let place, place.verdict == .waiting {
+      let isAdmitted = await context.run?.admission?.value() != nil
+      context.run?.slot = isAdmitted ? .held : .none
+      if !isAdmitted { program.gate?.leave(place.id) }
+    }
+    if context.run?.isAsked ?? false {
       let outcome = await conclude(&frame, with: CancellationError())
       return Conclusion(outcome: outcome.map { Parcel(Baton()) }, undos: [])
     }
@@ -176,9 +177,12 @@ extension ChainCore {
     return Conclusion(outcome: outcome.map { parcel }, undos: undos)
   }
 
-  /// Whether the current Task works inside a run of this chain that holds a place at its gate.
+  /// Whether the current Task works inside a run of this chain that holds a slot of its gate.
   private var isReentered: Bool {
     guard program.gate != nil, let scope = CancellationScope.current else { return false }
-    return scope.enclosing.contains { ($0 as? RunCore)?.chainID == ObjectIdentifier(self) && !$0.isOver }
+    return scope.enclosing.contains { enclosing in
+      guard let run = enclosing as? RunCore, run.chainID == ObjectIdentifier(self) else { return false }
+      return run.slot == .held && !run.isOver
+    }
   }
 }

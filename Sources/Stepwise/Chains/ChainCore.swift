@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// A chain without its types.
 @usableFromInline
 final class ChainCore: Sendable {
@@ -10,8 +8,7 @@ final class ChainCore: Sendable {
   let family: Family
   let flight = Flight()
   private let compiled = Lock<Program?>(nil)
-  private let cancels = Atomic(0)
-  private let cancelReason = Lock<String?>(nil)
+  private let generation = Lock<CancellationToken?>(nil)
 
   init(_ node: Node, family: Family) {
     self.node = node
@@ -28,7 +25,7 @@ final class ChainCore: Sendable {
     self.init(Node(.step(name: name, isUndoable: false, code), after: nil), family: Family())
   }
 
-  convenience init(_ chains: [ChainCore], how: String, _ code: @escaping StepCode) {
+  convenience init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
     self.init(Node(.chains(chains, how: how, code), after: nil), family: Family())
   }
 
@@ -40,6 +37,19 @@ final class ChainCore: Sendable {
   /// The path as an array, made by the first run.
   var program: Program {
     if let program = compiled.withLock({ $0 }) { return program }
+    // Before it the chains that are steps of it, however deep they are, the innermost first.
+    var missing = node.nestedChains
+    while let last = missing.last {
+      let inner = last.isCompiled ? [] : last.node.nestedChains.filter { !$0.isCompiled }
+      if inner.isEmpty { _ = missing.removeLast().compiledItself } else { missing += inner }
+    }
+    return compiledItself
+  }
+
+  private var isCompiled: Bool { compiled.withLock { $0 != nil } }
+
+  private var compiledItself: Program {
+    if let program = compiled.withLock({ $0 }) { return program }
     let new = Program(path: node)
     return compiled.withLock { compiled in
       let program = compiled ?? new
@@ -50,22 +60,28 @@ final class ChainCore: Sendable {
 
   // MARK: - Cancelling all runs
 
-  /// Counts the calls to `cancelRuns`: a run knows which were before it.
-  var epoch: Int { cancels.load(ordering: .acquiring) }
+  /// The token of the runs that begin between two calls of `cancelRuns`: the second call cancels it.
+  ///
+  /// A run made by `start` is also in the registry, which interrupts it; a plain run looks here before each step.
+  var currentGeneration: CancellationToken {
+    generation.withLock { generation in
+      let current = generation ?? CancellationToken()
+      generation = current
+      return current
+    }
+  }
 
   func cancelRuns(reason: String?) {
-    cancelReason.withLock { $0 = reason }
-    cancels.add(1, ordering: .acquiringAndReleasing)
+    let ended = generation.withLock { $0.take() }
+    ended?.cancel(reason: reason)
     family.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
   }
 
-  func isAsked(since epoch: Int) -> Bool {
-    if self.epoch != epoch { return true }
-    return family.isTokenTaken && family.token.isCancelled
+  func isAsked(of generation: CancellationToken) -> Bool {
+    generation.isCancelled || (family.isTokenTaken && family.token.isCancelled)
   }
 
-  func request(since epoch: Int) -> Cancellation? {
-    if let request = family.tokenIfTaken?.request { return request }
-    return self.epoch == epoch ? nil : Cancellation(reason: cancelReason.withLock { $0 })
+  func request(of generation: CancellationToken) -> Cancellation? {
+    family.tokenIfTaken?.request ?? generation.request
   }
 }

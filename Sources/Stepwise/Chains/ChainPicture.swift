@@ -48,16 +48,16 @@ extension Chain {
 extension Program {
   fileprivate func outline(indentation: String = "") -> [String] {
     var lines: [String] = []
-    for (position, operation) in operations.enumerated() {
+    for operation in operations {
       switch operation.node.part {
-      case .step(let name, _, _): lines.append(indentation + "- " + (name ?? "step \(operation.firstStep + 1)"))
+      case .step: lines.append(indentation + "- " + operation.label)
       case .chains(let chains, let how, _):
-        for chain in chains {
+        for chain in chains.cores {
           lines.append(indentation + "- \(how) chain")
           lines += chain.program.outline(indentation: indentation + "  ")
         }
       case .recover: lines.append(indentation + "- recover")
-      case .enclosing(let how, _): lines.append(indentation + "- \(how), for the \(position) above")
+      case .enclosing(let how, _): lines.append(indentation + "- \(how), for the \(operation.firstStep) above")
       case .onError, .finally, .overlap: break
       }
     }
@@ -65,6 +65,14 @@ extension Program {
     if !finallyHandlers.isEmpty { lines.append(indentation + "finally: \(finallyHandlers.count) handler(s)") }
     if gate != nil { lines.append(indentation + "overlap: \(overlap)") }
     return lines
+  }
+}
+
+extension Program.Operation {
+  /// What a description calls a step.
+  fileprivate var label: String {
+    guard case .step(let name, let isUndoable, _) = node.part else { return "" }
+    return (name ?? "step \(firstStep + 1)") + (isUndoable ? ", with undo" : "")
   }
 }
 
@@ -85,10 +93,10 @@ private struct FlowChart {
     }
     for operation in program.operations {
       switch operation.node.part {
-      case .step(let name, _, _): node(name ?? "step \(operation.firstStep + 1)")
+      case .step: node(operation.label)
       case .recover: node("recover")
       case .enclosing: lines.append("end")
-      case .chains(let chains, let how, _): add(chains, how: how)
+      case .chains(let chains, let how, _): add(chains.cores, how: how)
       case .onError, .finally, .overlap: break
       }
     }

@@ -7,7 +7,8 @@ import Synchronization
 struct Flight: ~Copyable, Sendable {
   private let runs = Atomic(0)
   private let isAwaited = Atomic(false)
-  private let waiting = Lock([Once<Void>]())
+  /// Settled when no run is in flight; there as long as somebody may be waiting for that.
+  private let drained = Lock<Once<Void>?>(nil)
 
   var count: Int { runs.load(ordering: .sequentiallyConsistent) }
 
@@ -22,23 +23,23 @@ struct Flight: ~Copyable, Sendable {
 
   /// Returns when no run is in flight, or when the Task that waits is cancelled.
   nonisolated(nonsending) func drain() async {
-    let drained = Once<Void>()
-    waiting.withLock { $0.append(drained) }
+    let drained = drained.withLock { drained in
+      let once = drained ?? Once()
+      drained = once
+      return once
+    }
     // Told first, looked at the count next: a run that ends between the two sees it.
     isAwaited.store(true, ordering: .sequentiallyConsistent)
     if count == 0 { release() }
     _ = await drained.value()
-    waiting.withLock { waiting in waiting.removeAll { $0 === drained } }
   }
 
   private func release() {
-    let drained: [Once<Void>] = waiting.withLock { waiting in
-      // Who came after a further run had begun waits for that one, which will be here again.
-      guard count == 0 else { return [] }
+    // Who came after a further run had begun waits for that one, which will be here again.
+    drained.withLock { drained in
+      guard count == 0 else { return Once<Void>?.none }
       isAwaited.store(false, ordering: .sequentiallyConsistent)
-      defer { waiting = [] }
-      return waiting
-    }
-    for waiter in drained { waiter.settle(()) }
+      return drained.take()
+    }?.settle(())
   }
 }

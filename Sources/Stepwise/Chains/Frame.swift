@@ -7,19 +7,32 @@ struct Frame: ~Copyable {
   @usableFromInline var baton = Baton()
   let program: Program
   let context: RunContext
+  let recorder: RunRecorder?
   /// Made for the first step that can be undone.
   private(set) var undos: UndoStack?
   /// The index, as events name it, of the operation that runs.
   private(set) var index = 0
+  /// Where the operation is that runs, unless it is a step.
+  private var position = 0
   /// The part of the program that the operation which runs is wrapped around.
   private(set) var covered = 0
+  /// Whether a `retry` around the operation that runs has attempts left.
+  var isRetried = false
   /// The error that the next `recover` is to replace.
   var failure: (any Error)?
 
-  init(_ program: Program, _ context: RunContext, undos: UndoStack? = nil) {
+  init(_ program: Program, _ context: RunContext) {
+    self.program = program
+    self.context = context
+    recorder = context.recorder
+  }
+
+  /// For a part of the run whose undos and record are kept apart.
+  init(_ program: Program, _ context: RunContext, undos: UndoStack?, recorder: RunRecorder?) {
     self.program = program
     self.context = context
     self.undos = undos
+    self.recorder = recorder
   }
 
   /// The operations are in parts: each ends before an operation that wraps it and all before it, the last at the end.
@@ -31,7 +44,7 @@ struct Frame: ~Copyable {
   nonisolated(nonsending) mutating func perform(part: Int) async throws {
     var position = part == 0 ? 0 : program.enclosings[part - 1]
     let end = part == lastPart ? program.operations.count : program.enclosings[part]
-    if context.recorder == nil {
+    if recorder == nil {
       while position < end {
         let operation = program.operations[position]
         do {
@@ -41,7 +54,7 @@ struct Frame: ~Copyable {
             context.enter(index)
             try await operation.code(&self)
           } else {
-            try await perform(operation, part: part)
+            try await perform(at: position, part: part)
           }
           position += 1
         } catch {
@@ -53,8 +66,10 @@ struct Frame: ~Copyable {
     }
   }
 
-  private nonisolated(nonsending) mutating func perform(_ operation: Program.Operation, part: Int) async throws {
+  private nonisolated(nonsending) mutating func perform(at position: Int, part: Int) async throws {
+    let operation = program.operations[position]
     guard operation.kind != .recover else { return }
+    self.position = position
     // A nested chain is a step: when the run is to stop, it does not begin, and its handlers have nothing to end.
     if operation.kind == .chains, context.isAsked { throw CancellationError() }
     index = context.firstStep + operation.firstStep
@@ -74,6 +89,10 @@ struct Frame: ~Copyable {
     var error = error
     for next in position..<end where program.operations[next].kind == .recover {
       if context.isAsked { break }
+      if let marked = undos?.takeMarked(), !marked.isEmpty {
+        await context.undoShielded(marked, recorder: recorder)
+        if context.isAsked { break }
+      }
       failure = error
       do {
         try await program.operations[next].code(&self)
@@ -90,7 +109,7 @@ struct Frame: ~Copyable {
 
 extension Frame {
   private nonisolated(nonsending) mutating func performRecorded(from start: Int, to end: Int, part: Int) async throws {
-    guard let recorder = context.recorder else { return }
+    guard let recorder else { return }
     var position = start
     var mark = ContinuousClock.now
     while position < end {
@@ -99,7 +118,7 @@ extension Frame {
         if operation.kind == .step {
           try await performRecorded(operation, recorder: recorder, mark: &mark)
         } else {
-          try await perform(operation, part: part)
+          try await perform(at: position, part: part)
           mark = .now
         }
         position += 1
@@ -135,37 +154,70 @@ extension Frame {
   }
 }
 
+// MARK: - Chains that run as a step
+
+extension Frame {
+  /// What the first of the runs of some chains is to this one, which they are one step of.
+  func fork(into count: Int = 1, until rule: ChildRunsMachine<RunContext>.Rule = .all) -> ChildRun {
+    let siblings = ChildRuns(
+      ChildRunsMachine(
+        count: count,
+        rule: rule,
+        isLastWithValue: position >= program.lastStep,
+        isLastWithError: position > program.lastRecovery && !isRetried
+      )
+    )
+    context.setChildren(siblings)
+    return ChildRun(outer: context, siblings: siblings, recorder: recorder, place: 0, firstStep: index)
+  }
+}
+
 // MARK: - Undo
 
 extension Frame {
   /// The step that runs.
   var step: ChainStep {
-    ChainStep(index: index, name: program.names[index - context.firstStep])
+    ChainStep(index: index, name: program.name(at: index - context.firstStep))
   }
 
   /// Keeps how to undo the step that has just completed.
-  ///
-  /// When the part it belongs to was abandoned meanwhile, nobody will: then it is undone here and now, and what cannot be
-  /// undone is told to the handlers at once, since the run may be over.
   nonisolated(nonsending) mutating func keep(
     undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
   ) async {
     await adopt([UndoStack.Entry(step: step, undo: undo)])
   }
 
-  /// Keeps how to undo what a part, or a chain that ran as a step, has completed.
-  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry]) async {
+  /// Keeps how to undo what chains that ran as a step have completed.
+  ///
+  /// When the part it belongs to was abandoned meanwhile, nobody will: then it is undone here and now, and what cannot be
+  /// undone is told to the handlers at once, since the run may be over.
+  ///
+  /// - Parameters:
+  ///   - entries: How to undo it.
+  ///   - isMarked: Whether it is to be undone in any case, also when a `recover` follows.
+  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty else { return }
     let undos = self.undos ?? UndoStack()
     self.undos = undos
-    if undos.push(entries) { return }
-    await context.undoLate(entries)
+    if undos.push(entries, isMarked: isMarked) { return }
+    await context.undoLate(UndoStack.Entry.newestFirst(entries))
   }
+
+  /// The stack, for a part that runs in another frame.
+  mutating func sharedUndos() -> UndoStack? {
+    if undos == nil, program.canUndo { undos = UndoStack() }
+    return undos
+  }
+
+  /// Has what a part that failed completed undone, whatever follows.
+  ///
+  /// Not here: when nothing follows, the outcome of the run is decided first.
+  func markUndos() { undos?.markAll() }
 
   /// Undoes all that has completed so far.
   nonisolated(nonsending) mutating func undoAll() async {
     guard let entries = undos?.takeAll() else { return }
-    await context.undoShielded(entries)
+    await context.undoShielded(entries, recorder: recorder)
   }
 }
 

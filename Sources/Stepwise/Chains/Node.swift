@@ -17,7 +17,7 @@ final class Node: Sendable {
   enum Part: Sendable {
     case step(name: String?, isUndoable: Bool, StepCode)
     /// Chains that run as one step.
-    case chains([ChainCore], how: String, StepCode)
+    case chains(NestedChains, how: String, StepCode)
     case recover(StepCode)
     /// Wraps everything before it.
     case enclosing(how: String, StepCode)
@@ -32,5 +32,35 @@ final class Node: Sendable {
   init(_ part: Part, after parent: Node?) {
     self.parent = parent
     self.part = part
+  }
+
+  /// The chains that run as steps of the path that ends here.
+  var nestedChains: [ChainCore] {
+    var chains: [ChainCore] = []
+    var node: Node? = self
+    while let current = node {
+      if case .chains(let nested, _, _) = current.part { chains += nested.cores }
+      node = current.parent
+    }
+    return chains
+  }
+}
+
+/// Chains that run as one step, and that nothing else of a path keeps alive.
+final class NestedChains: Sendable {
+  // Proof: written by `deinit` alone, when nothing else refers to the object.
+  nonisolated(unsafe) private(set) var cores: [ChainCore]
+
+  init(_ cores: [ChainCore]) {
+    self.cores = cores
+  }
+
+  deinit {
+    // What a chain that dies here has as its steps is retained before: so chains that are inside one another are released
+    // in this loop, and not one stack frame deeper for each.
+    var dying = exchange(&cores, with: [])
+    while var core = dying.popLast() {
+      if isKnownUniquelyReferenced(&core) { dying += core.node.nestedChains }
+    }
   }
 }

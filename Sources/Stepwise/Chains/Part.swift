@@ -3,31 +3,38 @@
 
 /// A part of a chain that runs in a Task other than the run's: under a timer, or abandoned to itself.
 struct Part: Sendable {
-  let program: Program
   let context: RunContext
-  let index: Int
+  private let program: Program
+  private let index: Int
+  private let isRetried: Bool
+  private let recorder: RunRecorder?
+  /// Where it keeps how to undo what it completes.
+  private let undos: UndoStack?
 
-  init(covered frame: borrowing Frame) {
+  init(coveredBy frame: borrowing Frame, undos: UndoStack?) {
     program = frame.program
     context = frame.context
     index = frame.covered
+    isRetried = frame.isRetried
+    recorder = frame.recorder
+    self.undos = undos
   }
 
-  /// Runs the part; when it fails, what it completed is undone before this throws.
-  ///
-  /// - Returns: the value, and how to undo what was completed.
+  /// - Parameters:
+  ///   - input: The input of the first step.
+  ///   - isAwaited: Whether the run still waits for the part; what happens later is not recorded.
+  /// - Returns: The output of the last step.
+  /// - Throws: The error of the step that failed.
   func run<Input: Sendable, Output: Sendable>(
     _ input: Input,
-    undos: UndoStack = UndoStack()
-  ) async throws -> (Output, [UndoStack.Entry]) {
-    var frame = Frame(program, context, undos: undos)
+    isAwaited: (@Sendable () -> Bool)? = nil
+  ) async throws -> Output {
+    var recorder = self.recorder
+    if let isAwaited { recorder = recorder?.recording(while: isAwaited) }
+    var frame = Frame(program, context, undos: undos, recorder: recorder)
+    frame.isRetried = isRetried
     frame.baton.put(input)
-    do {
-      try await frame.perform(part: index)
-    } catch {
-      await context.undoPart(undos.takeAll(), on: undos)
-      throw error
-    }
-    return (frame.baton.take(), undos.takeAll().reversed())
+    try await frame.perform(part: index)
+    return frame.baton.take()
   }
 }

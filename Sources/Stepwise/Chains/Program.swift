@@ -18,11 +18,12 @@ final class Program: Sendable {
   let operations: [Operation]
   /// Where the operations are that wrap everything before them.
   let enclosings: [Int]
+  /// Where the last operation is that takes the value before it: what a later one has, the run has.
+  let lastStep: Int
+  /// Where the last operation is that may replace an error before it.
+  let lastRecovery: Int
   let stepCount: Int
-  /// The names of the steps that have one, those of nested chains included.
-  ///
-  /// Whoever keeps them keeps no step.
-  let names: [Int: String]
+  private let allNames = Lock<[Int: String]?>(nil)
   /// Whether there is a step that can be undone.
   let canUndo: Bool
   let errorHandlers: [ErrorHandler]
@@ -41,22 +42,19 @@ final class Program: Sendable {
     operations.reserveCapacity(nodes.count)
     var enclosings: [Int] = []
     var steps = 0
-    var names: [Int: String] = [:]
     var canUndo = false
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap = Overlap.concurrent
     for node in nodes.reversed() {
       switch node.part {
-      case .step(let name, let isUndoable, let code):
-        if let name { names[steps] = name }
+      case .step(_, let isUndoable, let code):
         canUndo = canUndo || isUndoable
         operations.append(Operation(kind: .step, code: code, node: node, firstStep: steps))
         steps += 1
       case .chains(let chains, _, let code):
         operations.append(Operation(kind: .chains, code: code, node: node, firstStep: steps))
-        for program in chains.map(\.program) {
-          for (index, name) in program.names { names[steps + index] = name }
+        for program in chains.cores.map(\.program) {
           steps += program.stepCount
           canUndo = canUndo || program.canUndo
         }
@@ -72,12 +70,66 @@ final class Program: Sendable {
     }
     self.operations = operations
     self.enclosings = enclosings
+    lastStep = operations.lastIndex { $0.kind == .step || $0.kind == .chains } ?? -1
+    lastRecovery = operations.lastIndex { $0.kind == .recover } ?? -1
     stepCount = steps
-    self.names = names
     self.canUndo = canUndo
     self.errorHandlers = errorHandlers
     self.finallyHandlers = finallyHandlers.reversed()
     self.overlap = overlap
     gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
+  }
+
+  /// The name of a step, which may be one of a nested chain.
+  func name(at index: Int) -> String? {
+    var (program, index) = (self, index)
+    while true {
+      let operation = program.operation(at: index)
+      index -= operation.firstStep
+      switch operation.node.part {
+      case .step(let name, _, _): return name
+      case .chains(let chains, _, _):
+        var inner = chains.cores.map(\.program)[...]
+        while let first = inner.first, first.stepCount <= index { index -= inner.removeFirst().stepCount }
+        guard let containing = inner.first else { return nil }
+        program = containing
+      default: return nil
+      }
+    }
+  }
+
+  /// The last operation that begins at a step or before it.
+  private func operation(at step: Int) -> Operation {
+    var (low, high) = (0, operations.count - 1)
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if operations[middle].firstStep <= step { low = middle } else { high = middle - 1 }
+    }
+    return operations[low]
+  }
+
+  /// The names of the steps that have one, those of nested chains included; made for the first run that is looked at.
+  ///
+  /// Whoever keeps them keeps no step.
+  var names: [Int: String] {
+    if let names = allNames.withLock({ $0 }) { return names }
+    var names: [Int: String] = [:]
+    var pending = [(program: self, firstStep: 0)]
+    while let (program, first) = pending.popLast() {
+      for operation in program.operations {
+        var step = first + operation.firstStep
+        switch operation.node.part {
+        case .step(let name?, _, _): names[step] = name
+        case .chains(let chains, _, _):
+          for program in chains.cores.map(\.program) {
+            pending.append((program, step))
+            step += program.stepCount
+          }
+        default: break
+        }
+      }
+    }
+    allNames.withLock { $0 = names }
+    return names
   }
 }

@@ -29,6 +29,8 @@ public final class Run<Output: Sendable>: Sendable {
     )
   }
 
+  deinit { recorder.forget() }
+
   /// Cancels the run.
   ///
   /// The running step is interrupted at once, as Task cancellation, and no further step begins.
@@ -48,7 +50,12 @@ public final class Run<Output: Sendable>: Sendable {
   /// value to a cancelled Task as well.
   public var value: Output {
     get async throws {
-      if isAwaitedFromInside { throw ChainError.reentrant }
+      try await launch.run.whileAwaited { try await valueOfEnd }
+    }
+  }
+
+  private var valueOfEnd: Output {
+    get async throws {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         launch.task.escalatePriority(to: Task.currentPriority)
       }
@@ -60,11 +67,21 @@ public final class Run<Output: Sendable>: Sendable {
 
   /// Waits for the run's end, whatever happens to the Task that waits.
   ///
-  /// Awaited from inside the run itself it is `.failed` with ``ChainError/reentrant``.
+  /// It is `.failed` with ``ChainError/reentrant`` when the run waits for the step that awaits it. In a Task that such a step
+  /// made, where that cannot be told, cancellation of that Task ends the wait so.
   public var outcome: Outcome<Output> {
     get async {
-      if isAwaitedFromInside { return .failed(ChainError.reentrant) }
-      return await finalOutcome
+      let run = launch.run
+      if let scope = CancellationScope.current, !scope.isOfThisTask, await end.value() == nil,
+        scope.enclosing.contains(where: { ($0 as? RunCore).map(run.waits) ?? false })
+      {
+        return .failed(ChainError.reentrant)
+      }
+      do {
+        return try await run.whileAwaited { await finalOutcome }
+      } catch {
+        return .failed(error)
+      }
     }
   }
 
@@ -76,16 +93,8 @@ public final class Run<Output: Sendable>: Sendable {
   public var undoErrors: [UndoError] { launch.undoLog?.all ?? [] }
 
   /// What happens in the run, from its beginning, for any number of consumers, at any time.
-  public var events: ChainEvents { ChainEvents(recorder: recorder) }
+  public var events: ChainEvents { ChainEvents(recorder: recorder, run: self) }
 
   /// How far the run is, for any number of consumers, at any time.
-  public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder) }
-
-  /// Whether what the run is waiting for waits for the run.
-  ///
-  /// A Task that was made in a step may wait: nobody waits for it.
-  private var isAwaitedFromInside: Bool {
-    guard let scope = CancellationScope.current, scope.isInItsTask else { return false }
-    return scope.enclosing.contains { $0 === launch.run && !$0.isOver }
-  }
+  public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder, run: self) }
 }

@@ -10,19 +10,35 @@ final class RunCore: CancellationSource {
     var task: Task<Conclusion, Never>?
     /// Let go of at the end, so that the handle of a run that is over keeps nothing alive.
     var listener: (any RunListener)?
+    var slot = Slot.none
+    var waits = OrderedSlots<Wait>()
+  }
+
+  /// Whether the run is inside its chain's gate.
+  enum Slot {
+    case none, waiting, held
+  }
+
+  /// One of the runs that this one waits for.
+  private struct Wait {
+    let run: RunCore
+    /// The Task that waits, if it is not the run's own.
+    let task: AwaitedTask?
   }
 
   /// Which chain's, without keeping it: the handle of a run that is over keeps no step alive.
   let chainID: ObjectIdentifier
   /// Settled when the gate lets the run in; nil where there is no gate.
   let admission: Once<Void>?
+  private let gate: Gate<RunCore>?
   private let state: Lock<State>
   private let flag = Atomic(false)
 
-  init(chain: ChainCore, isGated: Bool, listener: (any RunListener)? = nil) {
+  init(chain: ChainCore, gate: Gate<RunCore>?, listener: (any RunListener)? = nil) {
     state = Lock(State(listener: listener))
     chainID = ObjectIdentifier(chain)
-    admission = isGated ? Once() : nil
+    admission = gate == nil ? nil : Once()
+    self.gate = gate
   }
 
   var isAsked: Bool { flag.load(ordering: .acquiring) }
@@ -38,6 +54,7 @@ final class RunCore: CancellationSource {
       flag.store(true, ordering: .releasing)
       return (true, state.task)
     }
+    if isFirst { CancellationCount.increment() }
     task?.cancel()
     return isFirst
   }
@@ -65,5 +82,53 @@ final class RunCore: CancellationSource {
       state.machine.end()
       return state.listener.take()
     }
+  }
+
+  // MARK: - Who waits for whom
+
+  var slot: Slot {
+    get { state.withLock { $0.slot } }
+    set { state.withLock { $0.slot = newValue } }
+  }
+
+  /// Waits for the end of this run on behalf of the run that the current Task works in, if that waits for the Task.
+  ///
+  /// Each run notes for whom it waits before it looks whether it is waited for: of runs that begin to wait for each other at
+  /// one instant, one at least finds out.
+  ///
+  /// - Throws: what the operation throws; `ChainError.reentrant` when this run waits for that one.
+  nonisolated(nonsending) func whileAwaited<Value>(
+    _ operation: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard let scope = CancellationScope.current, scope.isAwaited, let waiter = scope.enclosing.first as? RunCore else {
+      return try await operation()
+    }
+    let wait = Wait(run: self, task: scope.awaitedTask)
+    let key = waiter.state.withLock { $0.waits.append(wait) }
+    defer { _ = waiter.state.withLock { $0.waits.remove(key) } }
+    if waits(for: waiter) { throw ChainError.reentrant }
+    return try await operation()
+  }
+
+  /// Whether this run waits for another, directly or through others, or is the other.
+  func waits(for other: RunCore) -> Bool {
+    var seen: Set<ObjectIdentifier> = []
+    var next = [self]
+    while let run = next.popLast() {
+      if run === other { return true }
+      if seen.insert(ObjectIdentifier(run)).inserted { next += run.blockers }
+    }
+    return false
+  }
+
+  /// The runs that must end before this one can go on.
+  private var blockers: [RunCore] {
+    let (slot, waits) = state.withLock { state in
+      var waits: [Wait] = []
+      state.waits.forEach { _, wait in waits.append(wait) }
+      return (state.slot, waits)
+    }
+    let awaited = waits.filter { $0.task?.isAwaited ?? true }.map(\.run)
+    return slot == .waiting ? awaited + (gate?.insiders ?? []) : awaited
   }
 }

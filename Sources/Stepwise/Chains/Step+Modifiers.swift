@@ -40,7 +40,7 @@ extension Step {
         step.description
       } discarding: { (late: Output) in
         await discard(late)
-      } operation: {
+      } operation: { _ in
         try await body(input, step)
       }
     }

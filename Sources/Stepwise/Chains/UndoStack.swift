@@ -1,33 +1,54 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How to undo the steps that have completed, newest last.
+import Synchronization
+
+/// How to undo the steps that have completed.
 final class UndoStack: Sendable {
   struct Entry: Sendable {
     let step: ChainStep
     let undo: nonisolated(nonsending) @Sendable () async throws -> Void
+    /// Counts all steps that complete, so that those of chains that ran side by side have an order, too.
+    private let number = Self.completed.add(1, ordering: .relaxed).newValue
+
+    private static let completed = Atomic(0)
+
+    init(step: ChainStep, undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void) {
+      self.step = step
+      self.undo = undo
+    }
+
+    static func newestFirst(_ entries: some Sequence<Entry>) -> [Entry] { entries.sorted { $0.number > $1.number } }
   }
 
   private struct State {
     var entries: [Entry] = []
+    /// The first of the entries that are to be undone whatever follows: what they belong to has failed.
+    var firstMarked: Int?
     var isClosed = false
   }
 
   private let state = Lock(State())
 
-  /// Returns false when the stack is closed: then nobody but the caller will undo the step.
-  func push(_ entries: [Entry]) -> Bool {
+  /// Returns false when the stack is closed: then nobody but the caller will undo the steps.
+  func push(_ entries: [Entry], isMarked: Bool = false) -> Bool {
     state.withLock { state in
-      if !state.isClosed { state.entries += entries }
-      return !state.isClosed
+      guard !state.isClosed else { return false }
+      if isMarked { state.firstMarked = state.firstMarked ?? state.entries.count }
+      state.entries += entries
+      return true
     }
   }
 
-  /// Does something unless the stack is closed, and before it can be; returns whether it did.
-  func ifOpen(_ action: () -> Void) -> Bool {
+  /// Has all entries undone, also when a `recover` follows.
+  func markAll() { state.withLock { $0.firstMarked = 0 } }
+
+  /// Takes the entries that are to be undone before anything else happens, newest first.
+  func takeMarked() -> [Entry] {
     state.withLock { state in
-      if !state.isClosed { action() }
-      return !state.isClosed
+      guard let first = state.firstMarked.take() else { return [] }
+      defer { state.entries.removeSubrange(first...) }
+      return Entry.newestFirst(state.entries[first...])
     }
   }
 
@@ -35,8 +56,8 @@ final class UndoStack: Sendable {
   func takeAll(closing: Bool = false) -> [Entry] {
     state.withLock { state in
       if closing { state.isClosed = true }
-      defer { state.entries = [] }
-      return state.entries.reversed()
+      state.firstMarked = nil
+      return Entry.newestFirst(exchange(&state.entries, with: []))
     }
   }
 }

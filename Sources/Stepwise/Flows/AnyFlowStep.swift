@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A step of a flow without its types: what a list of steps has, and what a flow says where it is.
+/// A step of a flow without its types: an element of a list of steps, and of a flow's path.
 @MainActor
 public class AnyFlowStep {
   /// What events, errors, pictures and answer logs call the step; steps of one flow have different names.
   public nonisolated let name: String
 
-  /// Whether somebody is being asked.
+  /// A Boolean value that indicates whether the step is being presented.
   public internal(set) var isAsked = false
 
   nonisolated init(name: String) {
@@ -16,48 +16,57 @@ public class AnyFlowStep {
 
   // MARK: - What FlowStep knows
 
-  /// Whether the step has what it is asked with.
+  /// Whether the step has what it is presented with.
   var hasContent: Bool { false }
 
-  /// The steps that are asked with it, at once.
+  /// The steps that are presented with it, concurrently.
   var members: [AnyFlowStep] { [] }
 
-  /// Whether neither the step nor any that is asked with it is being asked.
+  /// Whether the step is a flow.
+  package var isFlow: Bool { false }
+
+  /// The flow that the step is, for the content that it has.
+  var nestedFlow: (any AnyFlow)? { nil }
+
+  /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isAsked && members.allSatisfy(\.isFree) }
 
-  /// To be called before the content is set: what others are being asked stays as it is.
+  /// To be called before the content is set: what another flow presents stays as it is.
   ///
   /// - Throws: ``FlowError/alreadyAsked``.
   func checkFree() throws(FlowError) {
     guard isFree else { throw FlowError(.alreadyAsked, step: name) }
   }
 
-  /// Asks, with the content that the step has.
-  func askErased(on stage: FlowStage) async -> FlowEnd {
-    .ended(.failed(FlowError(.noContent, step: name)))
-  }
+  /// Presents the step, with the content that it has.
+  func present(on stage: FlowStage) async -> FlowEnd { .ended(.failed(FlowError(.noContent, step: name))) }
 
   /// Shows the step as one that was answered before.
-  func restore(on stage: FlowStage) {}
+  func restoreScreen(on stage: FlowStage) {}
 
   /// Whether an answer is of the step's type.
-  package func takes(_ answer: any AnyFlowBox) -> Bool { false }
+  func takes(_ answer: any AnyBox) -> Bool { false }
+
+  /// The content, for a log or a walk; nil when there is none, or nothing in it.
+  var savedContent: FlowContent? { nil }
+
+  /// Sets a content that was saved.
+  ///
+  /// - Throws: ``FlowError/wrongAnswer`` when it is of another type.
+  func restore(_ content: FlowContent?) throws(FlowError) {}
 
   /// The content in words, which tell contents apart as far as they can.
-  package var contentText: String { "" }
-
-  /// Keeps the content, and returns what brings it back.
-  package func savedContent() -> @MainActor () -> Void { {} }
+  var contentText: String { "" }
 
   /// How the step's answers are decoded.
   nonisolated var answerType: FlowAnswerType { FlowAnswerType(Never.self) }
 
-  /// An ending as it is, but for an answer that was decoded before its type was known.
+  /// An end as it is, but for an answer that was decoded before its type was known.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another type; ``FlowError/notCodable``.
-  nonisolated func typed(_ end: FlowEnd) throws -> FlowEnd {
-    guard case .answered(let box) = end, let stored = box as? FlowBox<FlowStored> else { return end }
-    return .answered(try answerType.answer(of: name) { FlowStoredDecoder(stored.value) })
+  func typed(_ end: FlowEnd) throws -> FlowEnd {
+    guard case .answered(let box as Box<FlowStored>) = end else { return end }
+    return .answered(try box.value.answer(of: self))
   }
 }
 

@@ -7,8 +7,25 @@ extension Flow {
   /// - Parameter picture: How it is drawn.
   /// - Returns: The drawing, in lines that end with a line break.
   public func describe(_ picture: ChainPicture = .text) -> String {
-    let plan = FlowPlan(definition, taken: taken)
+    let plan = FlowPlan(definition, taken: latest.taken)
     return (picture == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
+  }
+}
+
+/// The turns that a flow's runs took, in the order in which they were first taken.
+struct FlowTurns {
+  struct Turn: Hashable {
+    let from: AnyFlowStep
+    /// Nil for the flow's end.
+    let to: AnyFlowStep?
+  }
+
+  private(set) var all: [Turn] = []
+  private var known: Set<Turn> = []
+
+  mutating func insert(from: AnyFlowStep, to: AnyFlowStep?) {
+    let turn = Turn(from: from, to: to)
+    if known.insert(turn).inserted { all.append(turn) }
   }
 }
 
@@ -25,7 +42,7 @@ private struct FlowPlan {
   private var declared: [Turn] = []
   private var taken: [Turn] = []
 
-  init<Output>(_ definition: FlowDefinition<Output>, taken edges: FlowEdges) {
+  init<Output>(_ definition: FlowDefinition<Output>, taken turns: FlowTurns) {
     var positions: [AnyFlowStep: Int] = [:]
     var names: [String] = []
     func position(_ step: AnyFlowStep) -> Int {
@@ -41,7 +58,7 @@ private struct FlowPlan {
       declared += link.targets.map { Turn(from: from, to: position($0)) }
       if link.onAnswer == nil { declared.append(Turn(from: from, to: nil)) }
     }
-    taken = edges.all.map { edge in Turn(from: position(edge.from), to: edge.to.map(position)) }
+    taken = turns.all.map { turn in Turn(from: position(turn.from), to: turn.to.map(position)) }
     self.names = names
   }
 

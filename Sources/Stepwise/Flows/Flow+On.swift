@@ -17,7 +17,7 @@ extension Flow {
     var definition = definition
     definition[step].targets = targets
     definition[step].onAnswer = { box in
-      guard let result = (box as? FlowBox<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
+      guard let result = (box as? Box<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
       guard let asked = FlowAskedStep(step) else { throw FlowError(.noContent, step: step.name) }
       return try route(result, asked)
     }

@@ -34,12 +34,8 @@ public final class Flow<Output: Sendable> {
   public nonisolated let name: String
 
   let definition: FlowDefinition<Output>
-  var course: FlowCourse<Output>?
-  var recorder = FlowRecorder()
-  /// Whether the recorder's run has begun.
-  var isRecorderUsed = false
-  var isRunning = false
-  var taken = FlowEdges()
+  /// The run in flight, or the last one, or the next one.
+  private(set) var latest: FlowRun<Output>
 
   /// Creates a flow.
   ///
@@ -74,29 +70,68 @@ public final class Flow<Output: Sendable> {
   init(_ definition: FlowDefinition<Output>) {
     name = definition.name
     self.definition = definition
+    latest = FlowRun(definition)
   }
 
-  /// The step that is being asked; nil when the flow is not running.
-  public var current: AnyFlowStep? { isRunning ? course?.path.top : nil }
+  /// The step that is being presented; nil when the flow is not running.
+  public var current: AnyFlowStep? { latest.path.last }
 
   /// The steps that back leads through, the first one first, the current one last; empty when the flow is not running.
-  public var path: [AnyFlowStep] { isRunning ? course?.path.steps ?? [] : [] }
+  public var path: [AnyFlowStep] { latest.path }
 
-  /// The answers of the run, also after its end: what ``replay(answers:)`` takes.
+  /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
   ///
-  /// When the run was cancelled or has failed, a replay asks again what was asked last; with `log: .all` it ends as the run
-  /// did.
-  public var answers: FlowLog { FlowLog(course?.path.answers ?? []) }
+  /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay presents
+  /// again what was presented last; with `log: .all` it ends as the run did.
+  public var answers: FlowLog { latest.log }
 
   /// The types of the answers, for decoding a ``FlowLog``; of the steps that the flow was given by name, and of those that
   /// its runs came through.
   public var answerTypes: FlowAnswerTypes {
-    FlowAnswerTypes(byName: Dictionary(knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
+    FlowAnswerTypes(byName: Dictionary(latest.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
   }
 
-  /// The steps that the definition names, and those that transitions have led to so far.
-  var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
-
   /// What happens in the run in flight, or in the next one, or, when there was one, in the last.
-  public var events: FlowEvents { FlowEvents(recorder: recorder) }
+  public var events: FlowEvents { FlowEvents(recorder: latest.recorder) }
+
+  // MARK: - Running
+
+  func begin(_ start: FlowStart = FlowStart()) -> Chain<Void, Output> {
+    do {
+      return try nextRun().begin(start)
+    } catch {
+      return Chain(name) { throw error }
+    }
+  }
+
+  private func nextRun() throws(FlowError) -> FlowRun<Output> {
+    if latest.isRunning { throw FlowError(.alreadyRunning, step: name) }
+    if !latest.isReady { latest = FlowRun(definition, taken: latest.taken) }
+    return latest
+  }
+}
+
+/// A flow without its output's type, as the step that it is has it.
+@MainActor
+protocol AnyFlow: AnyObject {
+  /// Runs the flow as a step of another one.
+  func present(on stage: FlowStage) async -> FlowEnd
+
+  /// Begins a walk through the flow.
+  func enter() throws -> any FlowLevel
+}
+
+extension Flow: AnyFlow {
+  func present(on stage: FlowStage) async -> FlowEnd {
+    do {
+      return try await nextRun().runAsStep(FlowStart(replay: stage.replay, stage: stage))
+    } catch {
+      return .ended(.failed(error))
+    }
+  }
+
+  func enter() throws -> any FlowLevel {
+    try definition.prepare()
+    return FlowCourse(definition)
+  }
 }

@@ -18,4 +18,15 @@ public enum FlowAnswer<Result: Sendable>: Sendable {
   case cancelled
 }
 
+extension FlowAnswer {
+  init(_ end: FlowEnd) {
+    switch end {
+    case .answered(let box as Box<Result>): self = .answered(box.value)
+    case .ended(.back): self = .back
+    case .ended(.cancelled): self = .cancelled
+    case .answered, .ended(.abandoned), .ended(.failed): self = .abandoned
+    }
+  }
+}
+
 extension FlowAnswer: Equatable where Result: Equatable {}

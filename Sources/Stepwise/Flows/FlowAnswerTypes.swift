@@ -8,28 +8,27 @@ public struct FlowAnswerTypes: Sendable {
 
 /// How the answers of one step are decoded.
 struct FlowAnswerType: Sendable {
-  private let isVoid: Bool
-  private let decode: (@Sendable (any Decoder) throws -> any AnyFlowBox)?
+  /// Nil for answers that cannot be decoded.
+  private let decode: (@Sendable (any Decoder) throws -> any AnyBox)?
 
   init<Answer: Sendable>(_ type: Answer.Type) {
-    isVoid = type == Void.self
-    guard let decodable = type as? any (Decodable & Sendable).Type else {
+    if let nothing = () as? Answer {
+      decode = { _ in Box(nothing) }
+    } else if let type = type as? any (Decodable & Sendable).Type {
+      decode = { decoder in
+        guard let answer = try type.init(from: decoder) as? Answer else { throw FlowError(.wrongAnswer, step: "") }
+        return Box(answer)
+      }
+    } else {
       decode = nil
-      return
-    }
-    decode = { decoder in
-      let answer = try decodable.init(from: decoder)
-      guard let answer = answer as? Answer else { throw FlowError(.wrongAnswer, step: "") }
-      return FlowBox(answer)
     }
   }
 
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable``.
-  func answer(of step: String, from decoder: () throws -> any Decoder) throws(FlowError) -> any AnyFlowBox {
-    if isVoid { return FlowBox(()) }
+  func answer(of step: String, from decoder: any Decoder) throws(FlowError) -> any AnyBox {
     guard let decode else { throw FlowError(.notCodable, step: step) }
     do {
-      return try decode(try decoder())
+      return try decode(decoder)
     } catch {
       throw FlowError(.wrongAnswer, step: step, detail: "\(error)")
     }

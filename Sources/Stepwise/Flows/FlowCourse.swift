@@ -1,52 +1,74 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One way through a flow: which step is asked next, given where the last one leads.
+/// One way through a flow: its path, and what follows each step.
 ///
-/// It asks nobody and waits for nothing, and runs nothing of the user's.
+/// It presents no step and waits for nothing.
 @MainActor
-struct FlowCourse<Output> {
-  enum Move {
-    /// Ask the step at the path's end.
-    case ask
-    case finish(Output)
-    /// The flow ends without an output; as back, when it has gone back from its first step.
-    case end(FlowEnding)
-  }
+struct FlowCourse<Output: Sendable> {
+  typealias Transition = FlowTransition<Output>.Kind
 
-  struct Turn {
-    let move: Move
-    /// The steps that left the path, newest first.
-    var left: [AnyFlowStep] = []
-    /// Whether the step that is asked takes the place of the one that was.
-    var isReplacement = false
-  }
-
+  let definition: FlowDefinition<Output>
   private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
+  /// The steps that a name stands for.
+  private var named: [String: AnyFlowStep]
 
-  init(first: AnyFlowStep, _ logging: FlowLogging) {
-    path = FlowPath(first: first, keepsAll: logging.keepsAll)
+  init(_ definition: FlowDefinition<Output>, from first: AnyFlowStep? = nil) {
+    self.definition = definition
+    path = FlowPath(first: first ?? definition.first, keepsAll: definition.logging.keepsAll)
+    named = Dictionary(definition.steps.map { ($0.name, $0) }) { first, _ in first }
+    if let first { named[first.name] = first }
   }
 
-  mutating func go(_ heading: FlowHeading<Output>, by entry: FlowLogEntry) -> Turn {
-    switch heading {
-    case .next(let next):
-      return Turn(move: .ask, left: path.next(next, by: entry))
-    case .replace(let next):
-      let isReplacement = !path.contains(next)
-      return Turn(move: .ask, left: path.replace(with: next, by: entry), isReplacement: isReplacement)
-    case .back:
-      let left = path.back(by: entry)
-      return Turn(move: path.top == nil ? .end(.back) : .ask, left: left)
-    case .finish(let output):
-      path.finish(by: entry)
-      return Turn(move: .finish(output))
-    case .end(let ending):
-      path.fail(by: entry)
-      return Turn(move: .end(ending))
+  /// Runs what `on` says about the end of a step, and sets the content of the step that follows.
+  ///
+  /// It changes nothing here, so that what `on` says may read the flow.
+  func transition(after step: AnyFlowStep, _ end: FlowEnd) -> Transition {
+    do {
+      let transition = try definition.transition(after: step, end)
+      switch transition.kind {
+      case .next(let next), .replace(let next):
+        guard named[next.name, default: next] === next else { throw FlowError(.duplicateName, step: next.name) }
+        try next.checkFree()
+        transition.prepare()
+        guard next.hasContent else { throw FlowError(.noContent, step: next.name) }
+      case .back, .finish, .end: break
+      }
+      return transition.kind
+    } catch {
+      return .end(.failed(error))
     }
   }
 
-  /// What follows the answer has failed.
-  mutating func fail(by entry: FlowLogEntry) { path.fail(by: entry) }
+  /// Changes the path.
+  ///
+  /// - Returns: The steps that left the path, newest first.
+  mutating func follow(_ transition: Transition, by entry: FlowLogEntry) -> [AnyFlowStep] {
+    switch transition {
+    case .next(let next):
+      named[next.name] = next
+      return path.next(next, by: entry)
+    case .replace(let next):
+      named[next.name] = next
+      return path.replace(with: next, by: entry)
+    case .back:
+      return path.back(by: entry)
+    case .finish:
+      path.finish(by: entry)
+      return []
+    case .end:
+      path.fail(by: entry)
+      return []
+    }
+  }
+
+  /// How the flow has ended by a transition; nil when a step follows.
+  func end(by transition: Transition) -> FlowEnd? {
+    switch transition {
+    case .next, .replace: nil
+    case .back: path.top == nil ? .ended(.back) : nil
+    case .finish(let output): .answered(Box(output))
+    case .end(let ending): .ended(ending)
+    }
+  }
 }

@@ -5,7 +5,7 @@
 @MainActor
 struct FlowDefinition<Output: Sendable> {
   struct Link {
-    var onAnswer: (@MainActor (any AnyFlowBox) throws -> FlowTransition<Output>)?
+    var onAnswer: (@MainActor (any AnyBox) throws -> FlowTransition<Output>)?
     var onEnding: (@MainActor (FlowEnding) throws -> FlowTransition<Output>?)?
     var targets: [AnyFlowStep] = []
   }
@@ -41,26 +41,36 @@ struct FlowDefinition<Output: Sendable> {
     }
   }
 
-  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name.
-  func checkNames() throws {
+  /// Sets the content that a run begins with, unless another flow presents the first step with its own.
+  ///
+  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyAsked`` when the step to
+  ///   begin with is being presented.
+  func prepare(startingAt start: AnyFlowStep? = nil) throws {
     var names = Set<String>()
     for step in steps where !names.insert(step.name).inserted { throw FlowError(.duplicateName, step: step.name) }
-  }
-
-  /// Sets the contents that a run begins with, unless others are being asked with them.
-  ///
-  /// - Throws: ``FlowError/alreadyAsked`` when the step to begin with is being asked.
-  func prepare(_ start: FlowStart) throws {
-    let step = start.step ?? first
+    let step = start ?? first
+    if !steps.contains(step), names.contains(step.name) { throw FlowError(.duplicateName, step: step.name) }
     try step.checkFree()
     // A step that the caller begins with has what the caller gave it.
-    if start.step == nil || (step === first ? !first.hasContent : first.isFree) { prepareFirst() }
-    start.prepare?()
+    if start == nil || (step === first ? !first.hasContent : first.isFree) { prepareFirst() }
   }
 
-  /// What a flow that ends with a step has as its output; nil when that is for the flow to say.
-  func output(of box: any AnyFlowBox) -> Output? {
-    if let box = box as? FlowBox<Output> { return box.value }
-    return Output.self == Void.self ? (() as Any) as? Output : nil
+  /// Where the end of a step leads.
+  ///
+  /// - Throws: What `on` throws, and ``FlowError`` for an answer that leads nowhere.
+  func transition(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowTransition<Output> {
+    let link = self[step]
+    switch end {
+    case .answered(let box):
+      guard step.takes(box) else { throw FlowError(.wrongAnswer, step: step.name) }
+      if let onAnswer = link.onAnswer { return try onAnswer(box) }
+      if let box = box as? Box<Output> { return .finish(box.value) }
+      guard let nothing = () as? Output else { throw FlowError(.unhandledResult, step: step.name) }
+      return .finish(nothing)
+    case .ended(let ending):
+      if let transition = try link.onEnding?(ending) { return transition }
+      if case .back = ending { return .back }
+      return FlowTransition(kind: .end(ending))
+    }
   }
 }

@@ -9,6 +9,6 @@ struct FlowGroup<Content> {
   /// Theirs, when each has one.
   let content: @MainActor () -> Content?
 
-  /// Gives each its own.
-  let setContent: @MainActor (Content?) -> Void
+  /// Gives each its own, and returns what passes them on.
+  let store: @MainActor (Content?) -> [@MainActor () -> Void]
 }

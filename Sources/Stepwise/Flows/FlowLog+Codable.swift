@@ -14,40 +14,58 @@ extension CodingUserInfoKey {
 
 extension FlowLog: Codable {
   private enum Key: String, CodingKey {
-    case step, answer, ending, reason
+    case step, content, latest, answer, ending, reason, inside
   }
 
   /// Encodes the answers, each under the name of its step.
   ///
-  /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`; what the encoder throws.
+  /// Contents are encoded as far as they are `Codable` values. A replay from the decoded log shows a content of another kind
+  /// as the answers lead to it. Encode on the main actor when contents refer to objects that are not `Sendable`.
+  ///
+  /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`, unless the answers of a nested flow lead to it;
+  ///   what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for entry in entries {
       var fields = container.nestedContainer(keyedBy: Key.self)
-      try fields.encode(entry.step, forKey: .step)
-      switch entry.end {
-      case .answered(let box) where box is FlowBox<Void>: try fields.encodeNil(forKey: .answer)
-      case .answered(let box):
-        guard let answer = box.any as? any Encodable else { throw FlowError(.notCodable, step: entry.step) }
+      try Self.encode(entry, to: &fields)
+    }
+    for (step, content) in contents.sorted(by: { $0.key < $1.key }) where content.isEncodable {
+      var fields = container.nestedContainer(keyedBy: Key.self)
+      try fields.encode(step, forKey: .step)
+      try fields.encode(content, forKey: .latest)
+    }
+  }
+
+  private static func encode(_ entry: FlowLogEntry, to fields: inout KeyedEncodingContainer<Key>) throws {
+    try fields.encode(entry.step, forKey: .step)
+    if let content = entry.content, content.isEncodable { try fields.encode(content, forKey: .content) }
+    try fields.encodeIfPresent(entry.inside, forKey: .inside)
+    switch entry.end {
+    case nil: break
+    case .answered(let box) where box is Box<Void>: try fields.encodeNil(forKey: .answer)
+    case .answered(let box as Box<FlowStored>): try box.value.encode(to: fields.superEncoder(forKey: .answer))
+    case .answered(let box):
+      if let answer = box.any as? any Encodable {
         try answer.encode(to: fields.superEncoder(forKey: .answer))
-      case .ended(.back): try fields.encode("back", forKey: .ending)
-      case .ended(.abandoned): try fields.encode("abandoned", forKey: .ending)
-      case .ended(.cancelled(let cancellation)):
-        try fields.encode("cancelled", forKey: .ending)
-        try fields.encodeIfPresent(cancellation.reason, forKey: .reason)
-      case .ended(.failed(let error)):
-        try fields.encode("failed", forKey: .ending)
-        try fields.encode(String(describing: error), forKey: .reason)
+      } else if entry.inside == nil {
+        throw FlowError(.notCodable, step: entry.step)
       }
+    case .ended(.back): try fields.encode("back", forKey: .ending)
+    case .ended(.abandoned): try fields.encode("abandoned", forKey: .ending)
+    case .ended(.cancelled(let cancellation)):
+      try fields.encode("cancelled", forKey: .ending)
+      try fields.encodeIfPresent(cancellation.reason, forKey: .reason)
+    case .ended(.failed(let error)):
+      try fields.encode("failed", forKey: .ending)
+      try fields.encode(String(describing: error), forKey: .reason)
     }
   }
 
   /// Decodes answers, with the types that the decoder's `userInfo` has under `.flowAnswers`.
   ///
-  /// The answer of a step that the flow does not know by name, since only a transition leads there, is kept as it is; its
-  /// type is known when a replay has come there, which also finds out whether the flow has such a step. What the decoder
-  /// does in a way of its own, as `JSONDecoder` with `URL`, `Data`, `Decimal` and its strategies, is not done then: name
-  /// steps with such answers by `leadsTo`.
+  /// A content, an answer of a nested flow, and an answer of a step that only a transition names are decoded when a replay
+  /// has come to their step. Until then the log retains the decoder.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is not
   ///   `Decodable`, or without the types.
@@ -55,21 +73,39 @@ extension FlowLog: Codable {
     guard let types = decoder.userInfo[.flowAnswers] as? FlowAnswerTypes else {
       throw FlowError(.notCodable, step: "", detail: "set decoder.userInfo[.flowAnswers] to the flow's answerTypes")
     }
+    try self.init(from: decoder, types.byName)
+  }
+
+  private init(from decoder: any Decoder, _ types: [String: FlowAnswerType]) throws {
     var entries: [FlowLogEntry] = []
+    var contents: [String: FlowContent] = [:]
     var container = try decoder.unkeyedContainer()
     while !container.isAtEnd {
       let fields = try container.nestedContainer(keyedBy: Key.self)
       let step = try fields.decode(String.self, forKey: .step)
-      entries.append(FlowLogEntry(step: step, end: try Self.end(of: step, types.byName[step], in: fields)))
+      if let content = try Self.stored(.latest, in: fields) {
+        contents[step] = .stored(content)
+        continue
+      }
+      // The steps of a nested flow have names of their own.
+      let inside = fields.contains(.inside) ? try FlowLog(from: fields.superDecoder(forKey: .inside), [:]) : nil
+      let content = try Self.stored(.content, in: fields).map(FlowContent.stored)
+      let end = try Self.end(of: step, types[step], in: fields)
+      guard end != nil || inside != nil else { throw FlowError(.wrongAnswer, step: step, detail: "there is none") }
+      entries.append(FlowLogEntry(step: step, content: content, end: end, inside: inside))
     }
-    self.init(entries)
+    self.init(entries, contents: contents)
+  }
+
+  private static func stored(_ key: Key, in fields: KeyedDecodingContainer<Key>) throws -> FlowStored? {
+    fields.contains(key) ? try FlowStored(from: fields.superDecoder(forKey: key)) : nil
   }
 
   private static func end(
     of step: String,
     _ type: FlowAnswerType?,
     in fields: KeyedDecodingContainer<Key>
-  ) throws -> FlowEnd {
+  ) throws -> FlowEnd? {
     let reason = try fields.decodeIfPresent(String.self, forKey: .reason)
     switch try fields.decodeIfPresent(String.self, forKey: .ending) {
     case nil: break
@@ -79,8 +115,8 @@ extension FlowLog: Codable {
     case "failed": return .ended(.failed(FlowError(.recordedFailure, step: step, detail: reason)))
     case let ending?: throw FlowError(.wrongAnswer, step: step, detail: "“\(ending)” is no ending")
     }
-    if let type { return .answered(try type.answer(of: step) { try fields.superDecoder(forKey: .answer) }) }
-    guard fields.contains(.answer) else { throw FlowError(.wrongAnswer, step: step, detail: "there is none") }
-    return .answered(FlowBox(try fields.decodeIfPresent(FlowStored.self, forKey: .answer) ?? .null))
+    guard fields.contains(.answer) else { return nil }
+    guard let type else { return try stored(.answer, in: fields).map { .answered(Box($0)) } }
+    return .answered(try type.answer(of: step, from: fields.superDecoder(forKey: .answer)))
   }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The answers that a flow was given: what it can be replayed from.
+/// The answers that a flow received: what it can be replayed from.
 ///
-/// It can be encoded when the results in it are `Encodable`. To decode it a decoder has to know which step has which type:
+/// A log also stores the content that each step had when it was answered, and the latest content of each step on the path, so
+/// that a replay shows what the user saw. It can be encoded when the results in it are `Encodable`. A decoder has to be told
+/// which step has which type:
 ///
 /// ```swift
 /// let data = try JSONEncoder().encode(flow.answers)
@@ -13,12 +15,20 @@
 /// let output = try await flow.replay(answers: answers)
 /// ```
 public struct FlowLog: Sendable, ExpressibleByArrayLiteral {
-  /// The answers, oldest first.
+  /// The answers, oldest first; the last one may be that of a nested flow in progress, with the answers inside it so far.
   public var entries: [FlowLogEntry]
+
+  /// The latest contents of the steps on the path.
+  let contents: [String: FlowContent]
 
   /// Creates a log.
   public init(_ entries: [FlowLogEntry] = []) {
+    self.init(entries, contents: [:])
+  }
+
+  init(_ entries: [FlowLogEntry], contents: [String: FlowContent]) {
     self.entries = entries
+    self.contents = contents
   }
 
   /// Creates a log of the answers listed.

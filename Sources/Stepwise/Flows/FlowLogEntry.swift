@@ -3,38 +3,49 @@
 
 /// One answer of a ``FlowLog``.
 public struct FlowLogEntry: Sendable {
-  /// The name of the step that was asked.
+  /// The name of the step that was presented.
   public let step: String
 
-  package let end: FlowEnd
+  /// The answers that the step's own flow received; nil for a step that is no flow.
+  public let inside: FlowLog?
 
-  package init(step: String, end: FlowEnd) {
+  /// The content that the step had when it was answered.
+  let content: FlowContent?
+
+  /// Nil for a flow in progress.
+  let end: FlowEnd?
+
+  init(step: String, content: FlowContent? = nil, end: FlowEnd?, inside: FlowLog? = nil) {
     self.step = step
+    self.content = content
     self.end = end
+    self.inside = inside
   }
 
   /// The answer of a step.
   @MainActor
-  public static func answer<Content, Result>(
-    _ step: FlowStep<Content, Result>,
-    _ result: Result
-  ) -> FlowLogEntry {
-    FlowLogEntry(step: step.name, end: .answered(FlowBox(result)))
+  public static func answer<Content, Result>(_ step: FlowStep<Content, Result>, _ result: Result) -> FlowLogEntry {
+    FlowLogEntry(step: step.name, end: .answered(Box(result)))
   }
 
-  /// That a step ended without an answer.
+  /// Creates the entry of a step that ended without an answer.
   @MainActor
   public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
     FlowLogEntry(step: step.name, end: .ended(ending))
   }
 
-  /// The result; nil when the step ended without one, or when its type is known only after a replay.
+  /// The result; nil when the step ended without one, is a flow in progress, or when its type is known only after a replay.
   public var result: (any Sendable)? {
-    if case .answered(let box) = end, !(box is FlowBox<FlowStored>) { box.any } else { nil }
+    if case .answered(let box) = end, !(box is Box<FlowStored>) { box.any } else { nil }
   }
 
-  /// How the step ended without a result; nil when it has one.
+  /// How the step ended without a result; nil when it has one, or is a flow in progress.
   public var ending: FlowEnding? {
     if case .ended(let ending) = end { ending } else { nil }
+  }
+
+  /// The entry of a flow that has ended without an answer as one in progress, so that a replay presents the same step again.
+  var inProgress: FlowLogEntry? {
+    inside == nil ? nil : FlowLogEntry(step: step, content: content, end: nil, inside: inside)
   }
 }

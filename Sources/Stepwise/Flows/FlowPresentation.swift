@@ -12,7 +12,7 @@ public struct FlowPresentation: Hashable, Sendable, CustomStringConvertible {
   /// On top of the others, until its step leaves the path or the flow has ended.
   public static let push = FlowPresentation(kind: .push)
 
-  /// In the place of the one before, and for good: the flow never takes it away.
+  /// In the place of the topmost one, until its step leaves the path; when the flow ends it stays.
   public static let replace = FlowPresentation(kind: .replace)
 
   /// Over all others, until the ask has ended.

@@ -1,53 +1,109 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Where one ask shows itself.
+/// One presentation of a step: what it shows, and for a nested flow what connects its run with the run around.
 @MainActor
 final class FlowStage {
   /// What the step, or the one that it replaces, has shown before.
-  var previous: FlowShown?
+  let previous: FlowShown?
   /// What is shown now.
   var shown: FlowShown?
+  /// The run around.
+  let around: (any AnyFlowRun)?
+  /// The answers for the nested flow.
+  let replay: FlowReplay?
+  /// The run of the nested flow.
+  var nested: (any AnyFlowRun)?
 
-  init(previous: FlowShown? = nil) {
+  init(previous: FlowShown? = nil, around: (any AnyFlowRun)? = nil, replay: FlowReplay? = nil) {
     self.previous = previous
+    self.around = around
+    self.replay = replay
   }
 }
 
-/// What an ask has shown; the navigator holds the screens, not this.
+/// What a step has shown; the navigator retains the screens, this does not.
 @MainActor
 final class FlowShown {
-  /// Who shows the screen that stands in the step's place on the stack.
-  private weak var navigator: AnyObject?
-  private weak var screen: AnyObject?
-  private var whenAskEnded: (@MainActor () -> Void)?
-  private var whenLeft: (@MainActor () -> Void)?
+  private(set) var place: FlowPlace?
+  private var dismiss: (@MainActor () -> Void)?
 
-  /// A screen on the stack, in the step's place.
-  init(_ screen: AnyObject, on navigator: AnyObject, whenLeft: (@MainActor () -> Void)? = nil) {
+  /// A screen on a navigator's stack.
+  init(in place: FlowPlace) {
+    self.place = place
+  }
+
+  /// A screen over all others: the step keeps the place that it has on the stack.
+  init(over previous: FlowShown?, dismiss: @escaping @MainActor () -> Void) {
+    place = previous?.place
+    self.dismiss = dismiss
+  }
+
+  /// Dismisses the presented screen: the step has ended.
+  func stepEnded() {
+    dismiss.take()?()
+  }
+
+  /// Takes the screen away: the step has left the path and another one is presented.
+  ///
+  /// - Parameter lower: What the steps below have shown, the uppermost first, as far as they leave too or are presented.
+  func leave(to lower: some Sequence<FlowShown>) {
+    stepEnded()
+    guard let place = place.take() else { return }
+    if let below = place.placeBelow(lower) { below.screen = place.screen } else { place.pop() }
+  }
+
+  /// Takes the screen away, unless it is to stay: the flow has ended.
+  ///
+  /// - Parameter lower: What the steps below have shown, the uppermost first.
+  /// - Returns: What stays, and covers no screen of the flow's own.
+  func finish(above lower: some Sequence<FlowShown>) -> FlowShown? {
+    stepEnded()
+    guard let place else { return nil }
+    guard place.staysAtEnd else {
+      place.pop()
+      return nil
+    }
+    guard let below = place.placeBelow(lower) else { return self }
+    below.screen = place.screen
+    below.staysAtEnd = true
+    return nil
+  }
+}
+
+/// The place of a step on a navigator's stack.
+@MainActor
+final class FlowPlace {
+  fileprivate(set) weak var screen: AnyObject?
+  fileprivate var staysAtEnd: Bool
+  /// Whether the screen took the place of the one below, which is therefore gone.
+  let isCovering: Bool
+  private weak var navigator: AnyObject?
+  private let popScreen: @MainActor (AnyObject) -> Void
+
+  init(
+    _ screen: AnyObject,
+    on navigator: AnyObject,
+    isCovering: Bool,
+    staysAtEnd: Bool,
+    popScreen: @escaping @MainActor (AnyObject) -> Void
+  ) {
     self.screen = screen
     self.navigator = navigator
-    self.whenLeft = whenLeft
+    self.isCovering = isCovering
+    self.staysAtEnd = staysAtEnd
+    self.popScreen = popScreen
   }
 
-  /// A screen over all others: what stood in the step's place on the stack stays there until the step leaves.
-  init(over previous: FlowShown?, whenAskEnded: @escaping @MainActor () -> Void) {
-    screen = previous?.screen
-    navigator = previous?.navigator
-    whenLeft = previous?.whenLeft.take()
-    self.whenAskEnded = whenAskEnded
+  fileprivate func pop() {
+    if let screen { popScreen(screen) }
   }
 
-  /// The screen in the step's place, if this navigator has it.
-  func screen(on navigator: AnyObject) -> AnyObject? { self.navigator === navigator ? screen : nil }
-
-  func askEnded() {
-    whenAskEnded.take()?()
+  /// The place that the screen took, if a step of the same navigator has it.
+  fileprivate func placeBelow(_ lower: some Sequence<FlowShown>) -> FlowPlace? {
+    guard isCovering else { return nil }
+    return lower.lazy.compactMap(\.place).first { $0.navigator === navigator }
   }
 
-  /// The step is no longer on the path.
-  func leave() {
-    askEnded()
-    whenLeft.take()?()
-  }
+  func isOn(_ navigator: AnyObject) -> Bool { self.navigator === navigator }
 }

@@ -23,13 +23,15 @@ extension FlowStep {
     let name = name ?? all.map(\.name).joined(separator: " + ")
     let group = FlowGroup<Content>(
       steps: all,
-      content: { try? (repeat (each typed).contentToAsk()) },
-      setContent: { contents in
+      content: { try? (repeat (each typed).contentToPresent()) },
+      store: { contents in
+        var deliveries: [@MainActor () -> Void] = []
         if let contents {
-          repeat (each typed).content = each contents
+          repeat deliveries += (each typed).store(each contents)
         } else {
-          repeat (each typed).content = nil
+          repeat deliveries += (each typed).store(nil)
         }
+        return deliveries
       }
     )
     return FlowStep(name: name, group: group) { _, _, _ in
@@ -39,14 +41,14 @@ extension FlowStep {
         var position = 0
         func next<Value: Sendable>(_ type: Value.Type) throws -> Value {
           defer { position += 1 }
-          guard let box = boxes[position] as? FlowBox<Value> else {
+          guard let box = boxes[position] as? Box<Value> else {
             throw FlowError(.wrongAnswer, step: all[position].name)
           }
           return box.value
         }
         do {
           let results: Result = (repeat try next((each StepResult).self))
-          return .answered(results)
+          return .answered(Box(results))
         } catch {
           return .ended(.failed(error))
         }
@@ -65,11 +67,11 @@ extension FlowStep {
     _ steps: [FlowStep<StepContent, StepResult>]
   ) -> FlowStep where Content == Void, Result == [StepResult] {
     let name = name ?? steps.map(\.name).joined(separator: " + ")
-    let group = FlowGroup<Void>(steps: steps, content: {}, setContent: { _ in })
+    let group = FlowGroup<Void>(steps: steps, content: {}, store: { _ in [] })
     return FlowStep(name: name, group: group) { _, _, _ in
       switch await askAll(steps) {
       case .failure(let ending): .ended(ending.ending)
-      case .success(let boxes): .answered(boxes.compactMap { ($0 as? FlowBox<StepResult>)?.value })
+      case .success(let boxes): .answered(Box(boxes.compactMap { ($0 as? Box<StepResult>)?.value }))
       }
     }
   }
@@ -77,7 +79,7 @@ extension FlowStep {
 
 extension FlowStep {
   /// - Throws: ``FlowError/noContent``.
-  fileprivate func contentToAsk() throws -> Content {
+  fileprivate func contentToPresent() throws -> Content {
     guard let content = knownContent else { throw FlowError(.noContent, step: name) }
     return content
   }
@@ -89,10 +91,10 @@ private struct FirstEnding: Error {
 }
 
 @MainActor
-private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyFlowBox], FirstEnding> {
+private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyBox], FirstEnding> {
   await withTaskGroup(of: (Int, FlowEnd).self) { group in
     var first: FirstEnding?
-    var boxes: [Int: any AnyFlowBox] = [:]
+    var boxes: [Int: any AnyBox] = [:]
     for (index, step) in steps.enumerated() {
       group.addTask { (index, await askApart(step)) }
     }
@@ -112,7 +114,7 @@ private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyFlowBox], Fi
 @MainActor
 private func askApart(_ step: AnyFlowStep) async -> FlowEnd {
   let stage = FlowStage()
-  let end = await step.askErased(on: stage)
-  stage.shown?.leave()
+  let end = await step.present(on: stage)
+  _ = stage.shown?.finish(above: EmptyCollection())
   return end
 }

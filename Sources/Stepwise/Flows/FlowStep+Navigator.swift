@@ -4,13 +4,13 @@
 extension FlowStep {
   /// Creates a step whose screens a navigator shows and takes away.
   ///
-  /// When the step is asked again, its new screen takes the place of the old one.
+  /// When the step is presented again, its new screen takes the place of the old one.
   ///
   /// - Parameters:
   ///   - name: What events, errors, pictures and answer logs call the step.
   ///   - presentation: How its screens are shown.
-  ///   - navigator: Who shows them.
-  ///   - makeScreen: Makes a screen, which keeps the handler and answers through it.
+  ///   - navigator: The navigator that shows them.
+  ///   - makeScreen: Makes a screen, which retains the handler and answers through it.
   public convenience init<Navigator: FlowNavigator>(
     _ name: String,
     _ presentation: FlowPresentation,
@@ -22,25 +22,30 @@ extension FlowStep {
       isRestored: presentation != .present,
       show: { handler, stage in
         let screen = makeScreen(handler)
-        let old = stage.previous?.screen(on: navigator) as? Navigator.Screen
-        switch presentation.kind {
-        case .present:
+        let previous = stage.previous
+        if presentation == .present {
           navigator.present(screen)
-          return FlowShown(over: stage.previous, whenAskEnded: { [weak screen] in screen.map(navigator.dismiss) })
-        case .replace:
-          if old == nil { stage.previous?.leave() }
-          // Not the old one: that another has replaced it meanwhile does not let it live on.
-          navigator.replace(nil, with: screen)
-          return FlowShown(screen, on: navigator)
-        case .push:
-          if let old {
-            navigator.replace(old, with: screen)
-          } else {
-            stage.previous?.leave()
-            navigator.push(screen)
-          }
-          return FlowShown(screen, on: navigator, whenLeft: { [weak screen] in screen.map(navigator.pop) })
+          return FlowShown(over: previous, dismiss: { [weak screen] in screen.map(navigator.dismiss) })
         }
+        let place = previous?.place.flatMap { $0.isOn(navigator) ? $0 : nil }
+        if let old = place?.screen as? Navigator.Screen {
+          navigator.replace(old, with: screen)
+        } else if place == nil, presentation == .replace {
+          previous?.leave(to: EmptyCollection())
+          navigator.replace(nil, with: screen)
+        } else {
+          previous?.leave(to: EmptyCollection())
+          navigator.push(screen)
+        }
+        return FlowShown(
+          in: FlowPlace(
+            screen,
+            on: navigator,
+            isCovering: place?.isCovering ?? (presentation == .replace),
+            staysAtEnd: presentation == .replace,
+            popScreen: { screen in (screen as? Navigator.Screen).map(navigator.pop) }
+          )
+        )
       }
     )
   }

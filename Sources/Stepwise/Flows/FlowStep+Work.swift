@@ -12,10 +12,9 @@ extension FlowStep where Content: Sendable {
   public convenience init(_ name: String, running chain: Chain<Content, Result>) {
     let core = chain.core
     self.init(name: name) { _, content, _ in
-      guard let content else { return .ended(.failed(FlowError(.noContent, step: name))) }
       do {
-        let conclusion: Conclusion = try await core.runApart(outer: nil) { $0.put(content) }
-        return FlowAskEnd(conclusion.outcome.map { $0.value() })
+        let conclusion: Conclusion = try await core.runApart(as: nil) { $0.put(content) }
+        return FlowEnd(conclusion.outcome.map { $0.value() as Result })
       } catch {
         return .ended(.failed(error))
       }
@@ -49,10 +48,7 @@ extension FlowStep {
   ///   - name: What events, errors, pictures and answer logs call the step.
   ///   - makeFlow: Gives the flow for a content, each time the step is asked.
   public convenience init(_ name: String, flow makeFlow: @escaping @MainActor (Content) -> Flow<Result>) {
-    self.init(name: name) { _, content, _ in
-      guard let content else { return .ended(.failed(FlowError(.noContent, step: name))) }
-      return await makeFlow(content).askedAsStep()
-    }
+    self.init(name: name, flow: makeFlow) { _, content, stage in await makeFlow(content).present(on: stage) }
   }
 }
 

@@ -12,7 +12,7 @@
 /// the screen answers through. A step can also be a chain, a progression, another flow, or several steps at once.
 @MainActor
 public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
-  typealias Body = @MainActor (FlowStep, _ content: Content?, _ stage: FlowStage) async -> FlowAskEnd<Result>
+  typealias Body = @MainActor (FlowStep, Content, FlowStage) async -> FlowEnd
   typealias Show = @MainActor (FlowStepHandler<Content, Result>, FlowStage) -> FlowShown?
 
   /// The content of the latest ask, or of the next one; nil when there was none yet.
@@ -21,19 +21,15 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// several steps at once has theirs: setting it sets each, and it is nil as long as one has none.
   public var content: Content? {
     get { if let group { group.content() } else { ownContent } }
-    set {
-      if let group { return group.setContent(newValue) }
-      ownContent = newValue
-      if let newValue { forward(newValue) }
-    }
+    set { for deliver in store(newValue) { deliver() } }
   }
 
-  /// The content, also where there is nothing to say.
-  var knownContent: Content? { content ?? (() as Any) as? Content }
-
   private var ownContent: Content?
+  private var version = 0
   /// The steps that this one stands for, if it does.
   private let group: FlowGroup<Content>?
+  /// The flow that the step is, if it is one.
+  private let flow: (@MainActor (Content) -> any AnyFlow)?
   private let body: Body
   /// Shows the step as one that was answered before.
   private let restoring: Show?
@@ -56,21 +52,25 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     )
   }
 
-  init(name: String, group: FlowGroup<Content>? = nil, body: @escaping Body) {
+  init(
+    name: String,
+    group: FlowGroup<Content>? = nil,
+    flow: (@MainActor (Content) -> any AnyFlow)? = nil,
+    body: @escaping Body
+  ) {
     self.group = group
+    self.flow = flow
     self.body = body
     restoring = nil
     super.init(name: name)
   }
 
-  /// `show` shows what asks, and returns what is to be taken down again.
+  /// `show` shows a screen, and returns what is to be taken away again.
   init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
     group = nil
+    flow = nil
     restoring = isRestored ? show : nil
-    body = { step, content, stage in
-      guard let content else { return .ended(.failed(FlowError(.noContent, step: step.name))) }
-      return await step.askScreen(content, on: stage, show)
-    }
+    body = { step, content, stage in await step.presentScreen(content, on: stage, show) }
     super.init(name: name)
   }
 
@@ -82,12 +82,12 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   ///
   /// - Parameter content: What the step is about; it becomes the step's content.
   /// - Returns: The answer, or what came in its place.
-  public func ask(_ content: Content) async -> FlowAnswer<Result> { await alone(content).answer }
+  public func ask(_ content: Content) async -> FlowAnswer<Result> { FlowAnswer(await alone(content)) }
 
   /// Asks with the content that the step has, and waits for how that ends.
   ///
   /// - Returns: The answer, or what came in its place; `.abandoned` when the step has no content.
-  public func ask() async -> FlowAnswer<Result> { await alone(nil).answer }
+  public func ask() async -> FlowAnswer<Result> { FlowAnswer(await alone(nil)) }
 
   /// Asks with a content, and waits for the result.
   ///
@@ -95,54 +95,47 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// - Returns: The result.
   /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the step;
   ///   ``FlowError/alreadyAsked`` when the step is being asked.
-  public func result(for content: Content) async throws -> Result { try await alone(content).get(step: name) }
+  public func result(for content: Content) async throws -> Result { try await alone(content).result(of: name) }
 
   /// Asks with the content that the step has, and waits for the result.
   ///
   /// - Returns: The result.
   /// - Throws: ``FlowError/noContent``, and what ``result(for:)`` throws.
-  public func result() async throws -> Result { try await alone(nil).get(step: name) }
+  public func result() async throws -> Result { try await alone(nil).result(of: name) }
 
-  private func alone(_ content: Content?) async -> FlowAskEnd<Result> {
+  private func alone(_ content: Content?) async -> FlowEnd {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     if let content { self.content = content }
     let stage = FlowStage()
-    let end = await ask(on: stage)
-    stage.shown?.leave()
+    let end = await present(on: stage)
+    _ = stage.shown?.finish(above: EmptyCollection())
     return end
   }
 
-  private func ask(on stage: FlowStage) async -> FlowAskEnd<Result> {
+  override func present(on stage: FlowStage) async -> FlowEnd {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     guard !Task.isCancelled else { return .cancelledByTask }
-    guard hasContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
+    guard hasContent, let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
     isAsked = true
     defer { isAsked = false }
-    return await body(self, knownContent, stage)
+    return await body(self, content, stage)
   }
 
-  private func askScreen(
-    _ content: Content,
-    on stage: FlowStage,
-    _ show: Show
-  ) async -> FlowAskEnd<Result> {
-    let answer = Once<FlowAskEnd<Result>>()
-    // No frame that waits keeps the handler alive.
+  private func presentScreen(_ content: Content, on stage: FlowStage, _ show: Show) async -> FlowEnd {
+    let answer = Once<FlowEnd>()
+    // No frame that waits retains the handler.
     stage.shown = show(makeHandler(content, answer), stage)
-    if let end = await answer.value() {
-      stage.shown?.askEnded()
-      return end
-    }
-    let cancelled = FlowAskEnd<Result>.cancelledByTask
+    defer { stage.shown?.stepEnded() }
+    if let end = await answer.value() { return end }
+    let cancelled = FlowEnd.cancelledByTask
     answer.settle(cancelled)
-    stage.shown?.askEnded()
     return answer.settled ?? cancelled
   }
 
   // MARK: - Handlers
 
-  private func makeHandler(_ content: Content, _ answer: Once<FlowAskEnd<Result>>) -> FlowStepHandler<Content, Result> {
-    let handler = FlowStepHandler(content: content, answer: answer)
+  private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
+    let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
     if handlers.count >= pruneLimit {
       handlers.removeAll { $0.handler == nil }
       pruneLimit = max(4, handlers.count * 2)
@@ -151,39 +144,68 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     return handler
   }
 
-  private func forward(_ content: Content) {
-    for entry in handlers { entry.handler?.take(content) }
+  /// Sets the content, or that of each member.
+  ///
+  /// - Returns: What passes it to the handlers. An observer may set a newer content, which reaches all of them; the older
+  ///   one goes no further then.
+  func store(_ content: Content?) -> [@MainActor () -> Void] {
+    if let group { return group.store(content) }
+    FlowWalker.current?.note(self)
+    ownContent = content
+    guard let content, !handlers.isEmpty else { return [] }
+    version += 1
+    let version = version
+    return [
+      { [self] in
+        for entry in handlers { entry.handler?.take(content) { self.version == version } }
+      }
+    ]
   }
 
   // MARK: - Without types
+
+  /// The content, also where there is nothing in it.
+  var knownContent: Content? { content ?? () as? Content }
 
   override var hasContent: Bool { knownContent != nil && members.allSatisfy(\.hasContent) }
 
   override var members: [AnyFlowStep] { group?.steps ?? [] }
 
-  override func askErased(on stage: FlowStage) async -> FlowEnd { await ask(on: stage).erased }
+  override package var isFlow: Bool { flow != nil }
 
-  override func restore(on stage: FlowStage) {
+  override var nestedFlow: (any AnyFlow)? { knownContent.flatMap { flow?($0) } }
+
+  override func restoreScreen(on stage: FlowStage) {
     guard let restoring, let content = knownContent else { return }
-    let answered = Once<FlowAskEnd<Result>>()
+    let answered = Once<FlowEnd>()
     answered.settle(.ended(.abandoned))
     stage.shown = restoring(makeHandler(content, answered), stage)
   }
 
-  override package func takes(_ answer: any AnyFlowBox) -> Bool { answer is FlowBox<Result> }
+  override func takes(_ answer: any AnyBox) -> Bool { answer is Box<Result> }
 
-  override package var contentText: String {
-    if let group { return group.steps.map(\.contentText).joined(separator: ", ") }
-    return content.map { "\($0)" } ?? ""
+  override var savedContent: FlowContent? {
+    if !members.isEmpty { return .members(members.map(\.savedContent)) }
+    guard let content, !(content is Void) else { return nil }
+    return .value(FlowContentBox(content))
   }
 
-  override package func savedContent() -> @MainActor () -> Void {
-    if let group {
-      let restore = group.steps.map { $0.savedContent() }
-      return { for restore in restore { restore() } }
+  override func restore(_ saved: FlowContent?) throws(FlowError) {
+    do {
+      switch saved {
+      case nil: content = nil
+      case .value(let box): content = try box.content(as: Content.self)
+      case .members(let contents): for (member, saved) in zip(members, contents) { try member.restore(saved) }
+      case .stored(let stored) where members.isEmpty: content = try stored.content(as: Content.self)
+      case .stored(let stored): try restore(.members(stored.members()))
+      }
+    } catch {
+      throw FlowError(.wrongAnswer, step: name, detail: "its content: \(error)")
     }
-    let saved = content
-    return { [self] in content = saved }
+  }
+
+  override var contentText: String {
+    if members.isEmpty { content.map { "\($0)" } ?? "" } else { members.map(\.contentText).joined(separator: ", ") }
   }
 
   override nonisolated var answerType: FlowAnswerType { FlowAnswerType(Result.self) }

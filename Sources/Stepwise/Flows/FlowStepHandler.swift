@@ -12,9 +12,9 @@ public final class FlowStepHandler<Content, Result: Sendable> {
   public private(set) var content: Content
 
   private var observers: [@MainActor (Content) -> Void] = []
-  private nonisolated let answer: Once<FlowAskEnd<Result>>
+  private nonisolated let answer: Once<FlowEnd>
 
-  init(content: Content, answer: Once<FlowAskEnd<Result>>) {
+  init(content: Content, answer: Once<FlowEnd>) {
     self.content = content
     self.answer = answer
   }
@@ -32,9 +32,10 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     observer(content)
   }
 
-  func take(_ content: Content) {
+  func take(_ content: Content, while isNewest: () -> Bool) {
+    guard isNewest() else { return }
     self.content = content
-    for observer in observers { observer(content) }
+    for observer in observers where isNewest() { observer(content) }
   }
 
   /// Whether the ask has ended, so that a further call changes nothing.
@@ -44,7 +45,7 @@ public final class FlowStepHandler<Content, Result: Sendable> {
   ///
   /// - Returns: Whether this was the call that ended the ask.
   @discardableResult
-  public nonisolated func complete(_ result: Result) -> Bool { answer.settle(.answered(result)) }
+  public nonisolated func complete(_ result: Result) -> Bool { answer.settle(.answered(Box(result))) }
 
   /// Goes back: in a flow the step before is asked again.
   ///

@@ -1,63 +1,83 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// An answer that was decoded before anybody knew its type.
-indirect enum FlowStored: Sendable {
+/// An answer or a content of a decoded log, until the step that it belongs to is known.
+///
+/// The decoder that has it decodes it then, in its own way, such as `JSONDecoder` with its strategies. Until then it can only
+/// be encoded again.
+package final class FlowStored: Sendable {
+  private let tree: FlowTree
+  // Proof: after the initialiser the main actor alone uses it, and the decoding that it was part of is over by then.
+  private nonisolated(unsafe) let decoder: any Decoder
+
+  init(from decoder: any Decoder) throws {
+    tree = try FlowTree(from: decoder)
+    self.decoder = decoder
+  }
+
+  /// Decodes an answer, now that its type is known.
+  @MainActor
+  func answer(of step: AnyFlowStep) throws -> any AnyBox { try step.answerType.answer(of: step.name, from: decoder) }
+
+  /// Decodes a content, now that its type is known.
+  @MainActor
+  func content<Content>(as type: Content.Type) throws -> Content {
+    guard let type = type as? any Decodable.Type, let content = try type.init(from: decoder) as? Content else {
+      throw FlowError(.notCodable, step: "")
+    }
+    return content
+  }
+
+  /// The stored contents of a step that presents several.
+  @MainActor
+  func members() throws -> [FlowContent?] {
+    var container = try decoder.unkeyedContainer()
+    var members: [FlowContent?] = []
+    while !container.isAtEnd {
+      members.append(try container.decodeNil() ? nil : .stored(FlowStored(from: container.superDecoder())))
+    }
+    return members
+  }
+
+  func encode(to encoder: any Encoder) throws { try tree.encode(to: encoder) }
+}
+
+/// A stored value as the simple values that it consists of.
+private indirect enum FlowTree: Codable, Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
   case natural(UInt64)
   case number(Double)
   case text(String)
-  case list([FlowStored])
-  case fields([String: FlowStored])
+  case list([FlowTree])
+  case fields([String: FlowTree])
 
-  struct Key: CodingKey {
-    let stringValue: String
-    var intValue: Int? { Int(stringValue) }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init(intValue: Int) { stringValue = String(intValue) }
-  }
-}
-
-extension FlowStored: Codable {
   init(from decoder: any Decoder) throws {
-    if let fields = try? decoder.container(keyedBy: Key.self) {
-      let pairs = try fields.allKeys.map { ($0.stringValue, try fields.decode(FlowStored.self, forKey: $0)) }
-      self = .fields(Dictionary(pairs) { first, _ in first })
-      return
-    }
-    if var list = try? decoder.unkeyedContainer() {
-      var elements: [FlowStored] = []
-      while !list.isAtEnd { elements.append(try list.decode(FlowStored.self)) }
-      self = .list(elements)
-      return
-    }
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .integer(value)
-    } else if let value = try? container.decode(UInt64.self) {
-      self = .natural(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+    if let fields = try? [String: FlowTree](from: decoder) {
+      self = .fields(fields)
+    } else if let list = try? [FlowTree](from: decoder) {
+      self = .list(list)
     } else {
-      self = .text(try container.decode(String.self))
+      let container = try decoder.singleValueContainer()
+      if container.decodeNil() {
+        self = .null
+      } else if let value = try? container.decode(Bool.self) {
+        self = .bool(value)
+      } else if let value = try? container.decode(Int64.self) {
+        self = .integer(value)
+      } else if let value = try? container.decode(UInt64.self) {
+        self = .natural(value)
+      } else if let value = try? container.decode(Double.self) {
+        self = .number(value)
+      } else {
+        self = .text(try container.decode(String.self))
+      }
     }
   }
 
   func encode(to encoder: any Encoder) throws {
     switch self {
-    case .fields(let fields):
-      var container = encoder.container(keyedBy: Key.self)
-      for (name, value) in fields { try container.encode(value, forKey: Key(stringValue: name)) }
-    case .list(let elements):
-      var container = encoder.unkeyedContainer()
-      for element in elements { try container.encode(element) }
     case .null:
       var container = encoder.singleValueContainer()
       try container.encodeNil()
@@ -66,6 +86,8 @@ extension FlowStored: Codable {
     case .natural(let value): try value.encode(to: encoder)
     case .number(let value): try value.encode(to: encoder)
     case .text(let value): try value.encode(to: encoder)
+    case .list(let values): try values.encode(to: encoder)
+    case .fields(let values): try values.encode(to: encoder)
     }
   }
 }

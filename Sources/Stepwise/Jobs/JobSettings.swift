@@ -56,7 +56,7 @@ extension JobSettings.Limit {
     for duration: Duration,
     on clock: C
   ) -> @Sendable () async throws -> Void {
-    let end = clock.now.advanced(by: duration)
+    let end = clock.now.advanced(by: duration.clamped)
     return { try await clock.sleep(until: end, tolerance: nil) }
   }
 }

@@ -13,13 +13,18 @@ public struct ChainEvents: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let recorder: RunRecorder
+  /// The handle, whose release ends the record.
+  let run: any AnyObject & Sendable
 
   /// Begins to look; each iterator looks for itself.
-  public func makeAsyncIterator() -> Iterator { Iterator(recorder: recorder, subscription: recorder.observeEvents()) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(recorder: recorder, run: run, subscription: recorder.observeEvents())
+  }
 
   /// Looks at one run for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
     let recorder: RunRecorder
+    let run: any AnyObject & Sendable
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
 
     /// Waits for the next event; nil after the last.

@@ -12,15 +12,18 @@ public struct ChainProgressUpdates: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let recorder: RunRecorder
+  /// The handle, whose release ends the record.
+  let run: any AnyObject & Sendable
 
   /// Begins to look; each iterator looks for itself.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(recorder: recorder, subscription: recorder.observeProgress())
+    Iterator(recorder: recorder, run: run, subscription: recorder.observeProgress())
   }
 
   /// Looks at one run for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
     let recorder: RunRecorder
+    let run: any AnyObject & Sendable
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
 
     /// Waits for the next element; nil after the last.

@@ -23,10 +23,13 @@ struct RunRecord {
   private(set) var steps: [Phase]
   private var errors: [Int: any Error] = [:]
   private var stages: [Int: any Sendable] = [:]
+  private var begun: [Int: ContinuousClock.Instant] = [:]
   private(set) var current = 0
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
   private(set) var ended: (@Sendable () -> ChainState)?
+  /// Whether nobody can observe the run any more, so that nothing is kept.
+  private(set) var isForgotten = false
 
   init(stepCount: Int) {
     steps = Array(repeating: .idle, count: stepCount)
@@ -40,7 +43,12 @@ struct RunRecord {
     var stage: (any Sendable)?
   }
 
-  mutating func begin(_ index: Int) -> Dropped {
+  /// - Parameters:
+  ///   - index: The step.
+  ///   - instant: When it began, for a step that the run may abandon.
+  /// - Returns: what is to be dropped outside the lock.
+  mutating func begin(_ index: Int, at instant: ContinuousClock.Instant? = nil) -> Dropped {
+    if let instant { begun[index] = instant }
     if isComplete(index) { completeCount -= 1 }
     steps[index] = .running
     current = index
@@ -86,6 +94,21 @@ struct RunRecord {
   mutating func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
     ended = state
     if hasValue { fraction = 1 }
+  }
+
+  /// Steps that have begun and not ended, of those that the run may abandon, and for how long they run.
+  func running(in steps: Range<Int>) -> [(Int, Duration)] {
+    let now = ContinuousClock.now
+    return begun.filter { steps.contains($0.key) && isActive($0.key) }.map { ($0.key, $0.value.duration(to: now)) }
+  }
+
+  /// Returns everything that is the user's.
+  mutating func forgetAll() -> RunRecord {
+    defer {
+      self = RunRecord(stepCount: 0)
+      isForgotten = true
+    }
+    return self
   }
 
   private mutating func forget(_ index: Int) -> Dropped {

@@ -7,15 +7,58 @@ final class RunRecorder: Sendable {
 
   private let broadcast: Broadcast<RunRecord, Key>
   private let names: [Int: String]
+  /// For how long it records, when the run may abandon the work; checked inside the broadcast's lock.
+  private let condition: Condition?
+
+  /// A list, as closures inside closures would use up the stack where thousands of parts are inside one another.
+  private final class Condition: Sendable {
+    let outer: Condition?
+    let holds: @Sendable () -> Bool
+
+    init(outer: Condition?, holds: @escaping @Sendable () -> Bool) {
+      self.outer = outer
+      self.holds = holds
+    }
+  }
 
   init(stepCount: Int, names: [Int: String]) {
     broadcast = Broadcast(RunRecord(stepCount: stepCount))
     self.names = names
+    condition = nil
+  }
+
+  private init(_ recorder: RunRecorder, while isOpen: @escaping @Sendable () -> Bool) {
+    broadcast = recorder.broadcast
+    names = recorder.names
+    condition = Condition(outer: recorder.condition, holds: isOpen)
+  }
+
+  /// The same record, for work that the run may abandon: what it does from then on is ignored.
+  func recording(while isOpen: @escaping @Sendable () -> Bool) -> RunRecorder { RunRecorder(self, while: isOpen) }
+
+  private var isOpen: Bool {
+    var condition = condition
+    while let current = condition {
+      if !current.holds() { return false }
+      condition = current.outer
+    }
+    return true
+  }
+
+  /// Changes the record if it is open.
+  private func record(
+    _ change: (inout Broadcast<RunRecord, Key>.Content) -> RunRecord.Dropped?
+  ) {
+    // What is dropped goes outside the lock.
+    _ = broadcast.update { content -> RunRecord.Dropped? in
+      guard isOpen, !content.state.isForgotten else { return nil }
+      return change(&content)
+    }
   }
 
   func begin(_ index: Int) {
-    _ = broadcast.update { content in
-      let dropped = content.state.begin(index)
+    record { content in
+      let dropped = content.state.begin(index, at: condition == nil ? nil : .now)
       guard content.isObserved else { return dropped }
       content.retract(.latest(index))
       content.publish(.begun(index))
@@ -26,6 +69,13 @@ final class RunRecorder: Sendable {
 
   func finish(_ index: Int, after duration: Duration, error: (any Error)? = nil) {
     set(index, to: .finished(duration), error: error)
+  }
+
+  /// Ends the steps that are running when the run abandons them.
+  func abandon(_ steps: Range<Int>, error: any Error) {
+    for (index, duration) in broadcast.update({ $0.state.running(in: steps) }) {
+      finish(index, after: duration, error: error)
+    }
   }
 
   func undone(_ index: Int, error: (any Error)?) {
@@ -41,7 +91,7 @@ final class RunRecorder: Sendable {
   }
 
   func reached(_ index: Int, stage: any Sendable) {
-    _ = broadcast.update { content in
+    record { content in
       let dropped = content.state.set(index, stage: stage)
       if dropped != nil, content.isObserved { content.publish(.latest(index)) }
       return dropped
@@ -52,22 +102,30 @@ final class RunRecorder: Sendable {
   ///   - hasValue: Whether the run ended with a value.
   ///   - state: How the run ended; asked for when somebody looks.
   func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
-    broadcast.update { content in
+    _ = broadcast.update { content -> (@Sendable () -> ChainState)? in
+      // Dropped outside the lock when nobody can see it.
+      guard !content.state.isForgotten else { return state }
       content.state.end(withValue: hasValue, state)
       content.publish(.overall)
       content.publish(.ended)
       content.finish()
+      return nil
     }
   }
 
   private func set(_ index: Int, to phase: RunRecord.Phase, error: (any Error)? = nil) {
-    _ = broadcast.update { content in
+    record { content in
       let dropped = content.state.set(index, to: phase, error: error)
       guard dropped != nil, content.isObserved else { return dropped }
       content.publish(.latest(index))
       content.publish(.overall)
       return dropped
     }
+  }
+
+  /// Drops the record: the handle is gone, and so is everybody who could observe the run.
+  func forget() {
+    _ = broadcast.update { $0.state.forgetAll() }
   }
 
   // MARK: - Consumers

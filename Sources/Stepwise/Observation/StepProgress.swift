@@ -21,4 +21,7 @@ struct RecordedStep: StepReporting {
 
   func report(_ fraction: Double) { recorder.report(index, fraction) }
   func retrying(attempt: Int) { recorder.retrying(index, attempt: attempt) }
+  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
+    RecordedStep(recorder: recorder.recording(while: isOpen), index: index)
+  }
 }

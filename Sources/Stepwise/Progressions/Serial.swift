@@ -3,8 +3,11 @@
 
 /// Several progressions in a row, as one progression.
 ///
-/// Each stage of each of them shows in its turn; the result has theirs, in order. The first error ends it, and the last stage
-/// seen goes on from the progression that failed.
+/// Its stages are those of each progression in turn, and its result has their results, in order. The first error ends it;
+/// running the last stage received resumes at the progression that failed.
+///
+/// A stage takes constant time however many progressions there are. A checkpoint of one stores all of it with each stage:
+/// run many large progressions under an id each.
 public enum Serial<P: Progression>: Progression {
   /// What the progressions resulted in, in order.
   public typealias Result = [P.Result]
@@ -13,7 +16,7 @@ public enum Serial<P: Progression>: Progression {
   case start(stages: [P])
 
   /// One is at a stage, others have completed or have yet to begin.
-  case running(remaining: [P], active: P, completedSoFar: [P.Result])
+  case running(remaining: ArraySlice<P>, active: P, completedSoFar: SerialResults<P.Result>)
 
   /// All have completed.
   case completed([P.Result])
@@ -31,10 +34,10 @@ public enum Serial<P: Progression>: Progression {
   /// Begins the first progression, does the work of the active one's stage, or goes on to the one after it.
   @concurrent public func next() async throws -> Serial {
     switch self {
-    case .start(let progressions): Self.after([], remaining: progressions)
+    case .start(let progressions): Self.after([], remaining: progressions[...])
     case .running(let remaining, let active, let completed):
       if let result = active.result {
-        Self.after(completed + CollectionOfOne(result), remaining: remaining)
+        Self.after(completed.appending(result), remaining: remaining)
       } else {
         .running(remaining: remaining, active: try await active.next(), completedSoFar: completed)
       }
@@ -42,15 +45,14 @@ public enum Serial<P: Progression>: Progression {
     }
   }
 
-  private static func after(_ results: [P.Result], remaining: [P]) -> Serial {
-    guard let next = remaining.first else { return .completed(results) }
-    return .running(remaining: Array(remaining.dropFirst()), active: next, completedSoFar: results)
+  private static func after(_ results: SerialResults<P.Result>, remaining: ArraySlice<P>) -> Serial {
+    guard let next = remaining.first else { return .completed(results.array) }
+    return .running(remaining: remaining.dropFirst(), active: next, completedSoFar: results)
   }
 }
 
 extension Serial: Equatable where P: Equatable, P.Result: Equatable {}
 extension Serial: Hashable where P: Hashable, P.Result: Hashable {}
-extension Serial: Codable where P: Codable, P.Result: Codable {}
 
 extension Serial: WrappingStage {
   func isUnchanged(since previous: Serial) -> Bool? {

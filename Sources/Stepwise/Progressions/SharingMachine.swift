@@ -147,12 +147,11 @@ struct SharingMachine<Stage, Waiter> {
     return .wait
   }
 
-  /// A stage was reached; returns whom to wake.
-  mutating func reach(_ stage: Stage) -> [Waiter] {
-    guard ending == nil else { return [] }
-    newest = stage
+  /// A stage was reached; returns whom to wake, and the stage before, to be released outside the lock.
+  mutating func reach(_ stage: Stage) -> (woken: [Waiter], superseded: Stage?) {
+    guard ending == nil else { return ([], nil) }
     number += 1
-    return wakeConsumers()
+    return (wakeConsumers(), exchange(&newest, with: stage))
   }
 
   /// Nothing follows the newest stage; returns whom to wake.

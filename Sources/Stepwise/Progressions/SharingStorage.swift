@@ -81,7 +81,7 @@ final class SharingStorage<P: Progression>: Sendable {
       _ = try await iterator.next()
       while await isToProduce() {
         guard let stage = try await iterator.next() else { return end(.completed) }
-        for waiter in state.withLock({ $0.machine.reach(stage) }) { waiter.settle(()) }
+        for waiter in state.withLock({ $0.machine.reach(stage) }).woken { waiter.settle(()) }
       }
     } catch {
       end(.failed(error))

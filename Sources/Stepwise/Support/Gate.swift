@@ -22,6 +22,9 @@ final class Gate<Entrant: Sendable>: Sendable {
     machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
   }
 
+  /// Those inside.
+  var insiders: [Entrant] { machine.withLock { $0.insiders } }
+
   /// Takes those out of the queue who wait there, all at one instant.
   func withdraw(_ ids: some Sequence<GateMachine<Entrant>.ID>) {
     machine.withLock { machine in

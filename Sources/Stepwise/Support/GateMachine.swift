@@ -44,6 +44,7 @@ struct GateMachine<Entrant> {
     self.slots = max(1, slots)
   }
 
+  var insiders: [Entrant] { Array(inside.values) }
   var insideCount: Int { inside.count }
   var waitingCount: Int { waiting.count }
   private var isOpen: Bool { !isSuspended && inside.count < slots }

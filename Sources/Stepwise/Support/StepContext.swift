@@ -8,6 +8,9 @@ package protocol StepReporting: Sendable {
 
   /// The step is about to be tried again; `attempt` counts the first one.
   func retrying(attempt: Int)
+
+  /// The same step, for work that it may abandon: what that reports from then on is ignored.
+  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting
 }
 
 /// Tells the code inside a step to whom to report.

@@ -29,11 +29,18 @@ struct Attempts {
     return elapsed() + wait <= limit
   }
 
+  /// A wait, which returns whether it came to its end.
+  typealias Wait = @Sendable () async -> Bool
+
   /// Waits until it is time for the next attempt.
   ///
-  /// - Returns: false when the Task was cancelled meanwhile.
-  nonisolated(nonsending) mutating func waitForNext() async -> Bool {
-    if wait > .zero, (try? await clock.sleep(for: wait)) == nil { return false }
+  /// - Parameter waiter: Makes a wait that more can end than the cancellation of the Task.
+  /// - Returns: false when the wait was cancelled.
+  nonisolated(nonsending) mutating func waitForNext(
+    by waiter: nonisolated(nonsending) (@escaping Wait) async -> Bool = { await $0() }
+  ) async -> Bool {
+    let (clock, wait) = (clock, wait)
+    if wait > .zero, await !waiter({ (try? await clock.sleep(for: wait)) != nil }) { return false }
     number += 1
     return !Task.isCancelled
   }

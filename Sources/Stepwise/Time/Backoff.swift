@@ -61,17 +61,17 @@ public struct Backoff: Sendable {
     case .none:
       return .zero
     case .constant(let duration):
-      return max(.zero, duration)
+      return duration.clamped
     case .exponential(let start, let factor, let cap, let jitter):
       let wait = Self.grown(start, by: factor, times: max(1, failures) - 1, cap: cap)
       return jitter == .full ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
     }
   }
 
-  /// Multiplies without ever leaving what a `Duration` holds: a wait of more than a century is a century.
+  /// Multiplies without ever leaving what a `Duration` holds.
   private static func grown(_ start: Duration, by factor: Double, times: Int, cap: Duration?) -> Duration {
-    let ceiling = min(max(.zero, cap ?? .century), .century)
-    var wait = min(max(.zero, start), ceiling)
+    let ceiling = (cap ?? .century).clamped
+    var wait = min(start.clamped, ceiling)
     guard factor > 1, wait > .zero else { return wait }
     // By squaring: however many attempts there were, this takes a few rounds.
     var power = factor
@@ -83,8 +83,4 @@ public struct Backoff: Sendable {
     }
     return min(wait, ceiling)
   }
-}
-
-extension Duration {
-  fileprivate static var century: Duration { .seconds(3_155_760_000) }
 }

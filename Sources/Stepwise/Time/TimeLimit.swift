@@ -13,7 +13,12 @@ func limited<Value: Sendable>(
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  try await limited(to: duration, timer: { try await clock.sleep(for: duration) }, step: step, operation: operation)
+  try await limited(
+    to: duration,
+    timer: { try await clock.sleep(for: duration.clamped) },
+    step: step,
+    operation: operation
+  )
 }
 
 /// Does the same by a timer that may have begun before.
@@ -25,29 +30,31 @@ func limited<Value: Sendable>(
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  try await withThrowingTaskGroup(of: TimedEvent<Value>.self) { group in
-    group.addTask { .ended(await Result.of(operation)) }
-    group.addTask { (try? await timer()) == nil ? .timerStopped : .timeIsUp }
-    var late: String?
-    while let event = try await group.next() {
-      switch event {
-      case .ended(let result):
-        group.cancelAll()
-        guard let late, case .failure(let error) = result else { return try result.get() }
-        throw TimeoutError(step: late, duration: duration, underlyingError: error)
-      case .timeIsUp:
-        late = step()
-        group.cancelAll()
-      case .timerStopped:
-        break
-      }
-    }
-    throw CancellationError()
+  // Tasks of its own, not a group, which would wait for a clock that ignores cancellation.
+  let verdict = Once<Verdict>()
+  let late = Once<String>()
+  let awaited = AwaitedTask.make()
+  let work = spawn {
+    let result = await awaited.run { await Result.of(operation) }
+    verdict.settle(.inTime)
+    return result
   }
+  let timer = spawn {
+    guard (try? await timer()) != nil, verdict.settle(.late) else { return }
+    late.settle(step())
+    work.cancel()
+  }
+  defer { timer.cancel() }
+  let result = await withTaskCancellationHandler {
+    await work.value
+  } onCancel: {
+    work.cancel()
+  }
+  guard case .late? = verdict.settled, case .failure(let error) = result else { return try result.get() }
+  throw TimeoutError(step: await late.valueWhateverHappens(), duration: duration, underlyingError: error)
 }
 
-private enum TimedEvent<Value: Sendable>: Sendable {
-  case ended(Result<Value, any Error>)
-  case timeIsUp
-  case timerStopped
+/// Which came first: the end of the operation, or that of its time.
+private enum Verdict: Sendable {
+  case inTime, late
 }

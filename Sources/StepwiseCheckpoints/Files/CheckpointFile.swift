@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import StepwiseFiles
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -65,13 +67,13 @@ enum CheckpointFile {
   /// Reads a record.
   ///
   /// Nothing is allocated beyond the size of the file, whatever the file says.
-  static func record(in file: OpenFile) throws(CheckpointError) -> CheckpointRecord {
-    var reader = try Reader(file)
+  static func record(in file: OpenFile, at path: CheckpointPath) throws(CheckpointError) -> CheckpointRecord {
+    var reader = try Reader(file, at: path)
     let (format, expected) = try reader.prefix()
     guard format <= Self.format else {
       try reader.skip()
       try reader.finish(expected)
-      throw .newerFormat(id: file.place.id, location: file.place.path, format: format, known: Self.format)
+      throw .newerFormat(id: path.id?.text ?? "", location: path.file.path, format: format, known: Self.format)
     }
     let version = try reader.number(UInt64.self)
     let schemaVersion = try Int(reader.number(Int64.self))
@@ -94,43 +96,45 @@ enum CheckpointFile {
   }
 
   /// Reads only the id, which may be wrong if the file is damaged.
-  static func id(in file: OpenFile) throws(CheckpointError) -> String {
-    var reader = try Reader(file)
+  static func id(in file: OpenFile, at path: CheckpointPath) throws(CheckpointError) -> CheckpointID {
+    var reader = try Reader(file, at: path)
     _ = try reader.prefix()
     for _ in 0..<3 { _ = try reader.number(UInt64.self) }
-    return try reader.text()
+    return try CheckpointID(reader.text())
   }
 
   /// Reads a file from its beginning, and never more than is left of it.
   private struct Reader {
     let file: OpenFile
+    let path: CheckpointPath
     var left: Int
     var sum = CRC64()
 
-    init(_ file: OpenFile) throws(CheckpointError) {
-      let status = try file.status()
+    init(_ file: OpenFile, at path: CheckpointPath) throws(CheckpointError) {
+      let status = try path.naming { () throws(FileFailure) in try file.status() }
       switch status.st_mode & S_IFMT {
       case S_IFREG: break
-      case S_IFDIR: throw file.place.damaged("a directory is in its place")
-      default: throw file.place.damaged("it is not a file")
+      case S_IFDIR: throw path.damaged("a directory is in its place")
+      default: throw path.damaged("it is not a file")
       }
       self.file = file
+      self.path = path
       left = Int(status.st_size)
     }
 
     /// The format and the checksum, of a file that has the right length.
     mutating func prefix() throws(CheckpointError) -> (format: Int, sum: UInt64) {
       let size = left
-      guard try take(8) == CheckpointFile.magic else { throw file.place.damaged("it does not begin as a checkpoint") }
+      guard try take(8) == CheckpointFile.magic else { throw path.damaged("it does not begin as a checkpoint") }
       let format = try number(UInt32.self)
       let length = try number(UInt64.self)
       guard length == UInt64(size) else {
-        throw file.place.damaged("it has \(size) bytes, and \(length) were written")
+        throw path.damaged("it has \(size) bytes, and \(length) were written")
       }
       let checked = sum
       let expected = try number(UInt64.self)
       sum = checked
-      guard format > 0 else { throw file.place.damaged("its format is 0") }
+      guard format > 0 else { throw path.damaged("its format is 0") }
       return (Int(format), expected)
     }
 
@@ -140,13 +144,13 @@ enum CheckpointFile {
 
     mutating func bytes<Length: FixedWidthInteger>(_ type: Length.Type) throws(CheckpointError) -> [UInt8] {
       let length = try number(Length.self)
-      guard let count = Int(exactly: length) else { throw file.place.damaged("a length is impossible") }
+      guard let count = Int(exactly: length) else { throw path.damaged("a length is impossible") }
       return try take(count)
     }
 
     mutating func text() throws(CheckpointError) -> String {
       guard let text = String(validating: try bytes(UInt32.self), as: UTF8.self) else {
-        throw file.place.damaged("a name is not UTF-8")
+        throw path.damaged("a name is not UTF-8")
       }
       return text
     }
@@ -157,14 +161,14 @@ enum CheckpointFile {
     }
 
     mutating func finish(_ expected: UInt64) throws(CheckpointError) {
-      guard left == 0 else { throw file.place.damaged("\(left) bytes are left over") }
-      guard sum.value == expected else { throw file.place.damaged("its checksum is not that of its content") }
+      guard left == 0 else { throw path.damaged("\(left) bytes are left over") }
+      guard sum.value == expected else { throw path.damaged("its checksum is not that of its content") }
     }
 
     private mutating func take(_ count: Int) throws(CheckpointError) -> [UInt8] {
-      guard count <= left else { throw file.place.damaged("it ends too early") }
-      let bytes = try file.read(count)
-      guard bytes.count == count else { throw file.place.damaged("it ends too early") }
+      guard count <= left else { throw path.damaged("it ends too early") }
+      let bytes = try path.naming { () throws(FileFailure) in try file.read(count) }
+      guard bytes.count == count else { throw path.damaged("it ends too early") }
       left -= count
       sum.update(bytes)
       return bytes

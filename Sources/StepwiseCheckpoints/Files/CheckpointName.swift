@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
+
 /// The name of the file that keeps an id.
 ///
 /// Lowercase letters, digits, `-` and `_` stand for themselves, each other byte of the UTF-8 as `%` and two lowercase
@@ -21,7 +23,7 @@ struct CheckpointName: Hashable, Sendable {
         UInt8(ascii: "_"):
         String(UnicodeScalar(byte))
       default:
-        "%" + hexadecimal(byte)
+        "%" + SHA256.hexadecimal(byte)
       }
     }
     let whole = escaped.joined()
@@ -46,7 +48,7 @@ struct CheckpointName: Hashable, Sendable {
   /// What a file's name says of the id.
   enum Meaning: Equatable {
     /// It keeps this id.
-    case id(String)
+    case id(CheckpointID)
     /// It keeps an id that stands in the file.
     case inside
     /// It keeps no id.
@@ -69,8 +71,8 @@ struct CheckpointName: Hashable, Sendable {
       bytes.append(decoded)
       rest = rest.dropFirst(2)
     }
-    guard let id = String(validating: bytes, as: UTF8.self), let key = try? CheckpointID(id),
-      CheckpointName(key).checkpoint == file
+    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text),
+      CheckpointName(id).checkpoint == file
     else { return .stranger }
     return .id(id)
   }

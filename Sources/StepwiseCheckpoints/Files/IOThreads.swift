@@ -54,7 +54,8 @@ package final class IOThreads: Sendable {
     }
   }
 
-  private func submit(_ job: @escaping Job) {
+  /// Runs the work on a thread of its own kind, in the order of the calls where there is one thread.
+  package func submit(_ job: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state in
       _ = state.jobs.append(job)
       guard state.jobs.count > state.idle, state.threads < limit else { return false }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFiles
 
 /// Checkpoints in memory, for tests and previews: they last as long as the store.
 ///
@@ -42,25 +43,25 @@ public final class MemoryCheckpointStore: CheckpointStore {
 
   /// Takes the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
-    let key = try CheckpointID(id)
+    let id = try CheckpointID(id)
     let now = now()
     return try state.withLock { state throws in
-      if let held = state.leases[key], held.end.map({ $0 > now }) ?? true {
-        throw CheckpointError.held(id: id, location: location(of: id), processID: SystemMessage.processID)
+      if let held = state.leases[id], held.end.map({ $0 > now }) ?? true {
+        throw CheckpointError.held(id: id.text, location: Self.location, processID: SystemMessage.processID)
       }
       state.lastFence += 1
-      state.leases[key] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
-      return CheckpointLease(id: id, fence: state.lastFence, duration: leaseDuration)
+      state.leases[id] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
+      return CheckpointLease(id: id.text, fence: state.lastFence, duration: leaseDuration)
     }
   }
 
   /// Makes a lease last longer.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    let key = try CheckpointID(lease.id)
+    let id = try CheckpointID(lease.id)
     let now = now()
     try state.withLock { state throws in
-      try check(lease, key, state, now)
-      state.leases[key]?.end = leaseDuration.map { now + $0 }
+      try check(lease, for: id, state, now)
+      state.leases[id]?.end = leaseDuration.map { now + $0 }
     }
     return lease
   }
@@ -70,16 +71,16 @@ public final class MemoryCheckpointStore: CheckpointStore {
 
   /// Gives a lease back.
   public func letGo(of lease: CheckpointLease) {
-    guard let key = try? CheckpointID(lease.id) else { return }
+    guard let id = try? CheckpointID(lease.id) else { return }
     state.withLock { state in
-      if state.leases[key]?.fence == lease.fence { state.leases[key] = nil }
+      if state.leases[id]?.fence == lease.fence { state.leases[id] = nil }
     }
   }
 
   /// Gives what was last saved.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
-    let key = try CheckpointID(id)
-    return state.withLock { state in state.records[key] }
+    let id = try CheckpointID(id)
+    return state.withLock { state in state.records[id] }
   }
 
   /// Replaces the record of an id, provided that its version is the expected one.
@@ -88,29 +89,23 @@ public final class MemoryCheckpointStore: CheckpointStore {
     ifVersionIs version: UInt64?,
     under lease: CheckpointLease
   ) async throws {
-    let key = try CheckpointID(record.id)
+    let id = try CheckpointID(record.id)
     let now = now()
     try state.withLock { state throws in
-      guard try CheckpointID(lease.id) == key else { throw lost(record.id) }
-      try check(lease, key, state, now)
-      let found = state.records[key]?.version
+      try check(lease, for: id, state, now)
+      let found = state.records[id]?.version
       guard found == version else {
-        throw CheckpointError.conflict(
-          id: record.id,
-          location: location(of: record.id),
-          expected: version,
-          found: found
-        )
+        throw CheckpointError.conflict(id: id.text, location: Self.location, expected: version, found: found)
       }
-      state.records[key] = record
+      state.records[id] = record
     }
   }
 
   /// Forgets what is kept under an id.
   @concurrent public func remove(_ id: String) async throws {
-    let key = try CheckpointID(id)
     let lease = try await acquire(id)
-    state.withLock { state in state.records[key] = nil }
+    let id = try CheckpointID(id)
+    state.withLock { state in state.records[id] = nil }
     letGo(of: lease)
   }
 
@@ -121,13 +116,13 @@ public final class MemoryCheckpointStore: CheckpointStore {
   }
 
   /// Says that it is in memory.
-  public func location(of id: String) -> String { "memory" }
+  public func location(of id: String) -> String { Self.location }
 
-  private func check(_ lease: CheckpointLease, _ key: CheckpointID, _ state: State, _ now: Duration) throws {
-    guard let held = state.leases[key], held.fence == lease.fence, held.end.map({ $0 > now }) ?? true else {
-      throw lost(lease.id)
-    }
+  private static let location = "memory"
+
+  private func check(_ lease: CheckpointLease, for id: CheckpointID, _ state: State, _ now: Duration) throws {
+    guard let held = state.leases[id], held.fence == lease.fence, held.end.map({ $0 > now }) ?? true,
+      lease.id.utf8.elementsEqual(id.bytes)
+    else { throw CheckpointError.lostLease(id: id.text, location: Self.location) }
   }
-
-  private func lost(_ id: String) -> CheckpointError { .lostLease(id: id, location: location(of: id)) }
 }

@@ -20,13 +20,22 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   let id: String
   let store: any CheckpointStore
   let watch: StuckWatch<P>
+  /// The clock by which the lease is renewed.
+  let clock: LeaseClock
   let coder = StageCoder<P>()
 
-  init(_ start: P, id: String, store: any CheckpointStore, watch: StuckWatch<P>) {
+  init(
+    _ start: P,
+    id: String,
+    store: any CheckpointStore,
+    watch: StuckWatch<P>,
+    clock: LeaseClock = LeaseClock(ContinuousClock())
+  ) {
     self.watch = watch
     self.start = start
     self.id = id
     self.store = store
+    self.clock = clock
   }
 
   /// Runs to the end.
@@ -45,14 +54,18 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   @concurrent
   func begin() async throws -> Position {
     try Task.checkCancellation()
+    if coder.isAmbiguous {
+      throw CheckpointError.ambiguousType(id: id, location: store.location(of: id), name: coder.name)
+    }
+    let requested = clock.now()
     let lease: CheckpointLease
     do {
       lease = try await store.acquire(id)
-    } catch let error as CheckpointError where error.isNotPermitted {
+    } catch let error as CheckpointError where error.cannotWrite {
       guard let finished = try await finished() else { throw error }
       return finished
     }
-    let holder = LeaseHolder(lease, of: store)
+    let holder = LeaseHolder(lease, of: store, clock, since: requested)
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try await position(holder)
     }
@@ -76,7 +89,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
 
   private func position(_ holder: LeaseHolder) async throws -> Position {
     guard let record = try await store.load(id) else {
-      return try await save(start, first: encode(start), after: nil, holder)
+      return try await save(start, first: nil, after: nil, holder)
     }
     return try position(of: record, holder)
   }
@@ -101,19 +114,21 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
 
   private func save(
     _ stage: P,
-    first: [UInt8],
+    first: [UInt8]?,
     after position: Position?,
     _ holder: LeaseHolder
   ) async throws -> Position {
     var watch = position?.watch ?? watch
     if let position { try watch.pass(from: position.stage, to: stage) }
-    let record = try CheckpointRecord(
+    let bytes = try encodeToSave(stage)
+    let first = first ?? bytes
+    let record = CheckpointRecord(
       id: id,
       progression: coder.name,
       schemaVersion: coder.schemaVersion,
       version: (position?.version ?? 0) + 1,
       first: first,
-      stage: encode(stage)
+      stage: bytes
     )
     try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
@@ -133,16 +148,30 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Whether the first stage is another than the stored one, of the present version.
+  /// Returns whether the first stage differs from the stored one, of the present version.
   ///
-  /// What is stored is compared with what this one would be stored as: a relative URL is another one once it was stored, and
-  /// NaN is not even equal to itself.
+  /// Both are compared as they are stored: a relative URL is another one once it was stored.
   private func differs<E: Equatable>(_ start: E, from first: [UInt8]) throws(CheckpointError) -> Bool {
-    let bytes = try encode(self.start)
-    if bytes == first { return false }
-    let stored = try decode(first, schemaVersion: coder.schemaVersion) as? E
-    let restored = try? coder.decode(bytes, schemaVersion: coder.schemaVersion) as? E
-    return stored != restored ?? start
+    if try encode(self.start) == first { return false }
+    let stored = try decode(first, schemaVersion: coder.schemaVersion)
+    do {
+      return try !coder.areStoredAlike(self.start, stored, as: E.self)
+    } catch {
+      // What cannot be stored is compared as it is.
+      return stored as? E != start
+    }
+  }
+
+  /// Encodes a stage, and makes sure that it can be decoded again.
+  private func encodeToSave(_ stage: P) throws(CheckpointError) -> [UInt8] {
+    let bytes = try encode(stage)
+    do {
+      _ = try coder.decode(bytes, schemaVersion: coder.schemaVersion)
+    } catch {
+      let reason = "it could not be decoded again: \(error.reason)"
+      throw .unencodable(id: id, location: store.location(of: id), reason: reason)
+    }
+    return bytes
   }
 
   private func encode(_ stage: P) throws(CheckpointError) -> [UInt8] {

@@ -9,6 +9,9 @@ public import Stepwise
 /// it leads to. The first element is what the store holds under the id, or else the stage that the progression begins
 /// with. The id is taken with the first element, and is free once the last stage was reached, an error was thrown, or the
 /// loop was left. Cancellation is noticed before each stage and thrown as `CancellationError`.
+///
+/// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables there
+///   are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
 public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Sendable {
   /// A stage.
   public typealias Element = P

@@ -3,32 +3,34 @@
 
 import Stepwise
 
-/// Whoever has the lease of an id: letting go of the holder lets go of the id.
+/// Holds the lease of an id; releasing the holder releases the id.
 ///
-/// A lease that ends by itself is renewed as long as the holder is there, also between the stages, by a Task that does not
-/// hold the holder and ends with it.
+/// A lease that ends after a duration is renewed as long as the holder is there, also between the stages, by a Task that
+/// does not retain the holder and ends with it. The lease is lost when its duration has passed since the last renewal, or
+/// when the store says so: neither at the first error of the store nor only when a renewal that hangs returns.
 final class LeaseHolder: Sendable {
   let lease: CheckpointLease
   private let store: any CheckpointStore
   private let isHeld = Lock(true)
-  /// Why the lease could not be renewed.
-  private let loss = Once<any Error>()
-  private let renewal: Task<Void, Never>?
+  private let renewal: LeaseRenewal?
+  private let renewing: Task<Void, Never>?
 
-  init(_ lease: CheckpointLease, of store: any CheckpointStore) {
+  /// Begins to renew a lease that was requested at a time of the clock.
+  init(_ lease: CheckpointLease, of store: any CheckpointStore, _ clock: LeaseClock, since start: Duration) {
     self.lease = lease
     self.store = store
-    renewal = lease.duration.map { [loss] duration in
-      spawn { await Self.renew(lease, of: store, every: max(duration / 3, .milliseconds(1)), loss) }
+    renewal = lease.duration.map { duration in
+      LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: start))
     }
+    renewing = renewal.map { renewal in spawn { await renewal.run() } }
   }
 
   deinit {
-    renewal?.cancel()
+    renewing?.cancel()
     if isHeld.withLock({ isHeld in isHeld }) { store.letGo(of: lease) }
   }
 
-  /// Gives the lease back when the body fails, or when its value says so.
+  /// Returns the lease when the body fails, or when its value is the last one.
   func releasing<Value: Sendable>(
     if isLast: (Value) -> Bool,
     _ body: () async throws -> Value
@@ -43,15 +45,16 @@ final class LeaseHolder: Sendable {
     }
   }
 
-  /// Runs the body if the lease is not over, and cancels it when the lease is lost, as nobody may save its value any more.
+  /// Runs the body if the lease is not lost, and cancels it when the lease is lost: its value could not be saved.
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    guard lease.duration != nil else { return try await body() }
-    if let error = loss.settled { throw error }
-    _ = try await store.renew(lease)
+    guard let renewal else { return try await body() }
+    let lost = CheckpointError.lostLease(id: lease.id, location: store.location(of: lease.id))
+    // After the process was stopped for a while, the stage may come before the renewal that finds the lease over.
+    if renewal.isOver() { throw lost }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await body() }
-      group.addTask { [loss] in
-        if let error = await loss.value() { throw error }
+      group.addTask {
+        if await renewal.loss.value() != nil { throw lost }
         return nil
       }
       while let value = try await group.next() {
@@ -63,26 +66,9 @@ final class LeaseHolder: Sendable {
     }
   }
 
-  /// Renews a lease again and again until it is lost, or the Task is cancelled.
-  @concurrent
-  private static func renew(
-    _ lease: CheckpointLease,
-    of store: any CheckpointStore,
-    every time: Duration,
-    _ loss: Once<any Error>
-  ) async {
-    while true {
-      do { try await Task.sleep(for: time) } catch { return }
-      do { _ = try await store.renew(lease) } catch {
-        loss.settle(error)
-        return
-      }
-    }
-  }
-
-  /// What keeps a lease from being given back is nothing that the run could do about: its stages are saved.
+  /// An error of the store does not concern the run: its stages are saved.
   private func release() async {
-    renewal?.cancel()
+    renewing?.cancel()
     let isHeld = isHeld.withLock { isHeld in
       defer { isHeld = false }
       return isHeld

@@ -7,7 +7,9 @@ extension Progression where Self: Codable {
   /// Runs to the result, saving each stage, and goes on from the last saved stage if the store holds one under the id.
   ///
   /// This stage is where it begins when the store holds nothing under the id. A stage is saved before it runs: a crash
-  /// repeats at most the stage that was in progress. When the store holds the last stage, nothing runs, and its result is
+  /// repeats at most the stage that was in progress. A stage that cannot be stored and read again is not saved: one with
+  /// `Decimal.nan`, for instance, or one nested more than 500 levels deep in JSON; the run ends with
+  /// ``CheckpointError/unencodable(id:location:reason:)``. When the store holds the last stage, nothing runs, and its result is
   /// returned, also out of a directory that may only be read; it is kept until `store.remove(id)`.
   ///
   /// Cancellation is noticed before each stage and thrown as `CancellationError`; what is saved stays. The stages run
@@ -40,6 +42,9 @@ extension Progression where Self: Codable {
 
   /// The stages, each saved before it is seen, from the last saved one on if the store holds one under the id.
   ///
+  /// A `break` frees the id, except in the top-level code of `main.swift`, where the compiler never releases the iterator:
+  /// put the loop in a function there.
+  ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: Where the stages are kept.
@@ -62,5 +67,16 @@ extension Progression where Self: Codable {
     stuckAfter limit: Int?
   ) -> CheckpointedStages<Self> {
     CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)))
+  }
+
+  /// The stages as `stages(id:in:)` returns them, with a lease that is renewed by another clock.
+  package func stages(
+    id: String,
+    in store: some CheckpointStore,
+    leaseClock: some Clock<Duration>
+  ) -> CheckpointedStages<Self> {
+    CheckpointedStages(
+      CheckpointedRun(self, id: id, store: store, watch: StuckWatch(), clock: LeaseClock(leaseClock))
+    )
   }
 }

@@ -43,8 +43,30 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     return name
   }
 
+  /// A Boolean value that indicates whether another private type of this process has the name.
+  var isAmbiguous: Bool {
+    String(reflecting: P.self).contains("(unknown context at ") && name == Self.typeName
+      && !PrivateTypeNames.claim(name, for: P.self)
+  }
+
   package func encode(_ stage: P) throws -> [UInt8] {
-    try Array(JSONEncoder.ofStages.encode(stage))
+    try DepthProbe.check(stage)
+    return try Array(JSONEncoder.ofStages.encode(stage))
+  }
+
+  /// Returns whether two stages would be stored as the same values.
+  ///
+  /// NaN is the same as NaN here, also in types that compare it by `==`: each is compared with infinity of either sign in
+  /// place of NaN. That cannot be read off the bytes, as a set is stored in another order each time.
+  func areStoredAlike<E: Equatable>(_ one: P, _ other: P, as type: E.Type) throws -> Bool {
+    for substitute in ["inf", "-inf"] {
+      func restored(_ stage: P) throws -> E? {
+        let encoder = JSONEncoder.stages(storingNaNAs: substitute)
+        return try JSONDecoder.ofStages.decode(P.self, from: encoder.encode(stage)) as? E
+      }
+      guard try restored(one) == restored(other) else { return false }
+    }
+    return true
   }
 
   /// Decodes a stage that was stored in some version of the shape.
@@ -91,13 +113,15 @@ package struct UnknownShape: Error {
 
 extension JSONEncoder {
   /// Numbers that JSON lacks are stored as words, and keys in an order that does not change.
-  static var ofStages: JSONEncoder {
+  static var ofStages: JSONEncoder { stages(storingNaNAs: "nan") }
+
+  static func stages(storingNaNAs word: String) -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf",
       negativeInfinity: "-inf",
-      nan: "nan"
+      nan: word
     )
     return encoder
   }

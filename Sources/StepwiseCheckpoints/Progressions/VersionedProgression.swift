@@ -28,7 +28,9 @@ public protocol VersionedProgression: Progression, Codable {
 
   /// The name that stands in checkpoints for this type: as a rule its own, with that of its module.
   ///
-  /// Declare it when you rename the type, to go on reading what is stored under the old name.
+  /// Declare it when you rename the type, to go on reading what is stored under the old name; and for a private or local
+  /// type whose name another one has, in another file or function. Of two such types that run under checkpoints in one
+  /// process the second gets ``CheckpointError/ambiguousType(id:location:name:)``.
   static var progressionName: String { get }
 }
 

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The bytes of an id, by which ids are told apart.
-struct CheckpointID: Hashable, Sendable {
-  static let longest = 200
+/// An id that can be stored.
+///
+/// Ids are told apart by their bytes, not as Unicode compares texts.
+package struct CheckpointID: Hashable, Sendable {
+  package static let longest = 200
 
-  let bytes: [UInt8]
+  package let text: String
+  package let bytes: [UInt8]
 
-  init(_ id: String) throws(CheckpointError) {
-    bytes = Array(id.utf8)
-    guard !bytes.isEmpty else { throw .invalidID(id: id, reason: "it is empty") }
+  package init(_ text: String) throws(CheckpointError) {
+    self.text = text
+    bytes = Array(text.utf8)
+    guard !bytes.isEmpty else { throw .invalidID(id: text, reason: "it is empty") }
     guard bytes.count <= Self.longest else {
-      throw .invalidID(id: id, reason: "it has \(bytes.count) bytes of UTF-8, and \(Self.longest) is the most")
+      throw .invalidID(id: text, reason: "it has \(bytes.count) bytes of UTF-8, and \(Self.longest) is the most")
     }
   }
+
+  package static func == (one: CheckpointID, other: CheckpointID) -> Bool { one.bytes == other.bytes }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }

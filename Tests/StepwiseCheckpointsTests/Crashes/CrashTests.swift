@@ -42,6 +42,24 @@
     #endif
 
     #if os(Linux)
+      @Test("The directories above the store outlive a power failure, too")
+      func newDirectoriesAreSynced() async throws {
+        let directory = try TemporaryDirectory(inMemory: true)
+        let harness = CrashHarness(program: try crashChild(), arguments: ["1", "deep"], workspaces: directory.url.path)
+        let calls = try await harness.callsUndisturbed()
+        for (parent, name) in [("store", "a"), ("a", "b")] {
+          // The last attempt is the one that succeeds.
+          let made = try #require(calls.lastIndex(of: "mkdir \(name)"))
+          #expect(
+            Array(calls[made...].prefix(4)) == [
+              "mkdir \(name)", "open \(parent)", "fsync \(parent)", "close \(parent)",
+            ]
+          )
+        }
+      }
+    #endif
+
+    #if os(Linux)
       @Test func aRelativePathOfWorkspacesIsGoodEnough() async {
         // Only a process of its own may go elsewhere.
         await #expect(processExitsWith: .success) {
@@ -77,6 +95,57 @@
       let report = try await harness.killAtRandom(kills: 10, seed: 1)
       #expect(report.kills >= 10)
       #expect(!report.problems.isEmpty)
+    }
+
+    #if os(Linux)
+      @Test("A path that cannot be preloaded is refused, and says why", arguments: ["a b", "a:b"])
+      func refusesPaths(name: String) async throws {
+        let directory = try TemporaryDirectory(inMemory: true)
+        let path = directory.url.path + "/" + name
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let harness = CrashHarness(program: try crashChild(), arguments: ["1"], workspaces: path)
+        for operation in [{ _ = try await harness.killAtEveryCall() }, { _ = try await harness.callsUndisturbed() }] {
+          let error = await #expect(throws: CrashHarnessError.self) { try await operation() }
+          #expect(error?.reason.contains("\(path), has a space or a colon") == true)
+        }
+        // Nothing is preloaded for this.
+        #expect(try await harness.killAtRandom(kills: 1, seed: 1).problems == [])
+      }
+    #endif
+
+    @Test("A harness makes its own workspaces, and keeps them only when there are problems")
+    func makesItsOwnWorkspaces() async {
+      // In a process that has a directory of its own for temporary files.
+      await #expect(processExitsWith: .success) {
+        let directory = try TemporaryDirectory(inMemory: true)
+        setenv("TMPDIR", directory.url.path, 1)
+        let report = try await CrashHarness(program: try crashChild(), arguments: ["5"]).killAtRandom(kills: 3, seed: 1)
+        guard report.problems == [], report.workspaces == nil, try directory.names == [] else { exit(3) }
+        let careless = CrashHarness(program: try crashChild(), arguments: ["300", "careless"])
+        let kept = try await careless.killAtRandom(kills: 10, seed: 1).workspaces
+        guard let kept, kept.hasPrefix(directory.url.path), try directory.names.count == 1 else { exit(4) }
+        guard FileManager.default.fileExists(atPath: kept + "/random-1/journal") else { exit(5) }
+      }
+    }
+
+    @Test("A child receives the environment, and one that hangs is killed and reported")
+    func reportsHangingChildren() async throws {
+      func harness(_ hangs: String) throws -> CrashHarness {
+        CrashHarness(
+          program: try crashChild(),
+          arguments: ["5"],
+          environment: ["CHILD_HANGS": hangs],
+          timeLimit: .seconds(5)
+        )
+      }
+      let error = await #expect(throws: CrashHarnessError.self) {
+        try await harness("always").killAtRandom(kills: 1, seed: 1)
+      }
+      #expect(error?.reason.hasPrefix("the undisturbed child did not end within 5.0 seconds and was killed") == true)
+      let report = try await harness("resumed").killAtRandom(kills: 1, seed: 1)
+      let hung = report.problems.filter { $0.contains("the child did not end within 5.0 seconds and was killed") }
+      #expect(!hung.isEmpty, "\(report.problems)")
+      try report.workspaces.map { try FileManager.default.removeItem(atPath: $0) }
     }
 
     @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {

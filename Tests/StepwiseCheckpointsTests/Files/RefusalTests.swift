@@ -54,6 +54,7 @@ import Testing
         // The locks may be taken, but nothing may be saved.
         let locks = directory.url.path + "/.locks"
         guard chmod(locks, 0o777) == 0, chmod(locks + "/fence", 0o666) == 0, chmod(directory.url.path, 0o555) == 0,
+          chmod(directory.url.path + "/a.checkpoint", 0o644) == 0,
           // Who may do everything is refused nothing.
           getuid() != 0 || setuid(65_534) == 0
         else { exit(3) }
@@ -76,6 +77,8 @@ import Testing
         for try await _ in Growing.small.stages(id: "begun", in: store) { break }
         let locks = directory.url.path + "/.locks"
         guard chmod(locks, 0o555) == 0, chmod(locks + "/fence", 0o444) == 0, chmod(directory.url.path, 0o555) == 0,
+          chmod(directory.url.path + "/done.checkpoint", 0o644) == 0,
+          chmod(directory.url.path + "/begun.checkpoint", 0o644) == 0,
           getuid() != 0 || setuid(65_534) == 0
         else { exit(3) }
         guard try await Growing.small.run(id: "done", in: store) == 1 else { exit(4) }
@@ -98,28 +101,9 @@ import Testing
   #endif
 
   #if os(Linux)
-    /// Runs a program in a directory that is mounted read-only for it alone; nil where one may not do that.
-    private static func run(_ program: String, _ arguments: [String], readOnly directory: String) throws -> String? {
-      let process = Process()
-      let output = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      let mount = #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99; shift; exec "$@""#
-      let share = #"unshare --user --mount --map-root-user sh -c "$0" sh "$@""#
-      process.arguments = ["-c", share, mount, directory, program] + arguments
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return process.terminationStatus == 0 ? text : nil
-    }
-
-    private static let maySeeReadOnly = {
-      guard let directory = try? TemporaryDirectory() else { return false }
-      return (try? run("/bin/true", [], readOnly: directory.url.path)).flatMap(\.self) != nil
-    }()
-
-    @Test(.enabled(if: maySeeReadOnly, "needs namespaces")) func aReadOnlyFileSystemIsSaidToBeOne() async throws {
+    @Test(.enabled(if: PrivateMount.isPossible, "needs namespaces")) func aReadOnlyFileSystemIsSaidToBeOne()
+      async throws
+    {
       let directory = try TemporaryDirectory()
       let path = directory.url.path
       let child = Process()
@@ -128,7 +112,7 @@ import Testing
       child.standardOutput = FileHandle.nullDevice
       try child.run()
       child.waitUntilExit()
-      let text = try #require(try Self.run(try crashChild(), ["2", "read", path], readOnly: path))
+      let text = try #require(try PrivateMount.readOnly(path).run(try crashChild(), ["2", "read", path]))
       let lines = text.split(separator: "\n")
       try #require(lines.count == 4, "\(text)")
       #expect(lines[0].contains("sum/0") && lines[0].hasSuffix("(errno \(EROFS))"))

@@ -75,46 +75,16 @@ import Testing
     #expect(try await task.value == "three")
   }
 
-  @Test func theLeaseOfALongStageIsRenewedAgainAndAgain() async throws {
-    let store = FaultInjectingStore(MemoryCheckpointStore(leaseDuration: .milliseconds(300), clock: ManualClock()))
-    let body: @Sendable () async -> Void = { while store.renewals < 4 { await Task.yield() } }
-    let result = try await Waiting.$body.withValue(body) { try await Waiting.start.run(id: "a", in: store) }
-    #expect(result == 1)
-  }
-
-  @Test func aStageWhoseLeaseIsLostIsCancelledAndNotSaved() async throws {
-    let clock = ManualClock()
-    let store = FaultInjectingStore(MemoryCheckpointStore(leaseDuration: .milliseconds(300), clock: clock))
-    let body: @Sendable () async -> Void = {
-      clock.advance(by: .seconds(1))
-      while !Task.isCancelled { await Task.yield() }
-    }
-    let error = await #expect(throws: CheckpointError.self) {
-      try await Waiting.$body.withValue(body) { try await Waiting.start.run(id: "a", in: store) }
-    }
-    if case .lostLease("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
-    #expect(try await store.load("a")?.version == 1)
-  }
-
-  /// Does in its stage what the test wants.
-  enum Waiting: Progression, Codable {
-    @TaskLocal static var body: @Sendable () async -> Void = {}
-    case start, end
-    var result: Int? { if case .end = self { 1 } else { nil } }
-    @concurrent func next() async throws -> Waiting {
-      await Self.body()
-      return .end
-    }
-  }
-
   @Test func aRunWhoseLeaseIsOverSavesNothing() async throws {
     let clock = ManualClock()
     let store = MemoryCheckpointStore(leaseDuration: .seconds(30), clock: clock)
-    var iterator = Count.at(0).stages(id: "a", in: store).makeAsyncIterator()
+    var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()
     _ = try await iterator.next()
     clock.advance(by: .seconds(31))
     // Somebody else takes the id, and comes to the end.
-    #expect(try await Count.at(0).run(id: "a", in: store) == "three")
+    var result: String?
+    for try await stage in Count.at(0).stages(id: "a", in: store, leaseClock: clock) { result = stage.result }
+    #expect(result == "three")
     let record = try await store.load("a")
     await #expect(throws: CheckpointError.self) { _ = try await iterator.next() }
     #expect(try await iterator.next() == nil)

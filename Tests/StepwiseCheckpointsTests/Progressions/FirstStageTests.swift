@@ -9,7 +9,7 @@ import Testing
 /// The first stage is compared as it is stored.
 @Suite(.timeLimit(.minutes(10))) struct FirstStageTests {
   enum Start: Progression, Codable, Equatable {
-    case url(URL), number(Double), set(Set<String>), done
+    case url(URL), number(Double), set(Set<String>), measured(Double, Set<String>), done
     var result: Int? { if case .done = self { 1 } else { nil } }
     @concurrent func next() async throws -> Start { .done }
   }
@@ -48,6 +48,21 @@ import Testing
       #expect(try await Start.set(set).run(id: "a", in: store) == 1)
     }
     try await expectDifferent(Start.set(Set(words.dropFirst())))
+  }
+
+  /// Another process stores the set in another order, and NaN is not equal to itself.
+  @Test("A set beside NaN is the same start in another process", arguments: [Double.nan, .infinity, -.infinity, 0])
+  func setBesideNaN(number: Double) async throws {
+    let words = (0..<40).map { "word \($0)" }
+    for round in 0..<20 {
+      var set = Set<String>(minimumCapacity: 40 << (round % 5))
+      for word in words.shuffled() { set.insert(word) }
+      #expect(try await Start.measured(number, set).run(id: "a", in: store) == 1)
+    }
+    for other in [Double.nan, .infinity, -.infinity, 0, 1] where !(other == number || other.isNaN && number.isNaN) {
+      try await expectDifferent(Start.measured(other, Set(words)))
+    }
+    try await expectDifferent(Start.measured(number, Set(words.dropFirst())))
   }
 
   enum Old: VersionedProgression, Equatable {

@@ -6,58 +6,188 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// A lease that ends by itself lasts as long as the iterator, and no longer.
+/// A lease that ends after a duration lasts as long as its holder renews it, and no longer.
 @Suite(.timeLimit(.minutes(10))) struct LeaseRenewalTests {
-  /// Lets others run until something is so; given up when the time of the suite is over.
-  private func isSoSoon(_ condition: () -> Bool) async -> Bool {
-    while !condition() {
-      guard !Task.isCancelled else { return false }
-      await Task.yield()
-    }
-    return true
+  private struct Unreachable: Error {}
+  private let clock = ManualClock()
+
+  private func store(_ beforeRenewal: @escaping @Sendable (Int) async throws -> Void = { _ in }) -> RenewalStore {
+    RenewalStore(clock, lease: .seconds(30), beforeRenewal: beforeRenewal)
   }
 
-  @Test func aSlowConsumerKeepsItsLease() async throws {
-    let clock = ManualClock()
-    let store = FaultInjectingStore(MemoryCheckpointStore(leaseDuration: .milliseconds(300), clock: clock))
+  /// Waits until the holder has nothing to do before the time passes: it waits to renew, and for the end.
+  private func pass(_ duration: Duration) async {
+    await clock.sleepers(atLeast: 2)
+    clock.advance(by: duration)
+  }
+
+  private func expectLost(_ work: () async throws -> Void) async {
+    let error = await #expect(throws: CheckpointError.self) { try await work() }
+    if case .lostLease("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
+  }
+
+  @Test("A slow consumer keeps its lease")
+  func servesASlowConsumer() async throws {
+    let store = store()
     var stages = 0
-    for try await _ in Count.at(0).stages(id: "a", in: store) {
+    for try await _ in Count.at(0).stages(id: "a", in: store, leaseClock: clock) {
       stages += 1
       guard stages == 2 else { continue }
-      // Far beyond the lease, with a renewal in each part of it.
-      for _ in 0..<4 {
-        clock.advance(by: .milliseconds(200))
-        let count = store.renewals
-        try #require(await isSoSoon { store.renewals > count + 1 })
-      }
+      // Far beyond the lease, with a renewal in each third of it.
+      for _ in 0..<12 { await pass(.seconds(10)) }
+      await store.renewed.elements(atLeast: 12)
     }
     #expect(stages == 5)
+    #expect(store.renewed.elements == (1...12).map { .seconds($0 * 10) })
   }
 
-  @Test func aLeaseThatIsLostBetweenStagesEndsTheRunBeforeTheNextStage() async throws {
-    let clock = ManualClock()
-    let store = FaultInjectingStore(MemoryCheckpointStore(leaseDuration: .milliseconds(300), clock: clock))
+  @Test("The lease of a long stage is renewed again and again")
+  func servesALongStage() async throws {
+    let store = store()
+    let result = try await Waiting.run(in: store, leaseClock: clock) {
+      for _ in 0..<12 { await pass(.seconds(10)) }
+      await store.renewed.elements(atLeast: 12)
+    }
+    #expect(result == 1)
+  }
+
+  @Test("One renewal that fails ends nothing: the next one comes soon")
+  func toleratesAnError() async throws {
+    let store = store { if $0 < 3 { throw Unreachable() } }
+    let result = try await Waiting.run(in: store, leaseClock: clock) {
+      for time: Duration in [.seconds(10), .seconds(2.5), .seconds(2.5)] { await pass(time) }
+      await store.renewed.elements(atLeast: 1)
+      #expect(!Task.isCancelled)
+    }
+    #expect(result == 1)
+    #expect(store.renewed.elements == [.seconds(15)])
+  }
+
+  @Test("Renewals that keep failing lose the lease when its duration has passed, not before")
+  func losesAfterItsDuration() async throws {
+    let store = store { _ in throw Unreachable() }
+    let lost = Recorder<Duration>()
+    await expectLost {
+      _ = try await Waiting.run(in: store, leaseClock: clock) {
+        await pass(.seconds(10))
+        for _ in 0..<7 { await pass(.seconds(2.5)) }
+        await clock.sleepers(atLeast: 2)
+        #expect(!Task.isCancelled)
+        clock.advance(by: .seconds(2.5))
+        await untilCancelled()
+        lost.record(clock.now.offset)
+      }
+    }
+    #expect(lost.elements == [.seconds(30)])
+    #expect(try await store.load("a")?.version == 1)
+  }
+
+  @Test("A renewal that hangs does not let a stage work on past its lease")
+  func losesWhileARenewalHangs() async throws {
+    let hanging = Recorder<Void>()
+    let release = Latch()
+    let store = store { _ in
+      hanging.record(())
+      await release.waitIgnoringCancellation()
+    }
+    await expectLost {
+      _ = try await Waiting.run(in: store, leaseClock: clock) {
+        await pass(.seconds(10))
+        await hanging.elements(atLeast: 1)
+        await clock.sleepers(atLeast: 1)
+        #expect(!Task.isCancelled)
+        clock.advance(by: .seconds(20))
+        await untilCancelled()
+        #expect((try? await store.acquire("a")) != nil)
+      }
+    }
+    // What the store grants too late is not used.
+    release.open()
+    #expect(try await store.load("a")?.version == 1)
+  }
+
+  @Test("A lease that the store refuses is lost at once")
+  func losesWhatIsRefused() async throws {
+    let store = store { _ in throw CheckpointError.lostLease(id: "a", location: "elsewhere") }
+    await expectLost {
+      _ = try await Waiting.run(in: store, leaseClock: clock) {
+        await pass(.seconds(10))
+        await untilCancelled()
+      }
+    }
+    #expect(clock.now.offset == .seconds(10))
+  }
+
+  @Test("A lease that is lost between stages ends the run before the next stage")
+  func losesBetweenStages() async throws {
+    let store = store { _ in throw Unreachable() }
     let work = try await logged {
-      var iterator = Count.at(0).stages(id: "a", in: store).makeAsyncIterator()
+      var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()
       _ = try await iterator.next()
-      clock.advance(by: .seconds(1))
-      let count = store.renewals
-      try #require(await isSoSoon { store.renewals > count })
-      let error = await #expect(throws: CheckpointError.self) { _ = try await iterator.next() }
-      if case .lostLease("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
+      // As after a process was stopped: the stage may come before the renewal.
+      clock.advance(by: .seconds(31))
+      await expectLost { _ = try await iterator.next() }
     }
     #expect(work == [])
   }
 
-  @Test func lettingGoOfTheIteratorEndsTheRenewalAtOnce() async throws {
-    weak var isThere: MemoryCheckpointStore?
+  @Test("Releasing the iterator ends the renewal at once")
+  func endsWithItsIterator() async throws {
+    weak var isPresent: RenewalStore?
     do {
-      let store = MemoryCheckpointStore(leaseDuration: .seconds(36_000))
-      isThere = store
-      for try await _ in Count.at(0).stages(id: "left", in: store) { break }
-      _ = try await Count.at(0).run(id: "ended", in: store)
+      let store = store()
+      isPresent = store
+      for try await _ in Count.at(0).stages(id: "left", in: store, leaseClock: clock) { break }
+      for try await _ in Count.at(0).stages(id: "ended", in: store, leaseClock: clock) {}
     }
-    // A renewal that waits for its time would hold the store.
-    #expect(await isSoSoon { isThere == nil })
+    // A renewal that waits for its time would retain the store.
+    while isPresent != nil, !Task.isCancelled { await Task.yield() }
+    #expect(isPresent == nil)
   }
+
+  @Test("No stage works past its lease, whatever becomes of the renewals, 1,000 seeds")
+  func neverWorksPastItsLease() throws {
+    var losses = 0
+    for seed: UInt64 in 0..<1_000 {
+      let clock = ManualClock()
+      let random = Lock(SeededGenerator(seed: seed))
+      let store = RenewalStore(clock, lease: .seconds(30)) { _ in
+        let (fate, delay) = random.withLock { random in
+          (Int.random(in: 0..<6, using: &random), Int.random(in: 0...18, using: &random))
+        }
+        if fate > 0 { try? await clock.sleep(for: .seconds(delay)) }
+        if fate > 3 { throw Unreachable() }
+      }
+      let lost = Recorder<Duration>()
+      let isDone = try SeededExecutor(seed: seed, clock: clock).run {
+        do {
+          _ = try await Waiting.run(in: store, leaseClock: clock) {
+            try? await clock.sleep(for: .milliseconds(300))
+            for _ in 0..<100 where !Task.isCancelled { try? await clock.sleep(for: .seconds(1)) }
+            if Task.isCancelled { lost.record(clock.now.offset) }
+          }
+          return true
+        } catch CheckpointError.lostLease {
+          return false
+        }
+      }
+      let last = lost.elements.last ?? .zero
+      let success = store.renewed.elements.last { $0 + .seconds(30) <= last } ?? .zero
+      #expect(lost.elements == (isDone ? [] : [success + .seconds(30)]), "seed \(seed)")
+      if !isDone { losses += 1 }
+    }
+    #expect((100..<900).contains(losses), "\(losses) of 1,000 runs lost their lease")
+  }
+}
+
+/// Suspends until the Task is cancelled.
+private func untilCancelled() async {
+  await Recorder<Void>().elements(atLeast: 1)
+}
+
+/// Suspends until it is opened, also in a cancelled Task.
+private final class Latch: Sendable {
+  private let once = Once<Void>()
+  func open() { once.settle(()) }
+  func waitIgnoringCancellation() async { _ = await Task { [once] in await once.value() }.value }
 }

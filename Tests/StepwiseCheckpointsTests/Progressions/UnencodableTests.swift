@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseCheckpoints
 import Testing
@@ -50,5 +51,87 @@ import Testing
     }
     if case .unencodable("a", _, "it is poison") = error {} else { Issue.record("it is \(String(describing: error))") }
     #expect(try await store.load("a") == nil)
+  }
+
+  enum Price: Progression, Codable {
+    case known(Decimal), next(Decimal)
+    var result: Int? { nil }
+    @concurrent func next() async throws -> Price { .next(.nan) }
+  }
+
+  @Test("A stage that could not be decoded again is not saved over the one before it")
+  func undecodable() async throws {
+    let store = MemoryCheckpointStore()
+    for _ in 0..<2 {
+      let error = await #expect(throws: CheckpointError.self) { try await Price.known(1).run(id: "a", in: store) }
+      guard case .unencodable("a", "memory", let reason) = error else {
+        Issue.record("it is \(String(describing: error))")
+        return
+      }
+      #expect(reason.hasPrefix("it could not be decoded again: "))
+      #expect(try await store.load("a")?.version == 1)
+    }
+    await #expect(throws: CheckpointError.self) { try await Price.known(.nan).run(id: "b", in: store) }
+    #expect(try await store.load("b") == nil)
+  }
+
+  /// The encoder of JSON would overflow the stack: it is a small one here, such as threads of other platforms have.
+  @Test("A stage that is nested 10,000 levels deep is an error")
+  func deep() async throws {
+    let reason: String? = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        var tree = Tree.leaf
+        for _ in 0..<10_000 { tree = .node(tree) }
+        var reason: String?
+        do {
+          _ = try StageCoder<Growing>().encode(.tree(tree))
+        } catch EncodingError.invalidValue(_, let context) {
+          reason = context.debugDescription
+        } catch {}
+        // Level by level: releasing all of it at once would recurse as well.
+        while case .node(let inner) = tree { tree = inner }
+        continuation.resume(returning: reason)
+      }
+      thread.stackSize = 512 << 10
+      thread.start()
+    }
+    #expect(reason == "it is nested more than 1000 levels deep")
+  }
+
+  @Test("What JSON can hold is as deep as before", arguments: [250, 255])
+  func deepest(levels: Int) throws {
+    var tree = Tree.leaf
+    for _ in 1..<levels { tree = .node(tree) }
+    let stored = (try? JSONEncoder().encode(Growing.tree(tree))) != nil
+    #expect(((try? StageCoder<Growing>().encode(.tree(tree))) != nil) == stored)
+  }
+
+  struct Values: Codable, Sendable, Equatable {
+    var large = Int128.max
+    var unsigned: [UInt128?] = [.max, nil]
+    var by: [String: Int128] = ["a": .min]
+    var numbers: [Double] = [.nan, .infinity].filter { !$0.isNaN }
+    var date = Date(timeIntervalSinceReferenceDate: 1.5)
+    var data = Data(repeating: 1, count: 1_000)
+    var url = URL(fileURLWithPath: "/a/b")
+    var decimal = Decimal(string: "1.1")
+    var duration = Duration.seconds(3)
+    var flag: Bool? = true
+    var small: Int8? = nil
+  }
+
+  enum Keeping: Progression, Codable, Equatable {
+    case begun(Values), done(Values)
+    var result: Values? { if case .done(let values) = self { values } else { nil } }
+    @concurrent func next() async throws -> Keeping {
+      if case .begun(let values) = self { .done(values) } else { try completed() }
+    }
+  }
+
+  @Test("Values of all kinds can be stored")
+  func storesAllValues() async throws {
+    let store = MemoryCheckpointStore()
+    for _ in 0..<2 { #expect(try await Keeping.begun(Values()).run(id: "a", in: store) == Values()) }
+    #expect(try await store.load("a")?.version == 2)
   }
 }

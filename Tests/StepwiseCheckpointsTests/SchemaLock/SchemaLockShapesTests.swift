@@ -95,7 +95,7 @@ import Testing
     refuse([Narrower.work(1, 1)], "_0 was Int and is Int32")
     refuse([Whole.work(1, 1)], "_1 was Double and is Int")
     try check([Wider.work(1, 1)], .extended)
-    try check([Fractions.work(1, 1)], .extended)
+    refuse([Fractions.work(1, 1)], "_0 was Int64 and is Double")
   }
 
   struct Forgetful: Sampled {

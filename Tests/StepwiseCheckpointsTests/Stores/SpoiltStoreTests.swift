@@ -9,8 +9,9 @@ import Testing
 /// The conformance suite finds a store that breaks one promise, and names the promise.
 @Suite(.timeLimit(.minutes(10))) struct SpoiltStoreTests {
   @Test(arguments: SpoiltStore.Fault.allCases) func aBrokenPromiseIsNamed(fault: SpoiltStore.Fault) async throws {
+    let store = SpoiltStore(fault)
     let error = await #expect(throws: CheckpointStoreViolation.self) {
-      try await checkCheckpointStore(SpoiltStore(fault))
+      try await checkCheckpointStore(store, timeLimit: .seconds(4), passTime: { store.clock.advance(by: $0) })
     }
     #expect(error.map(\.rule) == fault.rule)
   }
@@ -20,25 +21,36 @@ import Testing
 final class SpoiltStore: CheckpointStore {
   enum Fault: CaseIterable {
     case rebuildsChecksums, savesInTwoSteps, waitsBeforeItRefuses, alwaysSaysMore, listsAfterKnownIDsOnly
-    case foldsUnicode, foldsCase, cutsIDs, leasesOverAtOnce
+    case foldsUnicode, foldsCase, cutsIDs, leasesOverAtOnce, waitsUntilFree, renewsNothing, neverEnds, hangs
 
     var rule: String {
       switch self {
       case .rebuildsChecksums: "A record keeps its checksum as it is"
       case .savesInTwoSteps: "A save replaces the whole record at once"
-      case .waitsBeforeItRefuses: "An id that is held is refused at once"
+      case .waitsBeforeItRefuses, .waitsUntilFree: "An id that is held is refused at once"
       case .alwaysSaysMore: "A page says that there is more only when there is"
       case .listsAfterKnownIDsOnly: "A page may begin after an id that is not there"
       case .foldsUnicode, .foldsCase, .cutsIDs: "Ids that differ in a byte are different ids"
+      case .renewsNothing: "A renewed lease lasts for its duration from then"
+      case .neverEnds: "A lease is over when its duration has passed"
+      case .hangs: "Every call returns in time"
       case .leasesOverAtOnce: "A lease lasts for some time"
       }
     }
   }
 
-  private let base = MemoryCheckpointStore()
+  let clock = ManualClock()
+  private let base: MemoryCheckpointStore
   private let fault: Fault
 
-  init(_ fault: Fault) { self.fault = fault }
+  init(_ fault: Fault) {
+    self.fault = fault
+    let ends = [.renewsNothing, .leasesOverAtOnce].contains(fault)
+    base = ends ? MemoryCheckpointStore(leaseDuration: .seconds(60), clock: clock) : MemoryCheckpointStore()
+  }
+
+  /// Never returns, also when it is cancelled.
+  private func hang() async { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
 
   private func key(_ id: String) -> String {
     switch fault {
@@ -56,8 +68,15 @@ final class SpoiltStore: CheckpointStore {
   @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
     do {
       let fence = try await base.acquire(key(id)).fence
-      return CheckpointLease(id: id, fence: fence, duration: fault == .leasesOverAtOnce ? .zero : nil)
+      let duration: Duration? =
+        switch fault {
+        case .leasesOverAtOnce: .zero
+        case .renewsNothing, .neverEnds: .seconds(60)
+        default: nil
+        }
+      return CheckpointLease(id: id, fence: fence, duration: duration)
     } catch {
+      if fault == .waitsUntilFree { await hang() }
       let clock = ContinuousClock()
       let end = clock.now.advanced(by: .seconds(1.2))
       while fault == .waitsBeforeItRefuses, clock.now < end { await Task.yield() }
@@ -66,7 +85,7 @@ final class SpoiltStore: CheckpointStore {
   }
 
   @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    _ = try await base.renew(key(lease))
+    if fault != .renewsNothing { _ = try await base.renew(key(lease)) }
     return lease
   }
 
@@ -108,6 +127,7 @@ final class SpoiltStore: CheckpointStore {
   @concurrent func remove(_ id: String) async throws { try await base.remove(key(id)) }
 
   @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+    if fault == .hangs { await hang() }
     let page = try await base.list(after: last, limit: limit)
     switch fault {
     case .alwaysSaysMore:

@@ -11,7 +11,10 @@ import Testing
   }
 
   @Test func theStoreInMemoryWithEndingLeasesKeepsItsPromises() async throws {
-    try await checkCheckpointStore(MemoryCheckpointStore(leaseDuration: .seconds(60), clock: ManualClock()))
+    let clock = ManualClock()
+    let store = MemoryCheckpointStore(leaseDuration: .seconds(60), clock: clock)
+    try await checkCheckpointStore(store, passTime: { clock.advance(by: $0) })
+    #expect(clock.now.offset == .seconds(108))
   }
 
   @Test func theStoreInFilesKeepsItsPromises() async throws {

@@ -143,7 +143,7 @@ struct CallbackIsolationTests {
         log.record("main")
         resolver.resolve(number)
       }
-    ).then(
+    ).appending(
       Step.callback { (number: Int, resolver: Resolver<Int>) in
         let isolation = #isolation
         log.record(isolation == nil ? "nowhere" : "somewhere")

@@ -163,4 +163,29 @@ struct ResolverMisuseTests {
       #expect(!text.contains("Module/File.swift"))
     #endif
   }
+
+  /// A user's object may die with the handler that is replaced, and may use a resolver then.
+  @Test func aHandlerThatIsReplacedIsReleasedOutsideTheLock() async {
+    await #expect(processExitsWith: .success) {
+      let counts = Recorder<Int>()
+      do {
+        let object = AtEnd {
+          counts.record(0)
+          _ = try? Self.misuse()
+        }
+        ResolverMisuse.handler = { _ in withExtendedLifetime(object) {} }
+      }
+      ResolverMisuse.handler = { counts.record($0.count) }
+      #expect(counts.elements == [0, 2])
+    }
+  }
+
+  private static func misuse() throws {
+    try onThisThread {
+      _ = try await withResolver { (resolver: Resolver<Int>) in
+        resolver.resolve(1)
+        resolver.resolve(2)
+      }
+    }
+  }
 }

@@ -22,7 +22,7 @@ struct StepCallbackTests {
   }
 
   @Test func aCallbackIsAStepLikeAnyOther() async throws {
-    let chain = Chain { (number: Int) in number + 1 }.then(fetch).then { "\($0)" }
+    let chain = Chain { (number: Int) in number + 1 }.appending(fetch).then { "\($0)" }
     #expect(try await chain.run(1) == "20")
     #expect(try await chain.start(2).value == "30")
     await #expect(throws: Fault(-2)) { try await chain.run(-3) }

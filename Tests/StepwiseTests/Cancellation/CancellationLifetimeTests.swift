@@ -74,7 +74,7 @@ struct CancellationLifetimeTests {
     let token = CancellationToken()
     let own = Once<CancellationRegistration>()
     do {
-      let held = Guard { own.settled?.remove() }
+      let held = AtEnd { own.settled?.remove() }
       own.settle(token.onCancel { _ in withExtendedLifetime(held) {} })
     }
     own.settled?.remove()
@@ -163,12 +163,3 @@ struct CancellationLifetimeTests {
 }
 
 /// Does something when it is let go of, as users' objects may.
-private final class Guard: Sendable {
-  private let atEnd: @Sendable () -> Void
-
-  init(_ atEnd: @escaping @Sendable () -> Void) {
-    self.atEnd = atEnd
-  }
-
-  deinit { atEnd() }
-}

@@ -151,7 +151,7 @@ struct CancellationSimulationTests {
         group.addTask { if run.cancel(reason: "handle") { firsts.add(1) } }
         group.addTask { outer.cancel(reason: "outer") }
         group.addTask { chain.cancellationToken.cancel(reason: "chain") }
-        group.addTask { await chain.cancelRuns(reason: "runs") }
+        group.addTask { chain.cancelRuns(reason: "runs") }
       }
       let reason = await run.outcome.cancellation?.reason ?? "-"
       try require(["handle", "outer", "chain", "runs"].contains(reason), reason)

@@ -63,7 +63,7 @@ struct ChainTokenTests {
   @Test func chainsMadeApartHaveTokensOfTheirOwn() {
     let (one, other) = (Chain { (number: Int) in number }, Chain { (number: Int) in number })
     #expect(one.cancellationToken !== other.cancellationToken)
-    #expect(one.then(other).cancellationToken === one.cancellationToken)
+    #expect(one.appending(other).cancellationToken === one.cancellationToken)
     #expect(Chain.zip(one, other).cancellationToken !== one.cancellationToken)
   }
 
@@ -166,7 +166,7 @@ struct ChainTokenTests {
       throw Fault(entered.elements.count)
     }
     .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
-    let chain = Chain { (number: Int) in number }.then(step).then { [log] _ in log.record("next") }
+    let chain = Chain { (number: Int) in number }.appending(step).then { [log] _ in log.record("next") }
       .finally { [log] state in log.record("finally \(state.cancellation?.reason ?? "-")") }
     let task = Task { try await chain.run(1) }
     await entered.elements(atLeast: 1)

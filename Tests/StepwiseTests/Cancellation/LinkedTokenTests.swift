@@ -111,11 +111,58 @@ struct LinkedTokenTests {
     #expect(children.allSatisfy { $0.reason == "stop" })
   }
 
-  @Test func tokensLinkedInALongLineAreAllCancelled() {
-    let root = CancellationToken()
-    var line = [root]
-    for _ in 0..<1_000 { line.append(CancellationToken(linkedTo: line[line.endIndex - 1])) }
-    root.cancel(reason: "stop")
-    #expect(line.allSatisfy { $0.reason == "stop" })
+  // MARK: - Long lines
+
+  /// A line of tokens, each linked to the one before.
+  private static func line(_ count: Int) -> [CancellationToken] {
+    var line = [CancellationToken()]
+    while line.count < count { line.append(CancellationToken(linkedTo: line[line.endIndex - 1])) }
+    return line
+  }
+
+  @Test func aLineOfTokensIsCancelledInFlatStack() async throws {
+    let reasons = try await onASmallStack {
+      let line = Self.line(100_000)
+      line[0].cancel(reason: "stop")
+      return Set(line.map(\.reason))
+    }
+    #expect(reasons == ["stop"])
+  }
+
+  @Test func aLineOfTokensIsReleasedInFlatStack() async throws {
+    let tracker = LifetimeTracker()
+    try await onASmallStack {
+      // The last one alone keeps the line.
+      var last: CancellationToken? = Self.line(100_000).last
+      for _ in 0..<2 { last?.onCancel { [object = tracker.track()] _ in withExtendedLifetime(object) {} } }
+      withExtendedLifetime(last) {}
+      last = nil
+    }
+    #expect(tracker.made == 2 && tracker.alive == 0)
+  }
+
+  @Test func whatIsLeftOfALineOfTokensStaysLinked() throws {
+    var line: [CancellationToken] = Self.line(1_000)
+    weak let middle = line[500]
+    let (first, last) = (line[0], line[400])
+    line = []
+    #expect(middle == nil)
+    #expect(last.handlerCount == 0)
+    first.cancel(reason: "stop")
+    #expect(last.reason == "stop")
+  }
+
+  @Test func handlersOfAParentAndItsChildrenAreCalledInTheOrderOfTheirRegistration() {
+    let parent = CancellationToken()
+    let calls = Recorder<Int>()
+    parent.onCancel { _ in calls.record(1) }
+    let child = CancellationToken(linkedTo: parent)
+    parent.onCancel { _ in calls.record(5) }
+    child.onCancel { _ in calls.record(2) }
+    let grandchild = CancellationToken(linkedTo: child)
+    grandchild.onCancel { _ in calls.record(3) }
+    child.onCancel { _ in calls.record(4) }
+    parent.cancel()
+    #expect(calls.elements == [1, 2, 3, 4, 5])
   }
 }

@@ -85,7 +85,7 @@ struct RunMachineTests {
     let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = RunCore(chain: chain.core, isGated: false)
+      let run = RunCore(chain: chain.core, gate: nil)
       let task = Task { Conclusion(outcome: .cancelled(Cancellation(reason: nil)), undos: []) }
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")

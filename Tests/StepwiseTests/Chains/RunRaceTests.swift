@@ -39,7 +39,7 @@ struct RunRaceTests {
           }
           group.addTask {
             try? await clock.sleep(for: .seconds(seed.isMultiple(of: 3) ? 1 : 5))
-            await chain.cancelRuns(reason: "chain")
+            chain.cancelRuns(reason: "chain")
           }
         }
         _ = await first.outcome

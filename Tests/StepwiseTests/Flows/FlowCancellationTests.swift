@@ -105,7 +105,7 @@ struct FlowCancellationTests {
     let flow = Flow<Int>("flow", first: FlowStep("work", running: chain))
     let run = flow.start()
     await clock.sleepers(atLeast: 1)
-    await chain.cancelRuns(reason: "offline")
+    chain.cancelRuns(reason: "offline")
     #expect(await run.outcome.summary == "cancelled offline")
   }
 

@@ -111,4 +111,103 @@ struct FlowContentTests {
     let flow = Flow<Int?>("flow", first: step, content: nil)
     #expect(try await flow.run() == nil)
   }
+
+  @Test func anObserverThatSetsTheContentDoesNotLeaveTheNextOneWithTheOlderContent() async {
+    let step = step
+    async let answer = step.ask(0)
+    await wall.count.elements(atLeast: 1)
+    let handler = wall.screens[0].handler
+    var seen: [Int] = []
+    handler.onContent { if $0 == 1 { step.content = 2 } }
+    handler.onContent { seen.append($0) }
+    step.content = 1
+    #expect(seen == [0, 2])
+    #expect(handler.content == 2)
+    handler.complete("done")
+    #expect(await answer == .answered("done"))
+  }
+
+  @Test func twoScreensOfOneStepAgreeWhenOneOfThemSetsTheContent() async {
+    let step = step
+    async let first = step.ask(0)
+    await wall.count.elements(atLeast: 1)
+    wall.screens[0].handler.complete("one")
+    #expect(await first == .answered("one"))
+    async let second = step.ask()
+    await wall.count.elements(atLeast: 2)
+    wall.screens[0].handler.onContent { if $0 == 1 { step.content = 2 } }
+    step.content = 1
+    #expect(wall.screens.map(\.handler.content) == [2, 2])
+    #expect(wall.screens.map(\.told.last) == [2, 2])
+    wall.screens[1].handler.complete("two")
+    #expect(await second == .answered("two"))
+  }
+
+  @Test func anObserverThatSetsTheContentWhenItIsAddedIsCalledWithTheNewestLast() async {
+    let step = step
+    async let answer = step.ask(1)
+    await wall.count.elements(atLeast: 1)
+    let handler = wall.screens[0].handler
+    var seen: [Int] = []
+    handler.onContent { content in
+      if content == 1 { step.content = 2 }
+      seen.append(content)
+    }
+    #expect(handler.content == 2 && wall.screens[0].told == [1, 2])
+    handler.onContent { seen.append($0) }
+    #expect(seen.last == 2)
+    handler.complete("done")
+    #expect(await answer == .answered("done"))
+  }
+
+  @Test func theContentOfSeveralStepsIsNotSetOverANewerOne() async throws {
+    let (a, b) = (step, FlowStep<Int, String>("b") { [wall] handler in wall.show(Screen(handler)) })
+    let both = FlowStep.all(a, b)
+    async let answer = both.ask((0, 0))
+    await wall.count.elements(atLeast: 2)
+    let handlers = wall.screens.map(\.handler)
+    // The first member to be set sets the other one, then the second time all of them.
+    handlers[0].onContent { if $0 == 1 { b.content = 10 } else if $0 == 2 { both.content = (3, 3) } }
+    both.content = (1, 1)
+    #expect(a.content == 1 && b.content == 10)
+    both.content = (2, 2)
+    #expect(a.content == 3 && b.content == 3)
+    #expect(handlers.map(\.content) == [3, 3])
+    #expect(wall.screens.map(\.told.last) == [3, 3])
+    for handler in handlers { handler.complete("done") }
+    guard case .answered = await answer else {
+      Issue.record("not answered")
+      return
+    }
+  }
+
+  /// Over 1,000 seeds: whatever observers set while they are called, all end with the newest content.
+  @Test func allObserversEndWithTheNewestContent() async {
+    for seed in seeds() {
+      var dice = SeededGenerator(seed: seed)
+      let wall = Wall()
+      let step = FlowStep<Int, String>("a") { handler in wall.show(Screen(handler)) }
+      for number in 1...3 {
+        async let answer = step.ask(number)
+        await wall.count.elements(atLeast: number)
+        let rules = (0..<3).map { _ in
+          (at: Int.random(in: 0..<12, using: &dice), to: Int.random(in: 0..<12, using: &dice))
+        }
+        var calls = 0
+        for rule in rules {
+          wall.screens.randomElement(using: &dice)?.handler.onContent { content in
+            calls += 1
+            if content == rule.at, calls < 50 { step.content = rule.to }
+          }
+        }
+        step.content = Int.random(in: 0..<12, using: &dice)
+        let newest = step.content
+        if !wall.screens.allSatisfy({ $0.handler.content == newest && $0.told.last == newest }) {
+          Issue.record("seed \(seed): \(wall.screens.map(\.told)) for \(newest ?? -1)")
+        }
+        wall.screens.last?.handler.complete("done")
+        #expect(await answer == .answered("done"))
+      }
+    }
+  }
 }

@@ -28,7 +28,7 @@ struct FlowRecorderSeedTests {
           for step in turns {
             recorder.ask(step)
             await Task.yield()
-            recorder.finish(step, .answered(FlowBox(1)))
+            recorder.finish(step, .answered(Box(1)))
             await Task.yield()
           }
           recorder.end(.resolved(1))

@@ -173,4 +173,22 @@ struct FlowTurnTests {
     await #expect(throws: FlowError.duplicateName) { try await flow.run() }
     #expect(desk.asked.elements.isEmpty)
   }
+
+  @Test func twoStepsOfOneNameAreAnErrorAlsoWhenTransitionsAloneLeadThere() async throws {
+    let first = desk.step("first", .complete(1), .complete(1), .complete(1))
+    let second = desk.step("same", .complete(2), .complete(2))
+    let third = desk.step("same", of: Int.self, .complete(3))
+    let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second) }.on(second) { _, _ in .next(third, 3)
+    }
+    let error = await #expect(throws: FlowError.duplicateName) { try await flow.run() }
+    #expect(error?.step == "same")
+    #expect(desk.asked.elements == ["first", "same"])
+    #expect(third.content == nil)
+    let other = desk.step("first", .complete(4))
+    let hidden = Flow<Int>("flow", first: first).on(first) { _, _ in .replace(other) }
+    await #expect(throws: FlowError.duplicateName) { try await hidden.run() }
+    await #expect(throws: FlowError.duplicateName) {
+      try await Flow<Int>("flow", first: first).on(second) { _, _ in .next(first) }.run(startingAt: third, content: 3)
+    }
+  }
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionStepTests {
   @Test func theResultIsTheStepsOutput() async throws {
-    let chain = Chain { (number: Int) in number + 1 }.then(running: Countdown.at).then { $0.count }
+    let chain = Chain { (number: Int) in number + 1 }.appending(running: Countdown.at).then { $0.count }
     #expect(try await chain.run(2) == 6)
     #expect(try await chain.start(2).value == 6)
   }
@@ -17,7 +17,7 @@ struct ProgressionStepTests {
   @Test func theStagesShowInTheEvents() async throws {
     let pull = Recorder<String>()
     let chain = Chain { (number: Int) in number }
-      .then(running: { last in Scripted(last: last) { number in await pull.wait(for: "\(number)") } })
+      .appending(running: { last in Scripted(last: last) { number in await pull.wait(for: "\(number)") } })
     let run = chain.start(3)
     var lines: [String] = []
     for await event in run.events {
@@ -57,7 +57,7 @@ struct ProgressionStepTests {
         }
       }
       .then { (stage: Scripted) in stage }
-      .then(running: { $0 })
+      .appending(running: { $0 })
     let run = chain.start(1)
     await entered.valueWhateverHappens()
     #expect(run.cancel(reason: "enough"))
@@ -73,7 +73,7 @@ struct ProgressionStepTests {
   @Test func cancelRunsStopsAPlainRunAtItsNextStage() async throws {
     let log = Recorder<Int>()
     let chainBox = Once<Chain<Int, Int>>()
-    let chain = Chain { (number: Int) in number }.then(running: { _ in
+    let chain = Chain { (number: Int) in number }.appending(running: { _ in
       Scripted { number in
         log.record(number)
         if number == 1 { await chainBox.valueWhateverHappens().cancelRuns(reason: "stop") }
@@ -86,7 +86,7 @@ struct ProgressionStepTests {
 
   @Test func anErrorOfAStageCanBeRecovered() async throws {
     let chain = Chain { (number: Int) in number }
-      .then(running: { _ in Scripted { if $0 == 1 { throw Fault(1) } } })
+      .appending(running: { _ in Scripted { if $0 == 1 { throw Fault(1) } } })
       .recover { _ in 42 }
     #expect(try await chain.run(1) == 42)
   }
@@ -106,7 +106,7 @@ struct ProgressionStepTests {
     let (gate, left) = (Once<Void>(), Once<Void>())
     let clock = ManualClock()
     let chain = Chain { (number: Int) in number }
-      .then(
+      .appending(
         running: { _ in
           Scripted(last: 1) { _ in
             await gate.valueWhateverHappens()
@@ -134,7 +134,7 @@ struct ProgressionStepTests {
   @Test func stagesRunOnTheChainsExecutor() async throws {
     let executor = CountingExecutor()
     let chain = Chain { (number: Int) in number }
-      .then(running: { _ in Scripted { _ in #expect(executor.isCurrent) } })
+      .appending(running: { _ in Scripted { _ in #expect(executor.isCurrent) } })
       .executor(executor)
     #expect(try await chain.run(1) == 3)
   }

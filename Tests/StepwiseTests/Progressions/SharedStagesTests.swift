@@ -135,6 +135,22 @@ struct SharedStagesTests {
     await tracker.allReleased()
   }
 
+  /// A user's object may die with the stage that held it, and may look at the stages then.
+  @Test func aSupersededStageIsReleasedOutsideTheLock() async throws {
+    let seen = Recorder<Int>()
+    let stages = Once<SharedStages<Holding>>()
+    let shared = Holding(number: 0) { number in
+      AtEnd {
+        seen.record(number)
+        _ = stages.settled?.makeAsyncIterator()
+      }
+    }.stages.shared(.latest)
+    stages.settle(shared)
+    var consumer = shared.makeAsyncIterator()
+    while let stage = try await consumer.next(), stage.number < 3 {}
+    #expect(seen.elements.prefix(2) == [1, 2])
+  }
+
   @Test func anErrorIsThrownToAll() async throws {
     let shared = Scripted { if $0 == 1 { throw Fault(1) } }.stages.shared(.everyStage)
     let start = Start(of: 3)
@@ -172,4 +188,21 @@ struct SharedStagesTests {
     let shared = Poll(polls: Tally(), enough: .max).stages(stuckAfter: 3).shared(.latest)
     await #expect(throws: ProgressionError.self) { for try await _ in shared {} }
   }
+}
+
+/// Each stage but the first holds an object of its own.
+private struct Holding: Progression {
+  let number: Int
+  var object: AtEnd?
+  let make: @Sendable (Int) -> AtEnd
+
+  init(number: Int, object: AtEnd? = nil, _ make: @escaping @Sendable (Int) -> AtEnd) {
+    self.number = number
+    self.object = object
+    self.make = make
+  }
+
+  func next() async throws -> Holding { Holding(number: number + 1, object: make(number + 1), make) }
+
+  var result: Int? { number == 5 ? number : nil }
 }

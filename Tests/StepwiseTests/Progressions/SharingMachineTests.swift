@@ -23,7 +23,7 @@ struct SharingMachineTests {
       return
     }
     #expect(machine.turn(waiter: 9) == .produce)
-    #expect(machine.reach(1) == [1])
+    #expect(machine.reach(1) == ([1], 0))
   }
 
   @Test func withEveryStageAllMustHaveAsked() {
@@ -177,7 +177,7 @@ private struct SharingModel {
     case .working:
       newest += 1
       let count = consumers.filter(\.isWaiting).count
-      let woken = machine.reach(newest).count
+      let woken = machine.reach(newest).woken.count
       try require(woken == count, "seed \(seed): \(woken) of \(count) woken")
       for index in consumers.indices { consumers[index].isWaiting = false }
       producer = .ready

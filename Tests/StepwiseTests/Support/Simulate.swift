@@ -28,8 +28,3 @@ func forEachSeed(
 struct Broken: Error, CustomStringConvertible {
   let description: String
 }
-
-/// Throws, with what was seen, when something does not hold.
-func require(_ holds: Bool, _ seen: @autoclosure () -> String) throws {
-  if !holds { throw Broken(description: seen()) }
-}

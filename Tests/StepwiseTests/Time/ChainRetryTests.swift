@@ -122,7 +122,7 @@ struct ChainRetryTests {
       _ = await entered.value()
       return number
     }
-    .then(chain).start(1)
+    .appending(chain).start(1)
     let lines = Recorder<String>()
     let watcher = Task { for await event in run.events { lines.record(event.line) } }
     await lines.elements(atLeast: 2)

@@ -43,7 +43,7 @@ struct ChainTimeoutTests {
       try await clock.sleep(for: .seconds(100))
       return number
     }
-    let chain = Chain { (number: Int) in number }.then(Chain { (number: Int) in number }.then(inner))
+    let chain = Chain { (number: Int) in number }.appending(Chain { (number: Int) in number }.appending(inner))
       .timeout(.seconds(5), clock: clock)
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
     #expect(error?.step == "deep")

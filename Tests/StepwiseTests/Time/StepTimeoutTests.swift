@@ -23,7 +23,7 @@ struct StepTimeoutTests {
   }
 
   @Test func itNamesItsStep() throws {
-    let chain = Chain { (number: Int) in number }.then(sleeping(100).timeout(.seconds(5), clock: clock))
+    let chain = Chain { (number: Int) in number }.appending(sleeping(100).timeout(.seconds(5), clock: clock))
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
     #expect(error?.step == "slow")
     #expect(error?.duration == .seconds(5))
@@ -37,7 +37,7 @@ struct StepTimeoutTests {
       try await clock.sleep(for: .seconds(100))
       return number
     }
-    let chain = Chain { (number: Int) in number }.then(step.timeout(.seconds(5), clock: clock))
+    let chain = Chain { (number: Int) in number }.appending(step.timeout(.seconds(5), clock: clock))
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
     #expect(error?.step == "step 2")
   }

@@ -40,7 +40,7 @@ struct TimeRaceTests {
           try await clock.sleep(for: .seconds(1))
           return number
         }
-        .then(
+        .appending(
           Step<Int, Int>("second") { number in
             try await clock.sleep(for: .seconds(100))
             return number
@@ -111,7 +111,7 @@ struct TimeRaceTests {
           isWholeChain
           ? Chain { (number: Int) in number }
             .then("opened", undo: { undone.record($0) }) { $0 }
-            .then(step).abandon(after: limit, clock: clock) { discarded.record($0) }
+            .appending(step).abandon(after: limit, clock: clock) { discarded.record($0) }
           : Chain(step.abandon(after: limit, clock: clock) { discarded.record($0) })
         return await chain.start(7).outcome
       }

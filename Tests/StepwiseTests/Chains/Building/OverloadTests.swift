@@ -88,13 +88,13 @@ struct OverloadTests {
     let wrap = Step(double)
     #expect(increment.name == "increment")
     #expect(text.name == nil)
-    let chain = Chain(increment).then(increment).then(wrap).then(text)
+    let chain = Chain(increment).appending(increment).appending(wrap).appending(text)
     #expect(try await chain.run(0) == "4")
   }
 
   @Test func chainsFit() async throws {
     let inner = Chain("inner") { (number: Int) in number + 1 }.then { "\($0)" }
-    let chain = Chain(double).then(inner).then(Chain { (text: String) in text.count })
+    let chain = Chain(double).appending(inner).appending(Chain { (text: String) in text.count })
     #expect(try await chain.run(50) == 3)
   }
 
@@ -103,10 +103,10 @@ struct OverloadTests {
     let run = Chain("first") { (number: Int) in number }
       .then { $0 }
       .then("third", double)
-      .then(Step("fourth", double))
+      .appending(Step("fourth", double))
       .then("fifth", undo: { _ in }) { $0 }
       .then(undo: { _ in }) { $0 }
-      .then(inner)
+      .appending(inner)
       .start(1)
     let begun = await briefEvents(of: run).filter { $0.hasPrefix("begin") }
     #expect(

@@ -39,7 +39,7 @@ struct SampleTests {
   ) -> Chain<URL, File> {
     Chain("download") { (url: URL) in try await download(url) }
       .then("decode") { data in try Image(data) }
-      .then(Step("shrink") { image in image.scaled(by: 0.5) }.timeout(.seconds(5)))
+      .appending(Step("shrink") { image in image.scaled(by: 0.5) }.timeout(.seconds(5)))
       .then(save)
       .onError { error in log(error) }
       .finally { @MainActor state in spinner.stop() }

@@ -61,9 +61,9 @@ enum CancellationOrigin: String, CaseIterable, Sendable {
       return Cancellable(gated.start(0), cancel: { gated.start(1) })
     case .cancelRunsOfRun:
       let task = spawn { await resultOf { try await chain.run(0) } }
-      return Cancellable(cancel: { await chain.cancelRuns(reason: rawValue) }, result: { await task.value })
+      return Cancellable(cancel: { chain.cancelRuns(reason: rawValue) }, result: { await task.value })
     case .cancelRunsOfStart:
-      return Cancellable(chain.start(0), cancel: { await chain.cancelRuns(reason: rawValue) })
+      return Cancellable(chain.start(0), cancel: { chain.cancelRuns(reason: rawValue) })
     }
   }
 }

@@ -121,10 +121,10 @@ struct EarlyCancellationTests {
     .finally { log.record("inner \($0.brief)") }
     let chain: Chain<Int, Int> =
       switch how {
-      case "then": Chain { (number: Int) in number }.then(inner)
+      case "then": Chain { (number: Int) in number }.appending(inner)
       case "zip": Chain.zip(inner, inner).then { left, _ in left }
       case "race": Chain.race(inner, inner)
-      default: Chain { (number: Int) in number }.then(Chain { (number: Int) in number }.then(inner))
+      default: Chain { (number: Int) in number }.appending(Chain { (number: Int) in number }.appending(inner))
       }
     let whole = chain.finally { log.record("outer \($0.brief)") }
     let task = Task {
@@ -142,7 +142,7 @@ struct EarlyCancellationTests {
       withUnsafeCurrentTask { $0?.cancel() }
       return number
     }
-    .then(inner)
+    .appending(inner)
     .finally { log.record("outer \($0.brief)") }
     let task = Task { try await chain.run(1) }
     #expect(await task.result.brief == "failure CancellationError()")

@@ -28,7 +28,7 @@ struct NestedChainTests {
         log.record("a")
         return number + 1
       }
-      .then(inner)
+      .appending(inner)
       .then("c", undo: { _ in log.record("undo c") }) { number in
         log.record("c")
         return number + 1
@@ -74,7 +74,7 @@ struct NestedChainTests {
     let inner = Chain { (number: Int) in number }
       .then("b", undo: { _ in throw Fault(7) }) { $0 }
       .onError { log.record("inner \($0)") }
-    let chain = Chain { (number: Int) in number }.then(inner).then { _ -> Int in throw Fault(1) }
+    let chain = Chain { (number: Int) in number }.appending(inner).then { _ -> Int in throw Fault(1) }
       .onError { log.record("outer \($0)") }
     let run = chain.start(0)
     _ = await run.outcome
@@ -84,7 +84,7 @@ struct NestedChainTests {
 
   @Test func itsRecoverIsItsOwn() async throws {
     let nested = Chain { (number: Int) -> Int in throw Fault(number) }.recover { _ in 5 }
-    #expect(try await Chain { (number: Int) in number }.then(nested).then { $0 + 1 }.run(1) == 6)
+    #expect(try await Chain { (number: Int) in number }.appending(nested).then { $0 + 1 }.run(1) == 6)
   }
 
   @Test func theOutersRecoverReplacesItsErrorAfterItsHandlers() async throws {
@@ -109,7 +109,7 @@ struct NestedChainTests {
     let inner = Chain { (number: Int) in try await turnstile.pass() }
       .onError { _ in log.record("onError") }
       .finally { log.record("inner \($0.brief)") }
-    let chain = Chain { (number: Int) in number }.then(inner).finally { log.record("outer \($0.brief)") }
+    let chain = Chain { (number: Int) in number }.appending(inner).finally { log.record("outer \($0.brief)") }
     if how == "run" {
       let token = CancellationToken()
       let task = Task { try await withCancellation(by: token) { try await chain.run(0) } }
@@ -137,14 +137,14 @@ struct NestedChainTests {
     .onError { _ in log.record("inner onError") }
     .finally { log.record("inner \($0.brief)") }
     if how == "token" { _ = inner.cancellationToken }
-    let chain = Chain { (number: Int) in number }.then(inner)
+    let chain = Chain { (number: Int) in number }.appending(inner)
       .onError { log.record("onError \($0)") }
       .finally { log.record("outer \($0.brief)") }
     let task = Task { if started { try await chain.start(0).value } else { try await chain.run(0) } }
     await turnstile.visitors(atLeast: 1)
-    #expect(await inner.runsInFlight == 1)
+    #expect(inner.runsInFlight == 1)
     if how == "cancelRuns" {
-      await inner.cancelRuns(reason: how)
+      inner.cancelRuns(reason: how)
     } else {
       inner.cancellationToken.cancel(reason: how)
     }
@@ -155,7 +155,7 @@ struct NestedChainTests {
         "inner cancelled \(how)", "onError CancellationError()", "outer failed CancellationError()",
       ]
     )
-    #expect(await inner.runsInFlight == 0)
+    #expect(inner.runsInFlight == 0)
   }
 
   @Test func itKeepsItsOwnGate() async throws {
@@ -167,12 +167,12 @@ struct NestedChainTests {
       return number
     }
     .overlap(.serial)
-    let chain = Chain { (number: Int) in number }.then(inner)
+    let chain = Chain { (number: Int) in number }.appending(inner)
     let first = chain.start(0)
     await inside.elements(atLeast: 1)
     let second = chain.start(1)
     let third = inner.start(2)
-    while await inner.runsInFlight < 3 { await Task.yield() }
+    while inner.runsInFlight < 3 { await Task.yield() }
     #expect(inside.elements == [0])
     turnstile.open()
     #expect(await first.outcome.brief == "resolved 0")
@@ -185,7 +185,7 @@ struct NestedChainTests {
     let inner = Chain { (number: Int) in await turnstile.passWhateverHappens() }.overlap(.dropNew)
     let blocking = inner.start(0)
     await turnstile.visitors(atLeast: 1)
-    let outer = Chain { (number: Int) in number }.then(inner).start(0)
+    let outer = Chain { (number: Int) in number }.appending(inner).start(0)
     #expect(await outer.outcome.brief == "failed CancellationError()")
     turnstile.open()
     _ = await blocking.outcome
@@ -200,7 +200,7 @@ struct NestedChainTests {
     .finally { log.record("inner \($0.brief)") }
     for taken in [false, true] {
       if taken { _ = inner.cancellationToken }
-      let run = Chain { (number: Int) in number }.then(inner).start(0)
+      let run = Chain { (number: Int) in number }.appending(inner).start(0)
       await turnstile.visitors(atLeast: taken ? 2 : 1)
       run.cancel(reason: "left")
       #expect(await run.outcome.brief == "cancelled left \(Fault(5))")
@@ -210,7 +210,9 @@ struct NestedChainTests {
 
   @Test func aChainMayStandInManyOthersAtOnce() async throws {
     let shared = Chain { (number: Int) in number + 1 }
-    let chain = shared.then(shared).then(shared).then(Chain { (number: Int) in number }.then(shared))
+    let chain = shared.appending(shared).appending(shared).appending(
+      Chain { (number: Int) in number }.appending(shared)
+    )
     #expect(try await chain.run(0) == 4)
     #expect(try await shared.run(0) == 1)
   }

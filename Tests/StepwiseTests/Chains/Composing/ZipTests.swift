@@ -49,7 +49,7 @@ struct ZipTests {
 
   @Test func zipStandsInAChain() async throws {
     let zipped = Chain.zip(Chain { (number: Int) in number + 1 }, Chain { (number: Int) in "\(number)" })
-    let chain = Chain { (number: Int) in number * 10 }.then(zipped).then { number, text in text + "/\(number)" }
+    let chain = Chain { (number: Int) in number * 10 }.appending(zipped).then { number, text in text + "/\(number)" }
     #expect(try await chain.run(1) == "10/11")
     #expect(try await chain.start(1).value == "10/11")
   }
@@ -84,7 +84,7 @@ struct ZipTests {
     }
     let chain = Chain { (number: Int) in number }
       .then("before", undo: { _ in log.record("undo before") }) { $0 }
-      .then(Chain.zip(done, interrupted, failing))
+      .appending(Chain.zip(done, interrupted, failing))
       .onError { log.record("onError \($0)") }
       .finally { log.record($0.brief) }
     let result = await resultOf {

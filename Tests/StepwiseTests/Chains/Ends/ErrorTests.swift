@@ -46,7 +46,7 @@ struct ErrorTests {
     }
     await #expect(throws: Fault(0)) { try await chain.run(0) }
     #expect(try await chain.run(1) == 1)
-    #expect(await chain.runsInFlight == 0)
+    #expect(chain.runsInFlight == 0)
   }
 
   /// Pitfall 1: cancellation is a third outcome; but only when somebody asked for it.

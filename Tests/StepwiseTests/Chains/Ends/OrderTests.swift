@@ -138,7 +138,7 @@ struct OrderTests {
       attempts.record("outer")
       return number
     }
-    .then(flaky.retry(RetryPolicy(maxAttempts: 3, backoff: .none)))
+    .appending(flaky.retry(RetryPolicy(maxAttempts: 3, backoff: .none)))
     #expect(try await chain.run(4) == 4)
     #expect(attempts.elements == ["outer", "inner", "inner"])
   }

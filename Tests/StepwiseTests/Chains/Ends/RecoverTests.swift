@@ -139,7 +139,7 @@ struct RecoverTests {
 
   @Test func aStepHasRecoverOfItsOwn() async throws {
     let step = Step("s") { (number: Int) -> Int in throw Fault(number) }.recover { _ in 8 }
-    #expect(try await Chain { (number: Int) in number }.then(step).run(1) == 8)
+    #expect(try await Chain { (number: Int) in number }.appending(step).run(1) == 8)
     let turnstile = Turnstile()
     let waiting = Step { (_: Int) -> Int in
       try await turnstile.pass()

@@ -89,16 +89,75 @@ struct DepthTests {
     #expect(try await chain.start(1).value == 1)
   }
 
-  /// Chains that are steps of chains release each other: there the stack bounds the depth.
-  @Test func aHundredChainsInsideOneAnotherRunOnASmallStack() async throws {
-    let depth = 100
-    try await onASmallStack {
-      var chain = Chain { (number: Int) in number }
-      for _ in 0..<depth { chain = Chain { (number: Int) in number + 1 }.then(chain) }
-      let whole = chain
-      let value = try onThisThread { try await whole.run(0) }
-      let started = try onThisThread { try await whole.start(0).value }
-      #expect(value == depth && started == depth)
+  // MARK: - Chains inside one another
+
+  /// Chains that are each the last step of the next, named, with an undo each.
+  private static func nested(_ depth: Int) -> Chain<Int, Int> {
+    var chain = Chain("innermost") { (number: Int) in number }
+    for level in 1..<depth {
+      chain = Chain("level \(level)", undo: { _ in }) { (number: Int) in number + 1 }.appending(chain)
     }
+    return chain
+  }
+
+  @Test func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
+    let tracker = LifetimeTracker()
+    try await onASmallStack {
+      var chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }
+      for _ in 0..<100_000 { chain = Chain { (number: Int) in number }.appending(chain) }
+      withExtendedLifetime(chain) {}
+    }
+    #expect(tracker.made == 1 && tracker.alive == 0)
+  }
+
+  /// With the branches of `zip` and `race`, and steps that follow the chain.
+  @Test func branchesInsideOneAnotherAreReleasedInFlatStack() async throws {
+    let tracker = LifetimeTracker()
+    try await onASmallStack {
+      var chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }
+      let other = Chain { (number: Int) in number }
+      for level in 0..<30_000 {
+        switch level % 3 {
+        case 0: chain = Chain.race(other, chain)
+        case 1: chain = Chain.zip(chain, other).then { (values: (Int, Int)) in values.0 }
+        default: chain = other.appending(chain).recover { _ in 0 }.timeout(.seconds(1), clock: ManualClock())
+        }
+      }
+      withExtendedLifetime((chain, other)) {}
+    }
+    #expect(tracker.made == 1 && tracker.alive == 0)
+  }
+
+  @Test(arguments: [false, true]) func chainsInsideOneAnotherRunInFlatStack(started: Bool) async throws {
+    let depth = 2_000
+    try await onASmallStack {
+      let whole = Self.nested(depth)
+      let value = try onThisThread { started ? try await whole.start(0).value : try await whole.run(0) }
+      #expect(value == depth - 1)
+    }
+  }
+
+  /// Each step has the name that it was given, wherever it is.
+  @Test func stepsOfChainsInsideOneAnotherKeepTheirNames() async throws {
+    let run = Self.nested(500).start(0)
+    _ = try await run.value
+    var begun: [String] = []
+    for await event in run.events {
+      if case .stepStarted(let step) = event { begun.append("\(step.index) \(step)") }
+    }
+    #expect(begun == (1..<500).map { "\(499 - $0) level \($0)" }.reversed() + ["499 innermost"])
+  }
+
+  @Test func theStepAfterChainsInsideOneAnotherIsNamedToo() async throws {
+    let inner = Chain("a") { (number: Int) in number }.then("b") { $0 }.timeout(.seconds(1), clock: ManualClock())
+    let zipped = Chain.zip(inner, inner.then { $0 }).then("sum") { (values: (Int, Int)) in values.0 + values.1 }
+    let run = inner.appending(zipped).recover { _ in 0 }.then { $0 }.then("last") { $0 }.start(1)
+    _ = try await run.value
+    var names: [Int: String] = [:]
+    for await event in run.events {
+      if case .stepFinished(let step, _, _) = event { names[step.index] = step.description }
+    }
+    let expected = ["a", "b", "a", "b", "a", "b", "step 7", "sum", "step 9", "last"]
+    #expect(names == Dictionary(uniqueKeysWithValues: zip(0..., expected)))
   }
 }

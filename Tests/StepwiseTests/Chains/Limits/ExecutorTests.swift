@@ -48,7 +48,7 @@ struct ExecutorTests {
       seen.record("second \(executor.isCurrent)")
       return number
     }
-    .then(
+    .appending(
       Step { number in
         seen.record("third \(executor.isCurrent)")
         return number
@@ -85,7 +85,7 @@ struct ExecutorTests {
       seen.record(executor.isCurrent)
       return number
     }
-    let chain = Chain(step).then(step.executor(executor)).then(step)
+    let chain = Chain(step).appending(step.executor(executor)).appending(step)
     #expect(try await chain.run(1) == 1)
     #expect(seen.elements == [false, true, false])
   }

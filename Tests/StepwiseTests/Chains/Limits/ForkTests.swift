@@ -56,7 +56,7 @@ struct ForkTests {
     do {
       let object = tracker.track()
       let chain = fork(Chain { (number: Int) in withExtendedLifetime(object) { number } }, object)
-      let whole = Chain.zip(chain, chain).then { $0 + $1 }.then(chain)
+      let whole = Chain.zip(chain, chain).then { $0 + $1 }.appending(chain)
       #expect(try await whole.run(1) == 5)
       #expect(try await whole.start(1).value == 5)
       await whole.drain()

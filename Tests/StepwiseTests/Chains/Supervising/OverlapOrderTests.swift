@@ -121,7 +121,7 @@ struct OverlapOrderTests {
           }
           return await group.reduce(into: []) { $0.append($1) }
         }
-        return (await chain.runsInFlight, outcomes)
+        return (chain.runsInFlight, outcomes)
       }
       let end = presence.read { $0 }
       try #require(count == 0 && outcomes.count == 8, "seed \(seed)")

@@ -58,7 +58,7 @@ struct ReentrancyTests {
     _ = await chain.start(0).outcome
     #expect(Set(errors.elements) == ["failure \(ChainError.reentrant)"])
     #expect(errors.elements.count == (place == .nested ? 4 : 2))
-    #expect(await chain.runsInFlight == 0)
+    #expect(chain.runsInFlight == 0)
   }
 
   @Test(arguments: Place.allCases)
@@ -75,7 +75,7 @@ struct ReentrancyTests {
       do { _ = try await chain.run(1) } catch ChainError.reentrant { return } catch { Issue.record(error) }
     }
     _ = await chain.start(0).outcome
-    #expect("\(ChainError.reentrant)".contains("use start"))
+    #expect("\(ChainError.reentrant)".contains("`start`"))
   }
 
   @Test func withoutAGateAChainMayCallItself() async throws {
@@ -93,7 +93,7 @@ struct ReentrancyTests {
     let other = Chain { (number: Int) in number + 1 }.overlap(.serial)
     let chain = Chain { (number: Int) in try await other.run(number) }.overlap(.serial)
     #expect(try await chain.run(1) == 2)
-    #expect(try await chain.then(other).run(1) == 3)
+    #expect(try await chain.appending(other).run(1) == 3)
   }
 
   /// The Task that was made inside is still there, but the run is over.

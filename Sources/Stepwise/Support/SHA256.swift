@@ -38,8 +38,8 @@ package struct SHA256: Sendable {
   package func hex() -> String {
     var last = self
     let padding = [0x80] + [UInt8](repeating: 0, count: (119 - rest.count) % Self.blockSize)
-    last.update(padding + (byteCount * 8).bigEndianBytes)
-    return last.hash.flatMap(\.bigEndianBytes).map(hexadecimal).joined()
+    last.update(padding + Self.bytes(of: byteCount * 8))
+    return last.hash.flatMap(Self.bytes).map(Self.hexadecimal).joined()
   }
 
   private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
@@ -83,9 +83,14 @@ package struct SHA256: Sendable {
     0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
-}
 
-/// Two lowercase hexadecimal digits.
-func hexadecimal(_ byte: UInt8) -> String {
-  (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  /// The bytes of a number, the most significant one first.
+  private static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+    withUnsafeBytes(of: number.bigEndian) { Array($0) }
+  }
+
+  /// Two lowercase hexadecimal digits.
+  package static func hexadecimal(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  }
 }

@@ -12,17 +12,22 @@
 #endif
 
 /// What the operating system says.
-enum SystemMessage {
+package enum SystemMessage {
   /// The message of an error number.
-  static func of(_ code: Int32) -> String {
+  package static func text(for code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "unknown error" }
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// Whether it is the answer to somebody who may only read.
-  static func isNotPermitted(_ code: Int32) -> Bool { code == EROFS || code == EACCES }
+  /// Whether nothing can be written: the disk is full or read-only, or its owner does not permit it.
+  package static func cannotWrite(_ code: Int32) -> Bool {
+    [EROFS, EACCES, EPERM, ENOSPC, EDQUOT].contains(code)
+  }
+
+  /// The error number of an argument that makes no sense.
+  package static var invalidArgument: Int32 { EINVAL }
 
   /// The number of this process.
-  static var processID: Int32 { getpid() }
+  package static var processID: Int32 { getpid() }
 }

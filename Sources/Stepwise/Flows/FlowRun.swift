@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// One run of a flow: its path, its screens, its events and its log.
+@MainActor
+final class FlowRun<Output: Sendable> {
+  private enum Phase {
+    case ready, running
+    case over(FlowLog)
+  }
+
+  let recorder = FlowRecorder()
+  /// The turns that this run and those before it took.
+  private(set) var taken: FlowTurns
+  private var course: FlowCourse<Output>
+  private var phase = Phase.ready
+  private var start = FlowStart()
+  /// What the steps on the path have shown.
+  private var shown: [AnyFlowStep: FlowShown] = [:]
+  /// Whether the first step has its content.
+  private var isPrepared = false
+  /// The presentation in progress.
+  private var stage: FlowStage?
+  /// A nested flow that ended this one without an answer, as one in progress.
+  private var interrupted: FlowLogEntry?
+  /// Whether a step was presented that the log had no answer of.
+  private var isLive = false
+  /// How the run has ended by its steps.
+  private var end: FlowEnd?
+  private var token: CancellationToken?
+
+  private var definition: FlowDefinition<Output> { course.definition }
+
+  init(_ definition: FlowDefinition<Output>, taken: FlowTurns = FlowTurns()) {
+    self.taken = taken
+    course = FlowCourse(definition)
+  }
+
+  // MARK: - As the flow shows it
+
+  var isReady: Bool { if case .ready = phase { true } else { false } }
+  var isRunning: Bool { if case .running = phase { true } else { false } }
+  var path: [AnyFlowStep] { isRunning ? course.path.steps : [] }
+
+  /// The steps that the definition names, and those that transitions have led to so far.
+  var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
+
+  // MARK: - Running
+
+  /// Reserves the run for one caller, and returns it as a chain, which has not begun.
+  func begin(_ start: FlowStart) -> Chain<Void, Output> {
+    phase = .running
+    self.start = start
+    isLive = start.replay == nil
+    course = FlowCourse(definition, from: start.step)
+    let chain = Chain<Void, Output>(definition.name) { @MainActor in try await self.perform() }
+      .finally { @MainActor state in self.finish(state) }
+    // Accessed, so that a step can cancel the run, and so that each cancellation interrupts it at once.
+    token = chain.cancellationToken
+    return chain
+  }
+
+  /// - Throws: What the run ends with when that is no output.
+  private func perform() async throws -> Output {
+    try definition.prepare(startingAt: start.step)
+    start.prepare?()
+    isPrepared = true
+    recorder.start()
+    if let place = start.stage?.previous, let first = course.path.top { shown[first] = place }
+    var turns = 0
+    while let step = course.path.top {
+      let entry = try await entry(of: step)
+      turns += 1
+      // A flow whose steps never wait would not let others have the main actor. Not between the choice of the next step and
+      // its presentation: another flow might present it.
+      if turns.isMultiple(of: 64) { await Task.yield() }
+      if let end = try follow(entry, of: step) {
+        self.end = end
+        if case .ended(.cancelled(let cancellation)) = end { token?.cancel(reason: cancellation.reason) }
+        if case .ended(.back) = end { break }
+        return try end.result(of: step.name)
+      }
+    }
+    throw FlowError(.back, step: definition.name)
+  }
+
+  /// How a step has ended: by the log that is replayed, or by its presentation.
+  private func entry(of step: AnyFlowStep) async throws -> FlowLogEntry {
+    guard let replay = start.replay else { return try await present(step) }
+    do {
+      guard let entry = replay.entries.first else { return try await present(step) }
+      try Task.checkCancellation()
+      // A log that was written by hand may have the answers of a nested flow among its own.
+      if entry.step != step.name, step.isFlow { return try await present(step, replaying: replay) }
+      replay.entries.removeFirst()
+      guard entry.step == step.name else { throw misfit(entry, at: step) }
+      if let content = entry.content { try step.restore(content) }
+      guard step.hasContent else { throw FlowError(.noContent, step: step.name) }
+      if let inside = entry.inside, step.isFlow, entry.ending == nil {
+        return try await present(step, replaying: FlowReplay(inside))
+      }
+      guard let end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
+      return FlowLogEntry(step: step.name, content: step.savedContent, end: try step.typed(end), inside: entry.inside)
+    } catch {
+      // The flow around a nested one must not take it for a failure of the step.
+      replay.failure = error as? FlowError
+      throw error
+    }
+  }
+
+  private func present(_ step: AnyFlowStep, replaying replay: FlowReplay? = nil) async throws -> FlowLogEntry {
+    if replay == nil { try goLive() }
+    recorder.ask(step.name)
+    let stage = FlowStage(previous: shown[step], around: self, replay: replay)
+    self.stage = stage
+    let end = await step.present(on: stage)
+    self.stage = nil
+    recorder.finish(step.name, end)
+    if let new = stage.shown { shown[step] = new }
+    if let failure = replay?.failure { throw failure }
+    return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: stage.nested?.log)
+  }
+
+  /// Goes where the end of a step leads; returns the end of the flow when that is there.
+  private func follow(_ entry: FlowLogEntry, of step: AnyFlowStep) throws -> FlowEnd? {
+    guard let end = entry.end else { return nil }
+    // Cancelling the Task cancelled the run: what the step makes of it leads nowhere.
+    if Task.isCancelled, case .ended = end {
+      interrupted = entry.inProgress
+      throw CancellationError()
+    }
+    let transition = course.transition(after: step, end)
+    var place: FlowShown?
+    if case .replace(let next) = transition, !course.path.contains(next) { place = shown.removeValue(forKey: step) }
+    let left = course.follow(transition, by: entry)
+    guard let over = course.end(by: transition) else {
+      leave(left)
+      guard let next = course.path.top else { return nil }
+      taken.insert(from: step, to: next)
+      if let place { shown[next] = place }
+      return nil
+    }
+    if let replay = start.replay, !start.isReplayShared, let rest = replay.entries.first {
+      let failure = FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(rest.step)”")
+      replay.failure = failure
+      throw failure
+    }
+    if case .answered = over {
+      taken.insert(from: step, to: nil)
+    } else if !definition.logging.keepsAll, course.path.top != nil {
+      interrupted = entry.inProgress
+    }
+    return over
+  }
+
+  private func misfit(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
+    guard knownSteps.contains(where: { $0.name == entry.step }) else {
+      return FlowError(.unknownStep, step: entry.step)
+    }
+    return FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
+  }
+
+  // MARK: - Screens
+
+  /// Takes the screens of steps that left the path away, newest first.
+  private func leave(_ steps: [AnyFlowStep]) {
+    let presented = course.path.top.map { [$0] } ?? []
+    for (index, step) in steps.enumerated() {
+      let lower = (steps.dropFirst(index + 1) + presented).compactMap { shown[$0] }
+      shown.removeValue(forKey: step)?.leave(to: lower)
+    }
+  }
+
+  /// The last thing of all, whatever happened: takes the screens away, newest first.
+  private func finish(_ state: ChainState) {
+    phase = .over(log)
+    // A flow that has gone back from its first step has no path, and that step's screen.
+    let steps = course.path.steps
+    let places = steps.isEmpty ? Array(shown.values) : steps.reversed().compactMap { shown[$0] }
+    for (index, place) in places.enumerated() {
+      if let rest = place.finish(above: places.dropFirst(index + 1)) { start.stage?.shown = rest }
+    }
+    shown = [:]
+    start = FlowStart()
+    token = nil
+    recorder.end(state)
+  }
+}
+
+// MARK: - As a nested flow
+
+extension FlowRun: AnyFlowRun {
+  var replay: FlowReplay? { start.replay }
+
+  var log: FlowLog {
+    switch phase {
+    case .ready: return FlowLog()
+    case .over(let log): return log
+    case .running:
+      var entries = course.path.answers
+      if let step = course.path.top, let nested = stage?.nested {
+        entries.append(FlowLogEntry(step: step.name, content: step.savedContent, end: nil, inside: nested.log))
+      } else if let interrupted {
+        entries.append(interrupted)
+      }
+      var contents: [String: FlowContent] = [:]
+      if isPrepared { for step in course.path.steps { contents[step.name] = step.savedContent } }
+      return FlowLog(entries, contents: contents)
+    }
+  }
+
+  /// Shows what the steps before would have shown whose answers came from the log, with their latest contents.
+  func goLive() throws {
+    guard !isLive else { return }
+    isLive = true
+    try start.stage?.around?.goLive()
+    if let replay = start.replay, !start.isReplayShared {
+      for step in course.path.steps where step.isFree {
+        if let content = replay.contents[step.name] { try step.restore(content) }
+      }
+    }
+    for step in course.path.steps.dropLast() where shown[step] == nil {
+      let stage = FlowStage()
+      step.restoreScreen(on: stage)
+      shown[step] = stage.shown
+    }
+  }
+
+  /// Runs as a step of another flow.
+  func runAsStep(_ start: FlowStart) async -> FlowEnd {
+    start.stage?.nested = self
+    do {
+      let conclusion: Conclusion = try await begin(start).core.runApart(as: nil) { $0.put(()) }
+      // An error alone does not tell: work inside the flow may fail with one that looks like the flow's.
+      if case .failed = conclusion.outcome, let end { return end }
+      return FlowEnd(conclusion.outcome.map { $0.value() as Output })
+    } catch {
+      return .ended(.failed(error))
+    }
+  }
+}

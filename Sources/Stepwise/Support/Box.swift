@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A value without its type, which stays an optional or an existential if it is one.
+package protocol AnyBox: AnyObject, Sendable {
+  var any: any Sendable { get }
+}
+
+/// A value that passes through code that does not know its type.
+package final class Box<Value: Sendable>: AnyBox {
+  package let value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+  }
+
+  package var any: any Sendable { value }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseFiles
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The directory of a store, which holds a file for each id.
+struct CheckpointFolder: Sendable {
+  let directory: FileLocation
+  let permissions: CheckpointPermissions
+
+  var leases: LeaseFolder { LeaseFolder(directory: directory.appending(".locks"), permissions: permissions) }
+
+  /// The file that holds an id.
+  func file(of id: CheckpointID) -> FileLocation { directory.appending(CheckpointName(id).checkpoint) }
+
+  /// Makes the directory, if it is not there.
+  func create() throws(CheckpointError) {
+    try CheckpointPath(id: nil, file: directory).naming { () throws(FileFailure) in
+      try directory.makeDirectories(mode: permissions.directories)
+    }
+  }
+
+  /// Reads the record of an id; nil when there is none.
+  func record(of id: CheckpointID) throws(CheckpointError) -> CheckpointRecord? {
+    let path = CheckpointPath(id: id, file: file(of: id))
+    let opened: OpenFile?
+    do {
+      opened = try path.naming { () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }
+    } catch .io(_, _, _, ELOOP) {
+      throw path.damaged("a symbolic link is in its place, which is not followed")
+    }
+    guard let opened else { return nil }
+    let record = try CheckpointFile.record(in: opened, at: path)
+    guard record.id.utf8.elementsEqual(id.bytes) else {
+      throw path.damaged("it was stored under the id \"\(record.id)\"")
+    }
+    return record
+  }
+
+  /// Writes a record beside the last one, and renames it over that one.
+  func write(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) {
+    let (temporary, checkpoint) = (directory.appending(CheckpointName(id).temporary), file(of: id))
+    let bytes = CheckpointFile.bytes(of: record)
+    try CheckpointPath(id: id, file: checkpoint).naming { () throws(FileFailure) in
+      try fill(temporary, with: bytes)
+      try temporary.rename(to: checkpoint)
+      try directory.syncDirectory()
+    }
+  }
+
+  /// Writes a file and syncs it; leaves none behind when that fails.
+  private func fill(_ file: FileLocation, with bytes: [UInt8]) throws(FileFailure) {
+    do {
+      let file = try create(file)
+      try file.write(bytes)
+      try file.sync()
+    } catch {
+      _ = try? file.unlink()
+      throw error
+    }
+  }
+
+  /// Creates a file with the permissions of new ones, in place of what a kill left.
+  private func create(_ file: FileLocation) throws(FileFailure) -> OpenFile {
+    do {
+      return try file.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
+    } catch  where error.code == EEXIST {
+      try file.unlink()
+      return try file.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
+    } catch {
+      throw error
+    }
+  }
+
+  /// Removes what is stored under an id that is not held, also on a full disk, on which no lock file can be made.
+  ///
+  /// - Returns: Nil while another process has the fence; try again.
+  func removeWhenFree(_ id: CheckpointID) throws(CheckpointError) -> Void? {
+    let locked: LockedFile
+    do {
+      locked = try leases.lock(id, checkpoint: file(of: id))
+    } catch {
+      guard error.cannotWrite else { throw error }
+      return try leases.withoutLockFile(id, checkpoint: file(of: id)) { () throws(CheckpointError) in try remove(id) }
+    }
+    defer { locked.end() }
+    return try remove(id)
+  }
+
+  private func remove(_ id: CheckpointID) throws(CheckpointError) {
+    let path = CheckpointPath(id: id, file: file(of: id))
+    do throws(CheckpointError) {
+      try path.naming { () throws(FileFailure) in
+        try directory.appending(CheckpointName(id).temporary).unlink()
+        try path.file.unlink()
+        try directory.syncDirectory()
+      }
+    } catch {
+      guard path.file.isDirectory else { throw error }
+      throw path.damaged("a directory is in its place, which only you can remove")
+    }
+  }
+
+  /// The ids that something is stored under.
+  func ids() throws(CheckpointError) -> [String] {
+    let path = CheckpointPath(id: nil, file: directory)
+    let names = try path.naming { () throws(FileFailure) in try directory.names() }
+    var ids: [String] = []
+    for name in names {
+      if let id = try id(in: name) { ids.append(id.text) }
+    }
+    return ids
+  }
+
+  private func id(in name: String) throws(CheckpointError) -> CheckpointID? {
+    switch CheckpointName.meaning(of: name) {
+    case .id(let id): return id
+    case .stranger: return nil
+    case .inside:
+      let path = CheckpointPath(id: nil, file: directory.appending(name))
+      do {
+        guard let file = try path.naming({ () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }) else {
+          return nil
+        }
+        let id = try CheckpointFile.id(in: file, at: path)
+        return CheckpointName(id).checkpoint == name ? id : nil
+      } catch .damaged, .invalidID, .io(_, _, _, EACCES), .io(_, _, _, EIO), .io(_, _, _, ELOOP) {
+        return nil
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseFiles
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The directory `.locks` of a store: a file for each id that is held, locked by its holder, and the fence.
+///
+/// The kernel unlocks a file when its process ends, in whatever way. A holder removes its file before it unlocks it: a lock
+/// on a file that has no name keeps nobody out.
+struct LeaseFolder: Sendable {
+  let directory: FileLocation
+  let permissions: CheckpointPermissions
+
+  /// Locks the file of an id, in a directory that is made if need be.
+  ///
+  /// - Throws: ``CheckpointError/held(id:location:processID:)``, with the location of the checkpoint.
+  func lock(_ id: CheckpointID, checkpoint: FileLocation) throws(CheckpointError) -> LockedFile {
+    let path = path(of: id)
+    while true {
+      let file = try path.naming { () throws(FileFailure) in try open(path.file) }
+      guard try path.naming({ () throws(FileFailure) in try file.lock() }) else {
+        throw .held(id: id.text, location: checkpoint.path, processID: holder(at: path))
+      }
+      let locked = LockedFile(file: file)
+      guard try path.naming({ () throws(FileFailure) in try file.status().st_nlink }) > 0 else { continue }
+      // For the error of those who are refused; on a full disk they are not told.
+      try? file.write(Self.padded(UInt64(SystemMessage.processID)), at: 0)
+      return locked
+    }
+  }
+
+  private func open(_ file: FileLocation) throws(FileFailure) -> OpenFile {
+    do {
+      return try file.open(O_RDWR | O_CREAT, mode: permissions.files)
+    } catch {
+      switch error.code {
+      case ENOENT:
+        try directory.makeDirectory(mode: permissions.directories)
+        return try file.open(O_RDWR | O_CREAT, mode: permissions.files)
+      case EPERM:
+        // A file that cannot be written can be locked.
+        if let file = try file.openIfPresent(O_RDONLY) { return file }
+        throw error
+      default:
+        throw error
+      }
+    }
+  }
+
+  /// Runs the body when no lock file can be made, and no process holds the id or is about to.
+  ///
+  /// Whoever takes a lease locks the file of the id, then the fence: a file that is not there while the fence is locked is
+  /// the file of an id that is free.
+  ///
+  /// - Returns: Nil, without running the body, while another process has the fence.
+  func withoutLockFile(
+    _ id: CheckpointID,
+    checkpoint: FileLocation,
+    _ body: () throws(CheckpointError) -> Void
+  ) throws(CheckpointError) -> Void? {
+    let (path, fence) = (path(of: id), CheckpointPath(id: id, file: fence))
+    let fenceFile = try fence.naming { () throws(FileFailure) in try fence.file.openIfPresent(O_RDONLY) }
+    if let fenceFile, try !fence.naming({ () throws(FileFailure) in try fenceFile.lock() }) { return nil }
+    defer { fenceFile?.unlock() }
+    if let file = try path.naming({ () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }) {
+      guard try path.naming({ () throws(FileFailure) in try file.lock() }) else {
+        throw .held(id: id.text, location: checkpoint.path, processID: holder(at: path))
+      }
+      defer { LockedFile(file: file).end() }
+      try body()
+    } else {
+      try body()
+    }
+    return ()
+  }
+
+  /// Returns the next fencing number, which is higher than all before it in this directory.
+  ///
+  /// A file that is empty or damaged does not say what came before. Its place is taken by the time in nanoseconds: the
+  /// numbers count up from such a time by one for each lease, so that they stay behind the clock.
+  ///
+  /// - Returns: Nil while another process counts.
+  func nextFence(for id: CheckpointID) throws(CheckpointError) -> UInt64? {
+    let path = CheckpointPath(id: id, file: fence)
+    return try path.naming { () throws(FileFailure) in
+      let file = try fence.open(O_RDWR | O_CREAT, mode: permissions.files)
+      guard try file.lock() else { return nil }
+      defer { file.unlock() }
+      let fence = (Self.number(in: try file.read(Self.digits)) ?? Self.now) + 1
+      try file.write(Self.padded(fence), at: 0)
+      return fence
+    }
+  }
+
+  /// The error of those who have waited for the fence for too long.
+  func fenceIsBusy(_ id: CheckpointID) -> CheckpointError {
+    CheckpointPath(id: id, file: fence).failure("flock", EWOULDBLOCK)
+  }
+
+  private var fence: FileLocation { directory.appending("fence") }
+
+  private func path(of id: CheckpointID) -> CheckpointPath {
+    CheckpointPath(id: id, file: directory.appending(CheckpointName(id).lock))
+  }
+
+  /// The process that has locked the file, which writes its number right after it has locked it.
+  private func holder(at path: CheckpointPath) -> Int32? {
+    for _ in 0..<100 {
+      guard let file = try? path.file.openIfPresent(O_RDONLY), let bytes = try? file.read(Self.digits) else {
+        return nil
+      }
+      if let number = Self.number(in: bytes) { return Int32(truncatingIfNeeded: number) }
+      sched_yield()
+    }
+    return nil
+  }
+
+  private static var now: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(max(0, time.tv_sec)) * 1_000_000_000 + UInt64(max(0, time.tv_nsec))
+  }
+
+  private static let digits = 20
+
+  private static func padded(_ number: UInt64) -> [UInt8] {
+    let text = Array(String(number).utf8)
+    return [UInt8](repeating: UInt8(ascii: "0"), count: digits - text.count) + text
+  }
+
+  private static func number(in bytes: [UInt8]) -> UInt64? {
+    bytes.count == digits ? UInt64(String(decoding: bytes, as: UTF8.self)) : nil
+  }
+}
+
+/// A file that this process has locked.
+struct LockedFile: Sendable {
+  let file: OpenFile
+
+  /// Removes the file and unlocks it.
+  func end() {
+    _ = try? file.location.unlink()
+    file.unlock()
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// The names of private and local types that run under checkpoints in this process.
+///
+/// The name of such a type does not tell it from another of that name in another file or function: what tells them apart
+/// changes with every build, so that checkpoints cannot hold it.
+enum PrivateTypeNames {
+  private static let types = Lock([String: ObjectIdentifier]())
+
+  /// Claims a name for a type; false when another type has it.
+  static func claim(_ name: String, for type: Any.Type) -> Bool {
+    let type = ObjectIdentifier(type)
+    return types.withLock { types in
+      let owner = types[name] ?? type
+      types[name] = owner
+      return owner == type
+    }
+  }
+}

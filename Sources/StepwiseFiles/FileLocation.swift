@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if canImport(Darwin)
+  package import Darwin
+#elseif canImport(Glibc)
+  package import Glibc
+#elseif canImport(Musl)
+  package import Musl
+#elseif canImport(Android)
+  package import Android
+#endif
+
+/// A path, and what can be done with the file there.
+///
+/// The checkpoint store and the tour use files by this type and ``OpenFile`` alone.
+package struct FileLocation: Sendable, Hashable {
+  package let path: String
+
+  package init(_ path: String) {
+    self.path = path
+  }
+
+  /// The location of a file in this directory.
+  package func appending(_ name: String) -> FileLocation { FileLocation(path + "/" + name) }
+
+  package func failure(_ operation: String, _ code: Int32 = errno) -> FileFailure { FileFailure(operation, path, code) }
+
+  /// Opens the file; processes that this one starts do not inherit it.
+  ///
+  /// - Parameters:
+  ///   - flags: Those of `open`.
+  ///   - followsLinks: Whether a symbolic link is followed to a file; to a directory it is.
+  ///   - mode: The permissions of a file that is created, without those that the process masks.
+  /// - Returns: The open file.
+  /// - Throws: What the call ends with.
+  package func open(
+    _ flags: Int32,
+    followsLinks: Bool = false,
+    mode: UInt16 = 0o666
+  ) throws(FileFailure) -> OpenFile {
+    // O_NONBLOCK: opening a pipe does not wait for its other end.
+    let ofFiles = followsLinks ? O_NONBLOCK : O_NOFOLLOW | O_NONBLOCK
+    let careful = flags & O_DIRECTORY == 0 ? flags | ofFiles : flags
+    let descriptor = retrying { systemOpen(path, careful | O_CLOEXEC, mode) }
+    guard descriptor >= 0 else { throw failure("open") }
+    return OpenFile(descriptor, at: self)
+  }
+
+  /// Opens the file; nil when there is none.
+  package func openIfPresent(_ flags: Int32) throws(FileFailure) -> OpenFile? {
+    do {
+      return try open(flags)
+    } catch  where error.code == ENOENT {
+      return nil
+    } catch {
+      throw error
+    }
+  }
+
+  /// Renames the file, and replaces the one that has the new name.
+  package func rename(to other: FileLocation) throws(FileFailure) {
+    guard retrying({ systemRename(path, other.path) }) == 0 else { throw other.failure("rename") }
+  }
+
+  /// Removes the file; returns false when there is none.
+  @discardableResult
+  package func unlink() throws(FileFailure) -> Bool {
+    if retrying({ systemUnlink(path) }) == 0 { return true }
+    guard errno == ENOENT else { throw failure("unlink") }
+    return false
+  }
+
+  /// What is there, without following a link; nil when there is nothing.
+  package func status() throws(FileFailure) -> stat? {
+    var status = stat()
+    if retrying({ lstat(path, &status) }) == 0 { return status }
+    guard errno == ENOENT else { throw failure("lstat") }
+    return nil
+  }
+
+  /// A Boolean value that indicates whether there is a directory.
+  package var isDirectory: Bool {
+    guard let file = try? open(O_RDONLY | O_DIRECTORY), let status = try? file.status() else { return false }
+    return status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Creates the directory and those above it; each new name outlives a power failure.
+  ///
+  /// A directory that is present is not changed.
+  package func makeDirectories(mode: UInt16) throws(FileFailure) {
+    do {
+      try makeDirectory(mode: mode)
+    } catch  where error.code == ENOENT {
+      guard let parent, parent.path != "/" else { throw error }
+      try parent.makeDirectories(mode: mode)
+      try makeDirectory(mode: mode)
+    } catch {
+      // One that is present may be reported as read-only before it is reported as present.
+      guard isDirectory else { throw error }
+    }
+    _ = try open(O_RDONLY | O_DIRECTORY)
+  }
+
+  /// Creates the directory, in one that is present; its name outlives a power failure.
+  ///
+  /// A directory that is present is not changed.
+  package func makeDirectory(mode: UInt16) throws(FileFailure) {
+    if retrying({ mkdir(path, mode_t(mode)) }) != 0 {
+      guard errno == EEXIST else { throw failure("mkdir") }
+      return
+    }
+    try (parent ?? FileLocation(".")).syncDirectory()
+  }
+
+  /// The directory above; nil for a relative path of one component.
+  private var parent: FileLocation? {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    return FileLocation(slash == path.startIndex ? "/" : String(path[..<slash]))
+  }
+
+  /// Makes the names in the directory outlive a power failure.
+  package func syncDirectory() throws(FileFailure) {
+    try open(O_RDONLY | O_DIRECTORY).sync()
+  }
+
+  /// The names of the files in the directory.
+  package func names() throws(FileFailure) -> [String] {
+    guard let directory = opendir(path) else { throw failure("opendir") }
+    defer { closedir(directory) }
+    var names: [String] = []
+    errno = 0
+    while let entry = readdir(directory) {
+      names.append(
+        withUnsafeBytes(of: &entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+      )
+      errno = 0
+    }
+    guard errno == 0 else { throw failure("readdir") }
+    return names
+  }
+}
+
+/// Repeats a call that a signal interrupted.
+func retrying<Number: SignedInteger>(_ operation: () -> Number) -> Number {
+  while true {
+    let result = operation()
+    if result >= 0 || errno != EINTR { return result }
+  }
+}
+
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: UInt16) -> Int32 { open(path, flags, mode_t(mode)) }
+private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
+private func systemUnlink(_ path: String) -> Int32 { unlink(path) }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// The file that numbers all leases of a directory.
+@Suite(.timeLimit(.minutes(10))) struct FenceTests {
+  private let directory: TemporaryDirectory
+  private let store: FileCheckpointStore
+  private var fence: URL { directory.url.appendingPathComponent(".locks/fence") }
+  private var locks: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: directory.url.path + "/.locks").sorted() }
+  }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try FileCheckpointStore(directory: directory.url)
+  }
+
+  private func nextFence(_ id: String = "a") async throws -> UInt64 {
+    let lease = try await store.acquire(id)
+    try await store.release(lease)
+    return lease.fence
+  }
+
+  @Test("The numbers rise, also when the file was emptied, damaged or removed")
+  func rises() async throws {
+    var last = try await nextFence()
+    for content in ["", "junk", "0000000000000000000x", nil] {
+      for _ in 0..<3 {
+        let next = try await nextFence()
+        #expect(next == last + 1)
+        last = next
+      }
+      if let content { try Data(content.utf8).write(to: fence) } else { try FileManager.default.removeItem(at: fence) }
+      let next = try await nextFence()
+      #expect(next > last, "after \(content ?? "its removal")")
+      last = next
+    }
+  }
+
+  @Test("The numbers of a store that counted from 1 go on")
+  func goesOn() async throws {
+    _ = try await nextFence()
+    try Data("00000000000000000041".utf8).write(to: fence)
+    #expect(try await nextFence() == 42)
+  }
+
+  @Test("An acquire that fails leaves no lock file")
+  func leavesNoLockFile() async throws {
+    _ = try await nextFence()
+    try FileManager.default.removeItem(at: fence)
+    try FileManager.default.createDirectory(at: fence, withIntermediateDirectories: false)
+    await #expect(throws: CheckpointError.self) { try await store.acquire("a") }
+    #expect(try locks == ["fence"])
+  }
+
+  /// A process that was stopped while it had the fence: all that is known of it is the lock.
+  @Test("A stopped holder of the fence does not stop the saves of those who hold their leases")
+  func doesNotStopSaves() async throws {
+    let lease = try await store.acquire("saving")
+    let descriptor = open(fence.path, O_RDONLY | O_CLOEXEC)
+    try #require(flock(descriptor, LOCK_EX) == 0)
+    let store = store
+    try await withThrowingTaskGroup(of: UInt64.self) { group in
+      for number in 0..<16 { group.addTask { try await store.acquire("waiting-\(number)").fence } }
+      // All of them are on their way: each has made its lock file.
+      while try locks.count < 18 { await Task.yield() }
+      for version: UInt64 in 1...20 {
+        let record = CheckpointRecord(
+          id: "saving",
+          progression: "A",
+          schemaVersion: 0,
+          version: version,
+          first: [],
+          stage: [1]
+        )
+        try await store.save(record, ifVersionIs: version == 1 ? nil : version - 1, under: lease)
+      }
+      flock(descriptor, LOCK_UN)
+      close(descriptor)
+      let fences = try await group.reduce(into: Set()) { $0.insert($1) }
+      #expect(fences.count == 16 && fences.allSatisfy { $0 > lease.fence })
+    }
+  }
+
+  @Test("A cancelled wait for the fence ends, and leaves no lock file")
+  func waitIsCancelled() async throws {
+    _ = try await nextFence()
+    let descriptor = open(fence.path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    try #require(flock(descriptor, LOCK_EX) == 0)
+    let store = store
+    let task = Task { try await store.acquire("a") }
+    while try locks.count < 2 { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try locks == ["fence"])
+  }
+}

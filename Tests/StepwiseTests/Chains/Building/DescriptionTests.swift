@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import Testing
+
+/// What the description of a chain says.
+@Suite(.timeLimit(.minutes(5)))
+struct DescriptionTests {
+  @Test func aModifierNamesTheNumberOfStepsThatItCovers() {
+    let inner = Chain("d") { (number: Int) in number }.then("e") { $0 }
+    let chain = Chain("a") { (number: Int) in number }
+      .then("b") { $0 }
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+      .recover { _ in 0 }
+      .then("c") { $0 }
+      .timeout(.seconds(1))
+      .appending(inner)
+      .timeout(.seconds(2))
+    let counts = chain.describe().split(separator: "\n").filter { $0.contains("for the") }.map { $0.suffix(7) }
+    #expect(counts == ["2 above", "3 above", "5 above"])
+  }
+
+  @Test func aStepWithAnUndoIsMarked() {
+    let chain = Chain("plain") { (number: Int) in number }.then("charge", undo: { _ in }) { $0 }.then(undo: { _ in }) {
+      $0
+    }
+    #expect(chain.describe() == "- plain\n- charge, with undo\n- step 3, with undo\n")
+    #expect(chain.describe(.mermaid).contains("[\"charge, with undo\"]"))
+    #expect(!chain.describe(.mermaid).contains("plain, with undo"))
+  }
+}

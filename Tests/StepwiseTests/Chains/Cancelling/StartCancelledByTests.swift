@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct StartCancelledByTests {
+  private let clock = ManualClock()
+
+  private var waiting: Chain<Int, Int> {
+    Chain { [clock] (number: Int) in
+      try await clock.sleep(for: .seconds(60))
+      return number
+    }
+  }
+
+  @Test("A token cancels the runs that were started with it, with its reason, and no others")
+  func cancelsItsRuns() async {
+    let (token, chain) = (CancellationToken(), waiting)
+    let (first, second, other) = (
+      chain.start(1, cancelledBy: token), chain.start(2, cancelledBy: token), chain.start(3)
+    )
+    await clock.sleepers(atLeast: 3)
+    token.cancel(reason: "left")
+    for run in [first, second] {
+      guard case .cancelled(let cancellation) = await run.outcome else {
+        Issue.record("not cancelled")
+        continue
+      }
+      #expect(cancellation.reason == "left")
+    }
+    clock.advance(by: .seconds(60))
+    await #expect(throws: Never.self) { try await other.value }
+  }
+
+  @Test("A run that is started with a cancelled token calls `finally` and no step")
+  func isNotBegun() async {
+    let token = CancellationToken()
+    token.cancel()
+    let log = Recorder<String>()
+    let run = Chain { log.record("step") }.finally { _ in log.record("finally") }.start(cancelledBy: token)
+    await #expect(throws: CancellationError.self) { try await run.value }
+    #expect(log.elements == ["finally"])
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Undos run newest first by completion, whichever chain the steps belong to.
+@Suite(.timeLimit(.minutes(5)))
+struct UndoOrderTests {
+  /// A step that waits for its turn.
+  private static func step(_ name: String, _ turns: Turns, _ log: Recorder<String>) -> Chain<Int, Int> {
+    Chain(name, undo: { (_: Int) in log.record("undo \(name)") }) { (number: Int) in
+      await turns.take(name)
+      return number
+    }
+  }
+
+  /// Lets steps complete in one order.
+  private final class Turns: Sendable {
+    private let order: [String]
+    private let taken = Watched(0)
+
+    init(_ order: String) { self.order = order.split(separator: " ").map(String.init) }
+
+    func take(_ name: String) async {
+      let turn = order.firstIndex(of: name) ?? 0
+      await taken.wait { $0 == turn }
+      taken.mutate { $0 += 1 }
+    }
+  }
+
+  private static func branches(
+    _ turns: Turns,
+    _ log: Recorder<String>
+  ) -> (a: Chain<Int, Int>, b: Chain<Int, Int>) {
+    (
+      step("a1", turns, log).appending(step("a2", turns, log)),
+      step("b1", turns, log).appending(step("b2", turns, log))
+    )
+  }
+
+  @Test(arguments: ["a1 b1 b2 a2", "b1 a1 a2 b2", "a1 a2 b1 b2"])
+  func afterZip(order: String) async {
+    let log = Recorder<String>()
+    let (a, b) = Self.branches(Turns(order), log)
+    let chain = Chain("first", undo: { (_: Int) in log.record("undo first") }) { (number: Int) in number }
+      .appending(Chain.zip(a, b).then("last", undo: { _ in log.record("undo last") }) { $0 + $1 })
+      .then { _ -> Int in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
+    let undone = ["last"] + order.split(separator: " ").reversed().map(String.init) + ["first"]
+    #expect(log.elements == undone.map { "undo \($0)" })
+  }
+
+  @Test func ofThoseBesideTheOneThatFails() async {
+    let log = Recorder<String>()
+    let turns = Turns("a1 b1 b2 a2 fail")
+    let (a, b) = Self.branches(turns, log)
+    let failing = Chain { (_: Int) -> Int in
+      await turns.take("fail")
+      throw Fault(1)
+    }
+    await #expect(throws: Fault(1)) { try await Chain.zip(a, b, failing).run(1) }
+    #expect(log.elements == ["undo a2", "undo b2", "undo b1", "undo a1"])
+  }
+
+  @Test func ofTheLosersOfARace() async throws {
+    let log = Recorder<String>()
+    let turns = Turns("a1 b1 b2 a2")
+    let (a, b) = Self.branches(turns, log)
+    let (ended, winner) = (Watched(0), Chain { (number: Int) in number })
+    // All have succeeded when the first of them is taken.
+    let stay = Chain { (number: Int) in number }.finally { _ in
+      ended.mutate { $0 += 1 }
+      await ended.wait { $0 == 3 }
+    }
+    let value = try await Chain.race(winner.appending(stay), a.appending(stay), b.appending(stay)).run(1)
+    #expect(value == 1)
+    let all = ["undo a2", "undo b2", "undo b1", "undo a1"]
+    // Whichever of the three won keeps what it did.
+    #expect(log.elements == all || log.elements == ["undo a2", "undo a1"] || log.elements == ["undo b2", "undo b1"])
+  }
+
+  @Test func ofATimeoutsPart() async {
+    let log = Recorder<String>()
+    let (a, b) = Self.branches(Turns("a1 b1 b2 a2"), log)
+    let chain = Chain.zip(a, b).then { $0 + $1 }.timeout(.seconds(5), clock: ManualClock()).then { _ -> Int in
+      throw Fault(1)
+    }
+    await #expect(throws: Fault(1)) { try await chain.run(1) }
+    #expect(log.elements == ["undo a2", "undo b2", "undo b1", "undo a1"])
+  }
+
+  @Test func forEverySeedUndosAreTheCompletionsReversed() async {
+    await forEachSeed { generator in
+      var generator = generator
+      let (done, undone) = (Recorder<String>(), Recorder<String>())
+      func part(_ name: String) -> Chain<Int, Int> {
+        var chain = Chain { (number: Int) in number }
+        for index in 0..<Int.random(in: 1..<5, using: &generator) {
+          let turns = Int.random(in: 0..<4, using: &generator)
+          chain = chain.then(undo: { _ in undone.record("\(name)\(index)") }) { number in
+            for _ in 0..<turns { await Task.yield() }
+            done.record("\(name)\(index)")
+            return number
+          }
+        }
+        return chain
+      }
+      let inner = Chain.zip(part("a"), part("b")).then { $0 + $1 }
+      let chain = Chain.zip(inner, part("c"), part("d")).then { _, _, _ -> Int in throw Fault(1) }
+      _ = await resultOf { try await chain.run(1) }
+      try require(undone.elements == done.elements.reversed(), "done \(done.elements), undone \(undone.elements)")
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// `StepProgress.report` reports for the step that calls it, and for nothing else.
+@Suite(.timeLimit(.minutes(5)))
+struct HandlerReportTests {
+  enum Form: CaseIterable, Sendable { case run, gatedRun, start }
+
+  /// Reports from all of its handlers.
+  private func makeReporting() -> Chain<Int, Int> {
+    let attempts = Recorder<Int>()
+    return Chain(undo: { _ in StepProgress.report(0.9) }) { (number: Int) in number }
+      .then { number -> Int in
+        attempts.record(number)
+        throw Fault()
+      }
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+      .onError { _ in StepProgress.report(0.9) }
+      .finally { _ in StepProgress.report(0.9) }
+  }
+
+  @Test(arguments: Form.allCases)
+  func aHandlerOfARunInAStepDoesNotReportForTheStep(form: Form) async {
+    let inner = form == .gatedRun ? makeReporting().overlap(.serial) : makeReporting()
+    let outer = Chain("outer") { (number: Int) in
+      if form == .start { _ = await inner.start(number).outcome } else { _ = try? await inner.run(number) }
+      return number
+    }
+    let events = await briefEvents(of: outer.start(1))
+    #expect(events == ["started", "begin outer", "end outer", "resolved 1"])
+  }
+
+  @Test func whatAHandlerStartsDoesNotReportForTheStep() async {
+    let reporting = Chain { (number: Int) in
+      StepProgress.report(0.9)
+      return number
+    }
+    let outer = Chain("outer") { (number: Int) in try await reporting.start(number).value }
+    let events = await briefEvents(of: outer.start(1))
+    #expect(events == ["started", "begin outer", "end outer", "resolved 1"])
+  }
+}
