@@ -4,26 +4,32 @@
 public import Foundation
 
 extension HTTP {
-  /// Downloads what is there to a file, in flat memory, and goes on where an earlier attempt broke off.
+  /// Downloads to a file, in flat memory, and resumes where an earlier attempt broke off.
   ///
-  /// The body is written to the file's name with `.part` added, as it comes, and is given the name itself when it is whole.
-  /// When the download breaks off, is cancelled, or the process is killed, that file stays, with a small one ending in
-  /// `.part.tag`. The next call asks for the rest only, with `If-Range`: if what is there has changed since, or the server
-  /// knows no ranges, all of it is downloaded again. While one download writes the file, a second one is refused. A symbolic
-  /// link in the file's place is replaced, one in the place of the `.part` is an error.
+  /// The body is written to the file's name with `.part` added, as it comes, and is renamed when it is complete. When the
+  /// download breaks off, is cancelled, or the process is killed, that file stays, with a small one ending in `.part.tag`.
+  /// The next call requests only the rest, with `If-Range`. If the file on the server has changed since, by its tag, its
+  /// time or its length, or the server has no ranges, all of it is downloaded again. While one download writes the file, a
+  /// second one is refused. A symbolic link in the file's place is replaced, one in the place of the `.part` is an error.
   ///
-  /// Only a status of 200 to 299 makes the file. With any other the response has the body, and no file has changed.
+  /// Only a status of 200 to 299 makes the file. With any other status the response has the body, and no file has changed.
   ///
   /// - Parameters:
-  ///   - url: Where from, as a `URL` or a `String`.
-  ///   - file: The file to make, or to replace.
-  ///   - query: What is added to the query of the address.
+  ///   - url: The source, as a `URL` or a `String`.
+  ///   - file: The file to create or to replace.
+  ///   - query: Items that are added to the query of the URL.
   ///   - headers: Header fields.
-  ///   - credentials: Who asks.
-  ///   - deadlines: How long it may take.
-  ///   - progress: Is told how far it is, on the session's thread, so it has to be quick: until it returns, no other request
-  ///     of the session gets on. A step's progress is reported by itself.
-  /// - Returns: The answer, whatever its status; with an empty body when it was written to the file.
+  ///   - credentials: The credentials for this request.
+  ///   - deadlines: How long each request may take.
+  ///   - segments: The number of parts that are downloaded at the same time, each over a connection of its own. A server that
+  ///     has no ranges, does not say how long the file is, or refuses further connections sends fewer. An interrupted
+  ///     download resumes each part.
+  ///   - sha256: The SHA-256 that the file has to have, in hexadecimal. It is computed while the file is written. Another one
+  ///     throws ``HTTPError/checksumMismatch(expected:found:)`` and leaves what is at `file` unchanged.
+  ///   - progress: Called after each piece that was written, one call at a time, on a queue of the download. The download
+  ///     waits until it returns. A step's progress is reported without it.
+  /// - Returns: The response, whatever its status; with an empty body when it was written to the file. The status is 206 when
+  ///   an earlier attempt was resumed.
   /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
   public nonisolated(nonsending) static func download(
     _ url: some HTTPAddress,
@@ -32,9 +38,12 @@ extension HTTP {
     headers: HTTPHeaders = [:],
     credentials: HTTPCredentials? = nil,
     deadlines: HTTPDeadlines = .standard,
+    segments: Int = 1,
+    sha256: String? = nil,
     progress: (@Sendable (HTTPDownloadProgress) -> Void)? = nil
   ) async throws -> HTTPResponse {
     let request = try OutgoingRequest("GET", url.httpURL(), query, headers, nil, credentials)
-    return try await HTTPSession.shared.download(request, to: file, deadlines: deadlines, progress: progress)
+    let settings = DownloadSettings(segments: segments, sha256: sha256, progress: progress)
+    return try await HTTPSession.shared.download(request, to: file, deadlines: deadlines, settings: settings)
   }
 }

@@ -4,7 +4,7 @@
 public import Foundation
 
 extension HTTPClient {
-  /// One of the methods of a client, which is called as a function is.
+  /// A method of a client, such as ``HTTPClient/get``, that is called as a function.
   public struct Method: Sendable {
     let name: String
     let client: HTTPClient
@@ -18,7 +18,8 @@ extension HTTPClient {
     ///   - json: A value to be sent as JSON.
     ///   - form: Names and values to be sent as a form.
     ///   - body: Bytes to be sent as they are.
-    ///   - credentials: Who asks, in the place of the client's.
+    ///   - credentials: The credentials for this request; nil for the client's.
+    ///   - deadlines: How long the request may take; nil for the client's ``HTTPClient/deadlines``.
     /// - Returns: The answer, whatever its status.
     /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
     ///   status.
@@ -29,11 +30,14 @@ extension HTTPClient {
       json: (any Encodable)? = nil,
       form: HTTPParameters? = nil,
       body: Data? = nil,
-      credentials: HTTPCredentials? = nil
+      credentials: HTTPCredentials? = nil,
+      deadlines: HTTPDeadlines? = nil
     ) async throws -> HTTPResponse {
-      let content = try RequestContent(json: json, form: form, body: body)
+      let content = try RequestContent(json: json, encoder: client.encoder, form: form, body: body)
       let request = try client.request(name, path, query, headers, content, credentials)
-      return try await client.session.response(to: request, deadlines: client.deadlines)
+      var response = try await client.session.response(to: request, deadlines: deadlines ?? client.deadlines)
+      response.decoder = client.decoder
+      return response
     }
   }
 
@@ -57,4 +61,11 @@ extension HTTPClient {
 
   /// Asks what can be done there.
   public var options: Method { Method(name: "OPTIONS", client: self) }
+
+  /// Returns a method by its name, such as `PROPFIND`.
+  ///
+  /// - Parameter name: The name, which is sent as it is: methods are case-sensitive. A name that is not a token of HTTP, and
+  ///   `CONNECT`, make each request throw ``HTTPError/refused(reason:)``.
+  /// - Returns: The method, to be called as ``get`` is.
+  public func method(_ name: String) -> Method { Method(name: name, client: self) }
 }

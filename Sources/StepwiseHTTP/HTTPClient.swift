@@ -20,8 +20,14 @@ public struct HTTPClient: Sendable {
   /// Who asks, unless a request says otherwise.
   public var credentials: HTTPCredentials?
 
-  /// How long each request may take.
+  /// How long each request may take, unless the request says otherwise.
   public var deadlines: HTTPDeadlines
+
+  /// The encoder of the `json` of every request.
+  public var encoder = JSONEncoder()
+
+  /// The decoder that ``HTTPResponse/decoded(as:using:)`` uses for the responses of this client.
+  public var decoder = JSONDecoder()
 
   /// The connections.
   public let session: HTTPSession
@@ -73,35 +79,6 @@ public struct HTTPClient: Sendable {
     credentials = .basic(user: user, password: password)
   }
 
-  /// The address of a path, which is below the base's, also when it begins with a slash.
-  func url(_ path: String) throws(HTTPError) -> URL {
-    guard var parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else { throw .invalidURL }
-    let pieces = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    if let name = pieces.first?.drop(while: { $0 == "/" }), !name.isEmpty {
-      let base = parts.percentEncodedPath
-      parts.percentEncodedPath = (base.hasSuffix("/") ? base : base + "/") + Self.encoded(name, .urlPathAllowed)
-    }
-    if pieces.count > 1 {
-      let before = parts.percentEncodedQuery.map { $0 + "&" } ?? ""
-      parts.percentEncodedQuery = before + Self.encoded(pieces[1], .urlQueryAllowed)
-    }
-    guard let url = parts.url else { throw .invalidURL }
-    return url
-  }
-
-  /// Encodes what is not encoded yet; a percent sign that encodes nothing stands for itself.
-  private static func encoded(_ text: Substring, _ allowed: CharacterSet) -> String {
-    // Foundation encodes a colon in what could be the first part of a path; here it never is.
-    let allowed = allowed.union(CharacterSet(charactersIn: ":"))
-    func encode(_ text: Substring) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
-    let pieces = text.split(separator: "%", omittingEmptySubsequences: false)
-    return pieces.dropFirst().reduce(encode(pieces.first ?? "")) { before, piece in
-      let digits = piece.prefix(2)
-      let isEncoded = digits.count == 2 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
-      return before + (isEncoded ? "%" : "%25") + encode(piece)
-    }
-  }
-
   func request(
     _ method: String,
     _ path: String,
@@ -119,29 +96,6 @@ public struct HTTPClient: Sendable {
       content,
       credentials ?? own
     )
-  }
-
-  /// Downloads what is at a path to a file, as ``HTTP/download(_:to:query:headers:credentials:deadlines:progress:)`` does.
-  ///
-  /// - Parameters:
-  ///   - path: Where from, below the base.
-  ///   - file: The file to make, or to replace.
-  ///   - query: What is added to the query of the address.
-  ///   - headers: Header fields.
-  ///   - credentials: Who asks.
-  ///   - progress: Is told how far it is, on the session's thread.
-  /// - Returns: The answer, whatever its status; with an empty body when it was written to the file.
-  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
-  public nonisolated(nonsending) func download(
-    _ path: String,
-    to file: URL,
-    query: HTTPParameters = [:],
-    headers: HTTPHeaders = [:],
-    credentials: HTTPCredentials? = nil,
-    progress: (@Sendable (HTTPDownloadProgress) -> Void)? = nil
-  ) async throws -> HTTPResponse {
-    let request = try request("GET", path, query, headers, nil, credentials)
-    return try await session.download(request, to: file, deadlines: deadlines, progress: progress)
   }
 }
 

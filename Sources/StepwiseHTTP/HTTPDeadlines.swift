@@ -6,6 +6,25 @@
 /// They are kept by this library, since URLSession does not keep its own on every system. One that passes ends the wait at
 /// once with ``HTTPError/timedOut``.
 public struct HTTPDeadlines: Sendable {
+  /// One of the deadlines.
+  public enum Kind: Sendable, Hashable, CustomStringConvertible {
+    /// ``HTTPDeadlines/headers``.
+    case headers
+    /// ``HTTPDeadlines/idle``.
+    case idle
+    /// ``HTTPDeadlines/total``.
+    case total
+
+    /// What did not happen in time.
+    public var description: String {
+      switch self {
+      case .headers: "the head of the response did not arrive within the `headers` deadline"
+      case .idle: "no further piece of the body arrived within the `idle` deadline"
+      case .total: "the response was not complete within the `total` deadline"
+      }
+    }
+  }
+
   /// From the beginning, or from the last byte of the body that was sent, to the head of the answer; nil is for ever.
   ///
   /// Connecting is part of it. It begins again with each redirect.

@@ -1,53 +1,124 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Why a request has no answer.
+public import Foundation
+
+/// Why a request has no response.
 ///
 /// A status is never an error, whatever it is, and neither is a cancellation: that throws `CancellationError`. No error
-/// holds the address or the headers of a request, so that no credentials are found in it.
+/// holds the URL or the headers of a request, a host or a password.
 public enum HTTPError: Error, Sendable {
-  /// There is no network.
+  /// This machine has no network.
   case offline
 
   /// One of the request's deadlines has passed.
-  case timedOut
+  case timedOut(HTTPDeadlines.Kind)
+
+  /// The host's name is not known.
+  case hostNotFound
+
+  /// The host refuses the connection: nothing listens on that port.
+  case connectionRefused
+
+  /// The connection cannot be opened, for this reason.
+  case connectionFailed(reason: String)
+
+  /// The connection ended before the response was complete.
+  case connectionLost(reason: String)
+
+  /// The connection cannot be secured.
+  case tls(HTTPTLSFailure)
+
+  /// The proxy cannot be reached, or does not let the request through.
+  case proxy(reason: String)
+
+  /// What the server sends is not HTTP.
+  case protocolError(reason: String)
+
+  /// The head of the response has more bytes than that.
+  case headersTooLarge(limit: Int)
+
+  /// The body of the response has more bytes than that.
+  case bodyTooLarge(limit: Int)
 
   /// More redirects than the ten that are followed; most often a loop.
   case tooManyRedirects
 
-  /// The address is none, has no host, or is not of `http` or `https`.
+  /// The URL is malformed, has no host, or is not of `http` or `https`.
   case invalidURL
 
-  /// The request cannot be made as it is, for this reason; nothing was sent.
+  /// The request cannot be sent as it is, for this reason.
   case refused(reason: String)
 
-  /// The exchange with the server, or writing what it sent, failed.
+  /// A downloaded file does not have the checksum that it has to have; it was discarded.
+  ///
+  /// Both are in lowercase hexadecimal.
+  case checksumMismatch(expected: String, found: String)
+
+  /// Something else failed, such as writing a file, or the source of a body.
   case request(underlying: any Error)
 }
 
 extension HTTPError: Equatable {
-  /// Errors are equal when their cases are; what is underneath does not count.
+  /// Errors are equal when their cases are; reasons and what is underneath do not count.
   public static func == (left: HTTPError, right: HTTPError) -> Bool {
     switch (left, right) {
-    case (.offline, .offline), (.timedOut, .timedOut), (.tooManyRedirects, .tooManyRedirects),
-      (.invalidURL, .invalidURL),
-      (.refused, .refused), (.request, .request):
-      true
-    default: false
+    case (.timedOut(let left), .timedOut(let right)): left == right
+    case (.tls(let left), .tls(let right)): left == right
+    default: left.number == right.number
+    }
+  }
+
+  /// Which of the cases it is.
+  private var number: Int {
+    switch self {
+    case .offline: 0
+    case .timedOut: 1
+    case .hostNotFound: 2
+    case .connectionRefused: 3
+    case .connectionFailed: 4
+    case .connectionLost: 5
+    case .tls: 6
+    case .proxy: 7
+    case .protocolError: 8
+    case .headersTooLarge: 9
+    case .bodyTooLarge: 10
+    case .tooManyRedirects: 11
+    case .invalidURL: 12
+    case .refused: 13
+    case .request: 14
+    case .checksumMismatch: 15
     }
   }
 }
 
 extension HTTPError: CustomStringConvertible {
-  /// What went wrong, in one line.
+  /// What went wrong and what to do about it, in one line.
   public var description: String {
     switch self {
-    case .offline: "there is no network"
-    case .timedOut: "the request took longer than its deadlines allow"
-    case .tooManyRedirects: "the server redirected too often"
-    case .invalidURL: "the address is not a complete one of http or https"
-    case .refused(let reason): "the request cannot be made: \(reason)"
+    case .offline: "this machine has no network"
+    case .timedOut(let deadline): deadline.description
+    case .hostNotFound: "the host is not known; check its name, and the name server of this machine"
+    case .connectionRefused: "the host refuses the connection; check that a server is running, and its port"
+    case .connectionFailed(let reason): "the connection cannot be opened: \(reason)"
+    case .connectionLost(let reason): "the connection was lost: \(reason)"
+    case .tls(let failure): failure.description
+    case .proxy(let reason): "the proxy does not let the request through: \(reason)"
+    case .protocolError(let reason): "the response is not valid: \(reason)"
+    case .headersTooLarge(let limit): "the headers of the response are larger than \(limit) bytes"
+    case .bodyTooLarge(let limit):
+      "the body of the response is larger than \(limit) bytes; raise the limit, or use `stream` or `download`"
+    case .tooManyRedirects: "the server redirected more than ten times"
+    case .invalidURL: "the URL is malformed, has no host, or is not of http or https"
+    case .refused(let reason): "the request cannot be sent: \(reason)"
+    case .checksumMismatch(let expected, let found):
+      "the file's SHA-256 is \(found), but has to be \(expected); the file was discarded"
     case .request(let underlying): "the request failed: \(underlying)"
     }
   }
+}
+
+extension HTTPError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
 }

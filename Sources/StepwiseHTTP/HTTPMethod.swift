@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// One of the methods of ``HTTP``, which is called as a function is.
+/// A method of ``HTTP``, such as ``HTTP/get``, that is called as a function.
 public struct HTTPMethod: Sendable {
   let name: String
 
@@ -20,6 +20,7 @@ public struct HTTPMethod: Sendable {
   ///   - query: What is added to the query of the address.
   ///   - headers: Header fields.
   ///   - json: A value to be sent as JSON.
+  ///   - encoder: The encoder of `json`.
   ///   - form: Names and values to be sent as a form.
   ///   - body: Bytes to be sent as they are.
   ///   - credentials: Who asks.
@@ -31,12 +32,13 @@ public struct HTTPMethod: Sendable {
     query: HTTPParameters = [:],
     headers: HTTPHeaders = [:],
     json: (any Encodable)? = nil,
+    encoder: JSONEncoder = JSONEncoder(),
     form: HTTPParameters? = nil,
     body: Data? = nil,
     credentials: HTTPCredentials? = nil,
     deadlines: HTTPDeadlines = .standard
   ) async throws -> HTTPResponse {
-    let content = try RequestContent(json: json, form: form, body: body)
+    let content = try RequestContent(json: json, encoder: encoder, form: form, body: body)
     let request = try OutgoingRequest(name, url.httpURL(), query, headers, content, credentials)
     return try await HTTPSession.shared.response(to: request, deadlines: deadlines)
   }

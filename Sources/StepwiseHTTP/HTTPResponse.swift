@@ -17,6 +17,9 @@ public struct HTTPResponse: Sendable {
   /// Where the answer came from, after redirects, without a name and password.
   public let url: URL
 
+  /// The decoder of the client that sent the request.
+  var decoder = JSONDecoder()
+
   /// Creates an answer, for tests of code that uses some.
   public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
     self.status = status
@@ -28,18 +31,32 @@ public struct HTTPResponse: Sendable {
   /// Whether the status is one of 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(status) }
 
+  /// Returns the response if its status is one of 200 to 299.
+  ///
+  /// ```swift
+  /// let track = try await HTTP.get(url).requireSuccess().decoded(as: Track.self)
+  /// ```
+  ///
+  /// - Returns: The response itself.
+  /// - Throws: ``HTTPStatusError`` for any other status.
+  @discardableResult
+  public func requireSuccess() throws(HTTPStatusError) -> HTTPResponse {
+    guard isSuccess else { throw HTTPStatusError(response: self) }
+    return self
+  }
+
   /// The value that the body is in JSON.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - decoder: What decodes it.
+  ///   - decoder: What decodes it; nil for the client's ``HTTPClient/decoder``.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; the status is not looked at.
+  /// - Throws: `DecodingError`. The status is ignored: call ``requireSuccess()`` first where it matters.
   public func decoded<Value: Decodable>(
     as type: Value.Type = Value.self,
-    using decoder: JSONDecoder = JSONDecoder()
+    using decoder: JSONDecoder? = nil
   ) throws -> Value {
-    try decoder.decode(type, from: body)
+    try (decoder ?? self.decoder).decode(type, from: body)
   }
 
   /// How long the server asks to wait before the next attempt, from its header `Retry-After`; nil when it does not say.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Dispatch
 import Stepwise
 
 #if canImport(FoundationNetworking)
@@ -13,148 +12,151 @@ import Stepwise
 
 /// The connections that requests share.
 ///
-/// It keeps no cache, and no cookies unless it is given a jar. It ends, after the requests that are in flight, when it is
-/// let go of.
-///
-/// Two things of URLSession on Linux, as of Swift 6.3, cannot be mended from here: a server that breaks off in the middle of
-/// its headers ends the process (swift-corelibs-foundation #5285), and an address that names an IPv6 host by its number is
-/// ``HTTPError/invalidURL``.
+/// It keeps no cache, and no cookies unless it is given a jar. It ends, after the requests that are in flight, when it goes
+/// out of scope. The transport is URLSession on Apple's platforms and libcurl on Linux; see ``HTTPTransport``.
 public final class HTTPSession: Sendable {
   /// The session of ``HTTP``, and of clients that are given no other.
   public static let shared = HTTPSession()
 
-  private struct State {
-    var isInvalidated = false
-    /// How many are making a task right now, during which URLSession must not be invalidated.
-    var makers = 0
-  }
-
-  private static let calls = DispatchQueue(label: "StepwiseHTTP.calls")
-
-  private let session: URLSession
-  private let delegate = SessionDelegate()
-  private let state = Lock(State())
-  private let jar: HTTPCookieStorage?
+  /// What carries the requests.
+  let transport: any HTTPTransport
+  /// How many bytes a body in memory may have.
+  let bodyLimit: Int
+  let jar: HTTPCookieStorage?
   private let additional: HTTPHeaders
+
+  /// How many connections to one host a session opens at most, unless it is told: 16.
+  ///
+  /// Browsers have six, which a long poll or two use up; servers commonly serve some hundred clients at once. A request
+  /// that waits for a connection is in flight, and its deadlines count.
+  public static let defaultConnectionsPerHost = 16
+
+  /// How many bytes the body of a response in memory may have, unless a session is told: 64 MiB, decompressed.
+  public static let defaultBodyLimit = 64 * 1024 * 1024
 
   /// Creates a session.
   ///
   /// - Parameters:
-  ///   - connectionsPerHost: How many connections to one host there are at most; further requests wait for one. URLSession's
-  ///     own default, six, makes many requests wait long. Each connection takes a file descriptor.
+  ///   - connectionsPerHost: How many connections to one host there are at most; further requests wait for one. Each takes a
+  ///     file descriptor. Over HTTP/2 many requests share a connection.
   ///   - cookies: Where cookies are kept and taken from; nil for none. A header `Cookie` of a request goes before them. They
   ///     do not follow a redirect to another port or scheme of their host.
-  public convenience init(connectionsPerHost: Int = 1_000, cookies: HTTPCookieStorage? = nil) {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
-    configuration.httpCookieStorage = cookies
-    self.init(configuration: configuration)
+  ///   - tls: Whom the connections trust, and what they show of themselves.
+  ///   - proxy: What stands between the session and the servers.
+  ///   - bodyLimit: How many bytes the body of a response may have that is kept in memory, decompressed; a larger one is
+  ///     ``HTTPError/bodyTooLarge(limit:)``. It counts for neither streams nor downloads.
+  public convenience init(
+    connectionsPerHost: Int = defaultConnectionsPerHost,
+    cookies: HTTPCookieStorage? = nil,
+    tls: HTTPTLSSettings = HTTPTLSSettings(),
+    proxy: HTTPProxy = .system,
+    bodyLimit: Int = defaultBodyLimit
+  ) {
+    self.init(
+      transport: Self.transport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy),
+      cookies: cookies,
+      bodyLimit: bodyLimit
+    )
   }
 
   /// Creates a session with URLSession's settings: connections per host, cookie jar, headers, protocol classes, proxies.
   ///
-  /// Its cache and its time limits are not used: ``HTTPDeadlines`` are.
+  /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the settings
+  /// have neither protocol classes nor proxies of their own.
   public init(configuration: URLSessionConfiguration) {
-    let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
-    jar = configuration.httpShouldSetCookies ? configuration.httpCookieStorage : nil
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
       fields[name] = value
     }
     additional = HTTPHeaders(fields)
-    // URLSession would send them anywhere, and its own jar in place of a request's own header.
-    configuration.httpAdditionalHeaders = nil
-    configuration.httpCookieStorage = nil
-    configuration.httpShouldSetCookies = false
-    configuration.urlCache = nil
-    #if canImport(FoundationNetworking)
-      let queue: OperationQueue? = DelegateQueue()
-    #else
-      let queue: OperationQueue? = nil
-    #endif
-    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    jar = configuration.httpShouldSetCookies ? configuration.httpCookieStorage : nil
+    transport = Self.transport(configuration)
+    bodyLimit = Self.defaultBodyLimit
   }
 
-  deinit { session.finishTasksAndInvalidate() }
-
-  /// Ends the session: requests in flight go on, further ones are refused.
-  public func invalidate() {
-    let isIdle = state.withLock { state in
-      guard !state.isInvalidated else { return false }
-      state.isInvalidated = true
-      return state.makers == 0
-    }
-    if isIdle { session.finishTasksAndInvalidate() }
-  }
-
-  /// Makes the task of a hop, which does nothing yet.
-  func task(for request: OutgoingRequest, of exchange: Exchange, hop: Int) throws(HTTPError) -> URLSessionDataTask {
-    let isOpen = state.withLock { state in
-      if !state.isInvalidated { state.makers += 1 }
-      return !state.isInvalidated
-    }
-    // One that is invalidated traps when it is asked for a task.
-    guard isOpen else { throw .refused(reason: "the session has ended") }
-    let task = session.dataTask(with: request.urlRequest(cookies: cookies(for: request)))
-    delegate.add(task, of: exchange, hop: hop)
-    let isLast = state.withLock { state in
-      state.makers -= 1
-      return state.isInvalidated && state.makers == 0
-    }
-    if isLast { session.finishTasksAndInvalidate() }
-    return task
-  }
-
-  /// Cancels a task.
-  func cancel(_ task: URLSessionTask) {
-    delegate.forget(task)
-    later { task.cancel() }
-  }
-
-  /// Calls something of URLSession for which it has to have time.
+  /// Creates a session with a transport of your own, such as a stub in a test.
   ///
-  /// On Linux all sessions of a process share one queue that most calls wait for, and which may be busy for long: while the
-  /// name of a host is looked up for a task that is being cancelled, or while somebody's delegate does not return. Whoever
-  /// waits for a request must not wait for that.
-  func later(_ call: @escaping @Sendable () -> Void) {
-    Self.calls.async(execute: call)
+  /// - Parameters:
+  ///   - transport: What carries the requests. It is invalidated with the session.
+  ///   - cookies: Where cookies are kept and taken from; nil for none.
+  ///   - bodyLimit: How many bytes the body of a response may have that is kept in memory.
+  public init(
+    transport: any HTTPTransport,
+    cookies: HTTPCookieStorage? = nil,
+    bodyLimit: Int = defaultBodyLimit
+  ) {
+    self.transport = transport
+    self.bodyLimit = bodyLimit
+    jar = cookies
+    additional = [:]
   }
 
-  /// Sends a request and waits for its answer.
-  nonisolated(nonsending) func exchange(
+  deinit { transport.invalidate() }
+
+  /// Ends the session: requests in flight continue, further ones are refused.
+  public func invalidate() { transport.invalidate() }
+
+  /// Begins nothing yet: `head()` of what it returns sends the request.
+  func exchange(
     _ request: OutgoingRequest,
     deadlines: HTTPDeadlines,
-    sink: (any BodySink)? = nil
-  ) async throws -> Exchange.Answer {
+    onFailure: (@Sendable (any Error) -> Void)? = nil
+  ) -> Exchange {
     var request = request
     request.headers = additional.merging(request.headers)
-    return try await Exchange(request, in: self, deadlines: deadlines, sink: sink).answer()
+    return Exchange(request, in: self, deadlines: deadlines, onFailure: onFailure)
   }
 
   nonisolated(nonsending) func response(
     to request: OutgoingRequest,
     deadlines: HTTPDeadlines
   ) async throws -> HTTPResponse {
-    let (head, body, url) = try await exchange(request, deadlines: deadlines)
-    return HTTPResponse(status: head.status, headers: head.headers, body: body, url: url)
+    let exchange = exchange(request, deadlines: deadlines)
+    return try await exchange.response(exchange.head())
   }
 
-  /// The value of the header `Cookie` from the jar.
-  private func cookies(for request: OutgoingRequest) -> String? {
-    guard request.usesJar, let jar else { return nil }
-    let cookies = (jar.cookies(for: request.url) ?? []).filter { $0.maySend(to: request.url, at: Date()) }
-    return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
+  /// The request of a hop as the transport sends it, with the cookies of the jar.
+  func transferRequest(
+    _ request: OutgoingRequest,
+    onSend: @escaping @Sendable (Int64) -> Void
+  ) -> HTTPTransferRequest {
+    var headers = request.headers
+    if headers["Cookie"] == nil, let cookies = cookies(for: request) { headers["Cookie"] = cookies }
+    return HTTPTransferRequest(
+      method: request.method,
+      url: request.url,
+      headers: headers,
+      body: request.body.map { .bytes($0) } ?? .none,
+      onSend: request.body == nil ? nil : onSend
+    )
   }
 
-  /// Puts the cookies of an answer into the jar.
-  func keepCookies(of head: ResponseHead, from url: URL) {
-    guard let jar, let header = head.headers["Set-Cookie"] else { return }
-    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": header], for: url)
-    jar.setCookies(cookies, for: url, mainDocumentURL: nil)
+  private static func transport(
+    connectionsPerHost: Int,
+    tls: HTTPTLSSettings,
+    proxy: HTTPProxy
+  ) -> any HTTPTransport {
+    #if os(Linux) || os(Android)
+      if let transport = CurlTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy) {
+        return transport
+      }
+    #endif
+    return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
   }
 
-  /// How many tasks of URLSession are on their way.
-  var taskCount: Int { delegate.count }
+  private static func transport(_ configuration: URLSessionConfiguration) -> any HTTPTransport {
+    #if os(Linux) || os(Android)
+      let names = { (configuration: URLSessionConfiguration) in
+        (configuration.protocolClasses ?? []).map { String(describing: $0) }
+      }
+      if names(configuration) == names(.ephemeral), configuration.connectionProxyDictionary?.isEmpty ?? true,
+        let transport = CurlTransport(connectionsPerHost: configuration.httpMaximumConnectionsPerHost)
+      {
+        return transport
+      }
+    #endif
+    return URLSessionTransport(configuration: configuration)
+  }
 }
 
 extension HTTPSession: CustomReflectable {

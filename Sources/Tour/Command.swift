@@ -63,7 +63,7 @@ enum Command: Sendable {
     let lines = scenes.map { scene in
       let gap = width - scene.usage.count + 2
       let space = gap > 0 ? String(repeating: " ", count: gap) : "\n" + String(repeating: " ", count: width + 4)
-      return "  \(scene.usage)\(space)\(scene.summary)\n"
+      return "  \(scene.usage)\(space)\(scene.summary)\n" + scene.details.map { "      \($0)\n" }.joined()
     }
     return "Stepwise, shown by a program that runs.\n\n" + lines.joined()
   }

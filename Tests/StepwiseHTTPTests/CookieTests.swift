@@ -87,4 +87,41 @@ import Testing
     _ = try await client.get("set")
     #expect(try await Self.show(client, "show", ["Cookie": "own=1"]) == "own=1")
   }
+
+  /// Foundation on Linux ignores it.
+  @Test(
+    "Max-Age ends a cookie, and goes before Expires",
+    arguments: [
+      ("Max-Age=1", 1), ("max-age=0", 0), ("Max-Age=-5", 0), ("Max-Age = 60", 60),
+      ("Expires=Wed, 09 Jun 1999 10:18:14 GMT; Max-Age=60", 60), ("Max-Age=5; Max-Age=7", 7),
+      ("Max-Age=99999999999999999999", 3_153_600_000), ("Max-Age=soon", nil), ("Max-Age=", nil), ("Path=/", nil),
+    ] as [(String, TimeInterval?)]
+  ) func maximumAge(attributes: String, lifetime: TimeInterval?) throws {
+    let (url, now) = (
+      try #require(URL(string: "http://h/")), try #require(HTTPDate.parse("Wed, 09 Jun 2027 10:18:13 GMT"))
+    )
+    let cookie = try #require(HTTPCookie.cookies(header: "a=1; \(attributes)", from: url, at: now).first)
+    switch lifetime {
+    case nil: #expect(cookie.expiresDate == nil)
+    case 0?: #expect(try #require(cookie.expiresDate) < now)
+    case let seconds?: #expect(cookie.expiresDate == now.addingTimeInterval(seconds))
+    }
+  }
+
+  @Test("A cookie with Max-Age=0 leaves the jar") func endedByTheServer() async throws {
+    let server = try serve { request in
+      switch request.path {
+      case "/set": Reply(headers: [("Set-Cookie", "a=1; Path=/; Max-Age=60"), ("Set-Cookie", "b=2; Path=/")])
+      case "/end": Reply(headers: [("Set-Cookie", "a=; Path=/; Max-Age=0")])
+      default: .text(request.header("cookie") ?? "-")
+      }
+    }
+    let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
+    let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(cookies: jar))
+    _ = try await client.get("set")
+    #expect(jar.cookies?.count == 2)
+    _ = try await client.get("end")
+    #expect(try await Self.show(client) == "b=2")
+    #expect(jar.cookies?.map(\.name) == ["b"])
+  }
 }

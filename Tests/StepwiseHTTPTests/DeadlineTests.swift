@@ -21,7 +21,7 @@ import Testing
     await ready()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: duration)
-    await #expect(throws: HTTPError.timedOut) { try await request.value }
+    await #expect(throws: HTTPError.timedOut(deadlines.headers == nil ? .total : .headers)) { try await request.value }
   }
 
   @Test func theHeadHasToComeInTime() async throws {
@@ -56,10 +56,21 @@ import Testing
         try server.url(), folder.appendingPathComponent("file"), Recorder<HTTPDownloadProgress>()
       )
       let request = Task { try await HTTP.download(url, to: file, deadlines: deadlines) { progress.record($0) } }
-      await progress.elements(atLeast: 1)
-      await clock.sleepers(atLeast: 1)
-      clock.advance(by: .seconds(5))
-      await #expect(throws: HTTPError.timedOut) { try await request.value }
+      // The first piece, and the head before it.
+      await progress.elements(atLeast: 2)
+      // The deadline counts from when the next piece is waited for, which is about now.
+      let ended = Recorder<Bool>()
+      let watch = Task {
+        await #expect(throws: HTTPError.timedOut(.idle)) { try await request.value }
+        ended.record(true)
+      }
+      #expect(
+        await becomesTrue {
+          clock.advance(by: .seconds(1))
+          return !ended.elements.isEmpty
+        }
+      )
+      await watch.value
       #expect(await ends.elements(atLeast: 1) == [false])
     }
   }
@@ -97,8 +108,11 @@ import Testing
     let url = try server.url()
     let clocks: [any Clock<Duration>] = [ManualClock(), ContinuousClock()]
     for clock in clocks {
-      for deadlines in [HTTPDeadlines(headers: duration, clock: clock), HTTPDeadlines(total: duration, clock: clock)] {
-        await #expect(throws: HTTPError.timedOut) { try await HTTP.get(url, deadlines: deadlines) }
+      await #expect(throws: HTTPError.timedOut(.headers)) {
+        try await HTTP.get(url, deadlines: HTTPDeadlines(headers: duration, clock: clock))
+      }
+      await #expect(throws: HTTPError.timedOut(.total)) {
+        try await HTTP.get(url, deadlines: HTTPDeadlines(total: duration, clock: clock))
       }
     }
     #expect(server.requestCount == 0)
@@ -107,7 +121,7 @@ import Testing
   @Test func realClocksWorkBelowASecond() async throws {
     let server = try serve { _ in Reply.text("late").pausing(.seconds(3600)) }
     let start = ContinuousClock.now
-    await #expect(throws: HTTPError.timedOut) {
+    await #expect(throws: HTTPError.timedOut(.headers)) {
       try await HTTP.get(server.url(), deadlines: HTTPDeadlines(headers: .milliseconds(150)))
     }
     #expect(ContinuousClock.now - start >= .milliseconds(150))

@@ -44,13 +44,64 @@ import Testing
     ("/v1", "//other.example/x", "/v1/other.example/x"),
     ("/v1", "http://other.example/x", "/v1/http://other.example/x"),
     ("/v1", "a?q=1 2", "/v1/a?q=1%202&more=3"), ("/v1?key=k", "a?q=1", "/v1/a?key=k&q=1&more=3"),
-    ("/v1?key=k", "a", "/v1/a?key=k&more=3"),
+    ("/v1?key=k", "a", "/v1/a?key=k&more=3"), ("/v1", "a/../b/./c/", "/v1/b/c/"), ("/v1", "a/%2E%2e/b", "/v1/b"),
+    ("/v1", "a/..", "/v1/"), ("/v1", "./a/.", "/v1/a/"), ("/v1", "..a/...", "/v1/..a/..."),
+    ("/v1", "a?b=../..", "/v1/a?b=../..&more=3"),
   ])
   func pathsAreBelowTheBase(base: String, path: String, target: String) async throws {
     let server = try serve { request in .text(request.path + (request.query.map { "?" + $0 } ?? "")) }
     let client = HTTPClient(baseURL: try server.url(base))
     let response = try await client.get(path, query: target.contains("more") ? ["more": "3"] : [:])
     #expect(String(decoding: response.body, as: UTF8.self) == target)
+  }
+
+  @Test(arguments: ["../echo", "/../echo", "a/../../echo", "..", "%2e%2E/echo", "a/b/../../../v1/x"])
+  func aPathAboveTheBaseIsRefused(path: String) async throws {
+    let server = try serve { request in .text(request.path) }
+    let client = HTTPClient(baseURL: try server.url("/v1"))
+    await #expect(throws: HTTPError.refused(reason: "")) { try await client.get(path) }
+    #expect(server.requestCount == 0)
+  }
+
+  @Test func anyMethodCanBeSent() async throws {
+    let server = try serve { request in .text("\(request.method) \(request.path)") }
+    let client = HTTPClient(baseURL: try server.url("/v1"))
+    #expect(try await client.method("PROPFIND")("a").text == "PROPFIND /v1/a")
+    #expect(try await HTTP.method("purge")(server.url("/b"), body: Data("x".utf8)).text == "purge /b")
+    for name in ["", "GET ME", "GET\r\nX: 1", "Ü", "CONNECT", "connect"] {
+      await #expect(throws: HTTPError.refused(reason: "")) { try await client.method(name)("a") }
+    }
+    #expect(server.requestCount == 2)
+  }
+
+  @Test func encoderAndDecoderAreTheClients() async throws {
+    struct Track: Codable, Equatable { var albumTitle: String }
+    let server = try serve { request in .ok(request.body) }
+    let client = HTTPClient(baseURL: try server.url())
+    client.encoder.keyEncodingStrategy = .convertToSnakeCase
+    client.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let response = try await client.post(json: Track(albumTitle: "Parade"))
+    #expect(response.text == #"{"album_title":"Parade"}"#)
+    #expect(try response.decoded(as: Track.self) == Track(albumTitle: "Parade"))
+    #expect(throws: DecodingError.self) { try response.decoded(as: Track.self, using: JSONDecoder()) }
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    #expect(
+      try await HTTP.post(server.url(), json: Track(albumTitle: "Parade"), encoder: encoder).text == response.text
+    )
+  }
+
+  @Test func eachRequestMayHaveItsOwnDeadlines() async throws {
+    let port = try DeadPort()
+    let client = HTTPClient(baseURL: try port.url, deadlines: .never)
+    let short = HTTPDeadlines(total: .milliseconds(20))
+    await #expect(throws: HTTPError.timedOut(.total)) { try await client.get(deadlines: short) }
+    await #expect(throws: HTTPError.timedOut(.total)) { try await client.method("QUERY")(deadlines: short) }
+    try await inFolder { folder in
+      await #expect(throws: HTTPError.timedOut(.total)) {
+        try await client.download("", to: folder.appendingPathComponent("file"), deadlines: short)
+      }
+    }
   }
 
   @Test func downloads() async throws {

@@ -19,4 +19,10 @@ struct ContentRange: Equatable {
     total = Int64(parts[1])
     guard parts[1] == "*" || (total ?? 0) > end else { return nil }
   }
+
+  /// The length of the whole that a response of status 416 says, as in `bytes */300000`.
+  static func total(ofUnsatisfied text: String?) -> Int64? {
+    guard let text, text.lowercased().hasPrefix("bytes */") else { return nil }
+    return Int64(text.dropFirst(8)).flatMap { $0 >= 0 ? $0 : nil }
+  }
 }

@@ -3,15 +3,19 @@
 
 import Foundation
 
-/// What tells, after a download broke off, whether the rest still belongs to what is there.
+/// What is known of a partly downloaded file, so that a later attempt can tell whether the rest belongs to it.
 struct DownloadTag: Equatable {
-  /// Stands for the address, which may hold secrets and is not written down.
+  /// Stands for the URL, which may contain secrets and is not written down.
   private let source: String
   /// An entity tag, or the time of the last change.
   let validator: String
+  /// The length of the whole file, if the server said it.
+  let total: Int64?
+  /// The pieces of a segmented file; nil when what is there is the beginning of it.
+  var layout: DownloadLayout?
 
-  /// Nil when the answer says nothing that the rest could be checked with.
-  init?(_ head: ResponseHead, from url: URL) {
+  /// Nil when the response says nothing that the rest could be checked with.
+  init?(_ head: HTTPResponseHead, from url: URL, total: Int64? = nil) {
     guard head.headers["Content-Encoding"] == nil else { return nil }
     if let tag = head.headers["ETag"], tag.hasPrefix("\"") {
       validator = tag
@@ -24,27 +28,53 @@ struct DownloadTag: Equatable {
       return nil
     }
     source = Self.source(url)
+    self.total = total
   }
 
-  /// Reads a tag that was written; nil for one that is about something else, or was not written to its end.
-  init?(text: String, for url: URL) {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count == 3, lines[2].isEmpty, lines[0] == Self.source(url), !lines[1].isEmpty else { return nil }
-    source = String(lines[0])
-    validator = String(lines[1])
-  }
-
-  /// Whether a part that was sent is one of something else; a server may not know `If-Range`.
-  func isContradicted(by head: ResponseHead) -> Bool {
+  /// Whether a response belongs to another file than the one that is there in part.
+  ///
+  /// A server may ignore `If-Range`, and may not repeat the validator. `total` is the length of the whole file, if the
+  /// response says it.
+  func isContradicted(by head: HTTPResponseHead, total: Int64?) -> Bool {
+    if let total, let expected = self.total, total != expected { return true }
     let found = head.headers[validator.hasPrefix("\"") ? "ETag" : "Last-Modified"]
     return found != nil && found != validator
   }
-
-  var text: String { "\(source)\n\(validator)\n" }
 
   private static func source(_ url: URL) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in url.absoluteString.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
+  }
+}
+
+extension DownloadTag {
+  /// As it is written beside the partial file.
+  ///
+  /// The source, the validator, and the length with the number of pieces have a line each; the pieces follow.
+  var text: String { header + (layout?.lines.joined() ?? "") }
+
+  private var header: String {
+    "\(source)\n\(validator)\n\(total.map(String.init) ?? "-") \(layout?.pieces.count ?? 0)\n"
+  }
+
+  /// Where the line of a piece begins.
+  func offset(ofPiece piece: Int) -> Int64 { Int64(header.utf8.count + piece * DownloadLayout.lineLength) }
+
+  /// Reads a tag that was written; nil for one that is about another URL, or was not written to its end.
+  init?(text: String, for url: URL) {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count >= 4, lines.removeLast().isEmpty, lines[0] == Self.source(url), !lines[1].isEmpty else {
+      return nil
+    }
+    source = String(lines[0])
+    validator = String(lines[1])
+    let numbers = lines[2].split(separator: " ")
+    guard numbers.count == 2, let pieces = Int(numbers[1]), lines.count == 3 + pieces else { return nil }
+    total = Int64(numbers[0])
+    guard total != nil || numbers[0] == "-" else { return nil }
+    guard pieces > 0 else { return }
+    guard let total, let layout = DownloadLayout(lines: Array(lines[3...]), total: total) else { return nil }
+    self.layout = layout
   }
 }

@@ -3,45 +3,44 @@
 
 import Foundation
 
+/// What a download is told besides its request.
+struct DownloadSettings: Sendable {
+  var segments = 1
+  var sha256: String?
+  var progress: DownloadFile.Watcher?
+}
+
 extension HTTPSession {
-  /// Sends a request and writes its answer to a file; goes on where an earlier attempt broke off.
+  /// Sends a request and writes its response to a file; resumes where an earlier attempt broke off.
   nonisolated(nonsending) func download(
     _ request: OutgoingRequest,
     to file: URL,
     deadlines: HTTPDeadlines,
-    progress: Download.Watcher?
+    settings: DownloadSettings
   ) async throws -> HTTPResponse {
     guard request.headers["Range"] == nil, request.headers["If-Range"] == nil else {
       throw HTTPError.refused(reason: "a download writes its own header Range")
     }
+    let sha256 = settings.sha256?.lowercased()
+    guard sha256 == nil || sha256?.count == 64 && sha256?.allSatisfy(\.isHexDigit) == true else {
+      throw HTTPError.refused(reason: "a SHA-256 is 64 hexadecimal digits")
+    }
     try Task.checkCancellation()
-    let download = try Download(of: request.url, to: file, watcher: progress)
-    defer { download.close() }
-    var plain = request
-    // A part of something compressed is of no use.
-    if plain.headers["Accept-Encoding"] == nil { plain.headers["Accept-Encoding"] = "identity" }
-    let rest = try await rest(of: plain, deadlines: deadlines, download: download)
-    let (head, body, url) =
-      if let rest { rest } else { try await exchange(plain, deadlines: deadlines, sink: download) }
-    if (200..<300).contains(head.status) { try download.finish() }
-    return HTTPResponse(status: head.status, headers: head.headers, body: body, url: url)
-  }
-
-  /// Asks for what is missing of a file that is there in part; nil when all of it is to be asked for.
-  private nonisolated(nonsending) func rest(
-    of request: OutgoingRequest,
-    deadlines: HTTPDeadlines,
-    download: Download
-  ) async throws -> Exchange.Answer? {
-    let range = download.headers()
-    guard !range.fields.isEmpty else { return nil }
+    let target = try DownloadFile(of: request.url, to: file, hasChecksum: sha256 != nil, watcher: settings.progress)
+    defer { target.close() }
     var request = request
-    request.headers = request.headers.merging(range)
-    do {
-      let answer = try await exchange(request, deadlines: deadlines, sink: download)
-      if answer.head.status != 416 { return answer }
-    } catch is Download.Changed {}
-    try download.restart()
-    return nil
+    // A part of something compressed is of no use.
+    if request.headers["Accept-Encoding"] == nil { request.headers["Accept-Encoding"] = "identity" }
+    let segments = max(1, settings.segments)
+    let downloader = Downloader(
+      session: self,
+      request: request,
+      deadlines: deadlines,
+      file: target,
+      segments: segments
+    )
+    let response = try await downloader.run()
+    if response.isSuccess { try await target.finish(sha256: sha256) }
+    return response
   }
 }

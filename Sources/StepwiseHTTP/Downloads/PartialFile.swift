@@ -17,6 +17,11 @@ import Foundation
 struct PartialFile: ~Copyable {
   let file: String
   private let descriptor: Int32
+  /// The tag, once a piece was marked in it; negative before.
+  private var tagDescriptor: Int32 = -1
+
+  /// The file that is written to.
+  var path: String { Self.path(file) }
 
   private static func path(_ file: String) -> String { file + ".part" }
 
@@ -51,7 +56,10 @@ struct PartialFile: ~Copyable {
     }
   }
 
-  deinit { _ = close(descriptor) }
+  deinit {
+    if tagDescriptor >= 0 { _ = close(tagDescriptor) }
+    _ = close(descriptor)
+  }
 
   private static var busy: HTTPError { .refused(reason: "another download writes to this file") }
 
@@ -60,7 +68,7 @@ struct PartialFile: ~Copyable {
     return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
   }
 
-  /// Writes all of the bytes at a place.
+  /// Writes all of the bytes at a position; those that were written before an error stay.
   func write(_ data: Data, at offset: Int64) throws(HTTPError) { try Self.write(data, to: descriptor, at: offset) }
 
   private static func write(_ data: Data, to descriptor: Int32, at offset: Int64) throws(HTTPError) {
@@ -81,25 +89,49 @@ struct PartialFile: ~Copyable {
     if code != 0 { throw failure(code) }
   }
 
-  /// Throws away what is there, and writes the tag of what is to come.
-  func restart(_ tag: DownloadTag?) throws(HTTPError) {
-    _ = unlink(tagPath)
+  /// Discards what is there, and writes the tag of what is to come.
+  mutating func restart(_ tag: DownloadTag?) throws(HTTPError) {
+    removeTag()
     guard ftruncate(descriptor, 0) == 0 else { throw Self.failure() }
-    guard let tag else { return }
-    let tagFile = open(tagPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard tagFile >= 0 else { throw Self.failure() }
-    defer { _ = close(tagFile) }
-    try Self.write(Data(tag.text.utf8), to: tagFile, at: 0)
+    if let tag { try replaceTag(tag) }
   }
 
-  /// Forgets the bytes behind a place, such as those of a write that was cut short.
-  func cut(at size: Int64) { _ = ftruncate(descriptor, off_t(size)) }
+  /// Writes the tag anew, and leaves the bytes as they are.
+  ///
+  /// A process that is killed in between leaves no tag, or one without an end, and all is downloaded again.
+  mutating func replaceTag(_ tag: DownloadTag) throws(HTTPError) {
+    removeTag()
+    tagDescriptor = open(tagPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard tagDescriptor >= 0 else { throw Self.failure() }
+    try Self.write(Data(tag.text.utf8), to: tagDescriptor, at: 0)
+  }
+
+  /// Replaces the line of a piece in the tag, after its bytes were written.
+  mutating func mark(_ piece: Int, in tag: DownloadTag) throws(HTTPError) {
+    guard let layout = tag.layout else { return }
+    if tagDescriptor < 0 { tagDescriptor = open(tagPath, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) }
+    guard tagDescriptor >= 0 else { throw Self.failure() }
+    let line = Data(DownloadLayout.line(layout.pieces[piece]).utf8)
+    try Self.write(line, to: tagDescriptor, at: tag.offset(ofPiece: piece))
+  }
+
+  private mutating func removeTag() {
+    if tagDescriptor >= 0 { _ = close(tagDescriptor) }
+    tagDescriptor = -1
+    _ = unlink(tagPath)
+  }
+
+  /// Removes what is there, which is of no use.
+  consuming func remove() {
+    _ = unlink(tagPath)
+    _ = unlink(path)
+  }
 
   /// Leaves no file behind in which there is nothing to go on from.
   func removeIfEmpty() {
     guard size == 0 else { return }
     _ = unlink(tagPath)
-    _ = unlink(Self.path(file))
+    _ = unlink(path)
   }
 
   /// The tag of what an earlier attempt left.
@@ -110,11 +142,11 @@ struct PartialFile: ~Copyable {
 
   /// Puts the whole in its place.
   func finish() throws(HTTPError) {
-    guard rename(Self.path(file), file) == 0 else { throw Self.failure() }
+    guard rename(path, file) == 0 else { throw Self.failure() }
     _ = unlink(tagPath)
   }
 
-  private var tagPath: String { Self.path(file) + ".tag" }
+  private var tagPath: String { path + ".tag" }
 
   private static func failure(_ code: Int32 = errno) -> HTTPError {
     .request(underlying: POSIXError(POSIXError.Code(rawValue: code) ?? .EIO))

@@ -4,168 +4,173 @@
 import Foundation
 import Stepwise
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One request on its way through a session, redirects included.
+///
+/// It is used by one consumer: first `head()`, then `chunk()` until that returns nil. A consumer that stops earlier calls
+/// `stop(with:)`; one that goes away does so with the last reference.
 final class Exchange: Sendable {
-  typealias Answer = (head: ResponseHead, body: Data, url: URL)
-
-  private struct State {
+  struct State {
     var machine: RequestMachine
-    /// The task of the latest hop.
-    var task: URLSessionDataTask?
+    /// The transfer of the latest hop.
+    var transfer: (any HTTPTransfer)?
     var timer: Task<Void, Never>?
-    /// Whether the body goes to the sink.
-    var isSunk = false
+    /// Whether it counts among the requests in flight.
+    var isCounted = false
   }
 
-  private let session: HTTPSession
-  private let sink: (any BodySink)?
-  private let stopwatch: Stopwatch
-  /// Whether deadlines are in real time, so that the one alarm wakes this exchange.
-  private let usesAlarm: Bool
-  private let state: Lock<State>
-  private let result = Once<Result<Answer, any Error>>()
+  /// How much of the body of a redirect is read so that its connection can be used again.
+  private static let redirectBody = 64 * 1024
 
-  init(_ request: OutgoingRequest, in session: HTTPSession, deadlines: HTTPDeadlines, sink: (any BodySink)?) {
+  let session: HTTPSession
+  let stopwatch: Stopwatch
+  /// Whether deadlines are in real time, so that the one alarm wakes this exchange.
+  let usesAlarm: Bool
+  let state: Lock<State>
+  private let onFailure: (@Sendable (any Error) -> Void)?
+
+  /// Creates an exchange, which sends nothing yet.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - session: What it is sent through.
+  ///   - deadlines: How long it may take.
+  ///   - onFailure: Called once, at once, when it fails, is stopped, or is late, also while nothing waits for it.
+  init(
+    _ request: OutgoingRequest,
+    in session: HTTPSession,
+    deadlines: HTTPDeadlines,
+    onFailure: (@Sendable (any Error) -> Void)? = nil
+  ) {
     self.session = session
-    self.sink = sink
+    self.onFailure = onFailure
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
     let limits = RequestMachine.Limits(headers: deadlines.headers, idle: deadlines.idle, total: deadlines.total)
     state = Lock(State(machine: RequestMachine(request, limits: limits)))
   }
 
-  /// Sends the request and waits for the end, which a cancelled Task brings about at once.
-  nonisolated(nonsending) func answer() async throws -> Answer {
+  deinit { stop(with: CancellationError()) }
+
+  /// Where the response comes from.
+  var url: URL { state.withLock { $0.machine.request.url } }
+
+  /// Sends the request, follows redirects, and waits for the head of the response.
+  ///
+  /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
+  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
     try Task.checkCancellation()
-    HTTPActivity.begin()
-    return try await withTaskCancellationHandler {
-      start()
-      return await result.valueWhateverHappens()
+    return try await ended { try await self.send() }
+  }
+
+  /// Waits for the next piece of the body; nil at the end.
+  ///
+  /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
+  nonisolated(nonsending) func chunk() async throws -> Data? {
+    let now = stopwatch.elapsed()
+    let (transfer, end) = state.withLock { state in
+      (state.machine.read(at: now) ? state.transfer : nil, state.machine.end)
+    }
+    guard let transfer else {
+      try end?.get()
+      return nil
+    }
+    let data = try await ended { try await transfer.chunk() }
+    if let data, state.withLock({ $0.machine.chunk() }) { return data }
+    finish(.success(()))
+    // What ended it in the meantime counts.
+    try state.withLock { $0.machine.end }?.get()
+    return nil
+  }
+
+  /// Ends the request from outside: it was cancelled, or what it brings cannot be used.
+  func stop(with error: any Error) { finish(.failure(error)) }
+
+  /// Runs a part of the request, which a cancelled Task ends at once; what ended the request is what this throws.
+  private nonisolated(nonsending) func ended<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await withTaskCancellationHandler {
+      do {
+        return try await body()
+      } catch {
+        finish(.failure(error is CancellationError ? error : TransferFailure.error(error)))
+        try state.withLock { $0.machine.end }?.get()
+        throw error
+      }
     } onCancel: {
       stop(with: CancellationError())
-    }.get()
-  }
-
-  private func start() {
-    guard let request = state.withLock({ $0.machine.start() }) else { return }
-    session.later { self.begin(request, hop: 0) }
-    if usesAlarm { return lookAtTheTime() }
-    guard let wake = wakeTime()?.wake else { return }
-    let timer = spawn { await self.watch(from: wake) }
-    let isLate = state.withLock { state in
-      if !state.machine.isEnded { state.timer = timer }
-      return state.machine.isEnded
     }
-    if isLate { timer.cancel() }
   }
 
-  private func begin(_ request: OutgoingRequest, hop: Int) {
-    guard !state.withLock({ $0.machine.isEnded }) else { return }
-    let task: URLSessionDataTask
-    do { task = try session.task(for: request, of: self, hop: hop) } catch { return stop(with: error) }
-    state.withLock { $0.task = task }
-    if !uninterrupted(hop: hop, { task.resume() }) { session.cancel(task) }
-  }
-
-  /// Does something during which the task must not be cancelled; nothing when it was cancelled, or is about to be.
-  ///
-  /// URLSession on Linux traps when a task is cancelled while it waits for an answer of its delegate, which then comes.
-  @discardableResult
-  func uninterrupted(hop: Int, _ action: () -> Void) -> Bool {
-    guard state.withLock({ $0.machine.hold(hop) }) else { return false }
-    action()
-    let task = state.withLock { state in state.machine.release(hop) ? state.task.take() : nil }
-    if let task { session.cancel(task) }
-    return true
-  }
-
-  func sent(hop: Int) {
-    let now = stopwatch.elapsed()
-    state.withLock { $0.machine.sent(hop, at: now) }
-  }
-
-  func receive(_ head: ResponseHead, hop: Int) {
-    let now = stopwatch.elapsed()
-    let (action, url) = state.withLock { ($0.machine.answer(hop, head, at: now), $0.machine.url) }
-    if case .ignore = action { return }
-    session.keepCookies(of: head, from: url)
-    switch action {
-    case .ignore, .skip: break
-    case .fail(let error, let cancelsTask): finish(.failure(error), cancelsTask: cancelsTask)
-    case .receive:
-      guard let sink else { return }
-      do {
-        let isSunk = try sink.begin(head)
-        state.withLock { $0.isSunk = isSunk }
-      } catch {
-        stop(with: error)
+  private nonisolated(nonsending) func send() async throws -> HTTPResponseHead {
+    HTTPActivity.begin()
+    let started = state.withLock { state in
+      let request = state.machine.start()
+      state.isCounted = request != nil
+      return request
+    }
+    guard var request = started else {
+      HTTPActivity.end()
+      throw CancellationError()
+    }
+    startTimer()
+    while true {
+      let transfer = session.transport.transfer(
+        session.transferRequest(request) { [weak self] _ in self?.sent() }
+      )
+      // Ended meanwhile, it is not to be sent.
+      guard state.withLock({ $0.add(transfer) }) else { throw CancellationError() }
+      let head = try await transfer.head()
+      session.keepCookies(of: head, from: request.url)
+      let now = stopwatch.elapsed()
+      switch state.withLock({ $0.machine.answer(head, at: now) }) {
+      case .ignore: throw CancellationError()
+      case .deliver: return head
+      case .fail(let error):
+        release(.failure(error))
+        throw error
+      case .follow(let next):
+        await skipBody(of: transfer)
+        request = next
       }
     }
   }
 
-  func receive(_ data: Data, hop: Int) {
+  /// Reads what little there is to the body of a redirect; gives up on more.
+  private nonisolated(nonsending) func skipBody(of transfer: any HTTPTransfer) async {
+    var count = 0
+    while count <= Self.redirectBody, let data = try? await transfer.chunk() { count += data.count }
+    transfer.cancel()
+  }
+
+  private func sent() {
     let now = stopwatch.elapsed()
-    let (belongs, isSunk) = state.withLock { state in
-      (state.machine.chunk(hop, data, keeping: !state.isSunk, at: now) != nil, state.isSunk)
+    state.withLock { $0.machine.sent(at: now) }
+  }
+
+  private func finish(_ result: Result<Void, any Error>) {
+    if state.withLock({ $0.machine.finish(result) }) { release(result) }
+  }
+
+  /// Called once, after the machine has ended.
+  func release(_ result: Result<Void, any Error>) {
+    let (transfer, timer, isCounted) = state.withLock { state in
+      (state.transfer.take(), state.timer.take(), state.isCounted)
     }
-    guard belongs, isSunk, let sink else { return }
-    do { try sink.write(data) } catch { stop(with: error) }
-  }
-
-  func complete(hop: Int, error: (any Error)?) {
-    let now = stopwatch.elapsed()
-    let failure = error.map(URLFailure.error)
-    switch state.withLock({ $0.machine.complete(hop, failure: failure, at: now) }) {
-    case .ignore: break
-    case .follow(let request): session.later { self.begin(request, hop: hop + 1) }
-    case .succeed(let head, let body, let url): finish(.success((head, body, url)), cancelsTask: false)
-    case .fail(let error): finish(.failure(error), cancelsTask: false)
-    }
-  }
-
-  private func stop(with error: any Error) {
-    guard case .end(let cancelsTask) = state.withLock({ $0.machine.stop() }) else { return }
-    finish(.failure(error), cancelsTask: cancelsTask)
-  }
-
-  /// Looks after the deadlines where the clock is the user's.
-  private func watch(from first: Duration) async {
-    var wake = Optional(first)
-    while let time = wake, (try? await stopwatch.sleep(time)) != nil { wake = wakeTime()?.wake }
-  }
-
-  /// Looks after the deadlines where the clock is the real one, and says when to be woken again.
-  func lookAtTheTime() {
-    guard let (now, wake) = wakeTime() else { return }
-    Alarm.shared.add(self, after: wake - now)
-    // It may have ended meanwhile, and was not there yet when it was to be removed.
-    if state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
-  }
-
-  /// Ends the exchange if it is late; says when it might be next, if ever.
-  private func wakeTime() -> (now: Duration, wake: Duration)? {
-    let now = stopwatch.elapsed()
-    switch state.withLock({ $0.machine.timer(at: now) }) {
-    case .sleep(let wake): return (now, wake)
-    case .stop: return nil
-    case .timeOut(let cancelsTask):
-      finish(.failure(HTTPError.timedOut), cancelsTask: cancelsTask)
-      return nil
-    }
-  }
-
-  /// Called once, by whoever ended the machine.
-  private func finish(_ result: Result<Answer, any Error>, cancelsTask: Bool) {
-    // A task that is held is left to whoever holds it.
-    let (task, timer) = state.withLock { state in (cancelsTask ? state.task.take() : nil, state.timer.take()) }
-    HTTPActivity.end()
-    self.result.settle(result)
+    if isCounted { HTTPActivity.end() }
     timer?.cancel()
     if usesAlarm { Alarm.shared.remove(self) }
-    if let task { session.cancel(task) }
+    guard case .failure(let error) = result else { return }
+    transfer?.cancel()
+    onFailure?(error)
+  }
+}
+
+extension Exchange.State {
+  /// Makes a transfer the current one; returns false when it has ended.
+  mutating func add(_ transfer: any HTTPTransfer) -> Bool {
+    guard !machine.isEnded else { return false }
+    self.transfer = transfer
+    return true
   }
 }

@@ -17,4 +17,34 @@ extension HTTPCookie {
     let target = url.path(percentEncoded: true)
     return target == path || target.hasPrefix(path.hasSuffix("/") ? path : path + "/")
   }
+
+  /// The cookies of a header `Set-Cookie`, whose `Max-Age` is heeded on every system.
+  ///
+  /// On Linux Foundation ignores it. Where the transport joins the lines of several cookies, it cannot be told which of them
+  /// it belongs to, and Foundation's result stays.
+  static func cookies(header: String, from url: URL, at now: Date) -> [HTTPCookie] {
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": header], for: url)
+    guard cookies.count == 1, let cookie = cookies.first, let age = maximumAge(header),
+      var properties = cookie.properties
+    else { return cookies }
+    properties[.maximumAge] = nil
+    properties[.discard] = nil
+    properties[.expires] = age <= 0 ? Date(timeIntervalSince1970: 0) : now.addingTimeInterval(Double(age))
+    return HTTPCookie(properties: properties).map { [$0] } ?? cookies
+  }
+
+  /// The last `Max-Age`, in seconds; nil when there is none, or none that is a number.
+  private static func maximumAge(_ header: String) -> Int64? {
+    let values = header.split(separator: ";").dropFirst().compactMap { attribute -> Int64? in
+      let parts = attribute.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      guard parts.count == 2, parts[0].lowercased() == "max-age", let first = parts[1].utf8.first else { return nil }
+      let digits = parts[1].dropFirst(first == UInt8(ascii: "-") ? 1 : 0)
+      guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+        return nil
+      }
+      // What does not fit is for ever, that is a century.
+      return first == UInt8(ascii: "-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
+    }
+    return values.last
+  }
 }

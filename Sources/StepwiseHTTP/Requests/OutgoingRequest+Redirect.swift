@@ -16,7 +16,7 @@ extension OutgoingRequest {
   /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
   /// origin: headers that may be credentials stay behind, for good. A jar's cookies go along to another host, whose own they
   /// are, and not to another port or scheme of the same: a jar does not tell these apart.
-  func redirected(by head: ResponseHead) -> OutgoingRequest? {
+  func redirected(by head: HTTPResponseHead) -> OutgoingRequest? {
     guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["Location"],
       let target = URL(string: location, relativeTo: url), let (address, _) = Self.address(target)
     else { return nil }

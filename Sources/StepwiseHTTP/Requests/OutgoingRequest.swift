@@ -3,10 +3,6 @@
 
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request that was looked at: nothing in it would be dropped or altered on the way.
 struct OutgoingRequest: Sendable {
   var method: String
@@ -26,6 +22,9 @@ struct OutgoingRequest: Sendable {
     _ credentials: HTTPCredentials? = nil
   ) throws(HTTPError) {
     guard let (plain, embedded) = Self.address(url, query) else { throw .invalidURL }
+    guard Self.isToken(method), method.uppercased() != "CONNECT" else {
+      throw .refused(reason: "its method is not a token of HTTP, or is CONNECT, which only a proxy is sent")
+    }
     for field in headers.fields { try Self.check(field) }
     if content?.body != nil, method == "GET" || method == "HEAD" {
       throw .refused(reason: "a \(method) cannot have a body")
@@ -64,34 +63,26 @@ struct OutgoingRequest: Sendable {
   /// Those that URLSession writes by itself, or that end in a request which the server waits in vain for the rest of.
   private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
 
-  private static func check(_ field: HTTPHeaders.Field) throws(HTTPError) {
-    let isToken = field.name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  /// Whether a text is a token, as RFC 9110, section 5.6.2, defines it.
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
       }
-    }
-    guard isToken, !field.name.isEmpty else { throw .refused(reason: "a header has no proper name") }
+  }
+
+  private static func check(_ field: HTTPHeaders.Field) throws(HTTPError) {
+    guard isToken(field.name) else { throw .refused(reason: "a header has no proper name") }
     guard !field.value.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" || $0.value == 127 }) else {
       throw .refused(reason: "the value of the header \(field.name) has a line break or a control character in it")
     }
     guard !reserved.contains(field.name.lowercased()) else {
       throw .refused(reason: "the header \(field.name) is URLSession's own")
     }
-  }
-
-  /// As URLSession wants it, with a time limit of its own that never comes first.
-  func urlRequest(cookies: String?) -> URLRequest {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
-    request.timeoutInterval = 30 * 24 * 3600
-    request.cachePolicy = .reloadIgnoringLocalCacheData
-    request.httpShouldHandleCookies = false
-    request.httpBody = body
-    for field in headers.fields { request.addValue(field.value, forHTTPHeaderField: field.name) }
-    if let cookies, headers["Cookie"] == nil { request.setValue(cookies, forHTTPHeaderField: "Cookie") }
-    return request
   }
 }

@@ -13,7 +13,7 @@ final class Alarm: Sendable {
   static let shared = Alarm()
 
   private struct Entry {
-    let exchange: Exchange
+    weak let exchange: Exchange?
     let wake: Instant
   }
 
@@ -59,9 +59,9 @@ final class Alarm: Sendable {
       if let next = state.next, next <= now { state.next = nil }
       let due = state.entries.filter { $0.value.wake <= now }
       for id in due.keys { state.entries[id] = nil }
-      return (due.values.map(\.exchange), state.set(to: state.entries.values.map(\.wake).min()))
+      return (due.values.compactMap(\.exchange), state.set(to: state.entries.values.map(\.wake).min()))
     }
     if let timer { schedule(timer) }
-    for exchange in due { exchange.lookAtTheTime() }
+    for exchange in due { exchange.checkDeadlines() }
   }
 }

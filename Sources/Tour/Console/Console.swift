@@ -22,6 +22,21 @@ enum Console {
     isatty(stream.rawValue) == 1
   }
 
+  /// The number of columns and rows of a terminal.
+  struct Size: Sendable {
+    var columns = 80
+    var rows = 24
+  }
+
+  /// The size of the terminal that a stream goes to; 80 by 24 where that cannot be told.
+  static func size(_ stream: Stream) -> Size {
+    var window = winsize()
+    guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+      return Size()
+    }
+    return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
+  }
+
   /// Writes a line to standard output.
   static func writeLine(_ line: String) {
     write(line + "\n", to: .output)
@@ -33,8 +48,11 @@ enum Console {
   }
 
   /// Writes text as it is; what a closed or full stream does not take is lost.
-  static func write(_ text: String, to stream: Stream) {
-    var bytes = Array(text.utf8)[...]
+  static func write(_ text: String, to stream: Stream) { _ = write(Array(text.utf8)[...], to: stream) }
+
+  /// Writes bytes as they are; returns the system's error number if the stream does not take all of them.
+  static func write(_ bytes: ArraySlice<UInt8>, to stream: Stream) -> Int32? {
+    var bytes = bytes
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { buffer in systemWrite(stream.rawValue, buffer) }
       if count > 0 {
@@ -43,14 +61,16 @@ enum Console {
         var entry = pollfd(fd: stream.rawValue, events: Int16(POLLOUT), revents: 0)
         _ = poll(&entry, 1, -1)
       } else if errno != EINTR {
-        return
+        return errno
       }
     }
+    return nil
   }
 
-  /// The text with its line breaks turned into spaces.
+  /// The text with its line breaks turned into spaces, and without what a terminal would take as a command.
   static func oneLine(_ text: String) -> String {
-    text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control }))
   }
 }
 

@@ -32,16 +32,26 @@ struct DownloadAttempt: Sendable {
   }
 
   private func request(_ report: @escaping @Sendable (HTTPDownloadProgress) -> Void) async throws -> Downloading {
-    let watcher = Downloading.watcher
+    let (manner, watcher) = (Downloading.manner, Downloading.watcher)
     let byteCount = Lock<Int64>(0)
     let response: HTTPResponse
     do {
-      let file = URL(fileURLWithPath: order.path)
-      let deadlines = Downloading.patience.deadlines
-      response = try await HTTP.download(order.address, to: file, deadlines: deadlines) { progress in
-        byteCount.withLock { $0 = progress.receivedBytes }
+      response = try await HTTP.download(
+        order.address,
+        to: URL(fileURLWithPath: order.path),
+        headers: manner.headers,
+        credentials: manner.credentials,
+        deadlines: Downloading.patience.deadlines,
+        segments: manner.segments,
+        sha256: order.digest
+      ) { progress in
+        let before = byteCount.withLock { exchange(&$0, with: progress.receivedBytes) }
         report(progress)
         watcher?(.progress(progress))
+        guard let limit = manner.rateLimit else { return }
+        // The download waits for this closure, and the server for the download.
+        let pause = limit.pause(after: progress.receivedBytes - max(before, progress.resumedBytes))
+        Thread.sleep(forTimeInterval: pause / .seconds(1))
       }
     } catch let error as HTTPError {
       throw DownloadFailure(error)
@@ -50,7 +60,7 @@ struct DownloadAttempt: Sendable {
       try await wait(for: response)
       throw DownloadFailure.status(response.status)
     }
-    return .verify(order, byteCount: byteCount.withLock { $0 })
+    return .done(order, byteCount: byteCount.withLock { $0 })
   }
 
   /// Waits as long as the server asks to be left alone, within reason.

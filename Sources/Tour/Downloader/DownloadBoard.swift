@@ -3,30 +3,38 @@
 
 import Stepwise
 
-/// Shows how far downloads are: a line each, which is drawn again on a terminal; otherwise a plain line at each tenth.
+/// Shows the state of downloads: on a terminal a line for each that is in progress, which is redrawn; otherwise a plain line
+/// at each tenth.
 ///
-/// It may be told from any thread.
+/// A download that has ended leaves a line that scrolls up, so that only those in progress have to fit on the screen. It may
+/// be called from any thread.
 final class DownloadBoard: Sendable {
   private struct State {
     var rows: [DownloadLine] = []
-    /// How many lines stand on the terminal that can be drawn again.
+    /// The rows in progress, in the order in which they began.
+    var active: [Int] = []
+    /// How many lines stand on the terminal that can be redrawn, and the width for which they were cut.
     var drawn = 0
+    var width = 0
     var lastDraw: ContinuousClock.Instant?
   }
 
   private let isTerminal: Bool
-  private let width: Int
+  private let isQuiet: Bool
+  private let size: @Sendable () -> Console.Size
   private let write: @Sendable (String) -> Void
   private let start = ContinuousClock.now
   private let state = Lock(State())
 
   init(
-    isTerminal: Bool = Console.isTerminal(.output),
-    width: Int = 79,
-    write: @escaping @Sendable (String) -> Void = { text in Console.write(text, to: .output) }
+    isTerminal: Bool = Console.isTerminal(.error),
+    isQuiet: Bool = false,
+    size: @escaping @Sendable () -> Console.Size = { Console.size(.error) },
+    write: @escaping @Sendable (String) -> Void = { text in Console.write(text, to: .error) }
   ) {
-    self.isTerminal = isTerminal
-    self.width = width
+    self.isTerminal = isTerminal && !isQuiet
+    self.isQuiet = isQuiet
+    self.size = size
     self.write = write
   }
 
@@ -34,6 +42,7 @@ final class DownloadBoard: Sendable {
   func row(for order: DownloadOrder) -> Row {
     state.withLock { state in
       state.rows.append(DownloadLine(name: order.name))
+      state.active.append(state.rows.count - 1)
       return Row(board: self, index: state.rows.count - 1)
     }
   }
@@ -46,36 +55,57 @@ final class DownloadBoard: Sendable {
     func show(_ news: DownloadNews) { board.show(news, at: index) }
 
     /// Says how it has ended; what is shown afterwards is ignored.
-    func end(_ words: String) { board.end(words, at: index) }
+    ///
+    /// A failure is reported even when nothing else is.
+    func end(_ words: String, isFailure: Bool = false) { board.end(words, isFailure: isFailure, at: index) }
   }
 
   private func show(_ news: DownloadNews, at index: Int) {
+    guard !isQuiet else { return }
     let now = start.duration(to: .now)
     // Written under the lock, so that two threads do not draw into each other or in the wrong order.
     state.withLock { state in
       let plain = state.rows[index].note(news, at: now)
       if isTerminal {
-        draw(&state, isUrgent: false)
+        draw(&state, ended: nil)
       } else if let plain {
         write(plain + "\n")
       }
     }
   }
 
-  private func end(_ words: String, at index: Int) {
+  private func end(_ words: String, isFailure: Bool, at index: Int) {
     state.withLock { state in
       let plain = state.rows[index].end(words)
-      if isTerminal { draw(&state, isUrgent: true) } else { write(plain + "\n") }
+      state.active.removeAll { $0 == index }
+      if isTerminal {
+        draw(&state, ended: index)
+      } else if !isQuiet || isFailure {
+        write(plain + "\n")
+      }
     }
   }
 
-  /// Draws all lines again; not more than ten times a second, unless it is urgent.
-  private func draw(_ state: inout State, isUrgent: Bool) {
+  /// Draws a row that has ended for good, and those in progress again; not more than ten times a second.
+  private func draw(_ state: inout State, ended: Int?) {
     let now = ContinuousClock.now
-    if !isUrgent, let last = state.lastDraw, last.duration(to: now) < .milliseconds(100) { return }
+    if ended == nil, let last = state.lastDraw, last.duration(to: now) < .milliseconds(100) { return }
     state.lastDraw = now
-    let up = state.drawn > 0 ? "\u{1B}[\(state.drawn)A" : ""
-    write(up + state.rows.map { row in "\r\(row.text(width: width))\u{1B}[K\n" }.joined())
-    state.drawn = state.rows.count
+    let size = size()
+    // Lines that were cut for another width may have been wrapped since: how far up they begin cannot be told.
+    let canRedraw = state.drawn > 0 && state.width == size.columns
+    var text = canRedraw ? "\u{1B}[\(state.drawn)A\r\u{1B}[J" : ""
+    // One column stays free: some terminals wrap a line that fills the last.
+    let width = max(1, size.columns - 1)
+    if let ended { text += state.rows[ended].text(width: nil) + "\n" }
+    // On a screen of one row nothing can be redrawn.
+    let room = size.rows - 1
+    let shown = state.active.count > room ? state.active.prefix(max(0, room - 1)) : state.active[...]
+    for row in shown { text += state.rows[row].text(width: width) + "\n" }
+    let others = state.active.count - shown.count
+    if others > 0, room > 0 { text += TextWidth.cut("… and \(others) more", to: width) + "\n" }
+    write(text)
+    state.drawn = min(room, state.active.count)
+    state.width = size.columns
   }
 }

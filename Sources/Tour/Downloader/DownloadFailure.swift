@@ -40,13 +40,24 @@ struct DownloadFailure: Error, CustomStringConvertible {
   /// What an error of a request means.
   init(_ error: HTTPError) {
     switch error {
-    case .offline, .timedOut: self.init("\(error)", isWorthAnotherAttempt: true)
+    case .offline, .timedOut, .connectionRefused, .connectionFailed, .connectionLost, .proxy, .protocolError:
+      self.init("\(error)", isWorthAnotherAttempt: true)
     case .invalidURL: self.init("\(error)", leavesNothing: true)
-    case .tooManyRedirects, .refused: self.init("\(error)")
+    case .hostNotFound, .tls, .headersTooLarge, .bodyTooLarge, .tooManyRedirects, .refused: self.init("\(error)")
+    case .checksumMismatch(_, let found): self = .wrongDigest(found)
     // What the file system says will not be another thing in a moment; what the network says may be.
     case .request(let error as POSIXError): self.init("cannot write: \(FileError.words(for: error.code.rawValue))")
     case .request(let error): self.init(error.localizedDescription, isWorthAnotherAttempt: true)
     }
+  }
+
+  static func wrongDigest(_ found: String) -> DownloadFailure {
+    DownloadFailure("its SHA-256 is \(found), which is not the one it has to have", leavesNothing: true)
+  }
+
+  /// Standard output takes no more.
+  static func output(_ code: Int32) -> DownloadFailure {
+    DownloadFailure("cannot write to standard output: \(FileError.words(for: code))")
   }
 
   /// What an error of a checkpoint means.
@@ -57,11 +68,4 @@ struct DownloadFailure: Error, CustomStringConvertible {
     default: self.init("\(error)")
     }
   }
-
-  static func wrongDigest(_ found: String) -> DownloadFailure {
-    DownloadFailure("its SHA-256 is \(found), which is not the one it has to have; it was removed", leavesNothing: true)
-  }
-
-  /// The file is gone that was to be checked.
-  static func lost(_ error: FileError) -> DownloadFailure { DownloadFailure(error.reason, leavesNothing: true) }
 }

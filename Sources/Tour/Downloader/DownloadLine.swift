@@ -34,8 +34,6 @@ struct DownloadLine: Sendable {
       return text(width: nil)
     case .waiting(let reason):
       remark = "waits: \(Console.oneLine(reason))"
-    case .verifying:
-      remark = "checks"
     }
     return text(width: nil)
   }
@@ -46,11 +44,10 @@ struct DownloadLine: Sendable {
     return text(width: nil)
   }
 
-  /// The line, cut to so many characters: a longer one than the terminal is wide cannot be drawn over.
+  /// The line, cut to a number of columns: a longer one than the terminal is wide cannot be redrawn.
   func text(width: Int?) -> String {
     let line = "\(name): \(ending ?? state)"
-    guard let width, line.count > width else { return line }
-    return line.prefix(max(0, width - 1)) + "…"
+    return width.map { TextWidth.cut(line, to: $0) } ?? line
   }
 
   private var percent: Int? {

@@ -13,6 +13,9 @@ struct DownloadOrder: Codable, Equatable, Sendable {
   /// Where the checkpoint is, as long as the download is not done.
   var workPath: String { path + ".download" }
 
+  /// Whether there is something that a later download can resume.
+  var isResumable: Bool { FileManager.default.fileExists(atPath: path + ".part") }
+
   /// What the file is called in what is shown.
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 

@@ -21,13 +21,12 @@ enum Downloading: Progression, Codable, Equatable {
   }
 
   @TaskLocal static var patience = Patience()
+  @TaskLocal static var manner = DownloadManner()
   /// Is told what happens while something is downloaded.
   @TaskLocal static var watcher: (@Sendable (DownloadNews) -> Void)?
 
   /// Bytes are to be fetched; so many are there.
   case fetch(DownloadOrder, received: Int64)
-  /// All bytes are there; whether they are the right ones is not known yet.
-  case verify(DownloadOrder, byteCount: Int64)
   case done(DownloadOrder, byteCount: Int64)
 
   static func start(_ order: DownloadOrder) -> Downloading { .fetch(order, received: 0) }
@@ -39,9 +38,6 @@ enum Downloading: Progression, Codable, Equatable {
       let fetch = Step("fetch") { try await attempt.run() }
         .retry(Self.patience.retries) { error in (error as? DownloadFailure)?.isWorthAnotherAttempt ?? false }
       return try await Chain(fetch).run()
-    case .verify(let order, let byteCount):
-      if let digest = order.digest { try Self.verify(order, digest) }
-      return .done(order, byteCount: byteCount)
     case .done:
       return try completed()
     }
@@ -50,25 +46,6 @@ enum Downloading: Progression, Codable, Equatable {
   var result: Int64? {
     if case .done(_, let byteCount) = self { byteCount } else { nil }
   }
-
-  /// Compares the digest of what came with what it has to be.
-  ///
-  /// A file that is another one is removed: nothing in it can be gone on from.
-  private static func verify(_ order: DownloadOrder, _ digest: String) throws {
-    watcher?(.verifying)
-    var sum = SHA256()
-    do throws(FileError) {
-      let file = try OpenFile.reading(order.path)
-      while !Task.isCancelled, let bytes = try file.read(upTo: 1 << 18) { sum.update(bytes) }
-    } catch {
-      throw DownloadFailure.lost(error)
-    }
-    try Task.checkCancellation()
-    let found = sum.hex()
-    guard found != digest else { return }
-    try FileManager.default.removeItem(atPath: order.path)
-    throw DownloadFailure.wrongDigest(found)
-  }
 }
 
 /// What happens while something is downloaded.
@@ -76,5 +53,4 @@ enum DownloadNews: Sendable {
   case progress(HTTPDownloadProgress)
   /// An attempt has failed, and there will be another.
   case waiting(because: String)
-  case verifying
 }

@@ -23,10 +23,10 @@ enum Transfer: Progression {
       row.end("saved \(order.path), \(byteCount) bytes")
       return .saved(byteCount: byteCount)
     } catch is CancellationError {
-      row.end("stopped; the same command goes on from here")
+      row.end("stopped; the same command goes on from here", isFailure: true)
       throw CancellationError()
     } catch {
-      row.end("failed: \(error)")
+      row.end("failed: \(error)", isFailure: true)
       throw error
     }
   }
@@ -53,7 +53,7 @@ enum Transfer: Progression {
       // Another address or digest for the same file: what is there belongs to something else.
       try await store.remove(id)
       return try await Downloading.start(order).run(id: id, in: store)
-    } catch let failure as DownloadFailure where failure.leavesNothing {
+    } catch let failure as DownloadFailure where failure.leavesNothing || !order.isResumable {
       await store.clear(id)
       throw failure
     }

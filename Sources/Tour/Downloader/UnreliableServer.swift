@@ -87,10 +87,13 @@ extension LoopbackServer.Reply {
     guard let range = request.header("Range"), range.hasPrefix("bytes="), request.header("If-Range") ?? tag == tag,
       let start = Int(range.dropFirst(6).prefix { $0 != "-" })
     else { return reply }
-    guard start < bytes.count else { return LoopbackServer.Reply(status: 416) }
+    guard start < bytes.count else {
+      return LoopbackServer.Reply(status: 416, headers: [("Content-Range", "bytes */\(bytes.count)")])
+    }
+    let last = min(Int(range.drop { $0 != "-" }.dropFirst()) ?? .max, bytes.count - 1)
     reply.status = 206
-    reply.headers.append(("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)"))
-    reply.body = Array(bytes[start...])
+    reply.headers.append(("Content-Range", "bytes \(start)-\(last)/\(bytes.count)"))
+    reply.body = Array(bytes[start...last])
     return reply
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import StepwiseFiles
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -33,18 +35,15 @@ struct PartialFile: Sendable {
     guard !path.isEmpty, path.utf8.last != UInt8(ascii: "/") else {
       throw FileError("write", path, because: "it names no file")
     }
-    var status = stat()
-    if lstat(path, &status) == 0 {
+    if let status = try FileError.naming("write", path, { () throws(FileFailure) in try FileLocation(path).status() }) {
       // Renamed over, a device such as /dev/null would be gone, and a link would no longer be one.
       guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError("write", path, code: EISDIR) }
       guard status.st_mode & S_IFMT == S_IFREG else {
         throw FileError("write", path, because: "something is there that is not a regular file")
       }
-    } else if errno != ENOENT {
-      throw FileError("write", path)
     }
     do {
-      _ = try OpenFile.creating(partialPath)
+      _ = try RegularFile.creating(partialPath)
     } catch {
       throw FileError("write", path, because: error.reason)  // the user knows nothing of the other name
     }
@@ -54,7 +53,7 @@ struct PartialFile: Sendable {
   ///
   /// - Throws: `FileError`, and `CancellationError` when the Task is cancelled before all is written.
   func complete(with bytes: [UInt8]) throws {
-    let file = try OpenFile.writing(partialPath)
+    let file = try RegularFile.writing(partialPath)
     var rest = bytes[...]
     while !rest.isEmpty {
       try Task.checkCancellation()
@@ -62,11 +61,13 @@ struct PartialFile: Sendable {
       rest = rest.dropFirst(1 << 20)
     }
     try file.synchronize()
-    guard rename(partialPath, path) == 0 else { throw FileError("write", path) }
+    try FileError.naming("write", path) { () throws(FileFailure) in
+      try FileLocation(partialPath).rename(to: FileLocation(path))
+    }
   }
 
   /// Removes what is not complete; does nothing when the file is in its place, or was never created.
   func remove() {
-    unlink(partialPath)
+    _ = try? FileLocation(partialPath).unlink()
   }
 }

@@ -8,7 +8,7 @@ extension Step<URL, [UInt8]> {
   /// Reads a file, and reports how much of it is read.
   static var readFile: Step {
     Step("read") { url in
-      let file = try OpenFile.reading(url.relativePath)
+      let file = try RegularFile.reading(url.relativePath)
       let expected = try file.byteCount()
       var bytes: [UInt8] = []
       repeat {

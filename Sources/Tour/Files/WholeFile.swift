@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import StepwiseFiles
 
 /// Files that are read and written as a whole.
 enum WholeFile {
@@ -15,7 +9,7 @@ enum WholeFile {
   ///
   /// - Throws: `FileError`.
   static func read(_ path: String) throws(FileError) -> [UInt8] {
-    let file = try OpenFile.reading(path)
+    let file = try RegularFile.reading(path)
     var bytes: [UInt8] = []
     while let more = try file.read(upTo: 1 << 20) { bytes += more }
     return bytes
@@ -28,10 +22,12 @@ enum WholeFile {
   /// - Throws: `FileError`.
   static func write(_ bytes: [UInt8], to path: String, by otherPath: String? = nil) throws(FileError) {
     let partialPath = otherPath ?? path + ".partial"
-    unlink(partialPath)
-    let file = try OpenFile.creating(partialPath)
+    _ = try? FileLocation(partialPath).unlink()
+    let file = try RegularFile.creating(partialPath)
     try file.write(bytes[...])
     try file.synchronize()
-    guard rename(partialPath, path) == 0 else { throw FileError("write", path) }
+    try FileError.naming("write", path) { () throws(FileFailure) in
+      try FileLocation(partialPath).rename(to: FileLocation(path))
+    }
   }
 }

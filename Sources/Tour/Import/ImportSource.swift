@@ -23,7 +23,7 @@ struct ImportSource: Codable, Equatable, Sendable {
   ///
   /// - Throws: `FileError` for what cannot be read.
   init(_ path: String) throws(FileError) {
-    let status = try OpenFile.reading(path).status()
+    let status = try RegularFile.reading(path).status()
     self.path = URL(fileURLWithPath: path).standardizedFileURL.path
     byteCount = Int(status.st_size)
     #if canImport(Darwin)
@@ -52,7 +52,7 @@ struct ImportSource: Codable, Equatable, Sendable {
     guard try ImportSource(path) == self else {
       throw FileError("import", path, because: "it was changed meanwhile; begin again with the same command")
     }
-    let file = try OpenFile.reading(path)
+    let file = try RegularFile.reading(path)
     try file.seek(to: offset)
     var bytes: [UInt8] = []
     while offset + bytes.count < end {

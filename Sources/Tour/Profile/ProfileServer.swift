@@ -57,7 +57,7 @@ final class ProfileServer: Sendable {
       parts?.queryItems = [URLQueryItem(name: "name", value: name)]
       return try PictureSource.url(parts?.string ?? address)
     }
-    .then(Step.download)
+    .appending(Step.download)
     .then("read") { bytes in try UserProfile(bytes: bytes) }
   }
 }

@@ -7,29 +7,41 @@ import Stepwise
 import StepwiseHTTP
 
 extension Scene {
-  /// Downloads that go on after anything: the user's own, or those of a server that misbehaves.
+  /// Downloads that resume after anything: the user's own, or those of a server that misbehaves.
   static let download = Scene(
     "download",
     "download files, whatever happens",
-    parameters: ["[<url>...]", "[-o <file>]", "[--sha256 <hex>]"]
+    parameters: ["[<url>...]", "[<option>...]"],
+    details: DownloadOptions.help
   ) { arguments in
     let options = try DownloadOptions(arguments)
-    guard options.orders.isEmpty else { return try await download(options.orders) }
+    guard options.orders.isEmpty else { return try await run(options) }
     let server = try UnreliableServer()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-download-\(getuid())")
     try? FileManager.default.removeItem(at: folder)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    Console.writeLine("A server on this machine drops connections, is busy, stalls, and lies about lengths.")
+    if !options.isQuiet {
+      Console.writeError("A server on this machine drops connections, is busy, stalls, and lies about lengths.")
+    }
     return try await Downloading.$patience.withValue(.short) {
-      try await download(server.orders(in: folder.path))
+      try await download(server.orders(in: folder.path), options)
+    }
+  }
+
+  private static func run(_ options: DownloadOptions) async throws -> ExitCode {
+    try await Downloading.$manner.withValue(options.manner) {
+      if options.goesToOutput { return try await OutputDownload(options.orders[0], options).run() }
+      let folder = try options.folder.map { try NewFolder($0) }
+      defer { folder?.removeIfEmpty() }
+      return try await download(options.orders, options)
     }
   }
 
   /// Downloads a few at a time, and says how each has ended.
-  private static func download(_ orders: [DownloadOrder]) async throws -> ExitCode {
+  private static func download(_ orders: [DownloadOrder], _ options: DownloadOptions) async throws -> ExitCode {
     let token = CancellationToken()
     Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
-    let board = DownloadBoard()
+    let board = DownloadBoard(isQuiet: options.isQuiet)
     let line = ProductionLine<Transfer>(maxConcurrent: 4)
     for order in orders { line.add(.begin(order, board, token)) }
     line.finish()

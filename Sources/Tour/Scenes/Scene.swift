@@ -18,12 +18,21 @@ struct Scene: Sendable {
   /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`, or `"[<file>]"` for what may be left out;
   /// three dots stand for any number.
   let parameters: [String]
+  /// Further lines for `--help`.
+  let details: [String]
   let body: Body
 
-  init(_ name: String?, _ summary: String, parameters: [String] = [], body: @escaping Body) {
+  init(
+    _ name: String?,
+    _ summary: String,
+    parameters: [String] = [],
+    details: [String] = [],
+    body: @escaping Body
+  ) {
     self.name = name
     self.summary = summary
     self.parameters = parameters
+    self.details = details
     self.body = body
   }
 

@@ -30,12 +30,31 @@ import Testing
   @Test func aTagIsForOneAddressAndIsWhole() throws {
     let url = try #require(URL(string: "http://example.org/file?token=secret"))
     let other = try #require(URL(string: "http://example.org/file"))
-    let tag = try #require(DownloadTag(ResponseHead(status: 200, headers: ["etag": "\"v1\""]), from: url))
+    let tag = try #require(DownloadTag(HTTPResponseHead(status: 200, headers: ["etag": "\"v1\""]), from: url))
     #expect(DownloadTag(text: tag.text, for: url) == tag)
     #expect(DownloadTag(text: tag.text, for: other) == nil)
     #expect(DownloadTag(text: String(tag.text.dropLast()), for: url) == nil)
     #expect(DownloadTag(text: "", for: url) == nil)
     #expect(!tag.text.contains("secret"))
+  }
+
+  @Test func aTagRemembersTheLengthAndThePieces() throws {
+    let url = try #require(URL(string: "http://example.org/file"))
+    let head = HTTPResponseHead(status: 200, headers: ["ETag": "\"v1\""])
+    var tag = try #require(DownloadTag(head, from: url, total: 1_000))
+    #expect(DownloadTag(text: tag.text, for: url)?.total == 1_000)
+    var layout = DownloadLayout(prefix: 100, total: 1_000, segments: 4)
+    layout.wrote(7, to: 2)
+    tag.layout = layout
+    #expect(DownloadTag(text: tag.text, for: url) == tag)
+    for length in 0..<tag.text.count {
+      let cut = DownloadTag(text: String(tag.text.prefix(length)), for: url)
+      // Without its pieces it would be read as if the beginning of the file were there.
+      #expect(cut == nil, "\(length)")
+    }
+    let bytes = Array(tag.text.utf8)
+    let line = bytes[Int(tag.offset(ofPiece: 2))...].prefix(DownloadLayout.lineLength)
+    #expect(String(decoding: line, as: UTF8.self) == DownloadLayout.line(layout.pieces[2]))
   }
 
   @Test(

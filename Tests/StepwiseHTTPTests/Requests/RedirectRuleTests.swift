@@ -22,8 +22,8 @@ import Testing
     )
   }
 
-  private static func head(_ status: Int, _ location: String?) -> ResponseHead {
-    ResponseHead(status: status, headers: HTTPHeaders(location.map { ["Location": $0] } ?? [:]))
+  private static func head(_ status: Int, _ location: String?) -> HTTPResponseHead {
+    HTTPResponseHead(status: status, headers: HTTPHeaders(location.map { ["Location": $0] } ?? [:]))
   }
 
   @Test(arguments: [
@@ -81,7 +81,7 @@ import Testing
   ])
   func theJarIsForTheOriginOrAnotherHost(location: String, usesJar: Bool) throws {
     let url = try #require(URL(string: "http://example.org/a"))
-    let head = ResponseHead(status: 302, headers: ["Location": location])
+    let head = HTTPResponseHead(status: 302, headers: ["Location": location])
     let next = try #require(try OutgoingRequest("GET", url).redirected(by: head))
     #expect(next.usesJar == usesJar)
   }

@@ -8,8 +8,8 @@ import Testing
 
 /// What can happen to a request, in tables.
 @Suite(.timeLimit(.minutes(5))) struct RequestMachineTests {
-  private static let ok = ResponseHead(status: 200, headers: [:])
-  private static let redirect = ResponseHead(status: 302, headers: ["Location": "/next"])
+  private static let ok = HTTPResponseHead(status: 200, headers: [:])
+  private static let redirect = HTTPResponseHead(status: 302, headers: ["Location": "/next"])
 
   private static func machine(
     headers: Duration? = .seconds(60),
@@ -26,193 +26,132 @@ import Testing
   private static func started() throws -> RequestMachine {
     var machine = try machine()
     expect(machine.start() == nil, false)
-    expect(machine.hold(0), true)
-    expect(machine.release(0), false)
     return machine
   }
 
-  @Test func succeedsWithWhatCame() throws {
-    var machine = try Self.started()
-    guard case .receive = machine.answer(0, Self.ok, at: .zero) else { return #expect(Bool(false)) }
-    expect(machine.chunk(0, Data("ab".utf8), keeping: true, at: .zero) != nil, true)
-    expect(machine.chunk(0, Data("c".utf8), keeping: true, at: .zero) != nil, true)
-    guard case .succeed(let head, let body, let url) = machine.complete(0, failure: nil, at: .zero) else {
-      return #expect(Bool(false))
+  /// How it ended, in one word.
+  private static func end(of machine: RequestMachine) -> String {
+    switch machine.end {
+    case nil: "open"
+    case .success: "success"
+    case .failure(let error): "\(error)"
     }
-    #expect(head.status == 200 && body == Data("abc".utf8) && url.absoluteString == "http://example.org/")
-    expect(machine.stop(), .nothing)
   }
 
-  @Test func cancelledBeforeTheStartSendsNothing() throws {
+  @Test("A response whose body is read to the end succeeds") func success() throws {
+    var machine = try Self.started()
+    guard case .deliver = machine.answer(Self.ok, at: .zero) else { return #expect(Bool(false)) }
+    for _ in 0..<2 {
+      expect(machine.read(at: .zero), true)
+      expect(machine.chunk(), true)
+    }
+    expect(machine.finish(.success(())), true)
+    expect(machine.finish(.failure(CancellationError())), false)
+    expect(machine.read(at: .zero), false)
+    #expect(Self.end(of: machine) == "success")
+  }
+
+  @Test("A request cancelled before its start sends nothing") func cancelledBeforeTheStart() throws {
     var machine = try Self.machine()
-    expect(machine.stop(), .end(cancelsTask: true))
+    expect(machine.finish(.failure(CancellationError())), true)
     expect(machine.start() == nil, true)
-    expect(machine.hold(0), false)
   }
 
-  @Test func cancelledBeforeTheTaskIsResumedDoesNotResumeIt() throws {
-    var machine = try Self.machine()
-    _ = machine.start()
-    expect(machine.stop(), .end(cancelsTask: true))
-    expect(machine.hold(0), false)
-    expect(machine.release(0), false)
-  }
-
-  /// URLSession on Linux traps when a task is cancelled while it waits for its delegate's answer to a redirect.
-  @Test func cancelledWhileTwoHoldTheTaskIsCancelledByTheLast() throws {
-    var machine = try Self.machine()
-    _ = machine.start()
-    expect(machine.hold(0), true)
-    expect(machine.hold(0), true)
-    expect(machine.stop(), .end(cancelsTask: false))
-    expect(machine.release(0), false)
-    expect(machine.release(0), true)
-  }
-
-  /// URLSession on Linux may crash when a task is cancelled while it is resumed.
-  @Test func cancelledDuringResumeIsCancelledAfterIt() throws {
-    var machine = try Self.machine()
-    _ = machine.start()
-    expect(machine.hold(0), true)
-    expect(machine.stop(), .end(cancelsTask: false))
-    expect(machine.release(0), true)
-    expect(machine.release(0), false)
-  }
-
-  @Test func aFastAnswerDuringResumeIsNotCancelledAfterIt() throws {
-    var machine = try Self.machine()
-    _ = machine.start()
-    expect(machine.hold(0), true)
-    _ = machine.answer(0, Self.redirect, at: .zero)
-    guard case .follow = machine.complete(0, failure: nil, at: .zero) else { return #expect(Bool(false)) }
-    expect(machine.hold(1), true)
-    expect(machine.release(0), false)
-    expect(machine.stop(), .end(cancelsTask: false))
-    expect(machine.release(1), true)
-  }
-
-  @Test func theBodyOfARedirectIsOfNoInterest() throws {
+  @Test("A response after the end is ignored") func responseAfterTheEnd() throws {
     var machine = try Self.started()
-    guard case .skip = machine.answer(0, Self.redirect, at: .zero) else { return #expect(Bool(false)) }
-    expect(machine.chunk(0, Data("ab".utf8), keeping: true, at: .zero) == nil, true)
-    guard case .follow(let next) = machine.complete(0, failure: nil, at: .zero) else { return #expect(Bool(false)) }
-    #expect(next.url.path == "/next")
-    #expect(machine.hop == 1)
+    expect(machine.finish(.failure(CancellationError())), true)
+    guard case .ignore = machine.answer(Self.redirect, at: .zero) else { return #expect(Bool(false)) }
+    #expect(machine.request.url.path == "/")
   }
 
-  @Test func eventsOfAnEarlierHopChangeNothing() throws {
+  @Test("A piece after the end is not delivered") func pieceAfterTheEnd() throws {
     var machine = try Self.started()
-    _ = machine.answer(0, Self.redirect, at: .zero)
-    _ = machine.complete(0, failure: nil, at: .zero)
-    guard case .ignore = machine.answer(0, Self.ok, at: .zero) else { return #expect(Bool(false)) }
-    expect(machine.chunk(0, Data("x".utf8), keeping: true, at: .zero) == nil, true)
-    guard case .ignore = machine.complete(0, failure: HTTPError.offline, at: .zero) else { return #expect(Bool(false)) }
-    #expect(!machine.isEnded)
+    _ = machine.answer(Self.ok, at: .zero)
+    _ = machine.read(at: .zero)
+    _ = machine.finish(.failure(HTTPError.offline))
+    expect(machine.chunk(), false)
+    #expect(Self.end(of: machine) == "\(HTTPError.offline)")
   }
 
-  @Test func tenRedirectsAreFollowedAndNotEleven() throws {
+  @Test("Ten redirects are followed, an eleventh fails") func redirects() throws {
     var machine = try Self.started()
     for hop in 0..<10 {
-      guard case .skip = machine.answer(hop, Self.redirect, at: .zero) else { return #expect(Bool(false), "\(hop)") }
-      guard case .follow = machine.complete(hop, failure: nil, at: .zero) else { return #expect(Bool(false), "\(hop)") }
+      guard case .follow(let next) = machine.answer(Self.redirect, at: .zero) else {
+        return #expect(Bool(false), "\(hop)")
+      }
+      #expect(next.url.path == "/next")
     }
-    guard case .fail(.tooManyRedirects, true) = machine.answer(10, Self.redirect, at: .zero) else {
-      return #expect(Bool(false))
-    }
+    guard case .fail(.tooManyRedirects) = machine.answer(Self.redirect, at: .zero) else { return #expect(Bool(false)) }
     #expect(machine.isEnded)
   }
 
-  @Test func anEndWithoutAnAnswerIsAFailure() throws {
-    var machine = try Self.started()
-    guard case .fail(let error) = machine.complete(0, failure: nil, at: .zero) else { return #expect(Bool(false)) }
-    #expect(error as? HTTPError == .request(underlying: CancellationError()))
-  }
-
-  @Test func theDeadlineForTheHeadMovesWithTheBodyThatIsSent() throws {
+  @Test("The deadline for the head moves with the body that is sent") func headDeadline() throws {
     var machine = try Self.machine(idle: nil)
     _ = machine.start()
     expect(machine.timer(at: .zero), .sleep(until: .seconds(60)))
-    machine.sent(0, at: .seconds(50))
+    machine.sent(at: .seconds(50))
     expect(machine.timer(at: .seconds(60)), .sleep(until: .seconds(110)))
-    expect(machine.timer(at: .seconds(110)), .timeOut(cancelsTask: true))
+    expect(machine.timer(at: .seconds(110)), .timeOut(.headers))
     expect(machine.timer(at: .seconds(200)), .stop)
   }
 
-  @Test func theIdleDeadlineMovesWithEachPiece() throws {
+  @Test("The idle deadline counts while the consumer waits for a piece, and only then") func idleDeadline() throws {
     var machine = try Self.machine()
     _ = machine.start()
     // Wakes in time for the idle deadline, which may begin at any moment.
     expect(machine.timer(at: .zero), .sleep(until: .seconds(10)))
-    _ = machine.answer(0, Self.ok, at: .seconds(8))
-    expect(machine.timer(at: .seconds(10)), .sleep(until: .seconds(18)))
-    _ = machine.chunk(0, Data("x".utf8), keeping: true, at: .seconds(17))
-    expect(machine.timer(at: .seconds(18)), .sleep(until: .seconds(27)))
-    expect(machine.timer(at: .seconds(27)), .timeOut(cancelsTask: true))
+    _ = machine.answer(Self.ok, at: .seconds(8))
+    // The consumer does something else for a minute.
+    expect(machine.timer(at: .seconds(68)), .sleep(until: .seconds(78)))
+    _ = machine.read(at: .seconds(70))
+    expect(machine.timer(at: .seconds(78)), .sleep(until: .seconds(80)))
+    _ = machine.chunk()
+    _ = machine.read(at: .seconds(79))
+    expect(machine.timer(at: .seconds(80)), .sleep(until: .seconds(89)))
+    expect(machine.timer(at: .seconds(89)), .timeOut(.idle))
   }
 
-  @Test func theTotalDeadlineStands() throws {
+  @Test("The total deadline does not move") func totalDeadline() throws {
     var machine = try Self.machine(headers: nil, idle: nil, total: .seconds(5))
     _ = machine.start()
     expect(machine.timer(at: .zero), .sleep(until: .seconds(5)))
-    _ = machine.answer(0, Self.redirect, at: .seconds(4))
-    _ = machine.complete(0, failure: nil, at: .seconds(4))
-    expect(machine.timer(at: .seconds(5)), .timeOut(cancelsTask: true))
+    _ = machine.answer(Self.redirect, at: .seconds(4))
+    expect(machine.timer(at: .seconds(5)), .timeOut(.total))
   }
 
-  @Test func withoutDeadlinesThereIsNoTimer() throws {
+  @Test("Without deadlines there is no timer") func noDeadlines() throws {
     var machine = try Self.machine(headers: nil, idle: nil)
     _ = machine.start()
     expect(machine.timer(at: .zero), .stop)
   }
 
-  /// In any order of events: one end, no event after it counts, and no task is cancelled while it is resumed, or twice.
-  @Test(arguments: 0..<40) func keepsItsPromisesInAnyOrder(block: Int) throws {
+  @Test("In any order of events there is one end, and no event after it counts", arguments: 0..<40)
+  func anyOrder(block: Int) throws {
     for seed in (block * 50)..<(block * 50 + 50) {
       var order = Xorshift(seed: UInt64(seed) &+ 1)
       var machine = try Self.machine(total: .seconds(100))
-      var (ends, cancels) = (0, 0)
-      var now = Duration.zero
-      var held: [Int] = []
+      var (ends, now) = (0, Duration.zero)
       for _ in 0..<40 {
-        let hop = Int(order.next() % 3)
         let wasEnded = machine.isEnded
+        let before = Self.end(of: machine)
+        var counted = false
         now += .seconds(Int(order.next() % 8))
-        func end(_ cancelsTask: Bool) {
-          ends += 1
-          if cancelsTask { cancels += 1 }
-          #expect(!cancelsTask || !held.contains(machine.hop), "seed \(seed)")
-        }
-        switch order.next() % 9 {
-        case 0: _ = machine.start()
-        case 1:
-          let current = machine.hop
-          if machine.hold(current) { held.append(current) }
+        switch order.next() % 7 {
+        case 0: counted = machine.start() != nil
+        case 1: machine.sent(at: now)
         case 2:
-          if !held.isEmpty, machine.release(held.removeFirst()) {
-            cancels += 1
-            #expect(!held.contains(machine.hop), "seed \(seed)")
+          switch machine.answer(Bool.random(using: &order) ? Self.ok : Self.redirect, at: now) {
+          case .ignore: break
+          case .deliver, .follow: counted = true
+          case .fail: ends += 1
           }
-        case 3: machine.sent(hop, at: now)
-        case 4:
-          if case .fail(_, let cancelsTask) = machine.answer(
-            hop,
-            Bool.random(using: &order) ? Self.ok : Self.redirect,
-            at: now
-          ) {
-            end(cancelsTask)
-          }
-        case 5: _ = machine.chunk(hop, Data("x".utf8), keeping: true, at: now)
-        case 6:
-          switch machine.complete(hop, failure: hop == 2 ? HTTPError.offline : nil, at: now) {
-          case .succeed, .fail: ends += 1
-          case .ignore, .follow: break
-          }
-        case 7: if case .end(let cancelsTask) = machine.stop() { end(cancelsTask) }
-        default: if case .timeOut(let cancelsTask) = machine.timer(at: now) { end(cancelsTask) }
+        case 3: counted = machine.read(at: now)
+        case 4: counted = machine.chunk()
+        case 5: if machine.finish(Bool.random(using: &order) ? .success(()) : .failure(HTTPError.offline)) { ends += 1 }
+        default: if case .timeOut = machine.timer(at: now) { ends += 1 }
         }
         #expect(ends == (machine.isEnded ? 1 : 0), "seed \(seed)")
-        #expect(!wasEnded || machine.isEnded, "seed \(seed)")
-        #expect(cancels <= 1, "seed \(seed)")
+        #expect(!wasEnded || machine.isEnded && !counted && before == Self.end(of: machine), "seed \(seed)")
       }
     }
   }

@@ -10,7 +10,7 @@ import Testing
 typealias Reply = LoopbackServer.Reply
 typealias Request = LoopbackServer.Request
 
-private let withoutProxy: Void = LoopbackServer.bypassProxy()
+let withoutProxy: Void = LoopbackServer.bypassProxy()
 
 /// Starts a server on this machine that this process reaches directly.
 func serve(_ handler: @escaping LoopbackServer.Handler) throws -> LoopbackServer {

@@ -33,18 +33,6 @@ import Testing
   @Test func aLongLineIsCut() {
     let line = DownloadLine(name: String(repeating: "x", count: 100))
     #expect(line.text(width: 40).count == 40)
-  }
-
-  @Test func aTerminalIsDrawnAgainAndAFileIsNot() {
-    for isTerminal in [true, false] {
-      let written = Lock("")
-      let board = DownloadBoard(isTerminal: isTerminal) { text in written.withLock { $0 += text } }
-      let rows = ["a", "b"].map { board.row(for: DownloadOrder(address: "", path: $0, digest: nil)) }
-      rows[0].end("saved")
-      rows[1].end("failed")
-      let lines = "a: saved\nb: failed\n"
-      let drawn = "\ra: saved\u{1B}[K\n\rb: 0 B\u{1B}[K\n\u{1B}[2A\ra: saved\u{1B}[K\n\rb: failed\u{1B}[K\n"
-      #expect(written.withLock { $0 } == (isTerminal ? drawn : lines))
-    }
+    #expect(DownloadLine(name: "a\u{1B}[2Jb\u{9B}c").text(width: nil) == "a[2Jbc: 0 B")
   }
 }

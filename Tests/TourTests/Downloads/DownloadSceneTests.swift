@@ -12,7 +12,7 @@ import Testing
 
 /// The downloader, as a program.
 @Suite(.timeLimit(.minutes(10))) struct DownloadSceneTests {
-  private static let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+  static let bytes = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
   private func serve(_ reply: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Reply) throws
     -> LoopbackServer
@@ -25,8 +25,8 @@ import Testing
     let workshop = try Workshop()
     let arguments = ["download", "\(server.address)/a.bin", "--sha256", SHA256.hex(Self.bytes)]
     let result = try await TourProcess.run(arguments, in: workshop.directory)
-    #expect(result.exitCode == 0 && result.error == "", "\(result.error)")
-    #expect(result.lines.last == "a.bin: saved a.bin, 400000 bytes")
+    #expect(result.exitCode == 0 && result.output == "", "\(result.error)")
+    #expect(result.errorLines.last == "a.bin: saved a.bin, 400000 bytes")
     #expect(try workshop.names == ["a.bin"])
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
   }
@@ -35,9 +35,9 @@ import Testing
     let result = try await TourProcess.run(["download"])
     #expect(result.exitCode == 0, "\(result.output)\(result.error)")
     for name in ["dropped", "busy", "stalled", "misreported"] {
-      #expect(result.lines.contains { $0.hasPrefix("\(name).bin: saved ") && $0.hasSuffix(", 400000 bytes") })
+      #expect(result.errorLines.contains { $0.hasPrefix("\(name).bin: saved ") && $0.hasSuffix(", 400000 bytes") })
     }
-    #expect(result.lines.contains { $0.contains("busy.bin: 0 B, waits: the server asks to wait for 1 s") })
+    #expect(result.errorLines.contains { $0.contains("busy.bin: 0 B, waits: the server asks to wait for 1 s") })
   }
 
   @Test func aWrongDigestIsSaidAndTheFileIsNotKept() async throws {
@@ -47,7 +47,7 @@ import Testing
     let arguments = ["download", "\(server.address)/a.bin", "-o", "b.bin", "--sha256", digest]
     let result = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(result.exitCode == 1)
-    #expect(result.lines.last?.contains("its SHA-256 is \(SHA256.hex(Self.bytes))") == true)
+    #expect(result.errorLines.last?.contains("its SHA-256 is \(SHA256.hex(Self.bytes))") == true)
     #expect(try workshop.names == [])
   }
 
@@ -63,8 +63,8 @@ import Testing
     let workshop = try Workshop()
     let result = try await TourProcess.run(["download", "\(server.address)/a.bin"], in: workshop.directory)
     #expect(result.exitCode == 1 && server.requestCount == 1)
-    #expect(result.lines.last?.contains("answered \(status)") == true)
-    #expect(try !workshop.names.contains("a.bin"))
+    #expect(result.errorLines.last?.contains("answered \(status)") == true)
+    #expect(try workshop.names == [])
   }
 
   @Test func aServerWithoutRangesIsAskedForAllOfIt() async throws {
@@ -110,7 +110,7 @@ import Testing
     let arguments = ["download", "\(server.address)/a.bin"]
     let first = try await TourProcess.run(arguments, in: workshop.directory) { $0.contains("20%") }
     #expect(first.exitCode == 130)
-    #expect(first.lines.last == "a.bin: stopped; the same command goes on from here")
+    #expect(first.errorLines.last == "a.bin: stopped; the same command goes on from here")
     let second = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(second.exitCode == 0, "\(second.output)")
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
@@ -127,7 +127,7 @@ import Testing
     let arguments = ["download", "\(server.address)/a.bin"]
     let second = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(second.exitCode == 1 && server.requestCount == 0)
-    #expect(second.lines.last?.contains("process \(getpid()) is downloading it") == true, "\(second.output)")
+    #expect(second.errorLines.last?.contains("process \(getpid()) is downloading it") == true, "\(second.output)")
     try await first.release(lease)
     #expect(try await TourProcess.run(arguments, in: workshop.directory).exitCode == 0)
   }
@@ -143,7 +143,7 @@ import Testing
       let arguments = ["download", "\(server.address)/a.bin"]
       let first = try await TourProcess.run(arguments, in: workshop.directory, largestFile: 200)
       #expect(
-        first.exitCode == 1 && first.lines.last == "a.bin: failed: cannot write: file too large",
+        first.exitCode == 1 && first.errorLines.last == "a.bin: failed: cannot write: file too large",
         "\(first.output)"
       )
       #expect(server.requestCount == 1)

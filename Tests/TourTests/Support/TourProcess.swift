@@ -11,8 +11,11 @@ enum TourProcess {
     let exitCode: Int32
     /// Whether the program ended by itself, and was not killed by a signal.
     let isOrderly: Bool
-    let output: String
     let error: String
+    let outputBytes: [UInt8]
+
+    /// The text of `outputBytes`; decoded when used, as that takes long for a file.
+    var output: String { String(decoding: outputBytes, as: UTF8.self) }
 
     var lines: [String] { output.split(separator: "\n").map(String.init) }
     var errorLines: [String] { error.split(separator: "\n").map(String.init) }
@@ -35,7 +38,7 @@ enum TourProcess {
     _ arguments: [String],
     in directory: URL? = nil,
     largestFile: Int? = nil,
-    interruptedWhen interrupted: @escaping @Sendable (String) -> Bool = { _ in false }
+    interruptedWhen interrupted: (@Sendable (String) -> Bool)? = nil
   ) async throws -> Result {
     var (program, arguments) = (try program(), arguments)
     if let largestFile {
@@ -52,7 +55,7 @@ enum TourProcess {
     _ program: URL,
     _ arguments: [String],
     in directory: URL?,
-    interruptedWhen interrupted: (String) -> Bool
+    interruptedWhen interrupted: (@Sendable (String) -> Bool)?
   ) throws -> Result {
     let process = Process()
     let (output, error) = (Pipe(), Pipe())
@@ -65,37 +68,43 @@ enum TourProcess {
     try process.run()
 
     // Both at once: a program blocks while a pipe of its is full.
-    let errorText = Collected()
-    let errorEnd = DispatchSemaphore(value: 0)
+    let (outputText, errorText, errorEnd) = (Collected(), Collected(), DispatchSemaphore(value: 0))
+    let isInterrupted = Lock(false)
+    // What is wanted is in either of them, so both are looked at after each piece of either.
+    let look: @Sendable () -> Void = {
+      guard let interrupted, interrupted(outputText.text + errorText.text),
+        !isInterrupted.withLock({ exchange(&$0, with: true) })
+      else {
+        return
+      }
+      process.interrupt()
+    }
     Thread.detachNewThread {
-      errorText.append(error.fileHandleForReading.readDataToEndOfFile())
+      errorText.append(from: error.fileHandleForReading, then: look)
       errorEnd.signal()
     }
-    let outputText = Collected()
-    var isInterrupted = false
-    while true {
-      let data = output.fileHandleForReading.availableData
-      guard !data.isEmpty else { break }
-      outputText.append(data)
-      if !isInterrupted, interrupted(outputText.text) {
-        isInterrupted = true
-        process.interrupt()
-      }
-    }
+    outputText.append(from: output.fileHandleForReading, then: look)
     errorEnd.wait()
     process.waitUntilExit()
     return Result(
       exitCode: process.terminationStatus,
       isOrderly: process.terminationReason == .exit,
-      output: outputText.text,
-      error: errorText.text
+      error: errorText.text,
+      outputBytes: outputText.bytes
     )
   }
 
   private final class Collected: Sendable {
     private let data = Lock(Data())
     var text: String { data.withLock { data in String(decoding: data, as: UTF8.self) } }
-    func append(_ more: Data) { data.withLock { data in data.append(more) } }
+    var bytes: [UInt8] { data.withLock { data in [UInt8](data) } }
+
+    func append(from file: FileHandle, then look: () -> Void) {
+      while case let more = file.availableData, !more.isEmpty {
+        data.withLock { data in data.append(more) }
+        look()
+      }
+    }
   }
 
   /// The program beside the test bundle.

@@ -7,21 +7,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What comes before the body of an answer.
-struct ResponseHead: Sendable {
-  let status: Int
-  let headers: HTTPHeaders
-  /// The length of the body where it is known; it is not when URLSession decompresses it.
-  var length: Int64? {
-    guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
-    return headers["Content-Length"].flatMap { Int64($0) }
-  }
-
-  init(status: Int, headers: HTTPHeaders) {
-    self.status = status
-    self.headers = headers
-  }
-
+extension HTTPResponseHead {
   /// Nil for one that is not HTTP's, or that only announces another.
   init?(_ response: URLResponse?) {
     guard let response = response as? HTTPURLResponse, response.statusCode >= 200 || response.statusCode == 101 else {

@@ -8,31 +8,25 @@ import Stepwise
   import FoundationNetworking
 #endif
 
-/// Hands what URLSession tells to the exchange that it is about.
+/// Hands what URLSession reports to the transfer that it is about.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
-  private struct Place {
-    let exchange: Exchange
-    let hop: Int
+  private let transfers = Lock<[Int: URLSessionTransfer]>([:])
+
+  func add(_ task: URLSessionTask, of transfer: URLSessionTransfer) {
+    transfers.withLock { $0[task.taskIdentifier] = transfer }
   }
 
-  private let places = Lock<[Int: Place]>([:])
-
-  func add(_ task: URLSessionTask, of exchange: Exchange, hop: Int) {
-    let place = Place(exchange: exchange, hop: hop)
-    places.withLock { $0[task.taskIdentifier] = place }
-  }
-
-  /// What follows is of interest to nobody.
+  /// What follows is of no interest.
   func forget(_ task: URLSessionTask) {
-    _ = places.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    _ = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
   }
 
-  private func place(of task: URLSessionTask) -> Place? {
-    places.withLock { $0[task.taskIdentifier] }
+  private func transfer(of task: URLSessionTask) -> URLSessionTransfer? {
+    transfers.withLock { $0[task.taskIdentifier] }
   }
 
   /// How many tasks are on their way.
-  var count: Int { places.withLock { $0.count } }
+  var count: Int { transfers.withLock { $0.count } }
 
   func urlSession(
     _ session: URLSession,
@@ -41,7 +35,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    // What URLSession would send forwards credentials and forgets bodies: the answer is taken as it is.
+    // What URLSession would send forwards credentials and forgets bodies: the response is taken as it is.
     receive(response, of: task)
     reply(to: task) { completionHandler(nil) }
   }
@@ -57,8 +51,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    guard let place = place(of: dataTask) else { return }
-    place.exchange.receive(data, hop: place.hop)
+    transfer(of: dataTask)?.receive(data)
   }
 
   func urlSession(
@@ -68,21 +61,19 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    guard let place = place(of: task) else { return }
-    place.exchange.sent(hop: place.hop)
+    transfer(of: task)?.request.onSend?(totalBytesSent)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    // On Linux a redirect without an address is told to nobody before.
+    // On Linux a redirect without an address is reported nowhere else.
     if error == nil { receive(task.response, of: task) }
-    guard let place = places.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-    place.exchange.complete(hop: place.hop, error: error)
+    let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    transfer?.complete(error.map(TransferFailure.error))
   }
 
-  /// Answers what URLSession asks, unless the task was cancelled: then nobody waits for the answer.
+  /// Answers a question of URLSession, unless the task was cancelled: then it waits for no answer.
   private func reply(to task: URLSessionTask, _ answer: () -> Void) {
-    let place = place(of: task)
-    let isDone = place?.exchange.uninterrupted(hop: place?.hop ?? 0, answer) ?? false
+    let isDone = transfer(of: task)?.uninterrupted(answer) ?? false
     #if !canImport(FoundationNetworking)
       // Apple's waits for every answer.
       if !isDone { answer() }
@@ -92,7 +83,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   private func receive(_ response: URLResponse?, of task: URLSessionTask) {
-    guard let place = place(of: task), let head = ResponseHead(response) else { return }
-    place.exchange.receive(head, hop: place.hop)
+    guard let head = HTTPResponseHead(response) else { return }
+    transfer(of: task)?.receive(head)
   }
 }

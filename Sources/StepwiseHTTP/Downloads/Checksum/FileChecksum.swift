@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import Foundation
+import Stepwise
+
+/// The SHA-256 of a file that is being written, computed at the same time on another thread.
+///
+/// It reads what was written back from the file, which the system still has in memory. So it holds up neither the network
+/// nor the disk, takes the same memory for any size, and also covers what an earlier attempt wrote.
+final class FileChecksum: Sendable {
+  private struct State {
+    /// How much of the file may be read.
+    var available: Int64 = 0
+    /// Where the file ends, once that is known.
+    var end: Int64?
+    var isRunning = false
+    var isCancelled = false
+  }
+
+  private struct Work: ~Copyable {
+    var hash = SystemSHA256()
+    var position: Int64 = 0
+  }
+
+  private static let queue = DispatchQueue(label: "StepwiseHTTP.FileChecksum", qos: .utility, attributes: .concurrent)
+  private static let bufferSize: Int64 = 1 << 18
+
+  private let path: String
+  private let state = Lock(State())
+  /// Used by the one job that runs.
+  private let work = Lock(Work())
+  private let result = Once<Result<String, HTTPError>>()
+
+  init(of path: String) { self.path = path }
+
+  /// Reads on, up to a position.
+  func advance(to position: Int64) { update { $0.available = max($0.available, position) } }
+
+  /// The hash of the first bytes of the file, in lowercase hexadecimal; nil when the waiting Task was cancelled.
+  nonisolated(nonsending) func value(at end: Int64) async throws(HTTPError) -> String? {
+    update { state in
+      state.available = end
+      state.end = end
+    }
+    return try await result.value()?.get()
+  }
+
+  func cancel() { state.withLock { $0.isCancelled = true } }
+
+  private func update(_ change: (inout State) -> Void) {
+    let starts = state.withLock { state in
+      change(&state)
+      guard !state.isRunning, !state.isCancelled else { return false }
+      state.isRunning = true
+      return true
+    }
+    if starts { Self.queue.async { self.run() } }
+  }
+
+  /// Reads until there is nothing to read for now.
+  private func run() {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return fail(errno) }
+    defer { _ = close(descriptor) }
+    var position = work.withLock { $0.position }
+    while let limit = next(after: position) {
+      guard let bytes = Self.read(descriptor, at: position, upTo: Int(min(limit - position, Self.bufferSize))) else {
+        return fail(errno)
+      }
+      guard !bytes.isEmpty else { return fail(EIO) }
+      position += Int64(bytes.count)
+      work.withLock { work in
+        bytes.withUnsafeBytes { work.hash.update($0) }
+        work.position += Int64(bytes.count)
+      }
+    }
+  }
+
+  /// Nil is an error of the system.
+  private static func read(_ descriptor: Int32, at position: Int64, upTo limit: Int) -> [UInt8]? {
+    var result = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      repeat {
+        result = pread(descriptor, buffer.baseAddress, limit, off_t(position))
+      } while result < 0 && errno == EINTR
+      count = max(0, result)
+    }
+    return result < 0 ? nil : bytes
+  }
+
+  /// Up to where there is something to read; nil when the job ends here.
+  private func next(after position: Int64) -> Int64? {
+    let (limit, isComplete) = state.withLock { state -> (Int64?, Bool) in
+      if !state.isCancelled, state.available > position { return (state.available, false) }
+      state.isRunning = false
+      return (nil, !state.isCancelled && state.end == position)
+    }
+    if isComplete { result.settle(.success(work.withLock { $0.hash.hex() })) }
+    return limit
+  }
+
+  private func fail(_ code: Int32) {
+    result.settle(.failure(.request(underlying: POSIXError(POSIXError.Code(rawValue: code) ?? .EIO))))
+  }
+}

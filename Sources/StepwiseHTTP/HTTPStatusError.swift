@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A response with a status other than 200 to 299, where ``HTTPResponse/requireSuccess()`` requires one.
+///
+/// A request by itself never throws this error.
+public struct HTTPStatusError: Error, Sendable {
+  /// The response.
+  public let response: HTTPResponse
+
+  /// The status of the response.
+  public var status: Int { response.status }
+
+  /// Creates an error, for tests of code that handles one.
+  public init(response: HTTPResponse) { self.response = response }
+}
+
+extension HTTPStatusError: CustomStringConvertible, LocalizedError {
+  /// The status and its meaning.
+  ///
+  /// The headers and the body are left out: they may contain secrets.
+  public var description: String {
+    "The server responded with status \(status) (\(HTTPURLResponse.localizedString(forStatusCode: status).lowercased()))."
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+/// A response whose head has arrived, and whose body is received as it is read.
+public struct HTTPResponseStream: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields.
+  public let headers: HTTPHeaders
+
+  /// The URL that the response came from, after redirects, without a user name and password.
+  public let url: URL
+
+  /// The body, which can be read once.
+  public let body: HTTPBodyStream
+
+  /// The decoder of the client that sent the request.
+  var decoder = JSONDecoder()
+
+  /// Creates a response, for tests and interceptors.
+  public init(status: Int, headers: HTTPHeaders = [:], url: URL, body: HTTPBodyStream = HTTPBodyStream()) {
+    self.status = status
+    self.headers = headers
+    self.url = url
+    self.body = body
+  }
+
+  /// Whether the status is one of 200 to 299.
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// Returns the response if its status is one of 200 to 299.
+  ///
+  /// Otherwise it receives the first 64 KiB of the body, for the error.
+  ///
+  /// - Returns: The response itself.
+  /// - Throws: ``HTTPStatusError`` for any other status; ``HTTPError``; `CancellationError` when the Task is cancelled.
+  @discardableResult
+  public nonisolated(nonsending) func requireSuccess() async throws -> HTTPResponseStream {
+    if isSuccess { return self }
+    var beginning = Data()
+    for try await chunk in body {
+      beginning += chunk.prefix(Self.errorBody - beginning.count)
+      if beginning.count >= Self.errorBody { break }
+    }
+    throw HTTPStatusError(response: response(body: beginning))
+  }
+
+  private static let errorBody = 64 * 1024
+
+  func response(body: Data) -> HTTPResponse {
+    var response = HTTPResponse(status: status, headers: headers, body: body, url: url)
+    response.decoder = decoder
+    return response
+  }
+}
+
+extension HTTPResponseStream: CustomStringConvertible {
+  /// The status.
+  public var description: String { "HTTPResponseStream(\(status))" }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+/// Puts the head of a response together from the lines that libcurl hands out one by one.
+///
+/// libcurl has looked at them: what gets here is what it accepts. Lines that follow the head are trailers, and are dropped.
+struct CurlHeadParser {
+  private enum State {
+    case status
+    case fields
+    case done
+  }
+
+  enum Event {
+    case more
+    /// The head of the final response.
+    case head(HTTPResponseHead)
+    case tooLarge
+  }
+
+  private let limit: Int
+  private var state = State.status
+  private var size = 0
+  private var status = 0
+  private var lines: [(name: String, value: String)] = []
+
+  init(limit: Int) { self.limit = limit }
+
+  mutating func take(_ bytes: UnsafeRawBufferPointer) -> Event {
+    if case .done = state { return .more }
+    size += bytes.count
+    guard size <= limit else { return .tooLarge }
+    var line = bytes[...]
+    while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
+    switch state {
+    case .status:
+      status = Self.status(line)
+      lines = []
+      state = .fields
+      return .more
+    case .fields:
+      guard line.isEmpty else {
+        add(line)
+        return .more
+      }
+      // What only announces another response.
+      if (100..<200).contains(status), status != 101 {
+        state = .status
+        return .more
+      }
+      state = .done
+      return .head(head)
+    case .done: return .more
+    }
+  }
+
+  /// The head of a response that ended in the middle of it, if there is a status at least.
+  mutating func finish() -> HTTPResponseHead? {
+    guard case .fields = state, status > 0 else { return nil }
+    state = .done
+    return head
+  }
+
+  private var head: HTTPResponseHead {
+    var headers = HTTPHeaders()
+    for (name, value) in lines { headers.add(name, value) }
+    return HTTPResponseHead(status: status, headers: headers)
+  }
+
+  private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
+    guard let first = line.first else { return }
+    if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+      // The continuation of the line before.
+      guard let last = lines.indices.last else { return }
+      lines[last].value += " " + Self.trimmed(line)
+    } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+      lines.append((Self.trimmed(line[..<colon]), Self.trimmed(line[line.index(after: colon)...])))
+    }
+  }
+
+  /// The three digits behind the first space.
+  private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
+    let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
+    let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+  }
+
+  /// As UTF-8, or as Latin-1 where it is none.
+  private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux) || os(Android)
+  import Foundation
+  import Stepwise
+
+  /// One transfer of a ``CurlTransport``: what its consumer holds of it.
+  final class CurlTransfer: HTTPTransfer {
+    /// How much of a body is read ahead.
+    private static let capacity = 512 * 1024
+
+    let request: HTTPTransferRequest
+    let inbox = Inbox(capacity: capacity)
+    private let loop: CurlLoop
+
+    init(_ request: HTTPTransferRequest, on loop: CurlLoop) {
+      self.request = request
+      self.loop = loop
+    }
+
+    nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+      if !inbox.isEnded, !loop.send(.start(self)) { fail(HTTPError.refused(reason: "the session has ended")) }
+      return try await inbox.head()
+    }
+
+    nonisolated(nonsending) func chunk() async throws -> Data? {
+      try await inbox.chunk { loop.send(.receive(self)) }
+    }
+
+    func cancel() {
+      let wasOpen = inbox.update { $0.cancel() }
+      inbox.wake()
+      if wasOpen { loop.send(.cancel(self)) }
+    }
+
+    func fail(_ error: any Error) {
+      inbox.update { $0.complete(error) }
+      inbox.wake()
+    }
+  }
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux) || os(Android)
+  import CurlShim
+  import Foundation
+
+  /// The body of a request as libcurl reads it, on the thread of the transport.
+  final class CurlUpload {
+    enum Read {
+      /// So many bytes; zero is the end.
+      case bytes(Int)
+      /// There are none yet.
+      case wait
+      case failure(any Error)
+    }
+
+    private enum Content {
+      case bytes(Data)
+      case file(Int32)
+      case chunks(open: @Sendable () throws -> HTTPTransferBody.Source)
+    }
+
+    /// What has been pulled of a source and was not read yet.
+    private enum Piece {
+      case none
+      case some(Data)
+      case end
+      case failed(any Error)
+    }
+
+    /// The number of bytes, if it is known.
+    let length: Int64?
+    /// How many bytes libcurl has taken.
+    private(set) var sent: Int64 = 0
+    private let content: Content
+    private let loop: CurlLoop
+    private unowned let transfer: CurlTransfer
+    private var source: HTTPTransferBody.Source?
+    private var piece = Piece.none
+    /// The Task that pulls the next piece, and how many sources there have been.
+    private var pull: Task<Void, Never>?
+    private var generation = 0
+
+    private static func open(_ file: URL) -> Int32 { Foundation.open(file.path, O_RDONLY | O_CLOEXEC) }
+
+    /// Nil when there is no body.
+    init?(_ body: HTTPTransferBody, of transfer: CurlTransfer, on loop: CurlLoop) throws {
+      self.transfer = transfer
+      self.loop = loop
+      switch body {
+      case .none: return nil
+      case .bytes(let data):
+        content = .bytes(data)
+        length = Int64(data.count)
+      case .file(let file):
+        let descriptor = Self.open(file)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+          throw HTTPError.request(underlying: POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO))
+        }
+        content = .file(descriptor)
+        length = Int64(status.st_size)
+      case .chunks(let length, let open):
+        content = .chunks(open: open)
+        self.length = length
+      }
+    }
+
+    func close() {
+      pull?.cancel()
+      if case .file(let descriptor) = content { stepwise_close(descriptor) }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
+      let result: Read
+      switch content {
+      case .bytes(let data):
+        result = .bytes(data.dropFirst(Int(sent)).prefix(buffer.count).copyBytes(to: buffer))
+      case .file(let descriptor):
+        let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(sent))
+        result = count >= 0 ? .bytes(count) : .failure(POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO))
+      case .chunks(let open): result = readPiece(open, into: buffer)
+      }
+      guard case .bytes(let count) = result else { return result }
+      sent += Int64(count)
+      if count == 0, let length, sent < length { return .failure(Self.wrongLength) }
+      return result
+    }
+
+    /// Goes back to where libcurl wants to begin again; returns whether that is possible.
+    func seek(to offset: Int64) -> Bool {
+      switch content {
+      case .bytes, .file:
+        sent = offset
+        return true
+      case .chunks:
+        guard offset == 0 else { return false }
+        pull?.cancel()
+        pull = nil
+        (source, piece, sent) = (nil, .none, 0)
+        generation += 1
+        return true
+      }
+    }
+
+    private func readPiece(
+      _ open: () throws -> HTTPTransferBody.Source,
+      into buffer: UnsafeMutableRawBufferPointer
+    ) -> Read {
+      switch piece {
+      case .none:
+        do { try pullNext(open) } catch { return .failure(Self.failure(error)) }
+        return .wait
+      case .end: return .bytes(0)
+      case .failed(let error): return .failure(Self.failure(error))
+      case .some(let data):
+        let room = min(buffer.count, length.map { Int(clamping: $0 - sent) } ?? .max)
+        let count = data.prefix(room).copyBytes(to: buffer)
+        piece = count < data.count ? .some(data.dropFirst(count)) : .none
+        if case .none = piece {
+          // The next one is pulled while this one is under way.
+          do { try pullNext(open) } catch { piece = .failed(error) }
+        }
+        return .bytes(count)
+      }
+    }
+
+    private func pullNext(_ open: () throws -> HTTPTransferBody.Source) throws {
+      guard pull == nil else { return }
+      let source = try source ?? open()
+      self.source = source
+      pull = Task { [loop, transfer, generation] in
+        let result: Result<Data?, any Error>
+        do {
+          var data = try await source()
+          while let found = data, found.isEmpty, !Task.isCancelled { data = try await source() }
+          result = .success(data)
+        } catch {
+          result = .failure(error)
+        }
+        loop.send(.upload(transfer, generation: generation, result))
+      }
+    }
+
+    func receive(_ result: Result<Data?, any Error>, generation: Int) {
+      guard generation == self.generation else { return }
+      pull = nil
+      switch result {
+      case .success(let data?): piece = .some(data)
+      case .success(nil): piece = .end
+      case .failure(let error): piece = .failed(error)
+      }
+    }
+
+    private static func failure(_ error: any Error) -> HTTPError {
+      error as? HTTPError ?? .request(underlying: error)
+    }
+
+    private static var wrongLength: HTTPError { .refused(reason: "the body is shorter than announced") }
+  }
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+
+/// What has arrived of a response: the network puts it in, one consumer waits for it.
+final class Inbox: Sendable {
+  private typealias Waiter = UnsafeContinuation<InboxMachine.Delivery, Never>
+
+  private struct State {
+    var machine: InboxMachine
+    var waiter: (wish: InboxMachine.Wish, continuation: Waiter)?
+
+    /// Matches what is there with who waits for it.
+    mutating func match() -> Match? {
+      guard let (wish, continuation) = waiter, let (delivery, releases) = machine.take(wish) else { return nil }
+      waiter = nil
+      return Match(continuation: continuation, delivery: delivery, releasesNetwork: releases)
+    }
+  }
+
+  private struct Match {
+    let continuation: Waiter
+    let delivery: InboxMachine.Delivery
+    let releasesNetwork: Bool
+  }
+
+  private let state: Lock<State>
+
+  /// Creates an inbox.
+  ///
+  /// - Parameter capacity: The number of bytes from which on the network has to wait.
+  init(capacity: Int) { state = Lock(State(machine: InboxMachine(capacity: capacity))) }
+
+  var isEnded: Bool { state.withLock { $0.machine.isEnded } }
+
+  /// Changes what is there without waking the consumer; ``wake()`` has to follow.
+  func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
+    state.withLock { state in change(&state.machine) }
+  }
+
+  /// Resumes the consumer if what it waits for is there; returns whether the network may go on.
+  @discardableResult
+  func wake() -> Bool {
+    guard let match = state.withLock({ $0.match() }) else { return false }
+    match.continuation.resume(returning: match.delivery)
+    return match.releasesNetwork
+  }
+
+  /// Waits for what the consumer wishes.
+  ///
+  /// - Parameters:
+  ///   - wish: The head or the next piece.
+  ///   - release: Called when the network was told to wait and may go on.
+  /// - Returns: What has arrived.
+  nonisolated(nonsending) func take(
+    _ wish: InboxMachine.Wish,
+    release: () -> Void
+  ) async -> InboxMachine.Delivery {
+    if let (delivery, releases) = state.withLock({ $0.machine.take(wish) }) {
+      if releases { release() }
+      return delivery
+    }
+    let delivery = await withUnsafeContinuation { (continuation: Waiter) in
+      state.withLock { $0.waiter = (wish, continuation) }
+      if wake() { release() }
+    }
+    #if TSAN
+      // It does not see the hand-over by a continuation that is resumed before its task is suspended.
+      state.withLock { _ in }
+    #endif
+    return delivery
+  }
+}
+
+extension Inbox {
+  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+    switch await take(.head, release: {}) {
+    case .head(let head): return head
+    case .failure(let error): throw error
+    case .chunk, .end: throw TransferFailure.noAnswer
+    }
+  }
+
+  nonisolated(nonsending) func chunk(release: () -> Void) async throws -> Data? {
+    switch await take(.chunk, release: release) {
+    case .chunk(let data): return data
+    case .failure(let error): throw error
+    case .head, .end: return nil
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+/// What has arrived of a response and was not taken yet, as a value: the network on one side, one consumer on the other.
+///
+/// After an end nothing more arrives. Bytes that arrived before a failure are taken before it; after a cancellation nothing
+/// is.
+struct InboxMachine {
+  enum Wish: Equatable {
+    case head
+    case chunk
+  }
+
+  enum Delivery {
+    case head(HTTPResponseHead)
+    case chunk(Data)
+    case end
+    case failure(any Error)
+  }
+
+  private enum End {
+    case complete
+    case failed(any Error)
+  }
+
+  /// The number of bytes from which on the network has to wait.
+  private let capacity: Int
+  private var head: HTTPResponseHead?
+  private var bytes = Data()
+  private var end: End?
+  /// Whether the network was told to wait.
+  private var isHeld = false
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  var isEnded: Bool { end != nil }
+
+  var hasHead: Bool { head != nil }
+
+  mutating func receive(_ head: HTTPResponseHead) {
+    if end == nil, self.head == nil { self.head = head }
+  }
+
+  /// Takes the bytes in, unless there are many already; returns whether it did.
+  ///
+  /// Bytes after the end are taken and dropped.
+  mutating func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard end == nil, head != nil else { return true }
+    guard self.bytes.isEmpty || self.bytes.count + bytes.count <= capacity else {
+      isHeld = true
+      return false
+    }
+    self.bytes.append(contentsOf: bytes)
+    return true
+  }
+
+  /// Takes the bytes in, however many there are; returns whether the network should wait.
+  mutating func receive(_ bytes: Data) -> Bool {
+    guard end == nil, head != nil else { return false }
+    self.bytes.append(bytes)
+    isHeld = isHeld || self.bytes.count >= capacity
+    return isHeld
+  }
+
+  mutating func complete(_ failure: (any Error)?) {
+    guard end == nil else { return }
+    end = failure.map { .failed($0) } ?? (head == nil ? .failed(TransferFailure.noAnswer) : .complete)
+  }
+
+  /// Returns whether there was anything left to cancel.
+  mutating func cancel() -> Bool {
+    let wasOpen = end == nil
+    if case .complete = end, bytes.isEmpty { return false }
+    (end, head, bytes) = (.failed(CancellationError()), nil, Data())
+    return wasOpen
+  }
+
+  /// What the consumer gets, and whether the network may go on; nil when it has to wait.
+  mutating func take(_ wish: Wish) -> (delivery: Delivery, releasesNetwork: Bool)? {
+    if wish == .head, let head { return (.head(head), false) }
+    if wish == .chunk, !bytes.isEmpty {
+      let released = isHeld && end == nil
+      isHeld = false
+      return (.chunk(exchange(&bytes, with: Data())), released)
+    }
+    switch end {
+    case .complete: return (.end, false)
+    case .failed(let error): return (.failure(error), false)
+    case nil: return nil
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Why transfers fail, in the words of this library: URLSession's errors carry URLs.
+enum TransferFailure {
+  /// The connection ended and nothing had come.
+  static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
+
+  /// Less came than was promised.
+  static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
+
+  /// Part of a file came that was not asked for.
+  static var wrongRange: HTTPError { .protocolError(reason: "it has another part of the file than was requested") }
+
+  /// What an error means to the caller.
+  static func error(_ error: any Error) -> HTTPError {
+    switch error {
+    case let error as HTTPError: return error
+    case let error as URLError: return self.error(error)
+    default: return .request(underlying: error)
+    }
+  }
+
+  private static func error(_ error: URLError) -> HTTPError {
+    switch error.code {
+    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive: return .offline
+    case .timedOut: return .connectionFailed(reason: "the host does not answer")
+    case .httpTooManyRedirects: return .tooManyRedirects
+    case .badURL: return .invalidURL
+    case .cancelled: return .refused(reason: "the session has ended")
+    case .cannotFindHost, .dnsLookupFailed: return .hostNotFound
+    case .cannotConnectToHost: return .connectionRefused
+    case .networkConnectionLost: return .connectionLost(reason: "the server closed it")
+    case .secureConnectionFailed: return .tls(.handshake)
+    case .serverCertificateHasBadDate, .serverCertificateNotYetValid: return .tls(.expiredCertificate)
+    case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: return .tls(.untrustedCertificate)
+    case .clientCertificateRejected, .clientCertificateRequired: return .tls(.clientCertificate)
+    case .cannotDecodeContentData, .cannotDecodeRawData:
+      return .protocolError(reason: "its body cannot be decompressed")
+    // URLSession on Linux says of a response that is not HTTP that the URL is not supported, which was checked before.
+    case .unsupportedURL, .cannotParseResponse: return .protocolError(reason: "it is not HTTP")
+    case .badServerResponse: return noAnswer
+    // On Linux, libcurl's "the transfer is shorter than announced" and others.
+    case .unknown: return .connectionLost(reason: "the response is not complete")
+    default: return .connectionFailed(reason: "URLSession reports error \(error.code.rawValue)")
+    }
+  }
+}

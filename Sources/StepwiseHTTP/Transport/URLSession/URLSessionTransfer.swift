@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import Foundation
+import Stepwise
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One task of a URLSession.
+final class URLSessionTransfer: HTTPTransfer {
+  private struct State {
+    var hold = TaskHold()
+    var task: URLSessionTask?
+    /// Where the body is that had to be written to a file first.
+    var spool: URL?
+  }
+
+  /// How much of a body is read ahead.
+  private static let capacity = 1 << 20
+
+  let request: HTTPTransferRequest
+  private let transport: URLSessionTransport
+  private let inbox = Inbox(capacity: capacity)
+  private let state = Lock(State())
+  #if canImport(FoundationNetworking)
+    /// How long the one queue of all sessions waits for a consumer, and how long if that was in vain before.
+    private static let (patience, impatience) = (
+      DispatchTimeInterval.milliseconds(50), DispatchTimeInterval.milliseconds(5)
+    )
+    private let room = DispatchSemaphore(value: 0)
+    private let isStuck = Atomic(false)
+  #endif
+
+  init(_ request: HTTPTransferRequest, in transport: URLSessionTransport) {
+    self.request = request
+    self.transport = transport
+  }
+
+  deinit {
+    if let spool = state.withLock({ $0.spool }) { try? FileManager.default.removeItem(at: spool) }
+  }
+
+  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+    if !inbox.isEnded {
+      var spool: URL?
+      if case .chunks(let length, let open) = request.body {
+        // URLSession pulls nothing: on Linux it has no streams that could be written to.
+        let file = URLSessionTransport.spoolFile()
+        state.withLock { $0.spool = file }
+        do { try await Spool.write(open, length: length, to: file) { self.inbox.isEnded } } catch { fail(error) }
+        spool = file
+      }
+      URLSessionTransport.later { [spool] in self.begin(spool) }
+    }
+    return try await inbox.head()
+  }
+
+  nonisolated(nonsending) func chunk() async throws -> Data? {
+    try await inbox.chunk { resume() }
+  }
+
+  func cancel() {
+    _ = inbox.update { $0.cancel() }
+    inbox.wake()
+    giveUp()
+  }
+
+  /// Ends the transfer with an error, and its task.
+  private func fail(_ error: any Error) {
+    complete(TransferFailure.error(error))
+    giveUp()
+  }
+
+  private func giveUp() {
+    let task = state.withLock { state in state.hold.cancel() ? state.task : nil }
+    if let task { transport.cancel(task) }
+  }
+
+  private func begin(_ spool: URL?) {
+    guard !inbox.isEnded else { return }
+    let task: URLSessionTask
+    do { task = try transport.task(for: self, spool: spool) } catch { return complete(error) }
+    state.withLock { $0.task = task }
+    // It may have been cancelled before there was a task.
+    if !uninterrupted({ task.resume() }) { transport.cancel(task) }
+  }
+
+  /// Makes a call during which the task must not be cancelled; does nothing when it was cancelled, or is about to be.
+  @discardableResult
+  func uninterrupted(_ action: () -> Void) -> Bool {
+    guard state.withLock({ $0.hold.hold() }) else { return false }
+    action()
+    let task = state.withLock { state in state.hold.release() ? state.task : nil }
+    if let task { transport.cancel(task) }
+    return true
+  }
+
+  func receive(_ head: HTTPResponseHead) {
+    let size = head.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    guard size <= request.headerLimit else { return fail(HTTPError.headersTooLarge(limit: request.headerLimit)) }
+    inbox.update { $0.receive(head) }
+    inbox.wake()
+  }
+
+  func receive(_ data: Data) {
+    let isFull = inbox.update { $0.receive(data) }
+    if inbox.wake() { return }
+    #if canImport(FoundationNetworking)
+      // There, suspending a task corrupts the body: instead the session's queue waits a little.
+      guard isFull else { return }
+      let patience = isStuck.load(ordering: .relaxed) ? Self.impatience : Self.patience
+      isStuck.store(room.wait(timeout: .now() + patience) == .timedOut, ordering: .relaxed)
+    #else
+      if isFull { state.withLock { $0.task }?.suspend() }
+    #endif
+  }
+
+  /// The consumer has taken what was too much.
+  private func resume() {
+    #if canImport(FoundationNetworking)
+      room.signal()
+    #else
+      state.withLock { $0.task }?.resume()
+    #endif
+  }
+
+  func complete(_ error: (any Error)?) {
+    inbox.update { $0.complete(error) }
+    inbox.wake()
+  }
+}

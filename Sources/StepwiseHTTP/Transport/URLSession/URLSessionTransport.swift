@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import Stepwise
+
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// A transport on URLSession, the one of Apple's platforms.
+///
+/// What it cannot do there, and what more it cannot do on Linux, where it is used when libcurl cannot be loaded:
+/// - Header lines of one name arrive as one, joined by commas.
+/// - A body in pieces is written to a temporary file before it is sent.
+/// - On Linux, a consumer that does not read stops the network for a moment only: memory grows. A server that closes in the
+///   middle of its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
+public final class URLSessionTransport: HTTPTransport {
+  private struct State {
+    var isInvalidated = false
+    /// How many are making a task right now, during which URLSession must not be invalidated.
+    var makers = 0
+  }
+
+  private static let calls = DispatchQueue(label: "StepwiseHTTP.calls")
+
+  private let session: URLSession
+  private let delegate = SessionDelegate()
+  private let state = Lock(State())
+  private let refusal: String?
+
+  /// Creates a transport with URLSession's settings: connections per host, protocol classes, proxies.
+  ///
+  /// Its cookies, cache, header fields and time limits are not used.
+  public convenience init(configuration: URLSessionConfiguration) {
+    self.init(configuration: configuration, refusal: nil)
+  }
+
+  private init(configuration: URLSessionConfiguration, refusal: String?) {
+    self.refusal = refusal
+    let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+    // URLSession would send them anywhere, and its own jar in place of a request's own header.
+    configuration.httpAdditionalHeaders = nil
+    configuration.httpCookieStorage = nil
+    configuration.httpShouldSetCookies = false
+    configuration.urlCache = nil
+    #if canImport(FoundationNetworking)
+      let queue: OperationQueue? = DelegateQueue()
+    #else
+      let queue: OperationQueue? = nil
+    #endif
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+  }
+
+  /// Creates a transport.
+  ///
+  /// - Parameters:
+  ///   - connectionsPerHost: How many connections to one host there are at most; further transfers wait for one.
+  ///   - tls: Whom the connections trust. With others than the system's settings every transfer is refused.
+  ///   - proxy: What stands between them and the servers. With another than the system's every transfer is refused.
+  public convenience init(
+    connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost,
+    tls: HTTPTLSSettings = HTTPTLSSettings(),
+    proxy: HTTPProxy = .system
+  ) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
+    self.init(configuration: configuration, refusal: Self.refusal(tls, proxy))
+  }
+
+  deinit { session.finishTasksAndInvalidate() }
+
+  /// Creates the transfer of one request.
+  public func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { URLSessionTransfer(request, in: self) }
+
+  /// Ends the session: requests in flight continue, further ones are refused.
+  public func invalidate() {
+    let isIdle = state.withLock { state in
+      guard !state.isInvalidated else { return false }
+      state.isInvalidated = true
+      return state.makers == 0
+    }
+    if isIdle { session.finishTasksAndInvalidate() }
+  }
+
+  /// Makes the task of a transfer, which does nothing yet.
+  func task(for transfer: URLSessionTransfer, spool: URL?) throws(HTTPError) -> URLSessionTask {
+    let isOpen = state.withLock { state in
+      if !state.isInvalidated { state.makers += 1 }
+      return !state.isInvalidated
+    }
+    // One that is invalidated traps when it is asked for a task.
+    guard isOpen else { throw .refused(reason: "the session has ended") }
+    defer { endMaking() }
+    if let refusal { throw .refused(reason: refusal) }
+    let request = transfer.request
+    let task: URLSessionTask
+    switch request.body {
+    case .none, .bytes: task = session.dataTask(with: URLRequest(request))
+    case .file(let file): task = session.uploadTask(with: URLRequest(request), fromFile: file)
+    case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: spool ?? URL(filePath: "/dev/null"))
+    }
+    delegate.add(task, of: transfer)
+    return task
+  }
+
+  private func endMaking() {
+    let isLast = state.withLock { state in
+      state.makers -= 1
+      return state.isInvalidated && state.makers == 0
+    }
+    if isLast { session.finishTasksAndInvalidate() }
+  }
+
+  /// Why this transport sends nothing with these settings, as to leave them out is unsafe; nil when it can keep them.
+  private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> String? {
+    if tls.certificateAuthorities != nil || !tls.pinnedPublicKeys.isEmpty || tls.clientCertificate != nil {
+      return "URLSessionTransport has no TLS settings of its own; pass a URLSessionConfiguration, or use libcurl"
+    }
+    guard case .system = proxy.kind else {
+      return "URLSessionTransport has no proxy of its own; pass a URLSessionConfiguration, or use libcurl"
+    }
+    return nil
+  }
+
+  /// Cancels a task.
+  func cancel(_ task: URLSessionTask) {
+    delegate.forget(task)
+    Self.later { task.cancel() }
+  }
+
+  /// Calls something of URLSession for which it has to have time.
+  ///
+  /// On Linux all sessions of a process share one queue that most calls wait for, and which may be busy for long: while the
+  /// name of a host is looked up for a task that is being cancelled, or while another delegate does not return. A consumer
+  /// that waits for a response must not wait for that.
+  static func later(_ call: @escaping @Sendable () -> Void) { calls.async(execute: call) }
+
+  /// A name for a file that a body is written to.
+  static func spoolFile() -> URL {
+    FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
+  }
+
+  /// How many tasks are on their way.
+  var taskCount: Int { delegate.count }
+}
+
+extension URLRequest {
+  /// As URLSession wants it, with a time limit of its own that never comes first.
+  init(_ request: HTTPTransferRequest) {
+    self.init(url: request.url)
+    httpMethod = request.method
+    timeoutInterval = 30 * 24 * 3600
+    cachePolicy = .reloadIgnoringLocalCacheData
+    httpShouldHandleCookies = false
+    if case .bytes(let data) = request.body { httpBody = data }
+    for field in request.headers.fields { addValue(field.value, forHTTPHeaderField: field.name) }
+  }
+}

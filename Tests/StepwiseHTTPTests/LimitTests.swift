@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Testing
+
+@testable import StepwiseHTTP
+
+/// How much of a response is kept in memory.
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+  @Test("A body in memory is at most as large as the session allows", arguments: TransportKind.available)
+  func body(kind: TransportKind) async throws {
+    let server = try serve { request in .ok([UInt8](repeating: 1, count: request.path == "/fits" ? 1_000 : 1_001)) }
+    let session = HTTPSession(transport: try kind.transport(), bodyLimit: 1_000)
+    let client = HTTPClient(baseURL: try server.url(), session: session)
+    #expect(try await client.get("fits").body.count == 1_000)
+    await #expect(throws: HTTPError.bodyTooLarge(limit: 1_000)) { try await client.get("large") }
+    #expect(HTTPSession().bodyLimit == 64 * 1024 * 1024)
+  }
+
+  @Test("An endless body ends at the limit", arguments: TransportKind.available)
+  func endless(kind: TransportKind) async throws {
+    let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(1_000_000) }
+    let session = HTTPSession(transport: try kind.transport(), bodyLimit: 5_000_000)
+    let client = HTTPClient(baseURL: try server.url(), session: session)
+    await #expect(throws: HTTPError.bodyTooLarge(limit: 0)) { try await client.get() }
+  }
+
+  @Test("A head of more than 256 KiB is refused", arguments: TransportKind.available)
+  func head(kind: TransportKind) async throws {
+    // Less than libcurl's own limits, of 100 kilobytes a line and 300 in all.
+    let fields = (0..<5).map { ("X-\($0)", String(repeating: "x", count: 57_000)) }
+    let server = try serve { _ in Reply(headers: fields) }
+    let client = try kind.client(server.url())
+    await #expect(throws: HTTPError.headersTooLarge(limit: 0)) { try await client.get() }
+  }
+
+  @Test("An error says the limit, and no URL") func words() {
+    #expect(HTTPError.bodyTooLarge(limit: 12).description.contains("12 bytes"))
+    #expect(HTTPError.bodyTooLarge(limit: 12).localizedDescription == HTTPError.bodyTooLarge(limit: 12).description)
+  }
+}

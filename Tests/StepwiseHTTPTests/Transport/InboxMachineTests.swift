@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Testing
+
+@testable import StepwiseHTTP
+
+/// What has arrived of a response and was not taken yet.
+@Suite(.timeLimit(.minutes(5))) struct InboxMachineTests {
+  private static let head = HTTPResponseHead(status: 200)
+
+  private static func open(capacity: Int = 10) -> InboxMachine {
+    var machine = InboxMachine(capacity: capacity)
+    machine.receive(head)
+    return machine
+  }
+
+  /// What is taken, in one word.
+  private static func take(_ wish: InboxMachine.Wish, from machine: inout InboxMachine) -> String {
+    guard let (delivery, releases) = machine.take(wish) else { return "wait" }
+    let word =
+      switch delivery {
+      case .head(let head): "head \(head.status)"
+      case .chunk(let data): String(decoding: data, as: UTF8.self)
+      case .end: "end"
+      case .failure(is CancellationError): "cancelled"
+      case .failure: "failed"
+      }
+    return releases ? word + ", released" : word
+  }
+
+  private static func offer(_ text: String, to machine: inout InboxMachine) -> Bool {
+    Data(text.utf8).withUnsafeBytes { machine.offer($0) }
+  }
+
+  @Test("The consumer gets the head, the pieces that came so far as one, and the end") func order() {
+    var machine = InboxMachine(capacity: 10)
+    var taken = [Self.take(.head, from: &machine)]
+    machine.receive(Self.head)
+    machine.receive(HTTPResponseHead(status: 500))
+    taken.append(Self.take(.head, from: &machine))
+    taken.append(Self.take(.chunk, from: &machine))
+    _ = Self.offer("ab", to: &machine)
+    _ = machine.receive(Data("c".utf8))
+    machine.complete(nil)
+    machine.complete(HTTPError.offline)
+    for _ in 0..<3 { taken.append(Self.take(.chunk, from: &machine)) }
+    #expect(taken == ["wait", "head 200", "wait", "abc", "end", "end"])
+  }
+
+  @Test("Bytes beyond the capacity are refused until the consumer has taken the others") func backPressure() {
+    var machine = Self.open()
+    var offers = ["0123456", "789", "x"].map { Self.offer($0, to: &machine) }
+    let taken = Self.take(.chunk, from: &machine)
+    offers.append(Self.offer("x", to: &machine))
+    #expect(offers == [true, true, false, true])
+    #expect(taken == "0123456789, released")
+    #expect(Self.take(.chunk, from: &machine) == "x")
+  }
+
+  @Test("A piece larger than the capacity is taken when there is no other") func largePiece() {
+    var machine = Self.open(capacity: 2)
+    let offered = Self.offer("0123456789", to: &machine)
+    #expect(offered)
+  }
+
+  @Test("Bytes that cannot be refused are kept, and the network is told to wait") func withoutRefusal() {
+    var machine = Self.open()
+    let waits = ["012345678", "9", "x"].map { machine.receive(Data($0.utf8)) }
+    #expect(waits == [false, true, true])
+    #expect(Self.take(.chunk, from: &machine) == "0123456789x, released")
+  }
+
+  @Test("What came before a failure is taken before it") func failure() {
+    var machine = Self.open()
+    _ = Self.offer("ab", to: &machine)
+    machine.complete(HTTPError.offline)
+    let late = Self.offer("c", to: &machine)
+    #expect(late)
+    #expect(Self.take(.chunk, from: &machine) == "ab")
+    #expect(Self.take(.chunk, from: &machine) == "failed")
+  }
+
+  @Test("An end without a head is a failure") func noHead() {
+    var machine = InboxMachine(capacity: 10)
+    machine.complete(nil)
+    #expect(Self.take(.head, from: &machine) == "failed")
+  }
+
+  @Test("A cancellation takes effect before what has arrived") func cancellation() {
+    var machine = Self.open()
+    _ = Self.offer("ab", to: &machine)
+    let cancels = [machine.cancel(), machine.cancel()]
+    machine.complete(nil)
+    #expect(cancels == [true, false])
+    #expect(Self.take(.chunk, from: &machine) == "cancelled")
+    #expect(Self.take(.head, from: &machine) == "cancelled")
+  }
+
+  @Test("A cancellation after everything was taken changes nothing") func lateCancellation() {
+    var machine = Self.open()
+    machine.complete(nil)
+    let cancelled = machine.cancel()
+    #expect(!cancelled)
+    #expect(Self.take(.chunk, from: &machine) == "end")
+  }
+}
