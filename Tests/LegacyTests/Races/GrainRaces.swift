@@ -36,6 +36,6 @@ func aHandlerInAQueueChangesWhatTheScreenGoesOnUsing() {
 @available(*, deprecated)
 func aQueueCountsInAVariableOfTheCaller() -> Int {
   var count = 0
-  (DispatchQueue.global() + { count += 1 }).perform { _ in }  // Race
+  (DispatchQueue.global() + { (_: Int) in count += 1 })(1)  // Race
   return count
 }

@@ -77,9 +77,11 @@
       let process = Process()
       let output = Pipe()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments =
-        ["swiftc", "-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", try modules(), path]
-        + (withWarnings ? [] : ["-suppress-warnings"])
+      let modules = try modules()
+      // LegacyElevate is built on a module of C.
+      let map = "-fmodule-map-file=\(modules)/../CurlShim.build/module.modulemap"
+      let options = ["-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", modules, "-Xcc", map]
+      process.arguments = ["swiftc"] + options + (withWarnings ? [] : ["-suppress-warnings"]) + [path]
       process.standardOutput = output
       process.standardError = output
       try process.run()

@@ -84,7 +84,16 @@ enum ElevateErrors {
     case .timedOut: return TimeoutError(error.description)
     case .tooManyRedirects: code = .httpTooManyRedirects
     case .invalidURL: code = .badURL
-    case .refused: code = .unknown
+    case .hostNotFound: code = .cannotFindHost
+    case .connectionRefused, .connectionFailed, .proxy: code = .cannotConnectToHost
+    case .connectionLost: code = .networkConnectionLost
+    case .tls(.untrustedCertificate), .tls(.wrongHost), .tls(.pinMismatch): code = .serverCertificateUntrusted
+    case .tls(.expiredCertificate): code = .serverCertificateHasBadDate
+    case .tls(.clientCertificate): code = .clientCertificateRequired
+    case .tls(.handshake): code = .secureConnectionFailed
+    case .protocolError: code = .cannotParseResponse
+    case .headersTooLarge, .bodyTooLarge: code = .dataLengthExceedsMaximum
+    case .refused, .checksumMismatch: code = .unknown
     case .request(let underlying): code = (underlying as? URLError)?.code ?? .unknown
     }
     return RequestError(code: code.rawValue, description: error.description)

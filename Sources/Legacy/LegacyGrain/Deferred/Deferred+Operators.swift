@@ -5,28 +5,19 @@ public import Dispatch
 internal import LegacySupport
 internal import Stepwise
 
-// One side of each operator is a type that tells it from nearly all others of its name, so that most are left at once.
+// One operand of each operator is of a type that few other operators of its name have, so that the compiler discards most.
 
-/// Performs what is on the left, and calls the handler on the right.
+/// Performs the work on the left, and passes its result to the handler on the right.
 @available(*, deprecated, message: "Use `try await`, in a Task { … } where there is none yet")
 @preconcurrency
 public func >>= <Result>(
   deferred: Deferred<Result>,
   handleResult: sending @escaping (@escaping () throws -> Result) -> Void
 ) {
-  deferred.perform(handleResult)
+  deferred.pass(to: handleResult)
 }
 
-/// What is on the left followed by what the function on the right makes of its result.
-@available(*, deprecated, message: "Await the one, then the other, with its result")
-public func >>= <Result, Output>(
-  deferred: Deferred<Result>,
-  transform: @escaping (Result) throws -> Deferred<Output>
-) -> Deferred<Output> {
-  deferred.flatMap(transform)
-}
-
-/// What is on the left followed by what the function on the right makes of its result or its error.
+/// Returns the work on the left followed by the work that the function on the right makes of its result or its error.
 @available(*, deprecated, message: "Await the one in a do statement, then the other")
 public func >>= <Result, Output>(
   deferred: Deferred<Result>,
@@ -35,24 +26,7 @@ public func >>= <Result, Output>(
   deferred.flatMap(transform)
 }
 
-/// A function that is called in a queue.
-@available(*, deprecated, message: "Use a Step with executor(_:), or an async function that is bound to an actor")
-@preconcurrency
-public func + <Result>(queue: DispatchQueue, subroutine: sending @escaping () throws -> Result) -> Deferred<Result> {
-  Deferred(running: subroutine).performed(by: Performer(queue))
-}
-
-/// A function that is called in the global queue of a quality of service.
-@available(*, deprecated, message: "Use Task(priority:) { … }")
-@preconcurrency
-public func + <Result>(
-  qos: DispatchQoS.QoSClass,
-  subroutine: sending @escaping () throws -> Result
-) -> Deferred<Result> {
-  Deferred(running: subroutine).performed(by: Performer(qos))
-}
-
-/// A handler that is called in a queue, as in `deferred >>= .main + { useResult in … }`.
+/// Returns a function that calls the function on the right in a queue.
 @available(*, deprecated, message: "Await it in an async function that is bound to an actor, the main actor most often")
 @preconcurrency
 public func + <Input>(
@@ -62,7 +36,7 @@ public func + <Input>(
   called(by: Performer(queue), Sent(handler))
 }
 
-/// A handler that is called in the global queue of a quality of service.
+/// Returns a function that calls the function on the right in the global queue of a quality of service.
 @available(*, deprecated, message: "Use `try await` in a Task(priority:) { … }")
 @preconcurrency
 public func + <Input>(
@@ -79,64 +53,75 @@ private func called<Input>(by performer: Performer, _ handler: Sent<(Input) -> V
   }
 }
 
-/// The same with its result handed on in a queue; a function is called there.
+/// Returns the same work with its handler called in a queue, where that of a unit is done.
 @available(*, deprecated, message: "Await it in an async function that is bound to an actor, or has an executor")
 public func + <Result>(deferred: Deferred<Result>, queue: DispatchQueue) -> Deferred<Result> {
-  deferred.performed(by: Performer(queue))
+  deferred.handled(by: Performer(queue))
 }
 
-/// The same with its result handed on in the global queue of a quality of service; a function is called there.
+/// Returns the same work with its handler called in the global queue of a quality of service, where that of a unit is done.
 @available(*, deprecated, message: "Await it in a Task(priority:) { … }")
 public func + <Result>(deferred: Deferred<Result>, qos: DispatchQoS.QoSClass) -> Deferred<Result> {
-  deferred.performed(by: Performer(qos))
+  deferred.handled(by: Performer(qos))
 }
 
-/// One after the other, and both results.
+/// Returns the work on the left, then that on the right, with both results.
+///
+/// A unit on the left is done now.
 @available(*, deprecated, message: "Await both; for both at a time, use async let or Chain.zip")
 public func & <First, Second>(first: Deferred<First>, second: Deferred<Second>) -> Deferred<(First, Second)> {
-  let second = Sent(second)
-  return first.flatMap { first in
-    let first = Sent(first)
-    return second.value.map { second in (first.value, second) }
+  first.flatMap { useFirst in
+    let first = try useFirst()
+    return second.map { second in (first, second) }
   }
 }
 
-/// One after the other, and the first one's result, as the second has none.
+/// Returns the work on the left, then that on the right, with the first result.
+///
+/// A unit on the left is done now.
 @available(*, deprecated, message: "Await both; for both at a time, use async let or Chain.zip")
 public func & <Result>(first: Deferred<Result>, second: Deferred<Void>) -> Deferred<Result> {
-  let second = Sent(second)
-  return first.flatMap { first in
-    let first = Sent(first)
-    return second.value.map { first.value }
+  first.flatMap { useFirst in
+    let first = try useFirst()
+    return second.map { first }
   }
 }
 
-/// One after the other, and the second one's result, as the first has none.
+/// Returns the work on the left, then that on the right, with the second result.
+///
+/// A unit on the left is done now.
 @available(*, deprecated, message: "Await both; for both at a time, use async let or Chain.zip")
 public func & <Result>(first: Deferred<Void>, second: Deferred<Result>) -> Deferred<Result> {
-  let second = Sent(second)
-  return first.flatMap { second.value }
+  first.flatMap { useFirst in
+    try useFirst()
+    return second
+  }
 }
 
-/// One after the other, neither of which has a result.
+/// Returns the work on the left, then that on the right, neither of which has a result.
+///
+/// A unit on the left is done now.
 @available(*, deprecated, message: "Await both; for both at a time, use async let or Chain.zip")
 public func & (first: Deferred<Void>, second: Deferred<Void>) -> Deferred<Void> {
-  let second = Sent(second)
-  return first.flatMap { second.value }
+  first.flatMap { useFirst in
+    try useFirst()
+    return second
+  }
 }
 
-/// Functions that are called in a queue, beside one another if it is a concurrent one; the results keep their order.
+/// Returns the work of calling functions concurrently in a turn of a queue, with their results in order.
 @available(*, deprecated, message: "Use a task group, or thenMap(maxConcurrent:) of Chain")
 public func / <Result>(subroutines: [() throws -> Result], queue: DispatchQueue) -> Deferred<[Result]> {
-  let deferreds = subroutines.map { subroutine in
-    let subroutine = Sent(subroutine)
-    return Sent(Deferred { try subroutine.value() }.performed(by: Performer(queue)))
-  }
-  let chain = Chain { deferreds }
-    .thenMap(maxConcurrent: deferreds.count) { deferred in try await deferred.value.value() }
+  let subroutines = subroutines.map(Sent.init)
   return .future { resolve in
-    chain.start { result in
-      resolve { try result.get().map(\.value) }
+    queue.async {
+      let results = Lock([Sent<Swift.Result<Result, any Error>>?](repeating: nil, count: subroutines.count))
+      DispatchQueue.concurrentPerform(iterations: subroutines.count) { index in
+        let result = Sent(Swift.Result(catching: subroutines[index].value))
+        results.withLock { $0[index] = result }
+      }
+      let all = results.withLock { $0.compactMap(\.self) }
+      resolve { try all.map { result in try result.value.get() } }
     }
   }
 }

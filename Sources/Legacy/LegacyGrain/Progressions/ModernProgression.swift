@@ -21,7 +21,11 @@ public struct ModernProgression<Base: Progression & Sendable>: Stepwise.Progress
   /// - Returns: The stage after this one.
   /// - Throws: What the stage throws.
   @concurrent public func next() async throws -> ModernProgression {
-    ModernProgression(base: try await Stage(base, performer: Performer(.utility)).next().base)
+    try await withResolver { resolver in
+      Performer(.utility) {
+        base.next().pass { useNext in resolver.resolve { ModernProgression(base: try useNext()) } }
+      }
+    }
   }
 }
 

@@ -2,60 +2,81 @@
 // Copyright (c) 2026 Stepwise contributors
 
 public import Dispatch
+internal import LegacySupport
 internal import Stepwise
 
-/// Runs progressions as they are added, so many at a time.
-@available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise, which hands out the results")
+/// Runs progressions in the order in which they are added, with a concurrency limit.
+///
+/// A line that is released starts no further progression.
+@available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise, which yields the results")
 public final class ProductionLine<P: Progression>: Sendable {
-  private let line: Stepwise.ProductionLine<Stage<P>>
+  private let machine: Lock<LineMachine<Sent<P>>>
   private let performer: Performer
+  /// Starts progressions in turns of its own, so that one that completes at once does not nest the next one.
+  private let queue = DispatchQueue(label: "ProductionLine")
 
   private init(maxCount: Int, by performer: Performer) {
-    line = Stepwise.ProductionLine(maxConcurrent: maxCount)
+    machine = Lock(LineMachine(limit: maxCount))
     self.performer = performer
-    let results = line.results
-    // Nobody can ask for them, and what waits to be taken would hold up the line.
-    Chain { for await _ in results {} }.start()
   }
 
-  /// Creates a line to which nothing was added.
+  /// Creates a line without progressions.
   ///
   /// - Parameters:
-  ///   - maxCount: How many progressions run at once.
-  ///   - performer: Where stages do their work.
+  ///   - maxCount: The concurrency limit.
+  ///   - performer: Where stages run.
   @available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise")
   @preconcurrency
   public convenience init(maxCount: Int, performer: sending @escaping AsyncPerformer) {
     self.init(maxCount: maxCount, by: Performer(performer))
   }
 
-  /// Creates a line to which nothing was added.
+  /// Creates a line without progressions.
   ///
   /// - Parameters:
-  ///   - maxCount: How many progressions run at once.
-  ///   - performer: The queue that stages are dispatched to.
+  ///   - maxCount: The concurrency limit.
+  ///   - performer: The queue of the stages.
   @available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise")
   public convenience init(maxCount: Int, performer: DispatchQueue = .global(qos: .utility)) {
     self.init(maxCount: maxCount, by: Performer(performer))
   }
 
-  /// Adds a progression, which begins at once or when there is room.
+  /// Adds a progression, which starts when fewer than the limit run.
   @available(*, deprecated, message: "Use add(_:) of ProductionLine of Stepwise")
-  public func add(_ progression: P) { line.add(Stage(progression, performer: performer)) }
+  public func add(_ progression: P) { add([progression]) }
 
   /// Adds progressions, in order.
   @available(*, deprecated, message: "Use add(_:) of ProductionLine of Stepwise for each")
-  public func add(_ progressions: [P]) { for progression in progressions { add(progression) } }
+  public func add(_ progressions: [P]) {
+    let progressions = progressions.map(Sent.init)
+    start(machine.withLock { $0.add(progressions) })
+  }
 
-  /// Drops the progressions that have not begun.
+  /// Removes the progressions that have not started.
   @available(*, deprecated, message: "Use clearPending() of ProductionLine of Stepwise, which returns them")
-  public func clearPending() { line.clearPending() }
+  public func clearPending() {
+    let removed = machine.withLock { $0.clearPending() }
+    withExtendedLifetime(removed) {}
+  }
 
-  /// Begins nothing further until `resume()`; what runs goes on.
+  /// Starts no further progression until `resume()`; those that run continue.
   @available(*, deprecated, message: "Use suspend() of ProductionLine of Stepwise")
-  public func suspend() { line.suspend() }
+  public func suspend() { machine.withLock { $0.suspend() } }
 
-  /// Goes on after `suspend()`.
+  /// Starts progressions again after `suspend()`.
   @available(*, deprecated, message: "Use resume() of ProductionLine of Stepwise")
-  public func resume() { line.resume() }
+  public func resume() { start(machine.withLock { $0.resume() }) }
+
+  private func start(_ progressions: ArraySlice<Sent<P>>) {
+    guard !progressions.isEmpty else { return }
+    let performer = performer
+    queue.async { [weak self] in
+      for progression in progressions {
+        progression.value.deferred(performer, progress: nil).pass { [weak self] _ in
+          guard let self else { return }
+          self.start(self.machine.withLock { $0.complete() })
+        }
+      }
+    }
+  }
 }

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import Dispatch
-internal import LegacySupport
 
 @available(*, deprecated)
 extension Progression {
@@ -34,12 +33,9 @@ extension Progression {
   public func compose<Inner: Progression>(
     _ inner: Inner,
     mapNext: @escaping (Inner) throws -> Self,
-    mapResult: (Inner.Result) throws -> Self
+    mapResult: @escaping (Inner.Result) throws -> Self
   ) -> Deferred<Self> {
-    inner.compose(transformNext: mapNext) { result in
-      let next = Sent(try mapResult(result))
-      return Deferred { next.value }
-    }
+    inner.compose(transformNext: mapNext) { result in Deferred { try mapResult(result) } }
   }
 
   /// Does the work of a stage of another progression as a part of this one: for use in `next()` of this one.
@@ -69,6 +65,6 @@ extension Progression {
   public func flatMap<Output>(
     _ transform: @escaping (Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {
-    deferred(Performer(.utility), progress: nil).flatMap(transform)
+    deferred(Performer(.utility), progress: nil).flatMap { useResult in try transform(useResult()) }
   }
 }

@@ -3,59 +3,58 @@
 
 public import Dispatch
 internal import LegacySupport
-internal import Stepwise
 
 @available(*, deprecated)
 extension Progression {
-  /// Goes on to the last stage, and calls back.
+  /// Runs the stages from this one on, and calls a handler where the last one ends.
   ///
   /// - Parameters:
-  ///   - qos: The quality of service of the global queue that stages are dispatched to, and the completion.
-  ///   - completion: Is given what returns the result, or throws the error of a stage.
+  ///   - qos: The quality of service of the global queue of each stage.
+  ///   - completion: Called with a closure that returns the result or throws the error of a stage.
   @available(*, deprecated, message: "Use `try await run()` of Progression of Stepwise, or its execute")
   @preconcurrency
   public func execute(
     qos: DispatchQoS.QoSClass = .utility,
     _ completion: sending @escaping (_ useResult: @escaping () throws -> Result) -> Void
   ) {
-    deferred(Performer(qos), progress: nil).perform(completion)
+    deferred(Performer(qos), progress: nil).pass(to: completion)
   }
 
-  /// Goes on to the last stage, and calls back.
+  /// Runs the stages from this one on, and calls a handler where the last one ends.
   ///
   /// - Parameters:
-  ///   - queue: The queue that stages are dispatched to, and the completion.
-  ///   - completion: Is given what returns the result, or throws the error of a stage.
+  ///   - queue: The queue of each stage.
+  ///   - completion: Called with a closure that returns the result or throws the error of a stage.
   @available(*, deprecated, message: "Use `try await run()` of Progression, under withTaskExecutorPreference")
   @preconcurrency
   public func execute(
     on queue: DispatchQueue,
     _ completion: sending @escaping (_ useResult: @escaping () throws -> Result) -> Void
   ) {
-    deferred(Performer(queue), progress: nil).perform(completion)
+    deferred(Performer(queue), progress: nil).pass(to: completion)
   }
 
-  /// Goes on to the last stage, and calls back.
+  /// Runs the stages from this one on, and calls a handler where the last one ends.
   ///
   /// - Parameters:
-  ///   - performer: Where stages do their work, and the completion runs.
-  ///   - completion: Is given what returns the result, or throws the error of a stage.
+  ///   - performer: Where each stage runs.
+  ///   - completion: Called with a closure that returns the result or throws the error of a stage.
   @available(*, deprecated, message: "Use `try await run()` of Progression, under withTaskExecutorPreference")
   @preconcurrency
   public func execute(
     performer: sending @escaping AsyncPerformer,
     _ completion: sending @escaping (_ useResult: @escaping () throws -> Result) -> Void
   ) {
-    deferred(Performer(performer), progress: nil).perform(completion)
+    deferred(Performer(performer), progress: nil).pass(to: completion)
   }
 
   /// All stages from this one on, and the result.
   ///
   /// - Parameters:
-  ///   - performer: Where stages do their work.
-  ///   - progress: Is told each stage, this one included; when it returns false, the stage's work is not begun, and what
-  ///     comes of it is ``ProgressionError/cancelled``.
-  /// - Returns: What has yet to be done.
+  ///   - performer: Where each stage runs.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
+  ///     not run, and the error is ``ProgressionError/cancelled``.
+  /// - Returns: Work that is done when it is performed.
   @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
   @preconcurrency
   public func deferred(
@@ -68,10 +67,10 @@ extension Progression {
   /// All stages from this one on, and the result.
   ///
   /// - Parameters:
-  ///   - performer: The queue that stages are dispatched to.
-  ///   - progress: Is told each stage, this one included; when it returns false, the stage's work is not begun, and what
-  ///     comes of it is ``ProgressionError/cancelled``.
-  /// - Returns: What has yet to be done.
+  ///   - performer: The queue of each stage.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
+  ///     not run, and the error is ``ProgressionError/cancelled``.
+  /// - Returns: Work that is done when it is performed.
   @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
   @preconcurrency
   public func deferred(
@@ -81,12 +80,36 @@ extension Progression {
     deferred(Performer(performer), progress: progress.map(Sent.init))
   }
 
+  /// All stages from this one on, and the result.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue of each stage.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
+  ///     not run, and the error is ``ProgressionError/cancelled``.
+  /// - Returns: Work that is done when it is performed.
+  @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
+  @preconcurrency
+  public func deferred(
+    queue: DispatchQueue,
+    progress: sending ((Self) -> Bool)? = nil
+  ) -> Deferred<Result> {
+    deferred(Performer(queue), progress: progress.map(Sent.init))
+  }
+
   func deferred(_ performer: Performer, progress: Sent<(Self) -> Bool>?) -> Deferred<Result> {
-    let stage = Stage(self, performer: performer)
+    let first = Sent(self)
     return .future { resolve in
-      Chain { try await stage.run(progress: progress) }.start { result in
-        performer { resolve { try result.get().value } }
-      }
+      StageRunner<Self, Result>(
+        performer: { _ in performer },
+        visit: { stage in
+          if let progress, !progress.value(stage) { throw ProgressionError.cancelled }
+          if let result = stage.result { return .result { result } }
+          let next = stage.next()
+          return .next { handler in next.pass { useNext in handler(useNext) } }
+        },
+        complete: { useResult in resolve(useResult) }
+      )
+      .start(first.value)
     }
   }
 }

@@ -26,20 +26,26 @@ public protocol Progression: SendableMetatype {
 
 @available(*, deprecated)
 extension Progression {
-  /// What gives the stage after this one, made of `updateOrDeferNext()`.
+  /// What gives the stage after this one, made of `updateOrDeferNext()`, which is called when it is performed.
   ///
   /// It fails with ``ProgressionError/notImplemented(type:)`` when that is made of this one.
   @available(*, deprecated, message: "Write next() async throws of Progression of Stepwise")
   public func next() -> Deferred<Self> {
-    var stage = self
-    do {
-      let deferred = try Asking.$type.withValue(ObjectIdentifier(Self.self)) { try stage.updateOrDeferNext() }
-      if let deferred { return deferred }
-    } catch {
-      return Deferred(throwing: error)
+    let stage = Sent(self)
+    return .future { resolve in
+      var stage = stage.value
+      do {
+        let deferred = try Asking.$type.withValue(ObjectIdentifier(Self.self)) { try stage.updateOrDeferNext() }
+        if let deferred {
+          deferred.pass { useNext in resolve(useNext) }
+        } else {
+          let advanced = Sent(stage)
+          resolve { advanced.value }
+        }
+      } catch {
+        resolve { throw error }
+      }
     }
-    let advanced = Sent(stage)
-    return Deferred { advanced.value }
   }
 
   /// What gives the stage after this one, made of `next()`.

@@ -4,63 +4,63 @@
 public import Dispatch
 internal import LegacySupport
 
-/// Several progressions in a row, as one progression.
+/// Several progressions in a row, as one progression, of which each is a stage.
 @available(*, deprecated, message: "Use Serial of Stepwise")
 public enum Serial<P: Progression>: Progression {
-  /// What the progressions resulted in, in order.
+  /// The results of the progressions, in order.
   public typealias Result = [P.Result]
 
-  /// Nothing has begun.
+  /// No progression has run.
   @available(*, deprecated, message: "Use Serial of Stepwise")
-  case start(stages: [P])
+  case start(stages: [P], performer: AsyncPerformer)
 
-  /// One is at a stage, others have completed or have yet to begin.
+  /// One progression is next, others have completed or follow it.
   @available(*, deprecated, message: "Use Serial of Stepwise")
-  case running(remaining: [P], active: P, completedSoFar: [P.Result])
+  case running(remainingStages: [P], activeStage: P, completedSoFar: [P.Result], performer: AsyncPerformer)
 
-  /// All have completed.
+  /// All progressions have completed.
   @available(*, deprecated, message: "Use Serial of Stepwise")
   case completed([P.Result])
 
-  /// The results, when all have completed.
+  /// The results, when all progressions have completed.
   @available(*, deprecated, message: "Use Serial of Stepwise")
   public var result: [P.Result]? {
     if case .completed(let results) = self { results } else { nil }
   }
 
-  /// What gives the stage after this one.
+  /// Advances to the next progression, or returns the work of the active one.
   @available(*, deprecated, message: "Use Serial of Stepwise")
-  public func next() -> Deferred<Serial> {
+  public mutating func updateOrDeferNext() throws -> Deferred<Serial>? {
     switch self {
-    case .start(let stages): Self.after([], remaining: stages)
-    case .running(let remaining, let active, let completed):
-      if let result = active.result {
-        Self.after(completed + CollectionOfOne(result), remaining: remaining)
-      } else {
-        active.next().map(Self.resume(remaining: Sent(remaining), completedSoFar: Sent(completed)))
+    case .start(let stages, let performer):
+      self = Self.after([], remaining: stages[...], performer: performer)
+      return nil
+    case .running(let remaining, let active, let completed, let performer):
+      return active.deferred(Performer(performer), progress: nil).map { result in
+        Self.after(completed + CollectionOfOne(result), remaining: remaining[...], performer: performer)
       }
-    case .completed: completedStep(self)
+    case .completed:
+      return nil
     }
   }
 
-  private static func after(_ results: [P.Result], remaining: [P]) -> Deferred<Serial> {
-    let next: Serial =
-      if let active = remaining.first {
-        .running(remaining: Array(remaining.dropFirst()), active: active, completedSoFar: results)
-      } else {
-        .completed(results)
-      }
-    let advanced = Sent(next)
-    return Deferred { advanced.value }
-  }
-
-  private static func resume(remaining: Sent<[P]>, completedSoFar: Sent<[P.Result]>) -> @Sendable (P) -> Serial {
-    { active in .running(remaining: remaining.value, active: active, completedSoFar: completedSoFar.value) }
+  private static func after(
+    _ results: [P.Result],
+    remaining: ArraySlice<P>,
+    performer: @escaping AsyncPerformer
+  ) -> Serial {
+    guard let active = remaining.first else { return .completed(results) }
+    return .running(
+      remainingStages: Array(remaining.dropFirst()),
+      activeStage: active,
+      completedSoFar: results,
+      performer: performer
+    )
   }
 }
 
-@available(*, deprecated)
-extension Serial: Sendable where P: Sendable, P.Result: Sendable {}
+@available(*, unavailable)
+extension Serial: Sendable {}
 
 @available(*, deprecated)
 extension Sequence where Element: Progression {
@@ -68,12 +68,14 @@ extension Sequence where Element: Progression {
   @available(*, deprecated, message: "Use `try await Serial(progressions).run()` of Stepwise")
   @preconcurrency
   public func serially(on performer: sending @escaping AsyncPerformer) -> Deferred<[Element.Result]> {
-    Serial.start(stages: Array(self)).deferred(Performer(performer), progress: nil)
+    let performer = Performer(performer)
+    return Serial.start(stages: Array(self), performer: { work in performer(work) }).deferred(performer, progress: nil)
   }
 
   /// All of the progressions, one after the other in a queue, and their results.
   @available(*, deprecated, message: "Use `try await Serial(progressions).run()` of Stepwise")
   public func serially(on queue: DispatchQueue) -> Deferred<[Element.Result]> {
-    Serial.start(stages: Array(self)).deferred(Performer(queue), progress: nil)
+    let performer = Performer(queue)
+    return Serial.start(stages: Array(self), performer: { work in performer(work) }).deferred(performer, progress: nil)
   }
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-internal import Dispatch
+package import Dispatch
 internal import LegacySupport
 
-/// Runs work at some other time or place, as a queue does.
+/// Runs work later or elsewhere, as a queue does.
 @available(*, deprecated, message: "Use a TaskExecutor, or the actor that the work is bound to")
 public typealias AsyncPerformer = (@escaping @Sendable () -> Void) -> Void
 
-/// A performer that may be taken along.
-struct Performer: Sendable {
+/// A performer that may be used on any thread.
+package struct Performer: Sendable {
   private let perform: Sent<(@escaping @Sendable () -> Void) -> Void>
 
-  init(_ perform: @escaping (@escaping @Sendable () -> Void) -> Void) {
+  package init(_ perform: @escaping (@escaping @Sendable () -> Void) -> Void) {
     self.perform = Sent(perform)
   }
 
-  init(_ queue: DispatchQueue) {
+  package init(_ queue: DispatchQueue) {
     self.init { work in queue.async(execute: work) }
   }
 
-  init(_ qos: DispatchQoS.QoSClass) { self.init(.global(qos: qos)) }
+  package init(_ qos: DispatchQoS.QoSClass) { self.init(.global(qos: qos)) }
 
-  func callAsFunction(_ work: @escaping @Sendable () -> Void) { perform.value(work) }
+  package func callAsFunction(_ work: @escaping @Sendable () -> Void) { perform.value(work) }
 }

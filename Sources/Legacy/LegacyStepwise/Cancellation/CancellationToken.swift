@@ -3,48 +3,68 @@
 
 internal import Stepwise
 
-/// Cancels the chain that it was taken from, once and for good.
+/// Cancels the chain that it was taken from, permanently.
 @available(*, deprecated, message: "Use CancellationToken of Stepwise, or cancel the Run that start returns")
 public final class CancellationToken: Sendable {
-  private let modern: Stepwise.CancellationToken
-
-  init(_ modern: Stepwise.CancellationToken) {
-    self.modern = modern
+  private struct State {
+    var isCancelled = false
+    var reason: String?
   }
 
-  /// Creates a token that nobody has cancelled, and that no chain has.
+  private let state = Lock(State())
+
+  /// Calls the handlers of those that wait for a cancellation.
+  let modern = Stepwise.CancellationToken()
+
+  init(_: Void) {}
+
+  /// Creates a token that is not cancelled and belongs to no chain.
   @available(*, deprecated, message: "Use CancellationToken() of Stepwise, and withCancellation(by:)")
-  public convenience init() { self.init(Stepwise.CancellationToken()) }
+  public convenience init() { self.init(()) }
 
-  /// Whether the token was cancelled.
+  /// A Boolean value that indicates whether the token was cancelled.
   @available(*, deprecated, renamed: "isCancelled")
-  public var cancelled: Bool { modern.isCancelled }
+  public var cancelled: Bool { isCancelled }
 
-  /// The reason given with the cancellation.
-  @available(*, deprecated, message: "Use reason of CancellationToken of Stepwise")
-  public var reason: String? { modern.reason }
+  /// A Boolean value that indicates whether the token was cancelled, under its new name.
+  public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  /// The reason passed to `cancel`, or the one that was assigned since.
+  @available(*, deprecated, message: "Use reason of CancellationToken of Stepwise, which only cancel(reason:) sets")
+  public var reason: String? {
+    get { state.withLock { $0.reason } }
+    set { state.withLock { $0.reason = newValue } }
+  }
 
   /// Cancels the chain.
   ///
-  /// The running step is interrupted, if it is one that waits for its handler, and no further one begins.
+  /// No further step begins. A step that waits for its handler ends; any other running step continues to its end.
   ///
-  /// - Parameter reason: Why, for those who are told.
+  /// - Parameter reason: The reason for the cancellation.
   /// - Returns: `true` for the call that cancelled the token, `false` for every later one.
   @available(*, deprecated, message: "Use cancel(reason:) of CancellationToken of Stepwise, or of the Run")
   @discardableResult
-  public func cancel(reason: String? = nil) -> Bool { modern.cancel(reason: reason) }
+  public func cancel(reason: String? = nil) -> Bool {
+    let isFirst = state.withLock { state in
+      guard !state.isCancelled else { return false }
+      state = State(isCancelled: true, reason: reason)
+      return true
+    }
+    if isFirst { modern.cancel(reason: reason) }
+    return isFirst
+  }
 
   /// Cancels the chain, as `cancel(reason:)` does.
   ///
-  /// - Parameter reason: Why, for those who are told.
+  /// - Parameter reason: The reason for the cancellation.
   /// - Returns: `true` for the call that cancelled the token, `false` for every later one.
   @available(*, deprecated, renamed: "cancel(reason:)")
   @discardableResult
-  public func cancel(_ reason: String?) -> Bool { modern.cancel(reason: reason) }
+  public func cancel(_ reason: String?) -> Bool { cancel(reason: reason) }
 }
 
 @available(*, deprecated)
 extension CancellationToken: Equatable {
-  /// Tokens are equal when they cancel the same.
-  public static func == (left: CancellationToken, right: CancellationToken) -> Bool { left.modern === right.modern }
+  /// Returns a Boolean value that indicates whether two references are to one token.
+  public static func == (left: CancellationToken, right: CancellationToken) -> Bool { left === right }
 }

@@ -1,16 +1,39 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import Dispatch
+internal import LegacySupport
 public import Stepwise
 
 @available(*, deprecated)
 extension StepChain where StartInput: Sendable, CurrentOutput: Sendable {
-  /// The chain as a `Chain`, for callers that have moved: with its steps, its handlers, and its token, as they are now.
+  /// The chain as a `Chain`, for callers that have moved: with its steps and its handlers.
   ///
-  /// The token ends it for its own part. When a step goes on with another chain, whose output is of another type, it fails.
+  /// Cancelling either cancels the run, with the reason. When a step continues with another chain, whose output is of
+  /// another type, the run fails.
   @available(*, deprecated, message: "Make it a Chain when its last old caller has moved")
   public var modern: Chain<StartInput, CurrentOutput> {
-    Chain<StartInput, Parcel> { Parcel($0) }.then(line.makeChain()).then { try $0.open() }
+    let first = first
+    let tokenOfChain = Lock<Stepwise.CancellationToken?>(nil)
+    let chain = Chain<StartInput, CurrentOutput> { input in
+      try await withCancellationToken { outer in
+        let token = first.token
+        let ended = await withCheckedContinuation { continuation in
+          let run = ChainRun(token, outer: outer) { ended in continuation.resume(returning: ended) }
+          run.start(first, Sent(input))
+        }
+        switch ended {
+        case .resolved(let output, _): return try output.open()
+        case .failed(let error): throw error
+        case .cancelled:
+          if !outer.isCancelled { tokenOfChain.withLock { $0 }?.cancel(reason: token.reason) }
+          throw CancellationError()
+        }
+      }
+    }
+    let token = chain.cancellationToken
+    tokenOfChain.withLock { $0 = token }
+    return chain
   }
 }
 
@@ -19,5 +42,28 @@ extension Chain {
   ///
   /// Its own handlers and its own token stay with it. Cancelling the old chain cancels it.
   @available(*, deprecated, message: "Use the Chain itself when its last old caller has moved")
-  public nonisolated var legacy: StepChain<Input, Output, Input, Output> { StepChain(Part(self)) }
+  public nonisolated var legacy: StepChain<Input, Output, Input, Output> {
+    let location = Ending.Location(file: #fileID, line: #line)
+    return StepChain(
+      Node(nil, nil) { input, ending in
+        do {
+          let input = try input.open(as: Input.self)
+          let run = self.start(input) { result in
+            // Users' handlers follow, which may block.
+            DispatchQueue.global().async {
+              switch result {
+              case .success(let output): ending.settle(.resolved(Sent(output)), from: location)
+              case .failure(is CancellationError) where ending.isRunCancelled: ending.settle(.cancelled, from: location)
+              case .failure(let error): ending.settle(.failed(error), from: location)
+              }
+            }
+          }
+          ending.forwardCancellation { reason in run.cancel(reason: reason) }
+          return nil
+        } catch {
+          return .failed(error)
+        }
+      }
+    )
+  }
 }

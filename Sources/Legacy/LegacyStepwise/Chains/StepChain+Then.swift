@@ -1,55 +1,63 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+public import Dispatch
 internal import LegacySupport
 
 @available(*, deprecated)
 extension StepChain {
   /// Appends a step that takes the output of the one before, and returns an output or throws.
-  @available(*, deprecated, renamed: "Chain.then(_:)", message: "Use then(_:) of Chain")
+  ///
+  /// - Parameter body: The work of the step.
+  /// - Returns: The chain with the step.
+  @available(*, deprecated, message: "Use then(_:) of Chain")
   @preconcurrency
   @discardableResult
   public func then<Next>(
     _ body: sending @escaping (CurrentOutput) throws -> Next
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Part(nil, nil, Sent(body)))
+    appending(Node(nil, nil, Sent(body)))
   }
 
-  /// Appends a step that takes the output of the one before, and ends when its handler is called.
+  /// Appends a step that takes the output of the one before, and returns an output or throws.
   ///
   /// - Parameters:
-  ///   - file: The file that is named when the handler is let go of, or called twice.
-  ///   - line: The line that is named then.
-  ///   - body: The step.
+  ///   - name: The name of the step in the log.
+  ///   - inQueue: The queue of the step; the global queue by default.
+  ///   - body: The work of the step.
   /// - Returns: The chain with the step.
-  @available(*, deprecated, message: "Use then(Step.callback { input, resolver in … }) of Chain")
+  @available(
+    *,
+    deprecated,
+    message: "Use appending(Step(\"name\") { input in … }.executor(…)) of Chain, or then(\"name\") { @MainActor in … }"
+  )
   @preconcurrency
-  @_disfavoredOverload
   @discardableResult
   public func then<Next>(
-    file: String = #fileID,
-    line: UInt = #line,
-    _ body: sending @escaping (CurrentOutput, Handler<Next>) throws -> Void
+    _ name: String?,
+    inQueue: DispatchQueue? = nil,
+    body: sending @escaping (CurrentOutput) throws -> Next
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(.handing(nil, nil, file: file, line: line, Sent(body)))
+    appending(Node(name, inQueue, Sent(body)))
   }
 
-  /// Appends a step of edition 1, which is given a `Step`.
+  /// Appends a step that takes the output of the one before, and returns an output or throws.
   ///
   /// - Parameters:
-  ///   - file: The file that is named when the step is let go of, or ended twice.
-  ///   - line: The line that is named then.
-  ///   - body: The step.
+  ///   - inQueue: The queue of the step.
+  ///   - body: The work of the step.
   /// - Returns: The chain with the step.
-  @available(*, deprecated, message: "Use then { input in … } of Chain, or Step.callback for a step that ends later")
+  @available(
+    *,
+    deprecated,
+    message: "Use appending(Step(\"name\") { input in … }.executor(…)) of Chain, or then(\"name\") { @MainActor in … }"
+  )
   @preconcurrency
-  @_disfavoredOverload
   @discardableResult
   public func then<Next>(
-    file: String = #fileID,
-    line: UInt = #line,
-    _ body: sending @escaping (Step<CurrentOutput, Next>) -> Void
+    inQueue: DispatchQueue?,
+    body: sending @escaping (CurrentOutput) throws -> Next
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(.giving(nil, nil, file: file, line: line, Sent(body)))
+    appending(Node(nil, inQueue, Sent(body)))
   }
 }

@@ -3,92 +3,95 @@
 
 public import Foundation
 internal import LegacySupport
-internal import Stepwise
 
 /// Steps that run one after the other, each on the output of the one before.
 ///
 /// As in the original, `then`, `onError` and `finally` change the chain, also when what they return is ignored: a second
-/// `then` on the same `StepChain` replaces what followed, and there is one error handler and one `finally`, the latest.
-@available(*, deprecated, renamed: "Chain", message: "Use Chain<Input, Output> of Stepwise")
+/// `then` on the same `StepChain` replaces what followed, and there is one error handler and one `finally`.
+@available(*, deprecated, message: "Use Chain<Input, Output> of Stepwise")
 public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutput>: Sendable {
-  let line: Line
-  private let stepCount: Int
+  let first: Node
+  let last: Node
 
-  init(_ line: Line, stepCount: Int) {
-    self.line = line
-    self.stepCount = stepCount
+  init(_ first: Node, _ last: Node) {
+    self.first = first
+    self.last = last
   }
 
-  convenience init(_ part: Part) { self.init(Line(part), stepCount: 1) }
+  convenience init(_ node: Node) { self.init(node, node) }
 
-  func appending<Next>(_ part: Part) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    StepChain<StartInput, StartOutput, CurrentOutput, Next>(line, stepCount: line.append(part, after: stepCount))
+  func appending<Next>(_ node: Node) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
+    last.append(node)
+    return StepChain<StartInput, StartOutput, CurrentOutput, Next>(first, node)
   }
 
-  /// Lets another chain follow.
+  /// Makes another chain follow.
   ///
-  /// The other chain's token is this one's from now on, and the `onError` of this one covers it, if there is one. Its
-  /// `finally`, if it has one, counts as attached here.
-  @available(*, deprecated, message: "Use then(_:) of Chain, where each chain keeps its own handlers and token")
+  /// The other chain gets this one's token. This chain's `onError`, if it has one, takes precedence over the other's; the
+  /// other's `finally`, if it has one, takes precedence over this chain's once a run has reached it.
+  @available(*, deprecated, message: "Use appending(_:) of Chain, where each chain keeps its own handlers and token")
   @discardableResult
   public func then<OtherStartOutput, OtherInput, Next>(
     _ chain: StepChain<CurrentOutput, OtherStartOutput, OtherInput, Next>
   ) -> StepChain<StartInput, StartOutput, OtherInput, Next> {
-    StepChain<StartInput, StartOutput, OtherInput, Next>(line, stepCount: line.append(chain.line, after: stepCount))
+    last.append(chain.first)
+    return StepChain<StartInput, StartOutput, OtherInput, Next>(first, chain.last)
   }
 
   // MARK: - Handlers
 
-  /// Calls a handler with the error that the chain ends with: the one handler of the chain, wherever it is attached.
+  /// Calls a handler with the error that the chain ends with, on the thread of the step that failed.
+  ///
+  /// A chain has one error handler: the latest.
   @available(*, deprecated, message: "Use onError(_:) of Chain, which keeps the handlers attached before")
   @preconcurrency
   @discardableResult
   public func onError(_ handler: sending @escaping StepErrorHandler) -> StepChain {
-    let handler = Sent(handler)
-    line.setErrorHandler(Solo(Stepwise.Step { fault in handler.value(fault.error) }))
+    first.setErrorHandler(SerialClosure(Sent(handler)))
     return self
   }
 
-  /// Calls a handler with the error that the chain ends with, as `NSError`, which edition 1 gave.
+  /// Calls a handler with the error that the chain ends with, as `NSError`, which edition 1 passed.
   @available(*, deprecated, message: "Use onError(_:) of Chain, and `error as NSError` in it")
   @preconcurrency
   @_disfavoredOverload
   @discardableResult
   public func onError(_ handler: sending @escaping (NSError) -> Void) -> StepChain {
     let handler = Sent(handler)
-    line.setErrorHandler(Solo(Stepwise.Step { fault in handler.value(fault.error as NSError) }))
+    first.setErrorHandler(SerialClosure(Sent { error in handler.value(error as NSError) }))
     return self
   }
 
-  /// Calls a handler when the chain has ended, whatever happened: the latest one attached alone, last of all.
+  /// Calls a handler when the chain has ended, on the thread of the step that ended it.
+  ///
+  /// One handler runs, the latest; when the chain consisted of one step as an earlier one was attached, the earlier one
+  /// runs, unless that step is the one that ends the chain.
   @available(*, deprecated, message: "Use finally(_:) of Chain, which keeps the handlers attached before")
   @preconcurrency
   @discardableResult
   public func finally(_ handler: sending @escaping (ChainState) -> Void) -> StepChain {
-    let handler = Sent(handler)
-    let token = cancellationToken
-    line.setFinallyHandler(Solo(Stepwise.Step { outcome in handler.value(ChainState(outcome, token: token)) }))
+    first.setFinallyHandler(SerialClosure(Sent(handler)))
     return self
   }
 
   // MARK: - Running
 
-  /// Starts the chain, from its first step on.
+  /// Starts the chain with its first step, which is enqueued on its queue before this returns.
   @available(*, deprecated, message: "Use start(_:) of Chain, which returns a Run, or `try await chain.run(input)`")
   @discardableResult
   public func start(_ input: sending StartInput) -> StepChain {
-    line.makeChain().start(Parcel(input))
+    ChainRun(first.token).start(first, Sent(input))
     return self
   }
 
   /// Cancels the chain, and what is appended to it.
   @available(*, deprecated, message: "Cancel the Run that start returns, or use cancellationToken of Chain")
-  public var cancellationToken: CancellationToken { CancellationToken(line.token) }
+  public var cancellationToken: CancellationToken { first.token }
 }
 
 @available(*, deprecated)
 extension StepChain where StartInput == Void {
-  /// Starts the chain, from its first step on.
+  /// Starts the chain with its first step, which is enqueued on its queue before this returns.
   @available(*, deprecated, message: "Use start() of Chain, which returns a Run, or `try await chain.run()`")
   @discardableResult
   public func start() -> StepChain { start(()) }

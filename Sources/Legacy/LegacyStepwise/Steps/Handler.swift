@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-internal import Stepwise
+internal import LegacySupport
 
-/// What a step of edition 2 is given that ends later: how to end.
+/// Ends a step of edition 2 that ends later.
 ///
-/// The first call of `pass` or `fail` ends the step, and later ones change nothing. A handler that is let go of without
-/// either ends the step with an error that says so.
-@available(*, deprecated, renamed: "Resolver", message: "Use Step.callback { input, resolver in … } and its Resolver")
+/// The first call of `pass` or `fail` ends the step, on the calling thread, and later ones change nothing. A handler that is
+/// released without a call ends the step with `ResolverError.abandoned`.
+@available(*, deprecated, message: "Use Step.callback { input, resolver in … } of Stepwise and its Resolver")
 public final class Handler<Output>: Sendable {
-  private let resolver: Resolver<Parcel>
+  private let ending: Ending
+  private let location: Ending.Location
 
-  init(resolver: Resolver<Parcel>) {
-    self.resolver = resolver
+  init(_ ending: Ending, _ location: Ending.Location) {
+    self.ending = ending
+    self.location = location
   }
 
+  deinit { ending.abandon(from: location) }
+
   /// Ends the step with its output.
-  @available(*, deprecated, renamed: "resolve(_:)")
-  public func pass(_ output: sending Output) { settle(Parcel(output)) }
+  @available(*, deprecated, message: "Use resolve(_:) of Resolver")
+  public func pass(_ output: sending Output) { settle(.resolved(Sent(output))) }
 
   /// Ends the step, and with it the chain, with an error.
-  @available(*, deprecated, message: "Use fail(_:) of Resolver, which says whether it was first")
-  public func fail(_ error: any Error) { resolver.fail(error) }
+  @available(*, deprecated, message: "Use fail(_:) of Resolver, which returns whether it was first")
+  public func fail(_ error: any Error) { settle(.failed(error)) }
 
-  func settle(_ parcel: Parcel) { resolver.resolve(parcel) }
+  func settle(_ ended: Ended) { ending.settle(ended, from: location) }
 }
 
 @available(*, deprecated)
 extension Handler where Output == Void {
   /// Ends the step.
-  @available(*, deprecated, renamed: "resolve()")
+  @available(*, deprecated, message: "Use resolve() of Resolver")
   public func pass() { pass(()) }
 }

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-internal import Stepwise
+internal import LegacySupport
 
-/// What a step of edition 1 is given: its input, and how to end.
+/// The argument of a step of edition 1: its input, and how to end.
 ///
-/// The first call of `resolve` or `error` ends the step, and later ones change nothing. A step that is let go of without
-/// either ends with an error that says so.
+/// The first call of `resolve` or `error` ends the step, on the calling thread, and later ones change nothing. A step that is
+/// released without a call ends with `ResolverError.abandoned`.
 @available(*, deprecated, message: "Take the input as the closure's argument, return the output and throw the error")
-public struct Step<Input, Output> {
-  /// The output of the step before, or what the chain was started with.
+public final class Step<Input, Output> {
+  /// The output of the step before, or the input that the chain was started with.
   @available(*, deprecated, message: "Use the closure's argument")
   public let input: Input
 
   private let handler: Handler<Output>
 
-  init(input: Input, resolver: Resolver<Parcel>) {
+  init(input: Input, handler: Handler<Output>) {
     self.input = input
-    handler = Handler(resolver: resolver)
+    self.handler = handler
   }
 
   /// Ends the step with its output.
   @available(*, deprecated, message: "Return the output")
-  public func resolve(_ output: sending Output) { handler.settle(Parcel(output)) }
+  public func resolve(_ output: sending Output) { handler.settle(.resolved(Sent(output))) }
 
-  /// Ends the step with its output, and lets a chain go on with that, in place of the steps that follow.
+  /// Ends the step with its output, and continues with a chain in place of the steps that follow.
   ///
   /// - Parameters:
   ///   - output: The input of the chain.
-  ///   - chain: Goes on. Its token is that of the chain it goes on for, and the `onError` of that covers it.
+  ///   - chain: The chain to continue with. It gets this chain's token and, where there is one, its `onError`.
   @available(*, deprecated, message: "Return `try await chain.run(output)` from the last step of a Chain")
   public func resolve<StartOutput, CurrentInput, CurrentOutput>(
     _ output: sending Output,
     then chain: StepChain<Output, StartOutput, CurrentInput, CurrentOutput>
   ) {
-    handler.settle(Parcel(output, detour: chain.line))
+    handler.settle(.resolved(Sent(output), continuing: chain.first))
   }
 
   /// Ends the step, and with it the chain, with an error.

@@ -3,14 +3,16 @@
 
 internal import Stepwise
 
-/// What `StepDebugLoggingEnabled` switches on: a line when a step begins, and one when it ends.
+/// The log that `StepDebugLoggingEnabled` switches on: a line when a step begins, and one when it ends.
+///
+/// The lines are those of the original, which wrote them with `debugPrint`.
 package struct DebugLog: Sendable {
   /// Whether lines are written.
-  static let isEnabled = Shared(false)
+  package static let isEnabled = Shared(false)
 
   /// Where lines go.
   package static let output = Shared<@Sendable (String) -> Void> { line in
-    print(line)  // Proof: to print is what the switch is for, and it is off until somebody asks.
+    debugPrint(line)  // Proof: to print is what the switch is for, and it is off by default.
   }
 
   /// A value that any thread may read and change.
@@ -28,14 +30,21 @@ package struct DebugLog: Sendable {
     }
   }
 
-  private let name: String
+  private let name: String?
 
   init(step name: String?) {
-    self.name = name.map { "step \"\($0)\"" } ?? "step"
+    self.name = name
   }
 
-  func write(_ event: String, _ detail: @autoclosure () -> Any) {
+  private var step: String { name.map { "[Step '\($0)']" } ?? "[Step]" }
+
+  func starting(with input: Any) { write("Starting \(step) with input: \(input)") }
+  func resolved(with output: Any) { write("Resolved \(step) with output: \(output)") }
+  func errored(_ error: any Error) { write("\(step) errored: \(error)") }
+  func cancelled(reason: String?) { write("\(step) cancelled" + (reason.map { " with reason: \($0)." } ?? ".")) }
+
+  private func write(_ line: @autoclosure () -> String) {
     guard Self.isEnabled.value else { return }
-    Self.output.value("Stepwise: \(name) \(event) \(detail())")
+    Self.output.value(line())
   }
 }

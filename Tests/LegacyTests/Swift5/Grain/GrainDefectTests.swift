@@ -85,7 +85,7 @@ private enum FirstStandstill: StageProtocol {
 private enum Forgetful: LegacyGrain.Progression {
   case start
 
-  func next() -> Deferred<Forgetful> { Deferred.future { _ in } }
+  func next() -> LegacyGrain.Deferred<Forgetful> { LegacyGrain.Deferred.future { _ in } }
 
   var result: Int? { nil }
 }
@@ -95,8 +95,8 @@ private enum Twice: LegacyGrain.Progression {
   case start
   case end(Int)
 
-  func next() -> Deferred<Twice> {
-    Deferred.future { resolve in
+  func next() -> LegacyGrain.Deferred<Twice> {
+    LegacyGrain.Deferred.future { resolve in
       resolve { .end(1) }
       resolve { .end(2) }
     }

@@ -73,9 +73,9 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func aResultIsNotStopped() async {
+  @Test func progressStopsAlsoAtTheLastStage() async {
     Countdown.at(0).deferred(performer: .global()) { _ in false }.perform { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 1) == ["zero"])
+    #expect(await seen.elements(atLeast: 1) == ["error: cancelled"])
   }
 
   @available(*, deprecated)
@@ -114,12 +114,19 @@ struct ProgressionTests {
     #expect(await seen.elements(atLeast: 1) == [#"["zero", "zero", "zero"]"#])
     stages.serially(on: { work in DispatchQueue.global().async(execute: work) }) >>= { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 2).last == #"["zero", "zero", "zero"]"#)
-    Serial.start(stages: [Countdown.at(1), .failing, .at(1)]).execute { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 3).last == "error: failing")
-    Serial.start(stages: [Countdown]()).execute { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 4).last == "[]")
-    Serial.running(remaining: [Countdown.at(1)], active: .at(0), completedSoFar: ["before"])
+    let performer: AsyncPerformer = { work in DispatchQueue.global().async(execute: work) }
+    Serial.start(stages: [Countdown.at(1), .failing, .at(1)], performer: performer)
       .execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 3).last == "error: failing")
+    Serial.start(stages: [Countdown](), performer: performer).execute { useResult in record(useResult) }
+    #expect(await seen.elements(atLeast: 4).last == "[]")
+    Serial.running(
+      remainingStages: [Countdown.at(1)],
+      activeStage: .at(0),
+      completedSoFar: ["before"],
+      performer: performer
+    )
+    .execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 5).last == #"["before", "zero", "zero"]"#)
   }
 }

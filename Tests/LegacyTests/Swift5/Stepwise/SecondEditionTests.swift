@@ -58,7 +58,7 @@ struct SecondEditionTests {
 
   @available(*, deprecated)
   @Test func functionsAreSteps() async {
-    toStep(characterCount).then("double", doubled).then { number in seen.record("\(number)") }.start("four")
+    toStep(characterCount).then("double", body: doubled).then { number in seen.record("\(number)") }.start("four")
 
     #expect(await seen.elements(atLeast: 1) == ["8"])
   }
@@ -77,8 +77,8 @@ struct SecondEditionTests {
     let resolving =
       returning
       .then("d", inQueue: second) { (before, handler: Handler<String>) in handler.pass(before + " " + here()) }
-      .then("e", inQueue: first) { (step: Step<String, String>) in step.resolve(step.input + " " + here()) }
-      .then("f", queue: second) { (step: Step<String, String>) in step.resolve(step.input + " " + here()) }
+      .then(name: "e", queue: first) { (step: Step<String, String>) in step.resolve(step.input + " " + here()) }
+      .then(name: "f", queue: second) { (step: Step<String, String>) in step.resolve(step.input + " " + here()) }
     resolving
       .then("g") { before in before + " " + here() }
       .then { before in seen.record(before + " " + here()) }
@@ -147,8 +147,8 @@ struct SecondEditionTests {
     await ends.elements(atLeast: 1)
     #expect(
       seen.elements == [
-        #"Stepwise: step "logged 1" begins with 1"#, #"Stepwise: step "logged 1" resolved with 2"#,
-        #"Stepwise: step "logged 2" begins with 2"#, #"Stepwise: step "logged 2" failed with no"#,
+        "Starting [Step 'logged 1'] with input: 1", "Resolved [Step 'logged 1'] with output: 2",
+        "Starting [Step 'logged 2'] with input: 2", "[Step 'logged 2'] errored: no",
       ]
     )
   }

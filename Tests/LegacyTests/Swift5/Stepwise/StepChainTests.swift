@@ -26,6 +26,7 @@ struct StepChainTests {
   @available(*, deprecated)
   @Test func theLatestFinallyAloneRunsAtTheVeryEnd() async {
     toStep { 1 }
+      .then { number in number }
       .finally { _ in seen.record("first") }
       .then { _ in seen.record("step") }
       .finally { _ in seen.record("second") }

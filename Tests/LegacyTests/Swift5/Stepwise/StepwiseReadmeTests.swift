@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 import Foundation
 import LegacyStepwise
 import StepwiseTesting
@@ -108,26 +109,27 @@ struct StepwiseReadmeTests {
     #expect(printed.elements == ["ERROR: Error in step 1!"])
   }
 
-  // The sample cancels what it started on the line before. So that the step has not begun by then, what is started has to
-  // wait. The recording is the test's.
+  // Edits: the step has a queue, which is suspended, so that the step has not begun when the next line cancels. The recording
+  // is the test's.
   @available(*, deprecated)
   @Test func cancelsBeforeTheStepExecutes() async {
-    HeldExecutor().run {
-      let willCancelStep = toStep { (step: Step<Void, String>) in
-        // Will never execute.
-        printed.record("executed")
-        step.resolve("some result")
-      }
-      willCancelStep.finally { state in
-        if case .Canceled(let token) = state { states.record(token.reason ?? "no reason") }
-      }
-
-      willCancelStep.start()
-
-      // Grab the step's token and cancel it.
-      let token = willCancelStep.cancellationToken
-      token.cancel(reason: "Canceling for a really good reason.")
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    let willCancelStep = toStep(queue) { (step: Step<Void, String>) in
+      // Will never execute.
+      printed.record("executed")
+      step.resolve("some result")
     }
+    willCancelStep.finally { state in
+      if case .Canceled(let token) = state { states.record(token.reason ?? "no reason") }
+    }
+
+    willCancelStep.start()
+
+    // Grab the step's token and cancel it.
+    let token = willCancelStep.cancellationToken
+    token.cancel(reason: "Canceling for a really good reason.")
+    queue.resume()
 
     #expect(await states.elements(atLeast: 1) == ["Canceling for a really good reason."])
     #expect(printed.elements == [])

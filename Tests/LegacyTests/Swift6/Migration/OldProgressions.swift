@@ -47,7 +47,7 @@ enum OldProgressions {
     func checked(_ count: Int) -> Deferred<Int> {
       count > 3 ? Deferred(throwing: Failure("too long")) : Deferred { count }
     }
-    let count = text(at: url).map { text in text.count }.flatMap { count in checked(count) }
+    let count = text(at: url).map { text in text.count }.flatMap { useCount in checked(try useCount()) }
     count >>= { useResult in
       do { seen.record("\(try useResult())") } catch { seen.record("\(error)") }
     }
@@ -69,7 +69,7 @@ enum OldProgressions {
   }
 
   static func inQueue(_ queue: DispatchQueue, here: @escaping @Sendable () -> String, telling seen: Recorder<String>) {
-    let place = queue + { here() }
+    let place = Deferred { here() } + queue
     place >>= { useResult in
       do { seen.record(try useResult()) } catch { seen.record("\(error)") }
     }

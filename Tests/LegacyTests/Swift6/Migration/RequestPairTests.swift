@@ -70,8 +70,8 @@ struct RequestPairTests {
       return "too slow"
     } catch HTTPError.tooManyRedirects {
       return "code \(URLError.Code.httpTooManyRedirects.rawValue)"
-    } catch HTTPError.request(let underlying as URLError) {
-      return "code \(underlying.code.rawValue)"
+    } catch HTTPError.connectionRefused {
+      return "code \(URLError.Code.cannotConnectToHost.rawValue)"
     } catch {
       return "\(error)"
     }

@@ -88,7 +88,7 @@ struct StepPairTests {
     @Sendable func parse(_ data: Data) -> Bool { DispatchQueue.getSpecific(key: key) ?? false }
     let load = Chain { (count: Int) in Data(count: count) }
 
-    let chain = load.then(Step("parse") { data in parse(data) }.executor(QueueExecutor(queue)))
+    let chain = load.appending(Step("parse") { data in parse(data) }.executor(QueueExecutor(queue)))
 
     OldSteps.inQueue(queue, parse: parse, telling: old)
     #expect(await old.elements(atLeast: 1) == ["true"])
@@ -128,14 +128,16 @@ struct StepPairTests {
     let printed = printed
 
     let show = Chain { (number: Int) in number }.onError { error in printed.record("inner: \(error)") }
-    let chain = load.then(show).onError { error in printed.record("outer: \(error)") }
+    let chain = load.appending(show).onError { error in printed.record("outer: \(error)") }
 
     OldSteps.appended(telling: old)
     await #expect(throws: Failure("no")) { try await chain.run(1) }
     #expect(printed.elements == ["outer: no"])
     #expect(await old.elements(atLeast: 2) == printed.elements + ["end"])
-    let failing = Chain { (number: Int) in number }.then(load.onError { error in printed.record("inner: \(error)") })
-      .onError { error in printed.record("outer: \(error)") }
+    let failing = Chain { (number: Int) in number }.appending(
+      load.onError { error in printed.record("inner: \(error)") }
+    )
+    .onError { error in printed.record("outer: \(error)") }
     await #expect(throws: Failure("no")) { try await failing.run(1) }
     #expect(printed.elements.suffix(2) == ["inner: no", "outer: no"])
   }

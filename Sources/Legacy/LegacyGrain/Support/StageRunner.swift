@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import LegacySupport
+internal import Stepwise
+
+/// Runs stages, each where a performer says, until one has a result.
+///
+/// A stage is handed to its performer before `start`, or the call that gave the stage, returns.
+package final class StageRunner<Stage, Result>: Sendable {
+  /// What a stage has: a result, or a way to the next stage.
+  package enum Visit {
+    case result(() throws -> Result)
+    case next((@escaping @Sendable (@escaping () throws -> Stage) -> Void) -> Void)
+  }
+
+  private struct State: Sendable {
+    var watch = StuckWatch<WatchedStage<Stage>>(limit: 10_000)
+    /// The thread that is inside a performer, if it is one that may run its work at once.
+    var thread: UInt?
+    /// The stage that was reached on that thread meanwhile.
+    var next: Sent<Stage>?
+  }
+
+  private let performer: Sent<(Stage) -> Performer>
+  private let visit: Sent<(Stage) throws -> Visit>
+  private let complete: Sent<(@escaping () throws -> Result) -> Void>
+  private let state = Lock(State())
+
+  /// - Parameters:
+  ///   - performer: Returns where a stage runs.
+  ///   - visit: Called with each stage where its performer says.
+  ///   - complete: Called with the result, or the error, where it arises.
+  package init(
+    performer: @escaping (Stage) -> Performer,
+    visit: @escaping (Stage) throws -> Visit,
+    complete: @escaping (@escaping () throws -> Result) -> Void
+  ) {
+    self.performer = Sent(performer)
+    self.visit = Sent(visit)
+    self.complete = Sent(complete)
+  }
+
+  /// Runs a stage and those that follow it.
+  package func start(_ stage: Stage) {
+    let thread = Platform.currentThread
+    var current: Sent? = Sent(stage)
+    let isNested = state.withLock { [current] state in
+      guard state.thread == thread else {
+        state.thread = thread
+        return false
+      }
+      state.next = current
+      return true
+    }
+    // A performer that runs its work at once would otherwise nest a stage in the one before.
+    guard !isNested else { return }
+    while let stage = current {
+      let perform = performer.value(stage.value)
+      perform { self.run(stage) }
+      current = state.withLock { state in
+        guard state.thread == thread else { return nil }
+        defer { state.next = nil }
+        if state.next == nil { state.thread = nil }
+        return state.next
+      }
+    }
+  }
+
+  private func run(_ stage: Sent<Stage>) {
+    do {
+      switch try visit.value(stage.value) {
+      case .result(let useResult): complete.value(useResult)
+      case .next(let perform):
+        perform { useNext in
+          do {
+            let next = Sent(try useNext())
+            try self.state.withLock { state in try state.watch.pass(from: WatchedStage(stage), to: WatchedStage(next)) }
+            self.start(next.value)
+          } catch {
+            self.complete.value { throw error }
+          }
+        }
+      }
+    } catch {
+      complete.value { throw error }
+    }
+  }
+}
+
+/// A stage as the watch compares it: by its own equality, if it is Equatable, or by its description.
+package struct WatchedStage<Stage>: Stepwise.Progression, CustomStringConvertible {
+  private let stage: Sent<Stage>
+
+  init(_ stage: Sent<Stage>) {
+    self.stage = stage
+  }
+
+  package var result: Never? { nil }
+  package func next() async throws -> WatchedStage { self }
+  package var description: String { String(describing: stage.value) }
+}
+
+extension WatchedStage: Equatable where Stage: Equatable {
+  package static func == (left: WatchedStage, right: WatchedStage) -> Bool { left.stage.value == right.stage.value }
+}

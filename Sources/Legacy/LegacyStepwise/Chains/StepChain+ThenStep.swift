@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Dispatch
+internal import LegacySupport
+
+// The closures are optional so that a closure that fits this and one without a handler is taken for the latter. Nil stands for
+// a step that does not end: it fails as abandoned.
+@available(*, deprecated)
+extension StepChain {
+  /// Appends a step of edition 1, which is passed a `Step`.
+  ///
+  /// - Parameters:
+  ///   - file: The file that diagnostics name.
+  ///   - line: The line that diagnostics name.
+  ///   - body: The work of the step.
+  /// - Returns: The chain with the step.
+  @available(
+    *,
+    deprecated,
+    message: "Use then(\"name\") { input in … } of Chain, or Step.callback for a step that ends later"
+  )
+  @preconcurrency
+  @discardableResult
+  public func then<Next>(
+    file: String = #fileID,
+    line: UInt = #line,
+    _ body: sending ((Step<CurrentOutput, Next>) -> Void)?
+  ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
+    appending(Node(nil, nil, Ending.Location(file: file, line: line), Sent(body ?? { _ in })))
+  }
+
+  /// Appends a step of edition 1, which is passed a `Step`.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in the log.
+  ///   - queue: The queue of the step; the global queue by default.
+  ///   - file: The file that diagnostics name.
+  ///   - line: The line that diagnostics name.
+  ///   - body: The work of the step.
+  /// - Returns: The chain with the step.
+  @available(
+    *,
+    deprecated,
+    message: "Use then(\"name\") { input in … } of Chain, or Step.callback for a step that ends later"
+  )
+  @preconcurrency
+  @discardableResult
+  public func then<Next>(
+    name: String? = nil,
+    queue: DispatchQueue? = nil,
+    file: String = #fileID,
+    line: UInt = #line,
+    body: sending ((Step<CurrentOutput, Next>) -> Void)?
+  ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
+    appending(Node(name, queue, Ending.Location(file: file, line: line), Sent(body ?? { _ in })))
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Dispatch
+internal import LegacySupport
+internal import Stepwise
+
+/// One run of a chain, from step to step.
+///
+/// A step is enqueued on its queue before `start`, or the call that ended the step before, returns. What a step's end
+/// leads to, the handlers included, happens on the thread that ended it.
+@available(*, deprecated)
+final class ChainRun: Sendable {
+  private let token: CancellationToken
+  /// Cancelled with the `Chain` that the run is a part of.
+  private let outer: Stepwise.CancellationToken?
+  private let completion: (@Sendable (Ended) -> Void)?
+
+  init(
+    _ token: CancellationToken,
+    outer: Stepwise.CancellationToken? = nil,
+    completion: (@Sendable (Ended) -> Void)? = nil
+  ) {
+    self.token = token
+    self.outer = outer
+    self.completion = completion
+  }
+
+  var isCancelled: Bool { token.cancelled || outer?.isCancelled == true }
+
+  /// Calls a handler when the run is cancelled, immediately if it is already cancelled.
+  func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> [CancellationRegistration] {
+    [token.modern.onCancel(handler)] + (outer.map { [$0.onCancel(handler)] } ?? [])
+  }
+
+  /// Enqueues a step on its queue.
+  func start(_ node: Node, _ input: any Carried, inheriting inherited: Node.Handlers = Node.Handlers()) {
+    node.token = token
+    if isCancelled { return end(node, .cancelled, inheriting: inherited) }
+    node.log.starting(with: input.erased)
+    let ending = Ending(self, node, input, inheriting: inherited)
+    node.queue.async { node.run(ending) }
+  }
+
+  /// Continues after a step, or ends the run.
+  func end(_ node: Node, _ ended: Ended, inheriting inherited: Node.Handlers) {
+    let handlers = node.handlers(inheriting: inherited)
+    switch ended {
+    case .resolved(let output, let chosen):
+      node.log.resolved(with: output.erased)
+      if let next = chosen ?? node.next {
+        if isCancelled { return end(node, .cancelled, inheriting: inherited) }
+        return start(next, output, inheriting: handlers)
+      }
+      handlers.finally?(Sent(.Resolved(output.erased)))
+    case .failed(let error):
+      node.log.errored(error)
+      handlers.onError?(Sent(error))
+      handlers.finally?(Sent(.Errored(error)))
+    case .cancelled:
+      let token = cancelledToken
+      handlers.finally?(Sent(.Canceled(token)))
+      node.log.cancelled(reason: token.reason)
+    }
+    completion?(ended)
+  }
+
+  /// The chain's own token, or one like it when the `Chain` around it was cancelled.
+  private var cancelledToken: CancellationToken {
+    if token.cancelled { return token }
+    let own = CancellationToken(())
+    own.cancel(reason: outer?.reason)
+    return own
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+internal import Dispatch
+internal import Stepwise
+
+/// A step of a chain: its work, its queue, the handlers that were attached to it, and the step that follows.
+///
+/// All `StepChain`s that were made from one another, or appended to one another, share their nodes. What follows a step, and
+/// which handler applies, is read when the step ends, because either may be changed after the start.
+@available(*, deprecated)
+final class Node: Sendable {
+  /// Does the step's work with an input; returns nil when the step ends by its `Ending`, now or later.
+  typealias Work = @Sendable (any Carried, Ending) -> Ended?
+
+  struct Handlers: Sendable {
+    var onError: SerialClosure<any Error>?
+    var finally: SerialClosure<ChainState>?
+  }
+
+  private struct State: Sendable {
+    var handlers = Handlers()
+    var token = CancellationToken(())
+    var next: Node?
+  }
+
+  let queue: DispatchQueue
+  let log: DebugLog
+  private let work: Work
+  private let state = Lock(State())
+  private let calls = Lock(CallQueue<Ending>())
+
+  init(_ name: String?, _ queue: DispatchQueue?, _ work: @escaping Work) {
+    self.queue = queue ?? .global()
+    self.work = work
+    log = DebugLog(step: name)
+  }
+
+  deinit {
+    // In a loop: a chain of a million steps does not overflow the stack.
+    var next = state.withLock { $0.next.take() }
+    while isKnownUniquelyReferenced(&next) {
+      let following = next?.state.withLock { $0.next.take() }
+      next = following
+    }
+  }
+
+  // MARK: - Composing
+
+  /// Makes a step follow this one, in place of the step that did.
+  ///
+  /// The next step gets this one's token, and its `finally` unless it has its own.
+  func append(_ next: Node) {
+    let (token, finally) = state.withLock { ($0.token, $0.handlers.finally) }
+    next.state.withLock { state in
+      state.token = token
+      state.handlers.finally = state.handlers.finally ?? finally
+    }
+    let replaced = state.withLock { state in
+      defer { state.next = next }
+      return state.next
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  func setErrorHandler(_ handler: SerialClosure<any Error>) {
+    let replaced = state.withLock { state in
+      defer { state.handlers.onError = handler }
+      return state.handlers.onError
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  func setFinallyHandler(_ handler: SerialClosure<ChainState>) {
+    let replaced = state.withLock { state in
+      defer { state.handlers.finally = handler }
+      return state.handlers.finally
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  /// The token that cancels the chain that the step is part of.
+  var token: CancellationToken {
+    get { state.withLock { $0.token } }
+    set {
+      let replaced = state.withLock { state in
+        defer { state.token = newValue }
+        return state.token
+      }
+      withExtendedLifetime(replaced) {}
+    }
+  }
+
+  /// The step that follows.
+  var next: Node? { state.withLock { $0.next } }
+
+  /// The handlers that apply to this step, after a run inherited others from the steps before.
+  ///
+  /// An earlier step's `onError` takes precedence over a later one's; a later `finally` takes precedence over an earlier one.
+  func handlers(inheriting inherited: Handlers) -> Handlers {
+    let own = state.withLock { $0.handlers }
+    return Handlers(onError: inherited.onError ?? own.onError, finally: own.finally ?? inherited.finally)
+  }
+
+  // MARK: - Running
+
+  /// Does the step's work in this turn of its queue, or after the call that is in progress on another thread.
+  func run(_ ending: Ending) {
+    guard let ending = calls.withLock({ $0.arrive(ending) }) else { return }
+    runNow(ending)
+  }
+
+  private func runNow(_ ending: Ending) {
+    let settle = ending.begin(work)
+    if let next = calls.withLock({ $0.finish() }) { queue.async { self.runNow(next) } }
+    settle?()
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Dispatch
+internal import LegacySupport
+
+/// Creates a chain of one step that takes an input, and returns an output or throws.
+///
+/// - Parameters:
+///   - named: The name of the step in the log.
+///   - inQueue: The queue of the step; the global queue by default.
+///   - body: The work of the step.
+/// - Returns: The chain.
+@available(
+  *,
+  deprecated,
+  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Chain { @MainActor input in … }"
+)
+@preconcurrency
+@_disfavoredOverload
+@discardableResult
+public func toStep<Input, Output>(
+  named: String?,
+  inQueue: DispatchQueue? = nil,
+  body: sending @escaping (Input) throws -> Output
+) -> StepChain<Input, Output, Input, Output> {
+  StepChain(Node(named, inQueue, Sent(body)))
+}
+
+/// Creates a chain of one step that takes an input, and returns an output or throws.
+///
+/// - Parameters:
+///   - inQueue: The queue of the step.
+///   - body: The work of the step.
+/// - Returns: The chain.
+@available(
+  *,
+  deprecated,
+  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Chain { @MainActor input in … }"
+)
+@preconcurrency
+@_disfavoredOverload
+@discardableResult
+public func toStep<Input, Output>(
+  inQueue: DispatchQueue?,
+  body: sending @escaping (Input) throws -> Output
+) -> StepChain<Input, Output, Input, Output> {
+  StepChain(Node(nil, inQueue, Sent(body)))
+}
+
+/// Creates a chain of one step that has no input, and returns an output or throws.
+///
+/// - Parameters:
+///   - named: The name of the step in the log.
+///   - inQueue: The queue of the step; the global queue by default.
+///   - body: The work of the step.
+/// - Returns: The chain.
+@available(*, deprecated, message: "Use Chain(Step(\"name\") { … }.executor(…)), or Chain { @MainActor in … }")
+@preconcurrency
+@discardableResult
+public func toStep<Output>(
+  named: String?,
+  inQueue: DispatchQueue? = nil,
+  body: sending @escaping () throws -> Output
+) -> StepChain<Void, Output, Void, Output> {
+  StepChain(Node(named, inQueue, withoutInput: Sent(body)))
+}
+
+/// Creates a chain of one step that has no input, and returns an output or throws.
+///
+/// - Parameters:
+///   - inQueue: The queue of the step.
+///   - body: The work of the step.
+/// - Returns: The chain.
+@available(*, deprecated, message: "Use Chain(Step(\"name\") { … }.executor(…)), or Chain { @MainActor in … }")
+@preconcurrency
+@discardableResult
+public func toStep<Output>(
+  inQueue: DispatchQueue?,
+  body: sending @escaping () throws -> Output
+) -> StepChain<Void, Output, Void, Output> {
+  StepChain(Node(nil, inQueue, withoutInput: Sent(body)))
+}
+
+/// Creates a chain of one step that takes an input and ends when its handler is called.
+///
+/// - Parameters:
+///   - named: The name of the step in the log.
+///   - inQueue: The queue of the step; the global queue by default.
+///   - file: The file that diagnostics name.
+///   - line: The line that diagnostics name.
+///   - asyncBody: The work of the step.
+/// - Returns: The chain.
+@available(*, deprecated, message: "Use Chain(Step.callback(\"name\") { input, resolver in … }.executor(…))")
+@preconcurrency
+@discardableResult
+public func toStep<Input, Output>(
+  named: String?,
+  inQueue: DispatchQueue? = nil,
+  file: String = #fileID,
+  line: UInt = #line,
+  asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
+) -> StepChain<Input, Output, Input, Output> {
+  StepChain(Node(named, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody)))
+}
+
+/// Creates a chain of one step that takes an input and ends when its handler is called.
+///
+/// - Parameters:
+///   - inQueue: The queue of the step.
+///   - file: The file that diagnostics name.
+///   - line: The line that diagnostics name.
+///   - asyncBody: The work of the step.
+/// - Returns: The chain.
+@available(*, deprecated, message: "Use Chain(Step.callback(\"name\") { input, resolver in … }.executor(…))")
+@preconcurrency
+@discardableResult
+public func toStep<Input, Output>(
+  inQueue: DispatchQueue?,
+  file: String = #fileID,
+  line: UInt = #line,
+  asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
+) -> StepChain<Input, Output, Input, Output> {
+  StepChain(Node(nil, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody)))
+}
