@@ -13,8 +13,9 @@ public import Stepwise
 /// #expect(report.isSound, "\(report)")
 /// ```
 ///
-/// What `on` says is run, many times over, so it should do no more than look and set contents. Steps are not run. Two
-/// positions of a flow are the same when the path and the descriptions of all contents are.
+/// What `on` says is run, once for each turn, so it should do no more than read and set contents, which are restored at the
+/// end. Steps are not run. A step that is a flow is walked through with the answers of that flow's steps, unless answers of
+/// the step itself are supplied. Two positions are the same when the paths and the descriptions of all contents are.
 @MainActor
 public struct FlowExplorer<Output: Sendable> {
   private let flow: Flow<Output>
@@ -30,7 +31,7 @@ public struct FlowExplorer<Output: Sendable> {
   ///
   /// - Returns: A new explorer.
   public func answers<Content, Result>(_ step: FlowStep<Content, Result>, _ results: Result...) -> FlowExplorer {
-    adding(step, results.map { .answered(FlowBox($0)) })
+    adding(step, results.map { .answered(Box($0)) })
   }
 
   /// Supplies endings of a step without an answer, besides what was supplied before.
@@ -52,27 +53,30 @@ public struct FlowExplorer<Output: Sendable> {
   /// - Parameter limit: How many positions are looked at, at most.
   /// - Returns: What was found.
   public func explore(limit: Int = 10_000) -> FlowExploration {
+    let walker = FlowWalker(flow) { supplied[$0] != nil }
+    defer { walker.restore() }
     var map = FlowMap()
-    for step in flow.namedSteps + order { map.add(step.name) }
+    for step in order { map.add(step) }
     var seen: Set<[String]> = []
-    var waiting: [[FlowEnd]] = [[]]
+    var waiting: [FlowWalk] = []
     var isComplete = true
-    if case .at(let first, let state) = flow.walk([]) {
-      map.reach(first.name)
-      seen.insert(state)
+    if case .at(let walk) = walker.begin() {
+      map.enter(walk)
+      seen.insert(walk.state)
+      waiting.append(walk)
     }
-    while let prefix = waiting.popLast() {
-      guard case .at(let step, _) = flow.walk(prefix) else { continue }
+    while let walk = waiting.popLast() {
+      guard let step = walk.steps.last else { continue }
       for end in supplied[step] ?? [] {
-        let position = flow.walk(prefix + [end])
-        map.note(position, after: step.name, end)
-        guard case .at(_, let state) = position, !seen.contains(state) else { continue }
+        let position = walker.follow(end, from: walk)
+        map.note(position, after: step, end)
+        guard case .at(let next) = position, !seen.contains(next.state) else { continue }
         guard seen.count < limit else {
           isComplete = false
           continue
         }
-        seen.insert(state)
-        waiting.append(prefix + [end])
+        seen.insert(next.state)
+        waiting.append(next)
       }
     }
     return map.exploration(isComplete: isComplete)

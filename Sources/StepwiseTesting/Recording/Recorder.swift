@@ -48,4 +48,20 @@ public final class Recorder<Element: Sendable>: Sendable {
     await recorded.wait { $0.count >= count }
     return elements
   }
+
+  /// Suspends until an element is recorded that the condition holds for, and returns the first such element.
+  ///
+  /// Elements that were recorded before the call count, too.
+  /// - Parameter condition: Tells whether an element is the one; called once for each element, in order.
+  /// - Returns: The element; nil when the waiting task is cancelled before there is one.
+  public nonisolated(nonsending) func first(where condition: (Element) throws -> Bool) async rethrows -> Element? {
+    var seen = 0
+    while true {
+      let elements = elements
+      for element in elements[seen...] where try condition(element) { return element }
+      seen = elements.count
+      guard !Task.isCancelled else { return nil }
+      await recorded.wait { [seen] in $0.count > seen }
+    }
+  }
 }

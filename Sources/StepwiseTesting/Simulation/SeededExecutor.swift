@@ -1,47 +1,86 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
+import Foundation
 import Stepwise
 
-/// A task executor that runs all its jobs on one thread, in an order that a seed decides.
+/// A task executor that runs all its jobs on one thread, in an order that a scheduler decides.
 ///
-/// Each time, one of the jobs that are ready is picked at random: another seed gives another interleaving of the tasks,
-/// the same seed the same one again. Priorities are ignored. Child tasks, default actors, and tasks made with this
-/// executor as their preference run on it. What waits for one actor keeps the order in which it came there, and may run
-/// in one turn: so the runtime does it.
+/// Priorities are ignored. Child tasks, default actors, and tasks made with this executor as their preference run on it. The jobs
+/// of one actor keep the order in which they arrived, and several may run in one turn: the runtime decides that.
 ///
 /// With a manual clock, time is virtual: when nothing is ready, the clock moves to its next deadline.
 ///
-/// What runs elsewhere is outside the simulation: `Task { }` and `Task.detached` without the preference, actors with an
-/// executor of their own (the main actor among them), other threads, other clocks. Nothing waits for it: a body that
-/// depends on it stalls, or not, as the threads happen to run. A job that comes back from there is safe: it is run if
-/// the simulation is still going, else by the next `run`.
+/// What runs elsewhere is outside the simulation: actors with an executor of their own (the main actor among them), other threads,
+/// other clocks. A job that comes back from there is run if the simulation still runs, else by the next run.
 package final class SeededExecutor: TaskExecutor {
-  private let seed: UInt64
-  private let clock: ManualClock?
-  private let state: Lock<SeededExecutorState<UnownedJob>>
+  /// A value that only the main queue has: on Linux the main actor is not always on the main thread.
+  private static let mainQueueKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+  }()
 
-  package init(seed: UInt64, clock: ManualClock? = nil) {
-    self.seed = seed
+  private let clock: ManualClock?
+  /// How many seconds a run with nothing to do waits for a job from outside.
+  private let patience: TimeInterval
+  private let state: Lock<SeededExecutorState<UnownedJob>>
+  private let thread = Lock<UInt?>(nil)
+  private let arrival = NSCondition()
+
+  package convenience init(seed: UInt64, clock: ManualClock? = nil) {
+    self.init(.uniform(seed: seed), clock: clock)
+  }
+
+  init(_ scheduler: Scheduler, clock: ManualClock?, patience: TimeInterval = 0) {
     self.clock = clock
-    state = Lock(SeededExecutorState(seed: seed))
+    self.patience = patience
+    _ = Self.mainQueueKey
+    state = Lock(SeededExecutorState(scheduler))
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    state.withLock { $0.enqueue(job) }
+    accept(UnownedJob(job))
   }
 
-  /// Runs the body as a task, and all that it sets going, on the calling thread, which it blocks.
+  private func accept(_ job: UnownedJob) {
+    let isForeign = thread.withLock { $0.map { $0 != Platform.currentThread } ?? false }
+    state.withLock { state in
+      if isForeign {
+        state.escaped(to: DispatchQueue.getSpecific(key: Self.mainQueueKey) == true ? .mainActor : .outside)
+      }
+      state.enqueue(job, of: job.taskNumber)
+    }
+    guard isForeign else { return }
+    arrival.lock()
+    arrival.signal()
+    arrival.unlock()
+  }
+
+  /// Takes over a job that was about to leave for the global executor.
+  func adopt(_ job: UnownedJob) {
+    state.withLock { state in
+      state.escaped(to: .globalExecutor)
+      state.enqueue(job, of: job.taskNumber)
+    }
+  }
+
+  func note(_ text: String) {
+    state.withLock { $0.note(text) }
+  }
+
+  /// What is known of the run so far.
+  var report: SeededExecutorState<UnownedJob> { state.withLock { $0 } }
+
+  /// Runs the body as a task, and all that it starts, on the calling thread, which it blocks.
   ///
-  /// It returns when the body has ended and nothing more is ready. Tasks left behind that are ready have then run to
-  /// their end; time does not pass for those that sleep on the clock. A further `run` goes on with the same dice.
-  /// Cancellation of the calling task is not passed on. A body that never stops making jobs is never done.
-  /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made
-  ///   ready, when the body waits and nothing can wake it; `SimulationError.busy` when called during another `run`.
+  /// It returns when the body has returned and nothing more is ready. Tasks left behind that are ready have then run to their end;
+  /// time does not pass for those that sleep on the clock. A further `run` continues with the same generator. Cancellation of the
+  /// calling task is not passed on. A body that never stops making jobs never completes.
+  /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made ready, when
+  ///   the body waits and nothing can resume it; `SimulationError.busy` when called during another `run`.
   package func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    guard state.withLock({ $0.begin() }) else { throw SimulationError.busy(seed: seed) }
-    defer { state.withLock { $0.end() } }
     let result = Watched<Result<T, any Error>?>(nil)
     let task = Task(executorPreference: self) {
       let outcome: Result<T, any Error>
@@ -52,19 +91,63 @@ package final class SeededExecutor: TaskExecutor {
       }
       result.mutate { $0 = outcome }
     }
-    while true {
-      runReadyJobs()
-      if let outcome = result.read({ $0 }) { return try outcome.get() }
-      if clock?.advanceToNextDeadline() != true { break }
-    }
-    task.cancel()
-    runReadyJobs()
-    throw SimulationError.stalled(seed: seed)
+    try drive(isFinished: { result.read { $0 != nil } }, cancel: { task.cancel() })
+    guard !report.isStalled, let outcome = result.read({ $0 }) else { throw SimulationError.stalled }
+    return try outcome.get()
   }
 
-  private func runReadyJobs() {
-    while let job = state.withLock({ $0.next() }) {
+  /// Runs ready jobs on the calling thread, and moves the clock, until nothing is left to do.
+  func drive(
+    beforeStep: () -> Void = {},
+    isFinished: () -> Bool,
+    cancel: () -> Void
+  ) throws(SimulationError) {
+    guard state.withLock({ $0.begin() }) else { throw .busy }
+    thread.withLock { $0 = Platform.currentThread }
+    defer {
+      thread.withLock { $0 = nil }
+      state.withLock { $0.end() }
+    }
+    while true {
+      runReadyJobs(beforeStep)
+      if isFinished() { return }
+      if let clock, clock.advanceToNextDeadline() {
+        let now = clock.now
+        state.withLock { $0.advanced(to: now) }
+      } else if !waitForArrival() {
+        break
+      }
+    }
+    state.withLock { $0.stalled() }
+    cancel()
+    runReadyJobs {}
+  }
+
+  private func runReadyJobs(_ beforeStep: () -> Void) {
+    while state.withLock({ $0.hasReadyJobs }) {
+      beforeStep()
+      guard let job = state.withLock({ $0.next() }) else { return }
       job.runSynchronously(on: asUnownedTaskExecutor())
     }
+  }
+
+  /// Waits for a job from outside, and returns false when none came.
+  private func waitForArrival() -> Bool {
+    guard patience > 0 else { return state.withLock { $0.hasReadyJobs } }
+    let deadline = Date(timeIntervalSinceNow: patience)
+    arrival.lock()
+    defer { arrival.unlock() }
+    while !state.withLock({ $0.hasReadyJobs }) {
+      guard arrival.wait(until: deadline) else { return false }
+    }
+    return true
+  }
+}
+
+extension UnownedJob {
+  /// The runtime's number of the job's task; nil for the job of an actor.
+  fileprivate var taskNumber: UInt64? {
+    // The description is the only public form of it: "UnownedJob(id: 7)".
+    UInt64(description.drop { !$0.isNumber }.prefix { $0.isNumber })
   }
 }

@@ -109,4 +109,105 @@ struct FlowExplorerTests {
     #expect(!report.isComplete)
     #expect(report.loops == [["count"]])
   }
+
+  @Test func theContentsOfStepsThatOnlyATransitionNamesAreAsTheyWere() {
+    let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("asked") }
+    let set = FlowStep<Int, Bool>("set") { _ in Issue.record("asked") }
+    hidden.content = 42
+    set.content = 42
+    let flow = Flow<Void>("flow", first: profile, content: "Ann").on(profile) { _, _ in
+      set.content = 7
+      return .next(hidden, 7)
+    }
+    let report = FlowExplorer(flow).answers(profile, .edit).answers(hidden, true).explore()
+    #expect(report.isSound, "\(report)")
+    #expect(hidden.content == 42)
+    #expect(set.content == 42)
+  }
+
+  @Test func theContentOfAStepThatOnlyATransitionNamesTellsPositionsApart() {
+    let count = FlowStep<Int, Bool>("count") { _ in Issue.record("asked") }
+    let flow = Flow<Void>("flow", first: network)
+      .on(network) { _, _ in .next(count, 0) }
+      .on(count) { _, step in step.content == 5 ? .finish : .next(count, step.content + 1) }
+    #expect(FlowExplorer(flow).answers(network, "Bob").answers(count, true).explore().isSound)
+    #expect(count.content == nil)
+  }
+
+  /// A walk goes through each turn once, so its length grows with the number of positions alone.
+  @Test func eachTurnIsWalkedOnce() {
+    var turns = 0
+    let there = FlowStep<Int, Bool>("there") { _ in Issue.record("asked") }
+    let back = FlowStep<Int, Bool>("back") { _ in Issue.record("asked") }
+    let flow = Flow<Void>("flow", first: there, content: 0)
+      .on(there) { _, step in
+        turns += 1
+        return .next(back, step.content)
+      }
+      .on(back) { _, step in
+        turns += 1
+        return .next(there, step.content + 1)
+      }
+    let report = FlowExplorer(flow).answers(there, true).answers(back, true).explore(limit: 10_000)
+    #expect(!report.isComplete)
+    #expect(turns == 10_000)
+    #expect(there.content == nil && back.content == nil)
+  }
+
+  @Test func twoStepsOfOneNameAreReported() {
+    let other = FlowStep<Void, Int>("network") { _ in Issue.record("asked") }
+    let report = FlowExplorer(flow.on(edit) { _, _ in .next(other) })
+      .answers(profile, .edit, .download, .quit)
+      .answers(edit, "Bob")
+      .answers(network, "Cid")
+      .explore()
+    #expect(report.unhandled.map(\.step) == ["edit"])
+    #expect(report.unhandled.first?.error as? FlowError == .duplicateName)
+  }
+
+  @Test func nestedFlowsAreWalkedThrough() {
+    let (inner, ask, nested) = nestedSteps()
+    let outer = flow.on(profile) { [edit] action, step in
+      switch action {
+      case .edit: .next(nested, 3)
+      case .download: .next(edit, step.content)
+      case .quit: .finish(step.content)
+      }
+    }.on(nested) { [profile] text, _ in .next(profile, text) }
+    let report = FlowExplorer(outer)
+      .answers(profile, .edit, .download, .quit)
+      .answers(edit, "Bob")
+      .answers(inner, true)
+      .answers(ask, "Cid", "loop")
+      .endings(ask, .back)
+      .endings(inner, .back)
+      .explore()
+    #expect(report.description == "reached: profile, edit, inner, ask, nested\nnever reached: network")
+    #expect(inner.content == nil && ask.content == nil && nested.content == nil)
+  }
+
+  @Test func findingsInsideNestedFlowsAreReported() {
+    let (inner, ask, nested) = nestedSteps()
+    let outer = Flow<String>("outer", first: nested, content: 3)
+    #expect(FlowExplorer(outer).answers(inner, true).explore().deadEnds == ["ask"])
+    #expect(FlowExplorer(outer).answers(inner, true).answers(ask, "loop").explore().loops == [["ask"]])
+    #expect(FlowExplorer(outer).explore().deadEnds == ["inner"])
+  }
+
+  @Test func aNestedFlowWhoseAnswersAreSuppliedIsNotWalkedThrough() {
+    let (_, _, nested) = nestedSteps()
+    let report = FlowExplorer(Flow<String>("outer", first: nested, content: 3)).answers(nested, "x").explore()
+    #expect(report.isSound && report.reached == ["nested"], "\(report)")
+  }
+
+  private func nestedSteps() -> (FlowStep<Int, Bool>, FlowStep<String, String>, FlowStep<Int, String>) {
+    let inner = FlowStep<Int, Bool>("inner") { _ in Issue.record("asked") }
+    let ask = FlowStep<String, String>("ask") { _ in Issue.record("asked") }
+    let nested = FlowStep<Int, String>("nested") { number in
+      Flow<String>("inner flow", first: inner, content: number)
+        .on(inner) { _, step in .next(ask, "\(step.content)") }
+        .on(ask) { text, _ in text == "loop" ? .next(ask) : .finish(text) }
+    }
+    return (inner, ask, nested)
+  }
 }

@@ -31,6 +31,44 @@ struct RecorderTests {
     #expect(await task.value == [1])
   }
 
+  @Test("The first match is returned, whether it was recorded before or comes later")
+  func findsTheFirstMatch() async {
+    let recorder = Recorder<Int>()
+    for element in [1, 4, 6] { recorder.record(element) }
+    #expect(await recorder.first { $0.isMultiple(of: 2) } == 4)
+    let (asked, seen) = (Recorder<Int>(), Recorder<Int?>())
+    let task = Task {
+      let match = await recorder.first { element in
+        asked.record(element)
+        return element > 8
+      }
+      seen.record(match)
+    }
+    // The condition is called once for each element, outside the recorder's lock.
+    await asked.elements(atLeast: 3)
+    recorder.record(7)
+    await asked.elements(atLeast: 4)
+    #expect(seen.elements == [])
+    recorder.record(9)
+    await task.value
+    #expect(seen.elements == [9])
+    #expect(asked.elements == [1, 4, 6, 7, 9])
+  }
+
+  @Test("A cancelled wait for a match returns nil, or the match that is there")
+  func returnsNoMatchWhenCancelled() async {
+    let recorder = Recorder<Int>()
+    recorder.record(1)
+    let task = Task { await recorder.first { $0 == 2 } }
+    task.cancel()
+    #expect(await task.value == nil)
+    let late = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await recorder.first { $0 == 1 }
+    }
+    #expect(await late.value == 1)
+  }
+
   @Test func recordsFromManyThreads() async {
     let recorder = Recorder<Int>()
     await withTaskGroup { group in

@@ -16,6 +16,8 @@
     struct End: Sendable {
       /// Whether it was killed by SIGKILL.
       let isKilled: Bool
+      /// Whether it had to be killed because it did not end in time.
+      let isTimedOut: Bool
       /// Its exit code; or minus the signal that ended it.
       let code: Int32
       let output: String
@@ -37,7 +39,7 @@
       posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o666)
       posix_spawn_file_actions_adddup2(&actions, 1, 2)
       var words = ([program] + arguments).map { strdup($0) } + [nil]
-      var variables = (Self.inherited + environment.map { "\($0)=\($1)" }).map { strdup($0) } + [nil]
+      var variables = Self.variables(environment).map { strdup($0) } + [nil]
       defer { for word in words + variables { free(word) } }
       var process = pid_t()
       let code = posix_spawnp(&process, program, &actions, nil, &words, &variables)
@@ -45,23 +47,45 @@
       self.process = process
     }
 
-    /// Waits until the child has ended; kills it after a while, if asked to.
-    func wait(killAfter delay: Duration? = nil) -> End {
-      if let delay {
-        let (seconds, attoseconds) = delay.components
-        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        var rest = timespec()
-        while nanosleep(&time, &rest) != 0, errno == EINTR { time = rest }
-        kill(process, SIGKILL)
+    /// Waits until the child has ended.
+    ///
+    /// - Parameters:
+    ///   - delay: After how long it is killed, as was planned; nil for not.
+    ///   - limit: After how long it is killed because it takes too long.
+    /// - Returns: How it ended.
+    func wait(killAfter delay: Duration? = nil, limit: Duration) -> End {
+      let clock = ContinuousClock()
+      let start = clock.now
+      let deadline = min(delay ?? limit, limit)
+      var (status, pause): (Int32, Duration) = (0, .microseconds(100))
+      while waitpid(process, &status, WNOHANG) == 0 {
+        let rest = deadline - start.duration(to: clock.now)
+        if rest <= .zero {
+          kill(process, SIGKILL)
+          while waitpid(process, &status, 0) < 0, errno == EINTR {}
+          return self.end(status, isTimedOut: delay.map { $0 > limit } ?? true)
+        }
+        Self.sleep(min(pause, rest))
+        pause = min(pause * 2, .milliseconds(5))
       }
-      var status: Int32 = 0
-      while waitpid(process, &status, 0) < 0, errno == EINTR {}
+      return self.end(status, isTimedOut: false)
+    }
+
+    private func end(_ status: Int32, isTimedOut: Bool) -> End {
       let signal = status & 0x7f
       return End(
-        isKilled: signal == SIGKILL,
+        isKilled: signal == SIGKILL && !isTimedOut,
+        isTimedOut: isTimedOut && signal == SIGKILL,
         code: signal == 0 ? (status >> 8) & 0xff : -signal,
         output: Self.content(of: output)
       )
+    }
+
+    private static func sleep(_ duration: Duration) {
+      let (seconds, attoseconds) = duration.components
+      var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+      // A signal may end it early: the caller looks at the time.
+      nanosleep(&time, nil)
     }
 
     /// The path from the root on, without links where it is there.
@@ -77,6 +101,17 @@
 
     static func makeDirectory(_ path: String) throws {
       guard mkdir(path, 0o777) == 0 else { throw CrashHarnessError(reason: "\(path) cannot be made (errno \(errno))") }
+    }
+
+    /// Makes a directory for temporary files, whose path has neither space nor colon.
+    static func makeTemporaryDirectory() throws -> String {
+      let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+      let isUsable = !folder.isEmpty && !folder.contains { " :".contains($0) }
+      var template = Array((absolute(isUsable ? folder : "/tmp") + "/crashes-XXXXXX").utf8CString)
+      guard mkdtemp(&template) != nil else {
+        throw CrashHarnessError(reason: "no temporary directory can be made (errno \(errno))")
+      }
+      return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     static func content(of path: String) -> String {
@@ -101,15 +136,14 @@
       guard count == text.utf8.count else { throw CrashHarnessError(reason: "\(path) cannot be written") }
     }
 
-    /// The variables that programs need to find each other and their libraries.
-    private static var inherited: [String] {
+    /// These variables, and those that programs need to find each other and their libraries.
+    private static func variables(_ environment: [String: String]) -> [String] {
       let names: [String] = [
         "PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH",
       ]
-      return names.compactMap { name in
-        guard let value = getenv(name) else { return nil }
-        return name + "=" + String(cString: value)
-      }
+      var variables = environment
+      for name in names where variables[name] == nil { variables[name] = getenv(name).map { String(cString: $0) } }
+      return variables.map { "\($0)=\($1)" }
     }
   }
 

@@ -4,35 +4,49 @@
 #if os(Linux) || os(macOS)
   import StepwiseCheckpoints
 
-  /// Kills a child process again and again, and looks whether its checkpoints bring it to the end it comes to undisturbed.
+  /// Kills a child process again and again, and checks whether its checkpoints bring it to the end it comes to undisturbed.
   ///
-  /// The child is a program of yours. It is given a directory, its workspace, as its last argument; runs a progression
+  /// The child is a program of yours. It receives a directory, its workspace, as its last argument; runs a progression
   /// under a checkpoint in the directory `store` of the workspace; notes its stages in the ``CrashJournal`` of the
-  /// workspace; prints the result; and exits with 0.
+  /// workspace; prints the result; and exits with 0. It receives the variables that programs need to find each other, and
+  /// those that you give.
   ///
   /// ```swift
-  /// let report = try await CrashHarness(program: child, workspaces: directory).killAtEveryCall()
+  /// let report = try await CrashHarness(program: child).killAtEveryCall()
   /// #expect(report.problems.isEmpty && report.kills > 100)
   /// ```
   public struct CrashHarness: Sendable {
     /// Its own, as it takes one for long.
     private static let threads = IOThreads(limit: 4, patience: 1_000_000_000)
 
-    private let program: String
-    private let arguments: [String]
-    private let workspaces: String
+    let program: String
+    let arguments: [String]
+    let environment: [String: String]
+    let timeLimit: Duration
+    private let workspaces: String?
 
-    /// Makes a harness; nothing is started.
+    /// Creates a harness; nothing is started.
     ///
     /// - Parameters:
     ///   - program: The path of the child's program.
     ///   - arguments: Its arguments, which the workspace follows.
-    ///   - workspaces: A directory in which the workspaces are made; it has to be empty.
-    public init(program: String, arguments: [String] = [], workspaces: String) {
+    ///   - environment: Further variables of the child.
+    ///   - timeLimit: How long a child may take. One that takes longer is killed and reported as a problem.
+    ///   - workspaces: An empty directory in which the workspaces are made; nil for a temporary one, which is removed
+    ///     afterwards unless there are problems. For `killAtEveryCall` its path may have no space and no colon.
+    public init(
+      program: String,
+      arguments: [String] = [],
+      environment: [String: String] = [:],
+      timeLimit: Duration = .seconds(60),
+      workspaces: String? = nil
+    ) {
       self.program = program
       self.arguments = arguments
+      self.environment = environment
+      self.timeLimit = timeLimit
       // The child's calls are known by their paths, as the kernel tells them.
-      self.workspaces = ChildProcess.absolute(workspaces)
+      self.workspaces = workspaces.map(ChildProcess.absolute)
     }
 
     /// Kills a child at its first call to the file system that concerns its store, another at its second, and so on until
@@ -42,28 +56,27 @@
     ///
     /// - Parameter torn: Whether a child that is killed at a write does half of it first.
     /// - Returns: What was found.
-    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call, or the
+    ///   undisturbed one does not end in time.
     @concurrent
     public func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
-      try await Self.threads.run {
-        var report = CrashReport()
-        let expected = try undisturbed(&report).output
-        let shim = try KillShim(in: workspaces)
+      try await report { trial in
+        let shim = try KillShim(in: trial.directory)
+        let expected = try trial.undisturbed().output
         for call in 1... {
-          let workspace = try workspace("call-\(torn)-\(call)")
+          let workspace = try trial.workspace("call-\(torn)-\(call)")
           let kill = shim.environment(call: call, torn: torn, under: workspace + "/store")
-          let end = try child(workspace, kill, &report)
+          let end = try trial.child(workspace, kill)
           guard end.isKilled else {
-            report.calls = call - 1
+            trial.report.calls = call - 1
             if call == 1, end.code == 0 {
               throw CrashHarnessError(reason: "the child made no call to the file system under \(workspace)/store")
             }
-            if end.code != 0 { report.problems.append("call \(call): exit code \(end.code), \(end.output)") }
+            trial.check(end, "call \(call)")
             break
           }
-          try finish(workspace, "killed at call \(call)", expected, &report)
+          try trial.finish(workspace, "killed at call \(call)", expected)
         }
-        return report
       }
     }
 
@@ -74,18 +87,21 @@
     /// - Throws: ``CrashHarnessError`` when no child can be started, or watched in this way.
     @concurrent
     public func callsUndisturbed() async throws -> [String] {
-      try await Self.threads.run {
-        var report = CrashReport()
-        let (shim, workspace) = (try KillShim(in: workspaces), try workspace("watched"))
+      var calls: [String] = []
+      _ = try await report { trial in
+        let (shim, workspace) = (try KillShim(in: trial.directory), try trial.workspace("watched"))
         var environment = shim.environment(call: 0, torn: false, under: workspace + "/store")
         environment["KILL_LOG"] = workspace + "/calls"
-        let end = try child(workspace, environment, &report)
-        guard end.code == 0 else { throw CrashHarnessError(reason: "the watched child ended with \(end.code)") }
-        return ChildProcess.content(of: workspace + "/calls").split(separator: "\n").map { line in
+        let end = try trial.child(workspace, environment)
+        guard end.code == 0 else { throw CrashHarnessError(reason: "the watched child \(trial.description(of: end))") }
+        trial.calls = ChildProcess.content(of: workspace + "/calls").split(separator: "\n").map { line in
           let name = line.prefix { $0 != " " }
           return name + " " + (line.split(separator: "/").last ?? "")
         }
+      } then: { trial in
+        calls = trial.calls
       }
+      return calls
     }
 
     /// Kills children at random instants: each workspace up to three times, until it was killed so often, or came to its end.
@@ -94,70 +110,49 @@
     ///   - kills: How many kills there have to be.
     ///   - seed: Decides on the instants, as far as a clock can be told.
     /// - Returns: What was found.
-    /// - Throws: ``CrashHarnessError`` when no child can be started.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or the undisturbed one does not end in time.
     @concurrent
     public func killAtRandom(kills: Int, seed: UInt64) async throws -> CrashReport {
-      try await Self.threads.run {
-        var report = CrashReport()
+      try await report { trial in
         var random = SeededGenerator(seed: seed)
         let clock = ContinuousClock()
         let start = clock.now
-        let expected = try undisturbed(&report).output
+        let expected = try trial.undisturbed().output
         let lifetime = start.duration(to: clock.now)
-        var trial = 0
+        var number = 0
         // A child that is too quick is not killed: there may be more trials than kills, but not without end.
-        while report.kills < kills, trial < 4 * kills {
-          trial += 1
-          let workspace = try workspace("random-\(trial)")
+        while trial.report.kills < kills, number < 4 * kills {
+          number += 1
+          let workspace = try trial.workspace("random-\(number)")
           for _ in 0..<3 {
             let delay = lifetime * Double.random(in: 0..<1, using: &random)
-            guard try child(workspace, [:], killedAfter: delay, &report).isKilled else { break }
+            let end = try trial.child(workspace, [:], killedAfter: delay)
+            if end.isTimedOut { trial.check(end, "trial \(number)") }
+            guard end.isKilled else { break }
           }
-          try finish(workspace, "killed at random, trial \(trial)", expected, &report)
+          try trial.finish(workspace, "killed at random, trial \(number)", expected)
         }
-        return report
       }
     }
 
-    private func undisturbed(_ report: inout CrashReport) throws -> ChildProcess.End {
-      let end = try child(try workspace("undisturbed-\(report.runs)-\(UInt32.random(in: 0 ... .max))"), [:], &report)
-      guard end.code == 0, !end.isKilled else {
-        throw CrashHarnessError(reason: "the undisturbed child ended with \(end.code): \(end.output)")
+    /// Runs a trial on a thread of its own.
+    private func report(
+      _ body: @escaping @Sendable (inout CrashTrial) throws -> Void,
+      then: (CrashTrial) -> Void = { _ in }
+    ) async throws -> CrashReport {
+      let trial = try await Self.threads.run {
+        var trial = try CrashTrial(self, in: workspaces)
+        do {
+          try body(&trial)
+        } catch {
+          trial.cleanUp()
+          throw error
+        }
+        trial.cleanUp()
+        return trial
       }
-      return end
-    }
-
-    private func finish(_ workspace: String, _ what: String, _ expected: String, _ report: inout CrashReport) throws {
-      let end = try child(workspace, [:], &report)
-      if end.code != 0 || end.isKilled { report.problems.append("\(what): exit code \(end.code), \(end.output)") }
-      if end.output != expected { report.problems.append("\(what): the result is \(end.output), not \(expected)") }
-      let lines = CrashJournal(workspace: workspace).lines
-      report.problems += CrashJournal.problems(in: lines).map { "\(what): \($0)" }
-    }
-
-    private func child(
-      _ workspace: String,
-      _ environment: [String: String],
-      killedAfter delay: Duration? = nil,
-      _ report: inout CrashReport
-    ) throws -> ChildProcess.End {
-      CrashJournal(workspace: workspace).run()
-      let child = try ChildProcess(
-        program,
-        arguments + [workspace],
-        environment: environment,
-        output: workspace + "/output"
-      )
-      let end = child.wait(killAfter: delay)
-      report.runs += 1
-      if end.isKilled { report.kills += 1 }
-      return end
-    }
-
-    private func workspace(_ name: String) throws -> String {
-      let path = workspaces + "/" + name
-      try ChildProcess.makeDirectory(path)
-      return path
+      then(trial)
+      return trial.report
     }
   }
 

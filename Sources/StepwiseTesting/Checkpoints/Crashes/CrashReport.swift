@@ -12,6 +12,9 @@ public struct CrashReport: Sendable {
   /// How many children were started.
   public internal(set) var runs = 0
 
+  /// The directory of the workspaces that the harness made and kept, because there are problems; nil otherwise.
+  public internal(set) var workspaces: String?
+
   /// What was repeated, lost, damaged, or different from the undisturbed run.
   ///
   /// Empty when all is well.

@@ -9,6 +9,14 @@
     /// Compiles the library.
     init(in directory: String) throws {
       #if os(Linux)
+        guard !directory.contains(where: { " :".contains($0) }) else {
+          throw CrashHarnessError(
+            reason: """
+              the path of the workspaces, \(directory), has a space or a colon, at which LD_PRELOAD would cut it off; give \
+              workspaces without them, or none
+              """
+          )
+        }
         library = directory + "/kill-shim.so"
         let source = directory + "/kill-shim.c"
         try ChildProcess.write(Self.source, to: source)
@@ -18,7 +26,7 @@
           guard let child = try? ChildProcess(compiler, arguments, output: directory + "/compiler-output") else {
             continue
           }
-          let end = child.wait()
+          let end = child.wait(limit: .seconds(300))
           if end.code == 0 { return }
           output += end.output
         }

@@ -15,36 +15,70 @@ struct SchemaFile: Codable, Equatable {
   /// A case as it is stored.
   struct Case: Codable, Equatable {
     /// The types of the values, by their paths below the case: `labels.inner`, `list[]`, `dictionary.*`.
+    ///
+    /// Each as the text of a `ValueType`.
     var types: [String: String] = [:]
     /// Stages as they are stored.
     var samples: [String] = []
 
     /// Adds what is stored now.
     mutating func add<P>(_ other: Case, _ coder: StageCoder<P>) {
-      types.merge(other.types) { old, new in new == "nil" ? old : new }
+      types.merge(other.types) { old, new in ValueType(old).adding(ValueType(new)).text }
       samples += other.samples.filter { sample in !samples.contains { Self.areEqual($0, sample, coder) } }
     }
 
     /// What was changed so that stored values are lost, or cannot be read.
-    func edits<P>(_ now: Case?, _ coder: StageCoder<P>) -> [String] {
+    ///
+    /// `now` is the case as it is stored now, nil when it is gone; `name` its name, empty for what is not an enum.
+    func edits<P>(_ now: Case?, name: String, _ coder: StageCoder<P>) -> [String] {
       var edits: [String] = []
       for sample in samples {
         guard let edit = edit(of: sample, isGone: now == nil, coder), !edits.contains(edit) else { continue }
         edits.append(edit)
       }
       guard let now, edits.isEmpty else { return edits }
-      return types.sorted { $0.key < $1.key }.compactMap { path, type in
-        guard let new = now.types[path], NumberType(type)?.isNarrowed(to: new) == true else { return nil }
-        return "\(path) was \(type) and is \(new), which has fewer values"
+      let sorted = types.sorted { $0.key < $1.key }
+      edits = sorted.compactMap { path, type in
+        guard let new = now.types[path], ValueType(type).losesNumbers(as: ValueType(new)) else { return nil }
+        return "\(path) was \(type) and is \(new), which does not have all of its values"
+      }
+      return edits + unreadableWithout(name: name, coder, version: coder.schemaVersion)
+    }
+
+    /// Why stages that an older version stored cannot be read; empty when all can.
+    func unreadable<P>(name: String, _ coder: StageCoder<P>, version: Int) -> [String] {
+      for sample in samples {
+        do { _ = try coder.decode(Array(sample.utf8), schemaVersion: version) } catch { return [error.reason] }
+      }
+      return unreadableWithout(name: name, coder, version: version)
+    }
+
+    /// Which values may be absent or null in stored stages that cannot be read then, although the samples can.
+    private func unreadableWithout<P>(name: String, _ coder: StageCoder<P>, version: Int) -> [String] {
+      types.sorted { $0.key < $1.key }.flatMap { path, type in
+        let type = ValueType(type)
+        let removals: [(JSONTree.Removal, String)] =
+          (type.mayBeAbsent ? [(.absent, "absent")] : []) + (type.mayBeNull ? [(.null, "null")] : [])
+        return removals.compactMap { removal, word in
+          let isRead = samples.lazy.compactMap { sample in Self.removing(path, removal, of: sample, in: name) }
+            .allSatisfy { stage in (try? coder.decode(stage, schemaVersion: version)) != nil }
+          return isRead ? nil : "\(path) (\(type.text)) may be \(word) in what is stored, and cannot be read so"
+        }
       }
     }
 
-    /// Why stages that an older version stored cannot be read; nil when all can.
-    func unreadable<P>(_ coder: StageCoder<P>, version: Int) -> String? {
-      for sample in samples {
-        do { _ = try coder.decode(Array(sample.utf8), schemaVersion: version) } catch { return error.reason }
+    /// A sample without the values under a path; nil when it has none.
+    private static func removing(_ path: String, _ removal: JSONTree.Removal, of sample: String, in name: String)
+      -> [UInt8]?
+    {
+      guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(sample.utf8)) else { return nil }
+      let changed: JSONTree?
+      if !name.isEmpty, case .object(let cases) = tree, cases.count == 1, let labels = cases[name] {
+        changed = labels.removing(path[...], removal).map { .object([name: $0]) }
+      } else {
+        changed = tree.removing(path[...], removal)
       }
-      return nil
+      return changed.flatMap { try? JSONEncoder().encode($0) }.map(Array.init)
     }
 
     /// What is lost of a sample by reading it and storing it again.
@@ -85,35 +119,4 @@ struct SchemaFile: Codable, Equatable {
   var progression: String
   /// The cases, by schema version and name.
   var versions: [String: [String: Case]]
-}
-
-/// A type of numbers, as far as it decides which ones can be read.
-private enum NumberType {
-  case integer(ClosedRange<Double>)
-  case fraction(bits: Int)
-
-  init?(_ name: String) {
-    switch name {
-    case "Int8": self = .integer(-0x1p7...0x1p7 - 1)
-    case "Int16": self = .integer(-0x1p15...0x1p15 - 1)
-    case "Int32": self = .integer(-0x1p31...0x1p31 - 1)
-    case "Int", "Int64": self = .integer(-0x1p63...0x1p63)
-    case "UInt8": self = .integer(0...0x1p8 - 1)
-    case "UInt16": self = .integer(0...0x1p16 - 1)
-    case "UInt32": self = .integer(0...0x1p32 - 1)
-    case "UInt", "UInt64": self = .integer(0...0x1p64)
-    case "Float": self = .fraction(bits: 32)
-    case "Double": self = .fraction(bits: 64)
-    default: return nil
-    }
-  }
-
-  func isNarrowed(to name: String) -> Bool {
-    switch (self, NumberType(name)) {
-    case (.integer(let old), .integer(let new)): old.clamped(to: new) != old
-    case (.fraction, .integer): true
-    case (.fraction(let old), .fraction(let new)): new < old
-    case (.integer, .fraction), (_, nil): false
-    }
-  }
 }

@@ -18,11 +18,13 @@ import StepwiseCheckpoints
 /// }
 /// ```
 ///
-/// The first check writes a JSON file beside the test, which you commit: for each case its labels and their types, and all
-/// of the samples as they are stored. Later checks read those samples with the code as it is now, through its migrations,
-/// and store them again. They fail, and say which migration to write, when a sample cannot be read, when a label or a value
-/// of it is lost, or when a number gets a type that has fewer values. New cases, labels that may be missing, and new samples
-/// are added to the file. The types in it are for the reader; another one that reads the same is no error.
+/// The first check writes a JSON file in the hidden folder `.schemas` beside the test, which SwiftPM ignores and you commit:
+/// for each case its labels with their types and whether they may be absent (`Int?`) or null (`Int|nil`), and all of the
+/// samples as they are stored. Later checks read those samples with the code as it is now, through its migrations, and store
+/// them again; they also read them without each value that may be absent or null. They fail, and say which migration to
+/// write, when a sample cannot be read so, when a label or a value of it is lost, or when a number gets a type that does not
+/// have all of its values: `Int` is not `Double`. New cases, labels that may be missing, and new samples are added to the
+/// file. Another type that reads the same is no error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
   private let samples: [P]
   private let path: String
@@ -31,8 +33,9 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   ///
   /// - Parameters:
   ///   - samples: Stages that are the same in each check: at least one for each case and for each case of the enums in it,
-  ///     in which optional values are there, and lists have an element.
-  ///   - file: The path of the JSON file; nil for one that is named for the type, beside the test.
+  ///     in which optional values are present, and lists have an element.
+  ///   - file: The path of the JSON file; nil for one that is named for the type, in `.schemas` beside the test. One that an
+  ///     older version wrote beside the test itself is used where it is.
   ///   - test: The path of the test.
   public init(samples: [P], file: String? = nil, test: String = #filePath) {
     self.samples = samples
@@ -40,7 +43,8 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
       path = file
     } else {
       let folder = test.lastIndex(of: "/").map { test[...$0] } ?? ""
-      path = folder + "\(P.self).schema.json"
+      let name = "\(P.self).schema.json"
+      path = FileManager.default.fileExists(atPath: folder + name) ? folder + name : folder + ".schemas/" + name
     }
   }
 
@@ -60,7 +64,9 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     var file = stored ?? SchemaFile(progression: coder.name, versions: [:])
     let key = "\(coder.schemaVersion)"
     let known = [shapes.cases, file.versions[key] ?? [:]]
-    let problems = problems(in: file, shapes.cases, coder) + emptinessProblems(shapes.empty, besides: known)
+    let problems =
+      problems(in: file, shapes.cases, coder)
+      + emptinessProblems(shapes.empty, besides: known) + absenceProblems(shapes.missing, besides: known)
     guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
     for (name, shape) in shapes.cases {
       file.versions[key, default: [:]][name, default: SchemaFile.Case()].add(shape, coder)
@@ -82,13 +88,15 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// What the samples look like when they are stored, by case, and which lists have no element in any of them.
+  /// What the samples look like when they are stored, by case; the paths of lists that have no element in one of them, and
+  /// those of values that are nil in one.
   private func shapes(
     _ coder: StageCoder<P>
-  ) throws -> (cases: [String: SchemaFile.Case], empty: [String: Set<String>]) {
+  ) throws -> (cases: [String: SchemaFile.Case], empty: [String: Set<String>], missing: [String: Set<String>]) {
     var cases: [String: SchemaFile.Case] = [:]
-    var types: [String: [String: Set<String>]] = [:]
+    var types: [String: [String: ValueType]] = [:]
     var empty: [String: Set<String>] = [:]
+    var missing: [String: Set<String>] = [:]
     for sample in samples {
       let recorder = ShapeRecorder()
       try sample.encode(to: ShapeEncoder(recorder))
@@ -99,14 +107,15 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
       let rawName = isEnum && recorder.isValue ? stored.filter { $0 != "\"" } : ""
       let name = isCase ? recorder.topKeys.first ?? "" : rawName
       func text(_ path: [String]) -> String { ShapeRecorder.text(of: Array(path.dropFirst(isCase ? 1 : 0))) }
-      for (path, kinds) in recorder.types where !text(path).isEmpty {
-        types[name, default: [:]][text(path), default: []].formUnion(kinds)
+      for (path, type) in recorder.types where !text(path).isEmpty {
+        types[name, default: [:]][text(path), default: ValueType(kinds: [])].form(union: type)
       }
       empty[name, default: []].formUnion(recorder.unknown.map(text))
+      missing[name, default: []].formUnion(recorder.unknownOptionals.map(text))
       cases[name, default: SchemaFile.Case()].add(SchemaFile.Case(samples: [stored]), coder)
     }
-    for (name, types) in types { cases[name]?.types = types.mapValues { $0.sorted().joined(separator: "|") } }
-    return (cases, empty)
+    for (name, types) in types { cases[name]?.types = types.mapValues(\.text) }
+    return (cases, empty, missing)
   }
 
   /// Lists that have no element anywhere, of which nobody can tell what is stored in them.
@@ -122,6 +131,25 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
         }
         let place = (name.isEmpty ? "" : " of case \(name)") + (path.isEmpty ? "" : ": \(path)")
         return "A list has no element in any sample\(place). Give a sample in which it has one."
+      }
+    }
+  }
+
+  /// Values that are nil in all samples, of which nobody can tell what is stored in them.
+  private func absenceProblems(
+    _ missing: [String: Set<String>],
+    besides known: [[String: SchemaFile.Case]]
+  ) -> [String] {
+    missing.sorted { $0.key < $1.key }.flatMap { name, paths in
+      paths.sorted().compactMap { path in
+        let isKnown = known.contains { cases in
+          (cases[name]?.types ?? [:]).contains { other, type in
+            other == path && !ValueType(type).kinds.isEmpty || other.hasPrefix(path + ".")
+              || other.hasPrefix(path + "[]")
+          }
+        }
+        let place = name.isEmpty ? path : "case \(name): \(path)"
+        return isKnown ? nil : "A value is nil in every sample, of \(place). Give a sample in which it is not."
       }
     }
   }
@@ -143,8 +171,8 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
         let isCurrent = version == "\(coder.schemaVersion)"
         let reasons =
           isCurrent
-          ? stored.edits(current[name], coder)
-          : stored.unreadable(coder, version: Int(version) ?? 0).map { [$0] } ?? []
+          ? stored.edits(current[name], name: name, coder)
+          : stored.unreadable(name: name, coder, version: Int(version) ?? 0)
         guard !reasons.isEmpty else { continue }
         problems.append(
           "Stored stages\(name.isEmpty ? "" : " of case \(name)"), schema version \(version), cannot be read any more: "
@@ -176,6 +204,9 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     var data = try encoder.encode(file)
     data.append(UInt8(ascii: "\n"))
+    if let slash = path.lastIndex(of: "/") {
+      try FileManager.default.createDirectory(atPath: String(path[..<slash]), withIntermediateDirectories: true)
+    }
     try data.write(to: URL(fileURLWithPath: path), options: .atomic)
   }
 }

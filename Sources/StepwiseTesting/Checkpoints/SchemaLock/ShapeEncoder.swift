@@ -7,43 +7,6 @@
   import Foundation
 #endif
 
-/// Notes which types are stored under which paths.
-final class ShapeRecorder {
-  /// The keys at the top: the case of an enum, or the properties of a struct.
-  private(set) var topKeys: Set<String> = []
-  private(set) var types: [[String]: Set<String>] = [:]
-  /// The collections that have no element, and their types where they are known.
-  private var empty: [[String]: String] = [:]
-  /// The collections that have elements.
-  private var filled: [[String]: String] = [:]
-
-  func see(key: String) { topKeys.insert(key) }
-
-  func record(_ path: [String], _ type: String) { types[path, default: []].insert(type) }
-
-  /// Notes a collection, before its elements.
-  func begin(_ path: [String], _ type: String?) { empty[path] = type ?? "" }
-
-  /// Notes an element of a collection.
-  func fill(_ path: [String], _ type: String?) {
-    empty[path] = nil
-    filled[path] = type ?? ""
-  }
-
-  /// Whether there is nothing but one value.
-  var isValue: Bool { topKeys.isEmpty && empty.isEmpty && filled.isEmpty }
-
-  /// The collections without elements that are not the ends of a tree, whose nodes have such collections again.
-  var unknown: [[String]] {
-    empty.filter { path, type in
-      !filled.contains { above, kind in kind == type && !type.isEmpty && path.starts(with: above) }
-    }.map(\.key)
-  }
-
-  /// A path as it stands in a file.
-  static func text(of path: [String]) -> String { path.joined(separator: ".").replacing(".[]", with: "[]") }
-}
-
 /// An encoder that stores nothing, and notes what would be stored.
 struct ShapeEncoder: Encoder {
   let recorder: ShapeRecorder
@@ -84,8 +47,13 @@ struct ShapeEncoder: Encoder {
   }
 
   func record(_ type: String) { recorder.record(path, type) }
+  func recordNull() { recorder.recordNull(path) }
 
   func encode<Value: Encodable>(_ value: Value) throws {
+    if let optional = value as? any OptionalValue {
+      recordNull()
+      optional.note(at: path, in: recorder)
+    }
     switch value {
     case is Date: record("Date")
     case is Data: record("Data")
@@ -100,13 +68,52 @@ struct ShapeEncoder: Encoder {
   }
 }
 
+private protocol OptionalValue {
+  func note(at path: [String], in recorder: ShapeRecorder)
+}
+
+extension Optional: OptionalValue {
+  func note(at path: [String], in recorder: ShapeRecorder) {
+    recorder.recordOptional(path, of: String(reflecting: Wrapped.self), isPresent: self != nil)
+  }
+}
+
 private struct KeyedShapes<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: ShapeEncoder
   var codingPath: [any CodingKey] { [] }
 
-  func encodeNil(forKey key: Key) { encoder.below(key.stringValue).record("nil") }
+  func encodeNil(forKey key: Key) { encoder.below(key.stringValue).recordNull() }
 
   func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
+
+  // One for each requirement for which the protocol has a default: a generic method does not replace that.
+  func encode(_ value: Int128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try encodeOptional(value, key) }
+  func encodeIfPresent(_ value: (some Encodable)?, forKey key: Key) throws { try encodeOptional(value, key) }
+
+  /// Stores no key for nil, as the synthesised encoding of an optional does.
+  private func encodeOptional(_ value: (some Encodable)?, _ key: Key) throws {
+    let path = encoder.path + [key.stringValue]
+    encoder.recorder.recordAbsence(path)
+    value.note(at: path, in: encoder.recorder)
+    if let value { try encode(value, forKey: key) }
+  }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type,
@@ -138,8 +145,10 @@ private struct UnkeyedShapes: UnkeyedEncodingContainer {
     return encoder.below("[]")
   }
 
-  mutating func encodeNil() { element().record("nil") }
+  mutating func encodeNil() { element().recordNull() }
   mutating func encode(_ value: some Encodable) throws { try element().encode(value) }
+  mutating func encode(_ value: Int128) throws { try element().encode(value) }
+  mutating func encode(_ value: UInt128) throws { try element().encode(value) }
 
   mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
     element().container(keyedBy: type)
@@ -153,7 +162,7 @@ private struct SingleShape: SingleValueEncodingContainer {
   let encoder: ShapeEncoder
   var codingPath: [any CodingKey] { [] }
 
-  func encodeNil() { encoder.record("nil") }
+  func encodeNil() { encoder.recordNull() }
   func encode(_ value: Bool) { encoder.record("Bool") }
   func encode(_ value: String) { encoder.record("String") }
   func encode(_ value: Double) { encoder.record("Double") }
@@ -168,5 +177,7 @@ private struct SingleShape: SingleValueEncodingContainer {
   func encode(_ value: UInt16) { encoder.record("UInt16") }
   func encode(_ value: UInt32) { encoder.record("UInt32") }
   func encode(_ value: UInt64) { encoder.record("UInt64") }
+  func encode(_ value: Int128) { encoder.record("Int128") }
+  func encode(_ value: UInt128) { encoder.record("UInt128") }
   func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+
+/// Cancels a chain at each of its suspension points, and checks that it keeps its guarantees.
+///
+/// Runs the chain once undisturbed and counts its suspension points. Then runs it once for each of them and each of Task, token and
+/// handle, cancels there, and checks that
+///
+/// - the run completes, and a `finally` handler of the whole runs exactly once;
+/// - the handlers that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as undisturbed;
+/// - what called ``RunProbe/completed(_:)`` and was not resolved is undone exactly once, newest first, before the handlers;
+/// - no task that the run started is left waiting, nothing sleeps on the clock, and no tracked object is left.
+///
+/// Each run is a simulation of its own, as with ``simulate(seed:scheduling:fileID:filePath:line:column:_:)``.
+///
+/// - Parameters:
+///   - input: The input of each run.
+///   - fileID: The file that a report names, as `#fileID`.
+///   - filePath: The file that a report names, as `#filePath`.
+///   - line: The line that a report names.
+///   - column: The column that a report names.
+///   - makeChain: Makes the chain anew for each run; it and the chain report to the probe.
+/// - Returns: The number of runs that were cancelled.
+/// - Throws: ``EverywhereFailure`` for the first run that breaks a guarantee; the error of `makeChain`. An error or a cancellation of
+///   the chain is none.
+@discardableResult
+public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Sendable>(
+  input: Input,
+  fileID: String = #fileID,
+  filePath: String = #filePath,
+  line: Int = #line,
+  column: Int = #column,
+  _ makeChain: @escaping @Sendable (RunProbe) async throws -> Chain<Input, Output>
+) async throws -> Int {
+  let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
+  let trial = EverywhereTrial(input: input, caller: caller, makeChain: makeChain)
+  let plain = try await trial.record(.none)
+  try trial.check(plain, .none, against: nil)
+  var count = 0
+  for origin in EverywhereTrial<Input, Output>.Origin.allCases {
+    let points = try await trial.record(.cancel(origin, atStep: .max, of: 0)).steps
+    for point in 0..<points {
+      try Task.checkCancellation()
+      let disturbance = EverywhereTrial<Input, Output>.Disturbance.cancel(origin, atStep: point, of: points)
+      try trial.check(try await trial.record(disturbance), disturbance, against: plain)
+      count += 1
+    }
+  }
+  return count
+}
+
+/// Throws an error at each place that a chain marks, and checks that it keeps its guarantees.
+///
+/// Each call of ``RunProbe/step(_:)`` in an undisturbed run is a place. The checks are those of
+/// ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A chain that recovers or retries may resolve all the same.
+///
+/// - Parameters:
+///   - input: The input of each run.
+///   - fileID: The file that a report names, as `#fileID`.
+///   - filePath: The file that a report names, as `#filePath`.
+///   - line: The line that a report names.
+///   - column: The column that a report names.
+///   - makeChain: Makes the chain anew for each run; it and the chain report to the probe.
+/// - Returns: The number of runs with an error.
+/// - Throws: ``EverywhereFailure`` for the first run that breaks a guarantee; the error of `makeChain`.
+@discardableResult
+public nonisolated(nonsending) func failEverywhere<Input: Sendable, Output: Sendable>(
+  input: Input,
+  fileID: String = #fileID,
+  filePath: String = #filePath,
+  line: Int = #line,
+  column: Int = #column,
+  _ makeChain: @escaping @Sendable (RunProbe) async throws -> Chain<Input, Output>
+) async throws -> Int {
+  let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
+  let trial = EverywhereTrial(input: input, caller: caller, makeChain: makeChain)
+  let plain = try await trial.record(.none)
+  try trial.check(plain, .none, against: nil)
+  for (index, name) in plain.probe.steps.enumerated() {
+    try Task.checkCancellation()
+    let disturbance = EverywhereTrial<Input, Output>.Disturbance.fail(step: index, name: name)
+    try trial.check(try await trial.record(disturbance), disturbance, against: plain)
+  }
+  return plain.probe.steps.count
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// Runs a chain again and again, disturbed each time at another point, and checks what must hold.
+struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
+  /// How a run is disturbed.
+  enum Disturbance: Sendable {
+    case none
+    case cancel(Origin, atStep: Int, of: Int)
+    case fail(step: Int, name: String)
+  }
+
+  /// What the cancellation is requested through.
+  enum Origin: String, Sendable, CaseIterable {
+    case task = "its Task"
+    case token = "its token"
+    case handle = "its handle"
+  }
+
+  /// What is known after a run.
+  struct Record: Sendable {
+    let probe: RunProbe
+    let outcome: Outcome<Output>?
+    let finalizations: Int
+    let sleepers: Int
+    let aliveTasks: Int
+    let steps: Int
+    let trace: SimulationTrace
+  }
+
+  let input: Input
+  let caller: SimulationCaller
+  let makeChain: @Sendable (RunProbe) async throws -> Chain<Input, Output>
+
+  /// Runs the chain once.
+  func record(_ disturbance: Disturbance) async throws -> Record {
+    let interruption = Interruption()
+    let tracker = LifetimeTracker()
+    let finalizations = Lock(0)
+    let probes = Lock<RunProbe?>(nil)
+    let body: @Sendable (ManualClock) async throws -> Outcome<Output> = { clock in
+      var failingStep: Int?
+      if case .fail(let step, _) = disturbance { failingStep = step }
+      let probe = RunProbe(clock: clock, failingStep: failingStep)
+      probes.withLock { $0 = probe }
+      let chain = try await makeChain(probe).finally { _ in finalizations.withLock { $0 += 1 } }
+      return await EverywhereLocals.$token.withValue(tracker.track()) {
+        await run(chain, disturbance, interruption)
+      }
+    }
+    let attempt = await Simulator(body: body).attempt(.steady, isFirst: false) { interruption.reached() }
+    guard let probe = probes.withLock({ $0 }) else { throw attempt.error ?? SimulationError.stalled }
+    if probe.marks.isEmpty, let error = attempt.error, error as? SimulationError != .stalled { throw error }
+    return Record(
+      probe: probe,
+      outcome: try? attempt.result.get(),
+      finalizations: finalizations.withLock { $0 },
+      sleepers: probe.clock.sleeperCount,
+      aliveTasks: tracker.alive,
+      steps: interruption.count,
+      trace: attempt.trace
+    )
+  }
+
+  private func run(
+    _ chain: Chain<Input, Output>,
+    _ disturbance: Disturbance,
+    _ interruption: Interruption
+  ) async -> Outcome<Output> {
+    var (origin, point) = (Origin.task, Int.max)
+    if case .cancel(let chosen, let step, _) = disturbance { (origin, point) = (chosen, step) }
+    do {
+      switch origin {
+      case .task:
+        let task = Task { [input] in try await chain.run(input) }
+        interruption.arm(at: point) { task.cancel() }
+        return .resolved(try await task.value)
+      case .token:
+        let token = CancellationToken()
+        interruption.arm(at: point) { token.cancel(reason: "everywhere") }
+        return .resolved(try await withCancellation(by: token) { [input] in try await chain.run(input) })
+      case .handle:
+        let run = chain.start(input)
+        interruption.arm(at: point) { run.cancel(reason: "everywhere") }
+        return await run.outcome
+      }
+    } catch is CancellationError {
+      return .cancelled(Cancellation())
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Throws when the record breaks a guarantee.
+  func check(_ record: Record, _ disturbance: Disturbance, against plain: Record?) throws {
+    var violations: [String] = []
+    if record.outcome == nil { violations.append("The run does not complete.") }
+    if record.finalizations != 1 {
+      violations.append("A `finally` handler of the whole chain ran \(record.finalizations) times, not once.")
+    }
+    if let plain {
+      let (expected, found) = (plain.finalized, record.finalized)
+      if found != expected { violations.append("The `finally` handlers \(found) ran, not \(expected).") }
+    }
+    violations += undoViolations(record)
+    if record.aliveTasks > 0 { violations.append("A task that the run started is still alive: nothing resumes it.") }
+    if record.sleepers > 0 { violations.append("\(record.sleepers) tasks still sleep on the clock.") }
+    if record.probe.aliveObjects > 0 {
+      violations.append("\(record.probe.aliveObjects) tracked objects are not released.")
+    }
+    guard !violations.isEmpty else { return }
+    throw EverywhereFailure(
+      disturbance: disturbance.description,
+      violations: violations,
+      trace: record.trace,
+      fileID: caller.fileID,
+      filePath: caller.filePath,
+      line: caller.line,
+      column: caller.column
+    )
+  }
+
+  private func undoViolations(_ record: Record) -> [String] {
+    var completed: [String] = []
+    for mark in record.probe.marks {
+      switch mark {
+      case .completed(let name):
+        completed.append(name)
+      case .undone(let name):
+        guard let last = completed.popLast() else { return ["'\(name)' was undone, but it had not completed."] }
+        guard last == name else { return ["'\(name)' was undone before '\(last)', which completed later."] }
+      case .finalized(let name):
+        guard record.isResolved || completed.isEmpty else {
+          return ["The `finally` handler '\(name)' ran before \(completed) were undone."]
+        }
+      }
+    }
+    return record.isResolved || completed.isEmpty ? [] : ["\(completed) completed and were not undone."]
+  }
+}
+
+extension EverywhereTrial.Record {
+  var isResolved: Bool {
+    if case .resolved = outcome { true } else { false }
+  }
+
+  var finalized: [String] {
+    probe.marks.compactMap { mark in if case .finalized(let name) = mark { name } else { nil } }
+  }
+}
+
+extension EverywhereTrial.Disturbance: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .none: "undisturbed"
+    case .cancel(let origin, let step, let count):
+      "cancelled by \(origin.rawValue) at suspension point \(step + 1) of \(count)"
+    case .fail(_, let name): "with a failure at '\(name)'"
+    }
+  }
+}
+
+/// A task-local value that every task of a run holds as long as it lives.
+private enum EverywhereLocals {
+  @TaskLocal static var token: LifetimeTracker.Tracked?
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+
+/// Runs one body under many schedules.
+final class Simulator<Value: Sendable>: Sendable {
+  /// How many seconds a simulation that has nothing to do waits for work that may come back from outside.
+  private static var patience: Double { 0.5 }
+
+  struct Attempt: Sendable {
+    let result: Result<Value, any Error>
+    let trace: SimulationTrace
+    let schedule: Schedule
+    let escapes: [SimulationEscape]
+    let steps: Int
+
+    var error: (any Error)? {
+      if case .failure(let error) = result { error } else { nil }
+    }
+  }
+
+  private let body: @Sendable (ManualClock) async throws -> Value
+  /// Whether a job of the body ever came back from outside: then it is worth waiting for one.
+  private let comesBack = Lock(false)
+
+  init(body: @escaping @Sendable (ManualClock) async throws -> Value) {
+    self.body = body
+  }
+
+  /// Runs the body once, on a thread of its own.
+  ///
+  /// The body inherits the calling task's task-locals.
+  ///
+  /// - Parameters:
+  ///   - scheduler: Chooses among the tasks.
+  ///   - isFirst: Whether to wait for jobs from outside although none has come yet.
+  ///   - beforeStep: Called on the simulation's thread before each job.
+  /// - Returns: What happened.
+  func attempt(
+    _ scheduler: Scheduler,
+    isFirst: Bool = false,
+    beforeStep: @escaping @Sendable () -> Void = {}
+  ) async -> Attempt {
+    let clock = ManualClock()
+    let waits = isFirst || comesBack.withLock { $0 }
+    let executor = SeededExecutor(scheduler, clock: clock, patience: waits ? Self.patience : 0)
+    let result = Watched<Result<Value, any Error>?>(nil)
+    let task = Task(executorPreference: executor) { [body] in
+      let outcome: Result<Value, any Error>
+      do {
+        outcome = .success(try await body(clock))
+      } catch {
+        outcome = .failure(error)
+      }
+      result.mutate { $0 = outcome }
+    }
+    await onThread {
+      GlobalExecutorHook.observing(executor) {
+        try? executor.drive(
+          beforeStep: beforeStep,
+          isFinished: { result.read { $0 != nil } },
+          cancel: { task.cancel() }
+        )
+      }
+    }
+    let report = executor.report
+    if report.escapes.contains(where: { $0.destination != .globalExecutor }) { comesBack.withLock { $0 = true } }
+    return Attempt(
+      result: report.isStalled
+        ? .failure(SimulationError.stalled) : result.read { $0 } ?? .failure(SimulationError.stalled),
+      trace: report.trace,
+      schedule: report.scheduler.schedule,
+      escapes: report.escapes,
+      steps: report.steps
+    )
+  }
+
+  /// The scheduler of a seed.
+  func scheduler(seed: UInt64, _ scheduling: Scheduling) -> Scheduler {
+    switch scheduling.kind {
+    case .uniform: .uniform(seed: seed)
+    case .pct(let depth, let length): .priorities(seed: seed, depth: depth, length: length ?? 1_000)
+    }
+  }
+
+  /// Replaces a length that was left open by the number of steps of one run.
+  func measured(_ scheduling: Scheduling) async -> Scheduling {
+    guard case .pct(let depth, nil) = scheduling.kind else { return scheduling }
+    return .pct(depth: depth, length: max(await attempt(.steady, isFirst: true).steps, 1))
+  }
+
+  private func onThread(_ work: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      let thread = Thread {
+        work()
+        continuation.resume()
+      }
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+  }
+}
+
+/// Where a simulation was called.
+struct SimulationCaller: Sendable {
+  let fileID: String
+  let filePath: String
+  let line: Int
+  let column: Int
+}
+
+extension Simulator {
+  /// The report of an attempt that failed, after its schedule was shortened.
+  func failure(
+    of attempt: Attempt,
+    seed: UInt64?,
+    _ scheduling: Scheduling,
+    at caller: SimulationCaller,
+    maxReplays: Int = 2_000
+  ) async -> SimulationFailure {
+    func fails(_ schedule: Schedule) async -> Attempt? {
+      let again = await self.attempt(.replay(schedule))
+      guard let error = again.error, let first = attempt.error, type(of: error) == type(of: first),
+        (error as? SimulationError == .stalled) == (first as? SimulationError == .stalled)
+      else { return nil }
+      return again
+    }
+    var last = attempt
+    let isReproducible = await fails(attempt.schedule) != nil
+    if isReproducible {
+      var shrinker = ScheduleShrinker(budget: maxReplays)
+      let shortest = await shrinker.shrink(attempt.schedule) { await fails($0) != nil }
+      last = await fails(shortest) ?? attempt
+    }
+    return SimulationFailure(
+      seed: seed,
+      scheduling: scheduling,
+      error: last.error ?? SimulationError.stalled,
+      schedule: last.schedule.description,
+      decisionCounts: (last.schedule.choices.count, attempt.schedule.choices.count),
+      isReproducible: isReproducible,
+      trace: last.trace,
+      escapes: last.escapes,
+      fileID: caller.fileID,
+      filePath: caller.filePath,
+      line: caller.line,
+      column: caller.column
+    )
+  }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct EverywhereTests {
+  /// A chain that does everything right.
+  @Sendable private static func booking(_ probe: RunProbe) -> Chain<Int, String> {
+    let object = probe.track()
+    return Chain("reserve", undo: { (_: Int) in probe.undone("reserve") }) { (order: Int) in
+      try probe.step("reserve")
+      try await probe.clock.sleep(for: .seconds(1))
+      probe.completed("reserve")
+      return order
+    }
+    .then("charge", undo: { _ in probe.undone("charge") }) { order in
+      try probe.step("charge")
+      await Task.yield()
+      probe.completed("charge")
+      return order
+    }
+    .then("send") { [object] order in
+      try probe.step("send")
+      try await probe.clock.sleep(for: .seconds(2))
+      return withExtendedLifetime(object) { "\(order)" }
+    }
+    .timeout(.seconds(60), clock: probe.clock)
+    .finally { _ in probe.finalized("close") }
+    .finally { _ in probe.finalized("hide") }
+  }
+
+  @Test func aChainThatKeepsItsGuaranteesPasses() async throws {
+    #expect(try await cancelEverywhere(input: 7, Self.booking) > 30)
+    #expect(try await failEverywhere(input: 7, Self.booking) == 3)
+  }
+
+  private func violations<Output: Sendable>(
+    _ makeChain: @escaping @Sendable (RunProbe) async throws -> Chain<Int, Output>
+  ) async -> String {
+    let failure = await #expect(throws: EverywhereFailure.self) { try await cancelEverywhere(input: 1, makeChain) }
+    return failure?.violations.joined(separator: " ") ?? ""
+  }
+
+  @Test func aStepThatIgnoresCancellationForEverIsFound() async {
+    let found = await violations { probe in
+      Chain { (number: Int) in
+        try? await probe.clock.sleep(for: .seconds(1))
+        if Task.isCancelled { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        return number
+      }
+    }
+    #expect(found.contains("does not complete"))
+  }
+
+  @Test func anUndoThatRunsTwiceIsFound() async {
+    let found = await violations { probe in
+      Chain(undo: { (_: Int) in
+        probe.undone("a")
+        probe.undone("a")
+      }) { (number: Int) in
+        probe.completed("a")
+        return number
+      }
+      .then { number in
+        try await probe.clock.sleep(for: .seconds(1))
+        return number
+      }
+    }
+    #expect(found.contains("'a' was undone, but it had not completed"))
+  }
+
+  @Test func anUndoThatIsMissingIsFound() async {
+    let found = await violations { probe in
+      Chain { (number: Int) in
+        probe.completed("a")
+        try await probe.clock.sleep(for: .seconds(1))
+        return number
+      }
+    }
+    #expect(found.contains("completed and were not undone"))
+  }
+
+  @Test func aHandlerThatDoesNotRunIsFound() async {
+    let found = await violations { probe in
+      Chain { (number: Int) in
+        try await probe.clock.sleep(for: .seconds(1))
+        return number
+      }
+      .finally { state in
+        if case .resolved = state { probe.finalized("close") }
+      }
+    }
+    #expect(found.contains("handlers [] ran, not [\"close\"]"))
+  }
+
+  @Test func aTaskThatIsLeftWaitingIsFound() async {
+    let found = await violations { probe in
+      Chain { (number: Int) in
+        Task { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        return number
+      }
+    }
+    #expect(found.contains("still alive"))
+  }
+
+  @Test func anObjectThatLeaksIsFound() async {
+    let kept = Recorder<LifetimeTracker.Tracked>()
+    let found = await violations { probe in
+      Chain { (number: Int) in
+        kept.record(probe.track())
+        return number
+      }
+    }
+    #expect(found.contains("not released"))
+  }
+
+  @Test func aFailureNamesItsPoint() async throws {
+    let failure = try #require(
+      await #expect(throws: EverywhereFailure.self) {
+        try await failEverywhere(input: 1) { probe in
+          Chain("a") { (number: Int) in
+            probe.completed("a")
+            try probe.step("after a")
+            return number
+          }
+          .finally { state in
+            if case .resolved = state { for _ in 0..<1 { probe.undone("a") } }
+          }
+        }
+      }
+    )
+    #expect(failure.description.contains("with a failure at 'after a'"))
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct SimulateTests {
+  /// Tasks of every kind that record the order in which they ran.
+  @Sendable private static func mixed(_ clock: ManualClock) async throws -> [String] {
+    let log = Recorder<String>()
+    await withTaskGroup { group in
+      for number in 0..<4 {
+        group.addTask {
+          for turn in 0..<3 {
+            log.record("\(number).\(turn)")
+            await Task.yield()
+          }
+        }
+      }
+      group.addTask {
+        try? await clock.sleep(for: .seconds(number(5)))
+        log.record("five seconds")
+      }
+    }
+    let unstructured = Task { log.record("unstructured") }
+    let detached = Task.detached { log.record("detached") }
+    await unstructured.value
+    await detached.value
+    return log.elements
+  }
+
+  @Test func theSameSeedGivesTheSameTrace() async throws {
+    let first = try await simulate(seed: 7, Self.mixed)
+    let second = try await simulate(seed: 7, Self.mixed)
+    #expect(first.value == second.value)
+    #expect(first.trace == second.trace)
+    #expect(first.schedule == second.schedule)
+    #expect(!first.trace.lines.isEmpty)
+  }
+
+  /// A change of the generator, of the choice or of the numbering shows here: seeds in users' reports must keep their meaning.
+  @Test func aSeedKeepsItsMeaning() async throws {
+    let run = try await simulate(seed: 42) { _ in
+      await withTaskGroup { group in
+        for _ in 0..<3 { group.addTask { await Task.yield() } }
+      }
+    }
+    #expect(run.schedule == "0:2 1:0 2:0 3:1 4:0")
+  }
+
+  @Test func anotherSeedGivesAnotherOrder() async throws {
+    var orders: Set<[String]> = []
+    for seed in 0..<20 as Range<UInt64> { orders.insert(try await simulate(seed: seed, Self.mixed).value) }
+    #expect(orders.count > 10)
+  }
+
+  @Test func aScheduleRepeatsASeed() async throws {
+    for scheduling in [Scheduling.uniform, .pct(depth: 4)] {
+      let original = try await simulate(seed: 3, scheduling: scheduling, Self.mixed)
+      let repeated = try await simulate(schedule: original.schedule, Self.mixed)
+      #expect(repeated.trace == original.trace)
+    }
+  }
+
+  @Test func timeMovesToTheNextDeadlineWhenNothingIsReady() async throws {
+    let run = try await simulate(seed: 1) { clock in
+      try await clock.sleep(for: .seconds(3_600))
+      return clock.now.offset
+    }
+    #expect(run.value == .seconds(3_600))
+    #expect(run.trace.description.contains("the clock moves to 3600.0 seconds"))
+  }
+
+  @Test func tasksWithoutTheExecutorAreTakenOverAndNamed() async throws {
+    let run = try await simulate(seed: 1) { _ in
+      await Task.detached { await Task.yield() }.value
+    }
+    #expect(run.escapes.map(\.destination) == [.globalExecutor])
+  }
+
+  @Test func theMainActorIsNamed() async throws {
+    let run = try await simulate(seed: 1) { _ in await MainActor.run { 5 } }
+    #expect(run.value == 5)
+    #expect(run.escapes.map(\.destination).contains(.mainActor))
+  }
+
+  @Test func aResumeFromAnotherThreadIsNamed() async throws {
+    let run = try await simulate(seed: 1) { _ in
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume() }
+      }
+    }
+    #expect(run.escapes.map(\.destination) == [.outside])
+  }
+
+  @Test func aStallEndsAndReportsTheSchedule() async throws {
+    let failure = await #expect(throws: SimulationFailure.self) {
+      try await simulate(seed: 9) { _ in _ = await Recorder<Int>().elements(atLeast: 1) }
+    }
+    #expect(failure?.error as? SimulationError == .stalled)
+    #expect(failure?.description.contains("Seed 9") == true)
+    #expect(failure?.fileID.hasSuffix("SimulateTests.swift") == true)
+  }
+
+  @Test(arguments: ["x", "1", "1:x", "2:1 1:1", "-1:2"]) func aTextThatIsNoScheduleIsRefused(_ text: String) async {
+    await #expect(throws: SimulationError.invalidSchedule(text)) { try await simulate(schedule: text) { _ in } }
+  }
+
+  @Test func exploringAFaultlessBodyTriesAllSeeds() async throws {
+    let count = Recorder<Int>()
+    let escapes = try await explore(seeds: 0..<50) { _ in count.record(1) }
+    #expect(count.elements.count == 50)
+    #expect(escapes.isEmpty)
+  }
+
+  @Test func exploringEndsWhenItsTaskIsCancelled() async {
+    let task = Task { try await explore(seeds: 0..<UInt64.max) { _ in withUnsafeCurrentTask { _ in } } }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func taskLocalsReachTheBody() async throws {
+    try await Local.$name.withValue("test") {
+      let run = try await simulate(seed: 1) { _ in Local.name }
+      #expect(run.value == "test")
+    }
+  }
+
+  @Test func notesAppearInTheTrace() async throws {
+    let run = try await simulate(seed: 1) { _ in simulationNote("half way") }
+    #expect(run.trace.description.contains("half way"))
+  }
+}
+
+private enum Local {
+  @TaskLocal static var name = ""
+}
+
+private func number(_ value: Int) -> Int { value }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ManualClockRunTests {
+  private struct Failure: Error {}
+
+  @Test("The time passes while the body sleeps, and only then")
+  func passes() async throws {
+    let clock = ManualClock()
+    let end = try await clock.run {
+      #expect(clock.now.offset == .zero)
+      try await clock.sleep(for: .seconds(3_600))
+      for _ in 0..<100 { await Task.yield() }
+      #expect(clock.now.offset == .seconds(3_600))
+      try await clock.sleep(for: .seconds(1))
+      return clock.now.offset
+    }
+    #expect(end == .seconds(3_601))
+    #expect(clock.now.offset == .seconds(3_601))
+  }
+
+  @Test("A retried chain runs through its backoff without a test that advances the clock")
+  func runsAChain() async throws {
+    let clock = ManualClock()
+    let attempts = Recorder<Duration>()
+    let policy = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(60)))
+    let chain = Chain { (input: Int) in
+      attempts.record(clock.now.offset)
+      if attempts.elements.count < 4 { throw Failure() }
+      return input
+    }
+    .retry(policy, clock: clock)
+    #expect(try await clock.run { try await chain.run(1) } == 1)
+    #expect(attempts.elements == [.zero, .seconds(60), .seconds(120), .seconds(180)])
+    // Runs that the body starts are waited for, too.
+    #expect(try await clock.run { try await chain.start(2).value } == 2)
+  }
+
+  @Test("Concurrent sleepers wake in the order of their deadlines, 1,000 seeds")
+  func ordersSleepers() async throws {
+    for seed: UInt64 in 0..<1_000 {
+      var random = SeededGenerator(seed: seed)
+      let naps = (0..<5).map { _ in (0..<3).map { _ in Int.random(in: 1...20, using: &random) } }
+      let clock = ManualClock()
+      let woken = Recorder<Duration>()
+      try await clock.run {
+        try await withThrowingTaskGroup { group in
+          for naps in naps {
+            group.addTask {
+              var time = Duration.zero
+              for nap in naps {
+                try await clock.sleep(for: .seconds(nap))
+                time += .seconds(nap)
+                #expect(clock.now.offset == time, "seed \(seed)")
+                woken.record(time)
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      #expect(woken.elements == woken.elements.sorted(), "seed \(seed)")
+      #expect(clock.now.offset == .seconds(naps.map { $0.reduce(0, +) }.max() ?? 0), "seed \(seed)")
+    }
+  }
+
+  @Test("The body's error is thrown, and a sleeper that is left is cancelled with its task group")
+  func throwsTheError() async {
+    let clock = ManualClock()
+    await #expect(throws: Failure.self) {
+      try await clock.run {
+        async let nap: Void = clock.sleep(for: .seconds(10))
+        if clock.now.offset == .zero { throw Failure() }
+        try await nap
+      }
+    }
+  }
+
+  @Test("Cancellation reaches the body")
+  func cancels() async {
+    let clock = ManualClock()
+    let began = Recorder<Void>()
+    let task = Task {
+      try await clock.run {
+        began.record(())
+        let never = Recorder<Void>()
+        await never.elements(atLeast: 1)
+        try Task.checkCancellation()
+      }
+    }
+    await began.elements(atLeast: 1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @MainActor @Test("A sleeper on the main actor does not keep the time from passing")
+  func servesTheMainActor() async throws {
+    let clock = ManualClock()
+    try await clock.run { @MainActor in
+      try await clock.sleep(for: .seconds(5))
+      MainActor.assertIsolated()
+    }
+    #expect(clock.now.offset == .seconds(5))
+  }
+}
