@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  public import StepwiseCheckpoints
+
+  /// Checkpoints in a table of PostgreSQL, or of a database that speaks its protocol, for processes on many machines.
+  ///
+  /// Locks, fencing numbers and time are the database's: a lease ends by the server's clock, whatever a worker's clock shows. Each
+  /// save is one statement that compares the version, the fencing number and the lease, so that a worker that wakes late changes
+  /// nothing.
+  ///
+  /// The tables are in a schema of their own, which the first operation creates or brings up to date, also when many processes do
+  /// so at once. An ordinary role can do that if it may create schemas in the database, or owns an empty schema of that name.
+  ///
+  /// A statement that a broken connection cut off is sent again on a new one, for about 1.5 seconds; each is written so that
+  /// running twice does no harm. Statements wait for their connection on threads of their own, and are not interrupted when
+  /// their Task is cancelled.
+  public final class PostgresCheckpointStore: CheckpointStore {
+    private let connectionString: String
+    private let pool: PostgresPool
+    private let schema: PostgresSchema
+    private let leaseDuration: Duration
+    private let migration = Lock<Task<Void, any Error>?>(nil)
+
+    /// Creates a store; connects when it is first used.
+    ///
+    /// - Parameters:
+    ///   - connectionString: What libpq connects with: keywords and values, or a URI. Credentials and TLS are libpq's.
+    ///   - schema: The schema that holds the tables.
+    ///   - leaseDuration: How long an id stays held after the last renewal, when its holder dies. At least a second.
+    ///   - maxConnections: The number of connections that statements share.
+    public init(
+      _ connectionString: String,
+      schema: String = "stepwise",
+      leaseDuration: Duration = .seconds(30),
+      maxConnections: Int = 4
+    ) {
+      self.connectionString = connectionString
+      pool = PostgresPool(connectionString, size: maxConnections)
+      self.schema = PostgresSchema(name: schema)
+      self.leaseDuration = max(leaseDuration, .seconds(1))
+    }
+
+    /// Acquires the lease of an id.
+    @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
+      let key = try CheckpointID(id)
+      // The holder's name lets an attempt that is repeated find the lease of the first one.
+      let holder = PostgresValue.text("\(UInt64.random(in: 0 ... .max))")
+      let rows = try await run(
+        """
+        INSERT INTO @.checkpoints AS c (id, fence, holder, lease_until)
+        VALUES ($1, nextval('@.fences'), $2, clock_timestamp() + $3 * interval '1 second')
+        ON CONFLICT (id) DO UPDATE
+        SET fence = EXCLUDED.fence, holder = EXCLUDED.holder, lease_until = EXCLUDED.lease_until
+        WHERE c.lease_until IS NULL OR c.lease_until < clock_timestamp() OR c.fence = $4 OR c.holder = $2
+        RETURNING fence
+        """,
+        [.bytes(key.bytes), holder, seconds, releasedFence(of: key)]
+      )
+      guard let fence = rows.first?.integer(0) else {
+        throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
+      }
+      return CheckpointLease(id: id, fence: UInt64(bitPattern: fence), duration: leaseDuration)
+    }
+
+    /// Extends a lease from now on, by the server's clock.
+    @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
+      let key = try CheckpointID(lease.id)
+      let rows = try await run(
+        """
+        UPDATE @.checkpoints SET lease_until = clock_timestamp() + $3 * interval '1 second'
+        WHERE id = $1 AND fence = $2 AND lease_until >= clock_timestamp() RETURNING fence
+        """,
+        [.bytes(key.bytes), fence(lease), seconds]
+      )
+      guard !rows.isEmpty, !isReleased(lease, key) else { throw lost(lease) }
+      return CheckpointLease(id: lease.id, fence: lease.fence, duration: leaseDuration)
+    }
+
+    /// Releases a lease.
+    @concurrent public func release(_ lease: CheckpointLease) async throws {
+      let key = try CheckpointID(lease.id)
+      _ = try await run(
+        """
+        WITH dropped AS (
+          DELETE FROM @.checkpoints WHERE id = $1 AND fence = $2 AND version IS NULL RETURNING id
+        )
+        UPDATE @.checkpoints SET lease_until = NULL WHERE id = $1 AND fence = $2 AND version IS NOT NULL
+        """,
+        [.bytes(key.bytes), fence(lease)]
+      )
+      ReleasedLeases.remove(lease.fence, at: place(of: key))
+    }
+
+    /// Releases a lease; the database hears of it a little later.
+    public func letGo(of lease: CheckpointLease) {
+      guard let key = try? CheckpointID(lease.id) else { return }
+      ReleasedLeases.insert(lease.fence, at: place(of: key))
+      _ = spawn { [self] in try? await release(lease) }
+    }
+
+    /// Reads what was saved last.
+    @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
+      let key = try CheckpointID(id)
+      let rows = try await run(
+        """
+        SELECT progression, schema_version, version, checksum, first, stage FROM @.checkpoints
+        WHERE id = $1 AND version IS NOT NULL
+        """,
+        [.bytes(key.bytes)]
+      )
+      guard let row = rows.first else { return nil }
+      guard let name = row.bytes(0), let progression = String(validating: name, as: UTF8.self),
+        let schemaVersion = row.integer(1), let version = row.integer(2), let checksum = row.integer(3),
+        let first = row.bytes(4), let stage = row.bytes(5)
+      else {
+        throw CheckpointError.damaged(id: id, location: location(of: id), reason: "a column is missing or not readable")
+      }
+      var record = CheckpointRecord(
+        id: id,
+        progression: progression,
+        schemaVersion: Int(schemaVersion),
+        version: UInt64(bitPattern: version),
+        first: first,
+        stage: stage
+      )
+      record.checksum = UInt64(bitPattern: checksum)
+      return record
+    }
+
+    /// Replaces the record of an id, in one statement, provided that version, fencing number and lease are the expected ones.
+    @concurrent public func save(
+      _ record: CheckpointRecord,
+      ifVersionIs version: UInt64?,
+      under lease: CheckpointLease
+    ) async throws {
+      let key = try CheckpointID(record.id)
+      guard try CheckpointID(lease.id) == key, !isReleased(lease, key) else { throw lost(lease) }
+      let saved = try await run(
+        """
+        UPDATE @.checkpoints
+        SET progression = $3, schema_version = $4, version = $5, checksum = $6, first = $7, stage = $8, saved_at = now()
+        WHERE id = $1 AND fence = $2 AND lease_until >= clock_timestamp() AND version IS NOT DISTINCT FROM $9::bigint
+        RETURNING version
+        """,
+        [
+          .bytes(key.bytes), fence(lease), .bytes(Array(record.progression.utf8)),
+          .integer(Int64(record.schemaVersion)),
+          .integer(Int64(bitPattern: record.version)), .integer(Int64(bitPattern: record.checksum)),
+          .bytes(record.first),
+          .bytes(record.stage), version.map { .integer(Int64(bitPattern: $0)) } ?? .nullInteger,
+        ]
+      )
+      if saved.isEmpty { try await explain(record, key, expected: version, lease) }
+    }
+
+    /// Removes what is stored under an id.
+    @concurrent public func remove(_ id: String) async throws {
+      let key = try CheckpointID(id)
+      let rows = try await run(
+        """
+        WITH gone AS (
+          DELETE FROM @.checkpoints
+          WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = $2) RETURNING id
+        )
+        SELECT EXISTS (SELECT FROM @.checkpoints WHERE id = $1) AND NOT EXISTS (SELECT FROM gone)
+        """,
+        [.bytes(key.bytes), releasedFence(of: key)]
+      )
+      guard rows.first?.isTrue(0) != true else {
+        throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
+      }
+    }
+
+    /// Lists the ids that something is stored under.
+    @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+      let limit = max(1, limit)
+      let rows = try await run(
+        """
+        SELECT id FROM @.checkpoints WHERE version IS NOT NULL AND ($1::bytea IS NULL OR id > $1) ORDER BY id LIMIT $2
+        """,
+        [last.map { .bytes(Array($0.utf8)) } ?? .null, .integer(Int64(limit) + 1)]
+      )
+      let ids = rows.compactMap { row in row.bytes(0).map { String(decoding: $0, as: UTF8.self) } }
+      return CheckpointPage(ids: Array(ids.prefix(limit)), hasMore: ids.count > limit)
+    }
+
+    /// The table, and the schema that it is in.
+    public func location(of id: String) -> String { "table \(schema.quoted).checkpoints" }
+  }
+
+  extension PostgresCheckpointStore {
+    private var seconds: PostgresValue {
+      let (seconds, attoseconds) = leaseDuration.components
+      return .real(Double(seconds) + Double(attoseconds) * 1e-18)
+    }
+
+    private func fence(_ lease: CheckpointLease) -> PostgresValue { .integer(Int64(bitPattern: lease.fence)) }
+
+    private func releasedFence(of key: CheckpointID) -> PostgresValue {
+      ReleasedLeases.fence(at: place(of: key)).map { .integer(Int64(bitPattern: $0)) } ?? .integer(-1)
+    }
+
+    private func isReleased(_ lease: CheckpointLease, _ key: CheckpointID) -> Bool {
+      ReleasedLeases.fence(at: place(of: key)) == lease.fence
+    }
+
+    private func place(of key: CheckpointID) -> ReleasedLeases.Place {
+      ReleasedLeases.Place(connectionString: connectionString, schema: schema.name, id: key)
+    }
+
+    private func lost(_ lease: CheckpointLease) -> CheckpointError {
+      .lostLease(id: lease.id, location: location(of: lease.id))
+    }
+
+    /// Says why a save changed nothing; a repeated one that had succeeded is no error.
+    private func explain(
+      _ record: CheckpointRecord,
+      _ key: CheckpointID,
+      expected: UInt64?,
+      _ lease: CheckpointLease
+    ) async throws {
+      let rows = try await run(
+        "SELECT fence = $2 AND lease_until >= clock_timestamp(), version, checksum FROM @.checkpoints WHERE id = $1",
+        [.bytes(key.bytes), fence(lease)]
+      )
+      guard let row = rows.first, row.isTrue(0) else { throw lost(lease) }
+      let found = row.integer(1).map { UInt64(bitPattern: $0) }
+      if found == record.version, row.integer(2) == Int64(bitPattern: record.checksum) { return }
+      throw CheckpointError.conflict(id: record.id, location: location(of: record.id), expected: expected, found: found)
+    }
+
+    /// Runs a statement in which "@" stands for the schema, after the tables have been brought up to date.
+    private func run(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
+      let migration = migration.withLock { migration in
+        if let migration { return migration }
+        let task = Task { [pool, schema] in try await schema.migrate(pool) }
+        migration = task
+        return task
+      }
+      do {
+        try await migration.value
+      } catch {
+        // The next operation tries again.
+        self.migration.withLock { if $0 == migration { $0 = nil } }
+        throw error
+      }
+      return try await pool.run(sql.replacing("@", with: schema.quoted), parameters)
+    }
+  }
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What PostgreSQL, or the connection to it, refused.
+///
+/// It contains neither the connection string nor any value.
+public struct PostgresError: Error, Hashable, Sendable {
+  /// What happened.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    enum Kind: String, Sendable { case connection, statement, disabled }
+    let kind: Kind
+
+    /// The server cannot be reached, or the connection broke and could not be made again.
+    public static let connection = Code(kind: .connection)
+    /// The server refused a statement.
+    public static let statement = Code(kind: .statement)
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+  }
+
+  /// What happened.
+  public let code: Code
+  /// The five characters of SQLSTATE, if the server sent them.
+  public let sqlState: String?
+  /// The server's primary message, or libpq's, in one line.
+  public let message: String
+}
+
+extension PostgresError: CustomStringConvertible {
+  /// The cause and, where there is one, the remedy.
+  public var description: String {
+    let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
+    return switch code.kind {
+    case .connection:
+      "PostgreSQL cannot be reached\(state): \(message) Check the connection string and that the server runs."
+    default: "PostgreSQL refused a statement\(state): \(message)"
+    }
+  }
+}
