@@ -92,6 +92,12 @@ control() {
         fails .github/workflows/ci.yml "/$line/a"
         passes README.md "https://example.org/$line/a and b/$line/a"
       done ;;
+    program-lines)
+      local program=Tests/ExampleTests/Programs/Planted
+      tree; write $program+Stepwise.swift "$header\nlet a = 1"; write $program+Plain.swift "$header\nlet a = 1\nlet b = 2"
+      check passes $program+Stepwise.swift
+      write $program+Plain.swift "$header\n// A comment.\n\nlet a = 1"; check fails $program+Stepwise.swift
+      fails $program+Stepwise.swift "$header\nlet a = 1" ;;
     sleeps)
       for line in 'try await Task.sleep(for: .seconds(1))' 'try await Task<Never, Never>.sleep(nanoseconds: 1)' \
         'Thread.sleep(forTimeInterval: 1)' 'usleep(1)' 'sleep(1)' '  _ = sleep(1)' \

@@ -14,13 +14,15 @@ let package = Package(
     .package(name: "stepwise", path: "../..")
   ],
   targets: [
+    .target(name: "CAllocationCounter"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        .product(name: "Stepwise", package: "stepwise"), .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        "CAllocationCounter", .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "StepwiseCheckpoints", package: "stepwise"),
         .product(name: "StepwiseHTTP", package: "stepwise"),
       ]
-    )
+    ),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -29,6 +31,6 @@ let upcomingFeatures = [
   "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "InferIsolatedConformances",
   "ImmutableWeakCaptures",
 ]
-for target in package.targets {
+for target in package.targets where target.name == "Benchmarks" {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) }
 }

@@ -59,7 +59,7 @@ struct ProgressionArticleTests {
   }
 
   @Test func isAStepOfAChain() async throws {
-    let chain = Chain { (folder: [String]) in folder }.then(running: Backup.list)
+    let chain = Chain { (folder: [String]) in folder }.appending(running: Backup.list)
     #expect(try await chain.run(["a"]) == ["a"])
   }
 }

@@ -33,7 +33,7 @@ struct ReadmeChainTests {
 
     let thumbnail = Chain("download") { (url: URL) in try await download(url) }
       .then("decode") { data in try Image(data) }
-      .then(Step("shrink") { image in image.scaled(by: 0.5) }.timeout(.seconds(5)))
+      .appending(Step("shrink") { image in image.scaled(by: 0.5) }.timeout(.seconds(5)))
       .then(save)
       .onError { error in log(error) }
       .finally { @MainActor _ in spinner.stop() }

@@ -59,7 +59,7 @@ struct ReadmeHTTPTests {
     let server = try Self.serve()
     #expect(try await load(server.address) == Data("content".utf8))
     let address = server.address + "/slow"
-    await #expect(throws: HTTPError.timedOut) {
+    await #expect(throws: HTTPError.timedOut(.headers)) {
       try await HTTP.get(address, deadlines: HTTPDeadlines(headers: .milliseconds(10)))
     }
   }

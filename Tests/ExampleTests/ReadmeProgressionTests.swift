@@ -50,7 +50,7 @@ struct ReadmeProgressionTests {
 
   @Test func isAStep() async throws {
     try await Self.inFolder { _, file in
-      let chain = Chain { (url: URL) in url }.then(running: WordCount.read).then { $0 + 1 }
+      let chain = Chain { (url: URL) in url }.appending(running: WordCount.read).then { $0 + 1 }
       let more = try await chain.run(file)
       #expect(more == 5)
     }

@@ -26,6 +26,16 @@ struct ReadmeTestingTests {
     #expect(attempts.elements == [7, 7])
   }
 
+  @Test func theTimePassesWhileTheBodySleeps() async throws {
+    let clock = ManualClock()
+    let chain = Chain { (number: Int) in
+      try await clock.sleep(for: .seconds(60))
+      return number
+    }
+    #expect(try await clock.run { try await chain.run(7) } == 7)
+    #expect(clock.now.offset == .seconds(60))
+  }
+
   @Test func nothingIsKeptAliveAfterARun() async throws {
     let tracker = LifetimeTracker()
     do {

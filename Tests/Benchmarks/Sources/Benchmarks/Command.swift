@@ -6,6 +6,7 @@ enum Command: Sendable {
   case tables(Effort)
   case smoke
   case bounds([Bounded])
+  case allocations
   case memory
   case memoryOf(MemoryCheck)
   case profile(form: String, steps: Int)
@@ -16,6 +17,8 @@ enum Command: Sendable {
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
     swift run -c release Benchmarks --bounds WHAT
                                                 of chains, progressions, checkpoints, jobs or http only
+    swift run -c release Benchmarks --allocations
+                                                calls of malloc per operation; fails above a limit
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
     swift run -c release Benchmarks --profile FORM [STEPS]
                                                 one form for ten seconds, to look at with a profiler
@@ -34,6 +37,7 @@ enum Command: Sendable {
     case ("--bounds", 1):
       guard let bound = Bounded(rawValue: arguments[0]) else { return nil }
       self = .bounds([bound])
+    case ("--allocations", 0): self = .allocations
     case ("--memory", 0): self = .memory
     case (MemoryCheck.option, 2):
       guard let check = MemoryCheck(arguments) else { return nil }
@@ -57,11 +61,14 @@ enum Command: Sendable {
       try await printTables(effort: .smoke)
       try await printProgressionTables(effort: .smoke)
       for bound in Bounded.allCases { _ = try await bound.check(.smoke) }
+      _ = try await checkAllocations(operations: 100)
       return try MemoryCheck.all(steps: 100_000).allSatisfy { try $0.performApart() }
     case .bounds(let bounds):
       var areKept = true
       for bound in bounds where try await !bound.check(.full) { areKept = false }
       return areKept
+    case .allocations:
+      return try await checkAllocations()
     case .memory:
       var isGood = true
       // Before the others, so that the peak is theirs.
