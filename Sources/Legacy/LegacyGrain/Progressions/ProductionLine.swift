@@ -7,7 +7,7 @@ internal import Stepwise
 
 /// Runs progressions in the order in which they are added, with a concurrency limit.
 ///
-/// A line that is released starts no further progression.
+/// Runs all that was added, also when the line is released meanwhile.
 @available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise, which yields the results")
 public final class ProductionLine<P: Progression>: Sendable {
   private let machine: Lock<LineMachine<Sent<P>>>
@@ -70,10 +70,9 @@ public final class ProductionLine<P: Progression>: Sendable {
   private func start(_ progressions: ArraySlice<Sent<P>>) {
     guard !progressions.isEmpty else { return }
     let performer = performer
-    queue.async { [weak self] in
+    queue.async {
       for progression in progressions {
-        progression.value.deferred(performer, progress: nil).pass { [weak self] _ in
-          guard let self else { return }
+        progression.value.deferred(performer, progress: nil).pass { _ in
           self.start(self.machine.withLock { $0.complete() })
         }
       }
