@@ -31,5 +31,5 @@ func inFolder(_ body: (URL) async throws -> Void) async throws {
   try await body(folder)
 }
 
-/// The rounds of tests that need many: `STEPWISE_ROUNDS` in the environment, or 10,000.
-let rounds = ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 10_000
+/// The rounds of tests that need many: `STEPWISE_ROUNDS` in the environment, or 1,000.
+let rounds = ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 1_000
