@@ -19,7 +19,7 @@ extension Chain {
     let branches = Branches(all, of: cores)
     return Chain(
       core: ChainCore(branches.chains, how: "zip") { frame in
-        let input: Input = frame.baton.take()
+        let input: Input = frame.slot.take()
         let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
         await frame.adopt(finished.flatMap { $0.undos }, isMarked: failure != nil)
         if let failure { throw failure }
@@ -29,7 +29,7 @@ extension Chain {
           return finished[position].output(as: type)
         }
         let output: Output = (repeat next((each Part).self))
-        frame.baton.put(output)
+        frame.slot.put(output)
       }
     )
   }
@@ -44,12 +44,12 @@ extension Chain {
     let branches = Branches(chains.map { Branch(of: $0) }, of: chains.map(\.core))
     return Chain(
       core: ChainCore(branches.chains, how: "race") { frame in
-        let input: Input = frame.baton.take()
+        let input: Input = frame.slot.take()
         let (winner, others) = try await branches.runFirst(on: input, as: frame.fork(into: branches.count, until: .any))
         let undos = UndoStack.Entry.newestFirst(others.flatMap { $0.undos })
         await frame.context.undoShielded(undos, recorder: frame.recorder)
         await frame.adopt(winner.undos)
-        frame.baton.put(winner.output(as: Output.self))
+        frame.slot.put(winner.output(as: Output.self))
       }
     )
   }

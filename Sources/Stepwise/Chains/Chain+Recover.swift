@@ -35,7 +35,7 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       guard let failure = frame.failure.take() else { return }
-      frame.baton.put(try await replacement(failure))
+      frame.slot.put(try await replacement(failure))
     }
     return Chain(core: core.appending(.recover(code)))
   }

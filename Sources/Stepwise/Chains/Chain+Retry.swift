@@ -18,7 +18,7 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let input: Input = frame.baton.take()
+      let input: Input = frame.slot.take()
       let part = frame.covered
       var attempts = Attempts(policy, clock: clock)
       let isRetried = frame.isRetried
@@ -26,7 +26,7 @@ extension Chain {
       while true {
         frame.isRetried = isRetried || attempts.number < policy.maxAttempts
         do {
-          frame.baton.put(input)
+          frame.slot.put(input)
           return try await frame.perform(part: part)
         } catch {
           guard !frame.context.isAsked, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }

@@ -15,9 +15,9 @@ extension Chain {
   @inlinable
   nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
     guard var frame = core.makeFrame() else { return try await core.runApart { $0.put(input) }.value() }
-    frame.baton.put(input)
+    frame.slot.put(input)
     try await core.runInPlace(&frame)
-    return frame.baton.take()
+    return frame.slot.take()
   }
 
   /// Begins a run that lives by itself.

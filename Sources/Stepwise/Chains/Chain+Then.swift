@@ -98,8 +98,8 @@ extension Chain {
     _ transform: nonisolated(nonsending) @escaping @Sendable (Output.Element) async throws -> Element
   ) -> Chain<Input, [Element]> where Output: Sequence, Output.Element: Sendable {
     let code: StepCode = { frame in
-      let elements: Output = frame.baton.take()
-      frame.baton.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
+      let elements: Output = frame.slot.take()
+      frame.slot.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
     }
     return Chain<Input, [Element]>(core: core.appending(name: name, code))
   }
@@ -112,8 +112,8 @@ extension Chain {
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) -> StepCode {
     { frame in
-      let output = try await body(frame.baton.take())
-      frame.baton.put(output)
+      let output = try await body(frame.slot.take())
+      frame.slot.put(output)
     }
   }
 
@@ -122,16 +122,16 @@ extension Chain {
     undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void
   ) -> StepCode {
     { frame in
-      let output = try await body(frame.baton.take())
+      let output = try await body(frame.slot.take())
       await frame.keep { try await undo(output) }
-      frame.baton.put(output)
+      frame.slot.put(output)
     }
   }
 
   static func code(_ step: Step<Input, Output>) -> StepCode {
     { frame in
-      let output = try await step.body(frame.baton.take(), frame.step)
-      frame.baton.put(output)
+      let output = try await step.body(frame.slot.take(), frame.step)
+      frame.slot.put(output)
     }
   }
 }

@@ -17,7 +17,7 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let input: Input = frame.baton.take()
+      let input: Input = frame.slot.take()
       let part = Part(coveredBy: frame, undos: frame.sharedUndos())
       do {
         let output: Output = try await limited(to: duration, clock: clock) {
@@ -25,7 +25,7 @@ extension Chain {
         } operation: {
           try await part.run(input)
         }
-        frame.baton.put(output)
+        frame.slot.put(output)
       } catch {
         frame.markUndos()
         throw error
@@ -50,7 +50,7 @@ extension Chain {
     discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      let input: Input = frame.baton.take()
+      let input: Input = frame.slot.take()
       let undos = UndoStack()
       let part = Part(coveredBy: frame, undos: undos)
       do {
@@ -62,7 +62,7 @@ extension Chain {
           try await part.run(input, isAwaited: isAwaited)
         }
         await frame.adopt(undos.takeAll().reversed())
-        frame.baton.put(output)
+        frame.slot.put(output)
       } catch {
         frame.recorder?.abandon(frame.context.firstStep..<frame.index, error: error)
         frame.context.setChildren(nil)

@@ -58,7 +58,7 @@ extension ChainCore {
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
     if frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty {
-      let state: ChainState = outcome.map { frame.baton.erased }
+      let state: ChainState = outcome.map { frame.slot.erased }
       await runHandlers(state, undoing: undos, in: context)
     }
     if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }

@@ -30,7 +30,7 @@ extension ChainCore {
     recorder: RunRecorder? = nil,
     priority: TaskPriority? = nil,
     listener: (any RunListener)? = nil,
-    load: @escaping @Sendable (inout Baton) -> Void,
+    load: @escaping @Sendable (inout ValueSlot) -> Void,
     end: Once<Outcome<Parcel>>? = nil
   ) -> Launch {
     // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
@@ -81,7 +81,7 @@ extension ChainCore {
   /// A run in a Task of its own, which the caller's Task waits for and cancels.
   nonisolated(nonsending) func runApart(
     as child: ChildRun? = nil,
-    load: @escaping @Sendable (inout Baton) -> Void
+    load: @escaping @Sendable (inout ValueSlot) -> Void
   ) async throws -> Conclusion {
     if isReentered { throw ChainError.reentrant }
     let launched = launch(isAwaited: true, as: child, load: load)
@@ -102,7 +102,7 @@ extension ChainCore {
   }
 
   @usableFromInline
-  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout Baton) -> Void) async throws -> Parcel {
+  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout ValueSlot) -> Void) async throws -> Parcel {
     try await runApart(as: nil, load: load).outcome.get()
   }
 
@@ -123,9 +123,9 @@ extension ChainCore {
     flight.begin()
     defer { flight.end() }
     var frame = Frame(program, context)
-    frame.baton.put(input)
+    frame.slot.put(input)
     try Self.value(of: await execute(&frame), in: child.outer)
-    return (frame.baton.take(), frame.undos?.takeAll().reversed() ?? [])
+    return (frame.slot.take(), frame.undos?.takeAll().reversed() ?? [])
   }
 
   @discardableResult
@@ -157,7 +157,7 @@ extension ChainCore {
     _ program: Program,
     at place: GateMachine<RunCore>.Arrival?,
     in context: RunContext,
-    load: @Sendable (inout Baton) -> Void
+    load: @Sendable (inout ValueSlot) -> Void
   ) async -> Conclusion {
     var frame = Frame(program, context)
     if let place, place.verdict == .waiting {
@@ -167,13 +167,13 @@ extension ChainCore {
     }
     if context.run?.isAsked ?? false {
       let outcome = await conclude(&frame, with: CancellationError())
-      return Conclusion(outcome: outcome.map { Parcel(Baton()) }, undos: [])
+      return Conclusion(outcome: outcome.map { Parcel(ValueSlot()) }, undos: [])
     }
-    load(&frame.baton)
+    load(&frame.slot)
     let outcome = await execute(&frame)
     // Of a run that is no step of another they go with the run.
     let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
-    let parcel = Parcel(frame.baton)
+    let parcel = Parcel(frame.slot)
     return Conclusion(outcome: outcome.map { parcel }, undos: undos)
   }
 

@@ -63,10 +63,10 @@ extension Chain: ChainSegment {
   public nonisolated func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     let nested = NestedChains([core])
     let code: StepCode = { frame in
-      let input: Input = frame.baton.take()
+      let input: Input = frame.slot.take()
       let (output, undos): (Output, [UndoStack.Entry]) = try await nested.cores[0].run(input, as: frame.fork())
       await frame.adopt(undos)
-      frame.baton.put(output)
+      frame.slot.put(output)
     }
     return Chain<Start, Output>(core: chain.core.appending(.chains(nested, how: "then", code)))
   }

@@ -4,7 +4,7 @@
 /// One pass through a chain's steps: the value that is handed on, and what to undo.
 @usableFromInline
 struct Frame: ~Copyable {
-  @usableFromInline var baton = Baton()
+  @usableFromInline var slot = ValueSlot()
   let program: Program
   let context: RunContext
   let recorder: RunRecorder?

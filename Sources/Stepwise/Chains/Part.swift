@@ -33,8 +33,8 @@ struct Part: Sendable {
     if let isAwaited { recorder = recorder?.recording(while: isAwaited) }
     var frame = Frame(program, context, undos: undos, recorder: recorder)
     frame.isRetried = isRetried
-    frame.baton.put(input)
+    frame.slot.put(input)
     try await frame.perform(part: index)
-    return frame.baton.take()
+    return frame.slot.take()
   }
 }

@@ -27,10 +27,10 @@ extension Chain {
   ) -> StepCode where Output == P.Result {
     { frame in
       let (context, recorder, index) = (frame.context, frame.recorder, frame.index)
-      var stages = try await first(frame.baton.take()).stages.makeAsyncIterator()
+      var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
       while let stage = try await stages.next() {
         recorder?.reached(index, stage: stage)
-        if let result = stage.result { return frame.baton.put(result) }
+        if let result = stage.result { return frame.slot.put(result) }
         if context.isAsked { throw CancellationError() }
       }
     }

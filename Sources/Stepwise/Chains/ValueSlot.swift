@@ -5,9 +5,9 @@
 ///
 /// Steps of different types share one piece of raw memory, so that handing a value on neither boxes nor casts it. Each
 /// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
-/// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the baton.
+/// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the slot.
 @usableFromInline
-struct Baton: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it cannot be copied, and only Sendable values.
+struct ValueSlot: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it cannot be copied, and only Sendable values.
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
   @usableFromInline var occupant: (any Sendable.Type)?
@@ -79,14 +79,14 @@ struct Baton: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it canno
 /// The value that a run with a Task of its own ended with, for all who wait.
 @usableFromInline
 final class Parcel: Sendable {
-  private let baton: Baton
+  private let slot: ValueSlot
 
-  init(_ baton: consuming Baton) {
-    self.baton = baton
+  init(_ slot: consuming ValueSlot) {
+    self.slot = slot
   }
 
-  var erased: any Sendable { baton.erased }
+  var erased: any Sendable { slot.erased }
 
   @usableFromInline
-  func value<Value: Sendable>(as type: Value.Type = Value.self) -> Value { baton.copy() }
+  func value<Value: Sendable>(as type: Value.Type = Value.self) -> Value { slot.copy() }
 }

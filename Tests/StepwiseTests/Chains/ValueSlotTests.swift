@@ -7,7 +7,7 @@ import Testing
 @testable import Stepwise
 
 @Suite(.timeLimit(.minutes(5)))
-struct BatonTests {
+struct ValueSlotTests {
   private struct Large: Equatable {
     var numbers = (1, 2, 3, 4, 5, 6, 7, 8)
     var more = (9, 10, 11, 12)
@@ -19,71 +19,71 @@ struct BatonTests {
   }
 
   @Test func valuesOfAllSizesComeOutAsTheyWentIn() {
-    var baton = Baton()
-    baton.put(())
-    baton.take(Void.self)
-    baton.put(UInt8(7))
-    #expect(baton.take() == UInt8(7))
-    baton.put("text that is too long to be kept in the string itself")
-    #expect(baton.take() == "text that is too long to be kept in the string itself")
+    var slot = ValueSlot()
+    slot.put(())
+    slot.take(Void.self)
+    slot.put(UInt8(7))
+    #expect(slot.take() == UInt8(7))
+    slot.put("text that is too long to be kept in the string itself")
+    #expect(slot.take() == "text that is too long to be kept in the string itself")
     #expect(MemoryLayout<Large>.size > 64)
-    baton.put(Large())
-    #expect(baton.take() == Large())
-    baton.put(true)
-    #expect(baton.take() == true)
+    slot.put(Large())
+    #expect(slot.take() == Large())
+    slot.put(true)
+    #expect(slot.take() == true)
   }
 
   /// How much a vector wants differs with the machine: 16 bytes at least, 128 at most.
   @Test func overAlignedValuesLieWhereTheyMay() {
     let vector = SIMD16<Double>(repeating: 0.5)
-    var baton = Baton()
+    var slot = ValueSlot()
     for _ in 0..<50 {
-      baton.put(1)
-      #expect(baton.take() == 1)
-      baton.put(vector)
-      let address = UInt(bitPattern: baton.memory)
+      slot.put(1)
+      #expect(slot.take() == 1)
+      slot.put(vector)
+      let address = UInt(bitPattern: slot.memory)
       #expect(address.isMultiple(of: UInt(MemoryLayout<SIMD16<Double>>.alignment)))
-      #expect(baton.take() == vector)
-      baton.put(Large())
-      #expect(baton.take() == Large())
+      #expect(slot.take() == vector)
+      slot.put(Large())
+      #expect(slot.take() == Large())
     }
   }
 
   @Test func optionalsAndExistentialsKeepTheirLayers() {
-    var baton = Baton()
-    baton.put(Int??.some(nil))
-    #expect(baton.take(Int??.self) == Int??.some(nil))
-    baton.put(Int?.none)
-    #expect(baton.take(Int?.self) == Int?.none)
-    baton.put(Fault(3) as any Error)
-    #expect(baton.take((any Error).self) as? Fault == Fault(3))
-    baton.put(Fault(4) as (any Error)?)
-    #expect(baton.take(((any Error)?).self) as? Fault == Fault(4))
-    baton.put([1, 2] as any Sendable)
-    #expect(baton.take((any Sendable).self) as? [Int] == [1, 2])
+    var slot = ValueSlot()
+    slot.put(Int??.some(nil))
+    #expect(slot.take(Int??.self) == Int??.some(nil))
+    slot.put(Int?.none)
+    #expect(slot.take(Int?.self) == Int?.none)
+    slot.put(Fault(3) as any Error)
+    #expect(slot.take((any Error).self) as? Fault == Fault(3))
+    slot.put(Fault(4) as (any Error)?)
+    #expect(slot.take(((any Error)?).self) as? Fault == Fault(4))
+    slot.put([1, 2] as any Sendable)
+    #expect(slot.take((any Sendable).self) as? [Int] == [1, 2])
   }
 
   @Test func aValueThatIsTakenIsNotKept() {
     let tracker = LifetimeTracker()
-    var baton = Baton()
-    baton.put(tracker.track())
+    var slot = ValueSlot()
+    slot.put(tracker.track())
     do {
-      let taken = baton.take(LifetimeTracker.Tracked.self)
+      let taken = slot.take(LifetimeTracker.Tracked.self)
       withExtendedLifetime(taken) { #expect(tracker.alive == 1) }
     }
     #expect(tracker.alive == 0)
   }
 
-  @Test func aValueThatNobodyTakesIsReleasedWithTheBaton() {
+  @Test func aValueThatNobodyTakesIsReleasedWithTheSlot() {
     let tracker = LifetimeTracker()
     do {
-      var baton = Baton()
-      baton.put(tracker.track())
+      var slot = ValueSlot()
+      slot.put(tracker.track())
       #expect(tracker.alive == 1)
     }
     do {
-      var baton = Baton()
-      baton.put((Large(), SIMD8<Double>(), tracker.track()))
+      var slot = ValueSlot()
+      slot.put((Large(), SIMD8<Double>(), tracker.track()))
       #expect(tracker.alive == 1)
     }
     #expect(tracker.alive == 0)
