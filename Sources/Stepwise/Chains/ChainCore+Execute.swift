@@ -3,7 +3,7 @@
 
 /// How a run has ended.
 struct Conclusion: Sendable {
-  let outcome: Outcome<Parcel>
+  let outcome: Outcome<RunOutput>
   /// How to undo what it completed, newest last.
   ///
   /// Nothing unless it ended with a value: then they belong to whatever it was a step of.

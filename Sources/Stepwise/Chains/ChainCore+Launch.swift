@@ -31,7 +31,7 @@ extension ChainCore {
     priority: TaskPriority? = nil,
     listener: (any RunListener)? = nil,
     load: @escaping @Sendable (inout ValueSlot) -> Void,
-    end: Once<Outcome<Parcel>>? = nil
+    end: Once<Outcome<RunOutput>>? = nil
   ) -> Launch {
     // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
     let generation = currentGeneration
@@ -102,7 +102,7 @@ extension ChainCore {
   }
 
   @usableFromInline
-  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout ValueSlot) -> Void) async throws -> Parcel {
+  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout ValueSlot) -> Void) async throws -> RunOutput {
     try await runApart(as: nil, load: load).outcome.get()
   }
 
@@ -167,14 +167,14 @@ extension ChainCore {
     }
     if context.run?.isAsked ?? false {
       let outcome = await conclude(&frame, with: CancellationError())
-      return Conclusion(outcome: outcome.map { Parcel(ValueSlot()) }, undos: [])
+      return Conclusion(outcome: outcome.map { RunOutput(ValueSlot()) }, undos: [])
     }
     load(&frame.slot)
     let outcome = await execute(&frame)
     // Of a run that is no step of another they go with the run.
     let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
-    let parcel = Parcel(frame.slot)
-    return Conclusion(outcome: outcome.map { parcel }, undos: undos)
+    let output = RunOutput(frame.slot)
+    return Conclusion(outcome: outcome.map { output }, undos: undos)
   }
 
   /// Whether the current Task works inside a run of this chain that holds a slot of its gate.

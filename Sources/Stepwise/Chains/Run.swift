@@ -6,7 +6,7 @@
 /// Letting the handle go cancels nothing.
 public final class Run<Output: Sendable>: Sendable {
   private let launch: Launch
-  private let end: Once<Outcome<Parcel>>
+  private let end: Once<Outcome<RunOutput>>
   private let recorder: RunRecorder
 
   init<Input: Sendable>(
@@ -17,7 +17,7 @@ public final class Run<Output: Sendable>: Sendable {
   ) {
     let program = chain.program
     let recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
-    let end = Once<Outcome<Parcel>>()
+    let end = Once<Outcome<RunOutput>>()
     self.recorder = recorder
     self.end = end
     launch = chain.launch(

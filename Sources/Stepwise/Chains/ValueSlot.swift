@@ -78,7 +78,7 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it c
 
 /// The value that a run with a Task of its own ended with, for all who wait.
 @usableFromInline
-final class Parcel: Sendable {
+final class RunOutput: Sendable {
   private let slot: ValueSlot
 
   init(_ slot: consuming ValueSlot) {
