@@ -29,7 +29,7 @@ extension Chain {
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
     let code = Self.code(body, undo: undo)
-    self.init(core: ChainCore(Node(.step(name: name, isUndoable: true, code), after: nil), family: Family()))
+    self.init(core: ChainCore(Node(.step(name: name, isUndoable: true, code), after: nil), registry: RunRegistry()))
   }
 
   /// Creates a chain of one step.

@@ -51,5 +51,5 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// The token is made on first use and meant for a chain that is made for one piece of work. Runs made by `start`, and
   /// plain runs that begin after the token was taken, are interrupted at once when it is cancelled; a plain run that began
   /// before stops at its next step.
-  public nonisolated var cancellationToken: CancellationToken { core.family.token }
+  public nonisolated var cancellationToken: CancellationToken { core.registry.token }
 }

@@ -25,7 +25,7 @@ extension ChainCore {
     return Frame(program, RunContext(chain: self, program: program))
   }
 
-  func isPlain(_ program: Program) -> Bool { !family.isTokenTaken && program.gate == nil }
+  func isPlain(_ program: Program) -> Bool { !registry.isTokenTaken && program.gate == nil }
 
   /// A run in the caller's Task.
   ///

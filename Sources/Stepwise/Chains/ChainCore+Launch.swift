@@ -39,7 +39,7 @@ extension ChainCore {
     let program = program
     let run = RunCore(chain: self, gate: program.gate, listener: listener)
     listener?.attach(run)
-    let membership = family.add(run)
+    let membership = registry.add(run)
     // One that came before the run could be found, or a cancel of the token, has not found it.
     if let request = request(of: generation) { _ = run.cancel(reason: request.reason) }
     let around = CancellationScope.current ?? CancellationScope()
@@ -67,7 +67,7 @@ extension ChainCore {
       }
       if let place { program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
-      self.family.remove(membership)
+      self.registry.remove(membership)
       run.end()
       self.flight.end()
       end?.settle(conclusion.outcome)

@@ -5,28 +5,28 @@
 @usableFromInline
 final class ChainCore: Sendable {
   let node: Node
-  let family: Family
+  let registry: RunRegistry
   let flight = Flight()
   private let compiled = Lock<Program?>(nil)
   private let generation = Lock<CancellationToken?>(nil)
 
-  init(_ node: Node, family: Family) {
+  init(_ node: Node, registry: RunRegistry) {
     self.node = node
-    self.family = family
+    self.registry = registry
   }
 
   /// The chain that this one becomes with one thing more.
   func appending(_ part: Node.Part) -> ChainCore {
-    ChainCore(Node(part, after: node), family: family)
+    ChainCore(Node(part, after: node), registry: registry)
   }
 
   @usableFromInline
   convenience init(name: String?, _ code: @escaping StepCode) {
-    self.init(Node(.step(name: name, isUndoable: false, code), after: nil), family: Family())
+    self.init(Node(.step(name: name, isUndoable: false, code), after: nil), registry: RunRegistry())
   }
 
   convenience init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
-    self.init(Node(.chains(chains, how: how, code), after: nil), family: Family())
+    self.init(Node(.chains(chains, how: how, code), after: nil), registry: RunRegistry())
   }
 
   @usableFromInline
@@ -74,14 +74,14 @@ final class ChainCore: Sendable {
   func cancelRuns(reason: String?) {
     let ended = generation.withLock { $0.take() }
     ended?.cancel(reason: reason)
-    family.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
+    registry.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
   }
 
   func isAsked(of generation: CancellationToken) -> Bool {
-    generation.isCancelled || (family.isTokenTaken && family.token.isCancelled)
+    generation.isCancelled || (registry.isTokenTaken && registry.token.isCancelled)
   }
 
   func request(of generation: CancellationToken) -> Cancellation? {
-    family.tokenIfTaken?.request ?? generation.request
+    registry.tokenIfTaken?.request ?? generation.request
   }
 }

@@ -98,7 +98,7 @@ final class RunContext: Sendable {
     var tokens: [CancellationToken] = []
     for context in sequence(first: self, next: \.outer) where context.run == nil {
       tokens.append(context.generation)
-      if let token = context.chain.family.tokenIfTaken { tokens.append(token) }
+      if let token = context.chain.registry.tokenIfTaken { tokens.append(token) }
       tokens += context.scope?.tokens ?? []
     }
     guard !tokens.isEmpty else { return await wait() }

@@ -42,9 +42,9 @@ struct ChainTokenTests {
 
   @Test func theTokenIsMadeOnFirstUse() {
     let chain = Chain { (number: Int) in number }
-    #expect(chain.core.family.tokenIfTaken == nil)
+    #expect(chain.core.registry.tokenIfTaken == nil)
     let token = chain.cancellationToken
-    #expect(chain.core.family.tokenIfTaken === token)
+    #expect(chain.core.registry.tokenIfTaken === token)
     #expect(chain.cancellationToken === token)
   }
 
@@ -183,7 +183,7 @@ struct ChainTokenTests {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }
     #expect(try await chain.run() == own)
-    #expect(chain.core.family.tokenIfTaken == nil)
+    #expect(chain.core.registry.tokenIfTaken == nil)
     _ = chain.cancellationToken
     #expect(try await chain.run() != own)
   }

@@ -4,7 +4,7 @@
 import Synchronization
 
 /// What a chain shares with those derived from it: the token, and the runs that it can interrupt.
-final class Family: Sendable {
+final class RunRegistry: Sendable {
   private let isTaken = Atomic(false)
   private let madeToken = Lock<CancellationToken?>(nil)
   private let runs = Lock(OrderedSlots<RunCore>())
