@@ -31,7 +31,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   // MARK: - Supervision
 
   /// The number of this chain's runs that are not completed, those that wait for their turn included.
-  public nonisolated var runsInFlight: Int { core.flight.count }
+  public nonisolated var runsInFlight: Int { core.counter.count }
 
   /// Cancels this chain's runs that are in flight, before this returns; the chain stays usable.
   ///
@@ -40,11 +40,11 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// - Parameter reason: The reason that `finally`, events and outcomes receive.
   public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
 
-  /// Waits until no run is in flight.
+  /// Waits until no run is in counter.
   ///
   /// It refuses no new run, and returns early when the waiting Task is cancelled. Awaited in one of the chain's own steps
   /// it also waits for that step's run, so that only cancellation ends the wait.
-  public nonisolated(nonsending) func drain() async { await core.flight.drain() }
+  public nonisolated(nonsending) func drain() async { await core.counter.drain() }
 
   /// Ends this chain's runs, and those of all chains derived from it or that it is derived from, for good.
   ///

@@ -34,8 +34,8 @@ extension ChainCore {
   /// - Throws: what the run throws.
   @concurrent @usableFromInline
   func runInPlace(_ frame: inout Frame) async throws {
-    flight.begin()
-    defer { flight.end() }
+    counter.begin()
+    defer { counter.end() }
     guard StepContext.current != nil else { return try await execute(&frame).get() }
     // Called in a step of another run: what happens here is not that step's progress.
     try await StepContext.$current.withValue(nil) { try await execute(&frame).get() }

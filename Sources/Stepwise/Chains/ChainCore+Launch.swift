@@ -35,7 +35,7 @@ extension ChainCore {
   ) -> Launch {
     // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
     let generation = currentGeneration
-    flight.begin()
+    counter.begin()
     let program = program
     let run = RunCore(chain: self, gate: program.gate, listener: listener)
     listener?.attach(run)
@@ -69,7 +69,7 @@ extension ChainCore {
       for registration in registrations { registration.remove() }
       self.registry.remove(membership)
       run.end()
-      self.flight.end()
+      self.counter.end()
       end?.settle(conclusion.outcome)
       recorder?.end(withValue: conclusion.hasValue) { conclusion.outcome.map(\.erased) }
       return conclusion
@@ -120,8 +120,8 @@ extension ChainCore {
       return (try Self.value(of: conclusion.outcome, in: child.outer).value(), conclusion.undos)
     }
     let context = RunContext(chain: self, program: program, child: child)
-    flight.begin()
-    defer { flight.end() }
+    counter.begin()
+    defer { counter.end() }
     var frame = Frame(program, context)
     frame.slot.put(input)
     try Self.value(of: await execute(&frame), in: child.outer)

@@ -6,7 +6,7 @@
 final class ChainCore: Sendable {
   let node: Node
   let registry: RunRegistry
-  let flight = Flight()
+  let counter = RunCounter()
   private let compiled = Lock<Program?>(nil)
   private let generation = Lock<CancellationToken?>(nil)
 

@@ -4,7 +4,7 @@
 import Synchronization
 
 /// Counts the runs in flight and tells those who wait for none.
-struct Flight: ~Copyable, Sendable {
+struct RunCounter: ~Copyable, Sendable {
   private let runs = Atomic(0)
   private let isAwaited = Atomic(false)
   /// Settled when no run is in flight; there as long as somebody may be waiting for that.
