@@ -18,12 +18,12 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
-      let part = Part(coveredBy: frame, undos: frame.sharedUndos())
+      let steps = CoveredSteps(coveredBy: frame, undos: frame.sharedUndos())
       do {
         let output: Output = try await limited(to: duration, clock: clock) {
-          part.context.currentStep.description
+          steps.context.currentStep.description
         } operation: {
-          try await part.run(input)
+          try await steps.run(input)
         }
         frame.slot.put(output)
       } catch {
@@ -52,14 +52,14 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let undos = UndoStack()
-      let part = Part(coveredBy: frame, undos: undos)
+      let steps = CoveredSteps(coveredBy: frame, undos: undos)
       do {
         let output: Output = try await abandoned(after: duration, clock: clock) {
-          part.context.currentStep.description
+          steps.context.currentStep.description
         } discarding: { late in
           await discard(late)
         } operation: { isAwaited in
-          try await part.run(input, isAwaited: isAwaited)
+          try await steps.run(input, isAwaited: isAwaited)
         }
         await frame.adopt(undos.takeAll().reversed())
         frame.slot.put(output)

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// A part of a chain that runs in a Task other than the run's: under a timer, or abandoned to itself.
-struct Part: Sendable {
+struct CoveredSteps: Sendable {
   let context: RunContext
   private let program: Program
   private let index: Int
