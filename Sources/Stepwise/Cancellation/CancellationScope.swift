@@ -93,12 +93,12 @@ package struct CancellationScope: Sendable {
   ///   - isCancelled: Whether the Task is, or may be cancelled meanwhile. One that is not, and will not be, needs no shield.
   ///   - operation: Calls the handlers, off the caller's actor.
   /// - Returns: What the operation returns.
-  package nonisolated(nonsending) static func undisturbed<Value: Sendable>(
+  package nonisolated(nonsending) static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
     _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
     guard StepContext.current == nil else {
-      return await StepContext.$current.withValue(nil) { await undisturbed(isCancelled: isCancelled, operation) }
+      return await StepContext.$current.withValue(nil) { await withCancellationShield(isCancelled: isCancelled, operation) }
     }
     guard var scope = current else { return isCancelled ? await shielded(operation) : await operation() }
     let awaited = AwaitedTask.make()

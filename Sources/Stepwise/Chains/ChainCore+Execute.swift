@@ -83,7 +83,7 @@ extension ChainCore {
     }
     // A run with a Task of its own that nobody asked to stop before it was closed is not cancelled any more.
     let isSafe = context.run.map { !$0.isAsked && !Task.isCancelled } ?? false
-    await CancellationScope.undisturbed(isCancelled: !isSafe, handlers)
+    await CancellationScope.withCancellationShield(isCancelled: !isSafe, handlers)
   }
 }
 

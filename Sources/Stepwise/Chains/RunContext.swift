@@ -190,7 +190,7 @@ final class RunContext: Sendable {
   /// Undoes steps, newest first, out of the reach of cancellation, and keeps what could not be undone.
   nonisolated(nonsending) func undoShielded(_ entries: [UndoStack.Entry], recorder: RunRecorder?) async {
     guard !entries.isEmpty else { return }
-    await CancellationScope.undisturbed { self.keep(await self.undo(entries, recorder: recorder)) }
+    await CancellationScope.withCancellationShield { self.keep(await self.undo(entries, recorder: recorder)) }
   }
 
   /// Undoes steps of a part that was abandoned, newest first.
@@ -198,7 +198,7 @@ final class RunContext: Sendable {
   /// The run may be over, so what cannot be undone is told to the chain's handlers at once, and nothing is recorded.
   nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
-    await CancellationScope.undisturbed { await self.tell(await self.undo(entries, recorder: nil)) }
+    await CancellationScope.withCancellationShield { await self.tell(await self.undo(entries, recorder: nil)) }
   }
 
   private func tell(_ errors: [UndoError]) async {

@@ -24,7 +24,7 @@ func abandoned<Value: Sendable>(
       await StepContext.$current.withValue(step) { await Result.of { try await operation(isAwaited) } }
     }
     guard !first.settle(result), case .success(let late) = result else { return }
-    await CancellationScope.undisturbed { await discarding(late) }
+    await CancellationScope.withCancellationShield { await discarding(late) }
   }
   let timer = spawn {
     guard (try? await clock.sleep(for: duration.clamped)) != nil else { return }

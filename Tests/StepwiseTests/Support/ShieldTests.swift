@@ -57,7 +57,7 @@ struct ShieldTests {
     let requests = try await withCancellation(by: token) {
       token.cancel(reason: "asked")
       let outside = CancellationScope.current?.request?.reason
-      let inside = await CancellationScope.undisturbed {
+      let inside = await CancellationScope.withCancellationShield {
         [CancellationScope.current?.request?.reason, CancellationScope.current?.knownCause?.reason]
       }
       return [outside] + inside
