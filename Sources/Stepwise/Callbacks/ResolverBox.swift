@@ -62,7 +62,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
     let settled = await withTaskCancellationHandler {
       await result.valueWhateverHappens()
     } onCancel: {
-      cancel(reason: scope?.knownCause?.reason)
+      cancel(reason: scope?.cancellationCause?.reason)
     }
     return try settled.get()
   }

@@ -37,7 +37,7 @@ private func handOut<Value: Sendable>(
   do {
     try await body(resolver)
   } catch let error where Task.isCancelled {
-    box.cancel(reason: CancellationScope.current?.knownCause?.reason, throwing: error)
+    box.cancel(reason: CancellationScope.current?.cancellationCause?.reason, throwing: error)
   } catch {
     box.fail(error)
   }

@@ -36,7 +36,7 @@ package struct CancellationScope: Sendable {
   }
 
   /// What is known of a cancellation of the Task itself.
-  package var knownCause: Cancellation? {
+  package var cancellationCause: Cancellation? {
     if let request { return request }
     guard !isShielded, let run = enclosing.first, !run.isOver else { return nil }
     return run.request

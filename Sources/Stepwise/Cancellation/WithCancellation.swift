@@ -60,6 +60,6 @@ public func withCancellationToken<Value>(
   return try await withTaskCancellationHandler {
     try await body(token)
   } onCancel: {
-    token.cancel(reason: scope?.knownCause?.reason)
+    token.cancel(reason: scope?.cancellationCause?.reason)
   }
 }

@@ -45,7 +45,7 @@ extension ChainCore {
     let around = CancellationScope.current ?? CancellationScope()
     let scope = isAwaited ? around : around.ofStartedRuns
     let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
-    if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.knownCause?.reason) }
+    if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.cancellationCause?.reason) }
     let place = run.isAsked ? nil : admit(run, to: program)
     let innerScope = scope.inside(run)
     let context = RunContext(
@@ -91,7 +91,7 @@ extension ChainCore {
         await withTaskCancellationHandler {
           await launched.task.value
         } onCancel: {
-          _ = launched.run.cancel(reason: scope?.knownCause?.reason ?? child?.outer.request?.reason)
+          _ = launched.run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
         }
       }
     } catch {

@@ -79,7 +79,7 @@ final class RunContext: Sendable {
 
   /// What the run was asked, by whom it was asked first as far as can be told.
   var request: Cancellation? {
-    requestFromElsewhere ?? (Task.isCancelled ? scope?.knownCause ?? Cancellation() : nil)
+    requestFromElsewhere ?? (Task.isCancelled ? scope?.cancellationCause ?? Cancellation() : nil)
   }
 
   private var requestFromElsewhere: Cancellation? {

@@ -15,7 +15,7 @@ package enum FlowEnd: Sendable {
   }
 
   static var cancelledByTask: FlowEnd {
-    .ended(.cancelled(Cancellation(reason: CancellationScope.current?.knownCause?.reason)))
+    .ended(.cancelled(Cancellation(reason: CancellationScope.current?.cancellationCause?.reason)))
   }
 
   /// The result; the error that stands in its place.

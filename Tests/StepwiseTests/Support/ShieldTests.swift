@@ -58,7 +58,7 @@ struct ShieldTests {
       token.cancel(reason: "asked")
       let outside = CancellationScope.current?.request?.reason
       let inside = await CancellationScope.withCancellationShield {
-        [CancellationScope.current?.request?.reason, CancellationScope.current?.knownCause?.reason]
+        [CancellationScope.current?.request?.reason, CancellationScope.current?.cancellationCause?.reason]
       }
       return [outside] + inside
     }
