@@ -27,7 +27,7 @@ extension Races {
         self.chain = chain
         run = wait {
           let run = try? await withCancellation(by: outer) { chain.start(1) }
-          if waitsForStep { await entered.valueWhateverHappens() }
+          if waitsForStep { await entered.valueIgnoringCancellation() }
           return run ?? chain.start(1)
         }
       }
@@ -105,7 +105,7 @@ extension Races {
         referee: { meeting in
           guard meeting.left.settled === meeting.right.settled else { return "two tokens" }
           let run = meeting.run
-          let outcome = wait { await run.valueWhateverHappens().outcome }
+          let outcome = wait { await run.valueIgnoringCancellation().outcome }
           guard case .cancelled(let cancellation) = outcome, cancellation.reason == "stop" else { return "\(outcome)" }
           return nil
         }

@@ -24,7 +24,7 @@ extension Races {
           }
           return await step.ask()
         }
-        wait { await asked.valueWhateverHappens() }
+        wait { await asked.valueIgnoringCancellation() }
       }
 
       /// Held by the arena as long as the calls go on.

@@ -27,7 +27,7 @@ extension Races {
             ready.settle(())
           }
         }
-        wait { await ready.valueWhateverHappens() }
+        wait { await ready.valueIgnoringCancellation() }
       }
 
       func resolve(_ number: Int) {

@@ -60,7 +60,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
   nonisolated(nonsending) func value() async throws -> Value {
     let scope = CancellationScope.current
     let settled = await withTaskCancellationHandler {
-      await result.valueWhateverHappens()
+      await result.valueIgnoringCancellation()
     } onCancel: {
       cancel(reason: scope?.cancellationCause?.reason)
     }

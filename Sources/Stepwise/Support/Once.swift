@@ -37,7 +37,7 @@ package final class Once<Value: Sendable>: Sendable {
   }
 
   /// Waits for the value, also when the waiting Task is cancelled.
-  package nonisolated(nonsending) func valueWhateverHappens() async -> Value {
+  package nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
     while true {
       // A place that nobody leaves is resumed with a value: there is no second round.
       if let value = await wait(at: machine.withLock { $0.reserve() }) { return value }

@@ -35,12 +35,12 @@ func abandoned<Value: Sendable>(
   defer { timer.cancel() }
   return try await withTaskCancellationHandler {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-      return await first.valueWhateverHappens()
+      return await first.valueIgnoringCancellation()
     }
     return await withTaskPriorityEscalationHandler {
       // An escalation that came before the handler was there.
       work.escalatePriority(to: Task.currentPriority)
-      return await first.valueWhateverHappens()
+      return await first.valueIgnoringCancellation()
     } onPriorityEscalated: { _, priority in
       work.escalatePriority(to: priority)
     }

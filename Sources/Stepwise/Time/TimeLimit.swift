@@ -51,7 +51,7 @@ func limited<Value: Sendable>(
     work.cancel()
   }
   guard case .late? = verdict.settled, case .failure(let error) = result else { return try result.get() }
-  throw TimeoutError(step: await late.valueWhateverHappens(), duration: duration, underlyingError: error)
+  throw TimeoutError(step: await late.valueIgnoringCancellation(), duration: duration, underlyingError: error)
 }
 
 /// Which came first: the end of the operation, or that of its time.

@@ -11,7 +11,7 @@ import Testing
 struct ElevateDefectTests {
   @Test func aTimeoutDoesNotCountTheWaitInTheQueue() async throws {
     let (clock, queue, goOn) = (ManualClock(), JobQueue(maxConcurrent: 1), Once<Void>())
-    let slow: Run<Void> = Job("slow") { await goOn.valueWhateverHappens() }.launch(on: queue)
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue)
     let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue)
     clock.advance(by: .seconds(100))
     #expect(clock.sleeperCount == 0)
@@ -22,7 +22,7 @@ struct ElevateDefectTests {
 
   @Test func oneSlowJobDoesNotHoldUpThoseOnOtherQueues() async throws {
     let goOn = Once<Void>()
-    let slow: Run<Void> = Job("slow") { await goOn.valueWhateverHappens() }.launch(on: JobQueue(maxConcurrent: 1))
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1))
     #expect(try await Job("other") { 1 }.launch(on: JobQueue(maxConcurrent: 1)).value == 1)
     #expect(try await Job("shared") { 2 }.launch().value == 2)
     #expect(!slow.isFinished)

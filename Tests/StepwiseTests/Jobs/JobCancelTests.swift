@@ -90,7 +90,7 @@ struct JobCancelTests {
       guard await Once<Void>().value() != nil else { throw Fault(5) }
     }
     let run: JobRun<Never, Void> = job.launch(on: JobQueue(maxConcurrent: 1))
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     #expect(run.cancel(reason: "left"))
     #expect(!run.cancel(reason: "again"))
     guard case .cancelled(let cancellation) = await run.outcome else {
@@ -121,7 +121,7 @@ struct JobCancelTests {
       try Task.checkCancellation()
     }.onFinish { _ in notes.note("finish") }
     let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)) }
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     token.cancel(reason: "token")
     #expect(await run.outcome.cancellation?.reason == "token")
     await letMainActorCatchUp()
@@ -158,7 +158,7 @@ struct JobCancelTests {
   @Test func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
     let (goOn, queue) = (Once<Void>(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { () -> Int in
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       return Task.isCancelled ? 0 : 1
     }
     let task = Task { () -> Run<Int> in

@@ -105,7 +105,7 @@ struct JobOrderTests {
       second.launch(on: queue)
     }
     first.launch(on: queue)
-    await ended.valueWhateverHappens()
+    await ended.valueIgnoringCancellation()
     #expect(notes.lines == ["first", "second"])
   }
 
@@ -123,14 +123,14 @@ struct JobOrderTests {
     }
     var job = Job("job") { (job: JobContext<Int>) in
       if handler == .update { job.update(1) }
-      await begun.valueWhateverHappens()
+      await begun.valueIgnoringCancellation()
     }
     job = handler == .start ? job.onStart(calling) : job.onUpdate { _ in calling() }
     let queue = JobQueue(maxConcurrent: 1)
     let run = job.launch(on: queue)
     handle.settle(run)
     let other: Run<Void> = Job("next") {}.launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     if isCancelled { run.cancel() }
     _ = await run.outcome
     try await other.value

@@ -24,7 +24,7 @@ struct JobOwnerTests {
     let goOn = Once<Void>()
     var job = Job("job") { (job: JobContext<Int>) -> Int in
       job.update(1)
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       job.update(2)
       return Task.isCancelled ? 0 : 7
     }.noting(notes)
@@ -57,7 +57,7 @@ struct JobOwnerTests {
     do {
       let screen = Screen(notes)
       seen = screen
-      run = Job("job") { await goOn.valueWhateverHappens() }.bound(to: screen).launch(on: queue)
+      run = Job("job") { await goOn.valueIgnoringCancellation() }.bound(to: screen).launch(on: queue)
     }
     #expect(seen == nil)
     goOn.settle(())
@@ -92,7 +92,7 @@ struct JobOwnerTests {
     do {
       let owner = LifetimeTracker()
       run = Job("job") { (job: JobContext<Int>) -> Int in
-        await goOn.valueWhateverHappens()
+        await goOn.valueIgnoringCancellation()
         job.update(1)
         return 2
       }.onUpdate { _ in notes.note("update") }.bound(to: owner).launch(on: queue)

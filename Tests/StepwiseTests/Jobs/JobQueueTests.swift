@@ -56,7 +56,7 @@ struct JobQueueTests {
     let (inside, most, goOn) = (Tally(), Recorder<Int>(), Once<Void>())
     let job = Job("job") {
       most.record(inside.increment())
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       inside.add(-1)
     }
     let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue) }
@@ -71,11 +71,11 @@ struct JobQueueTests {
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let slow: Run<Void> = Job("slow on shared") {
       begun.settle(())
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       done.record("slow")
     }.launch()
     let next: Run<Void> = job("next").launch()
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     try await job("elsewhere").launch(on: JobQueue(maxConcurrent: 1)).value
     #expect(done.elements == ["elsewhere"])
     goOn.settle(())
@@ -89,9 +89,9 @@ struct JobQueueTests {
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let running: Run<Void> = Job("running") {
       begun.settle(())
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
     }.launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     queue.suspend()
     let waiting: Run<Void> = job("waiting").launch(on: queue)
     goOn.settle(())
@@ -112,7 +112,7 @@ struct JobQueueTests {
     }.launch(on: queue)
     let waiting: Run<Void> = job("a").launch(on: queue)
     let other: Run<Void> = job("b").launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     queue.cancel(named: "a", reason: "search again")
     queue.cancel(named: "nobody")
     #expect(await running.outcome.cancellation?.reason == "search again")
@@ -131,7 +131,7 @@ struct JobQueueTests {
       try Task.checkCancellation()
     }.launch(on: queue)
     let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue) }
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     queue.cancelAll(reason: "logout")
     for run in waiting + [running] { #expect(await run.outcome.cancellation?.reason == "logout") }
     #expect(done.elements == [], "none that waited begins when the one that runs makes room")
@@ -143,9 +143,9 @@ struct JobQueueTests {
     let (queue, begun, goOn) = (JobQueue(maxConcurrent: 1), Once<Void>(), Once<Void>())
     let running: Run<Void> = Job("running") {
       begun.settle(())
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
     }.launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     let waiting: Run<Void> = job("waiting").launch(on: queue)
     waiting.cancel()
     // It does not wait for the one that runs.

@@ -29,7 +29,7 @@ struct JobTimeTests {
     await notes.recorder.wait(for: "start")
     clock.advance(by: .seconds(100))
     queue.resume()
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(9))
     #expect(clock.sleeperCount == 1 && !run.isFinished)
@@ -48,7 +48,7 @@ struct JobTimeTests {
     let run = Self.untilCancelled(begun).deadline(.seconds(10), clock: clock).noting(notes).launch(on: queue)
     clock.advance(by: .seconds(9))
     queue.resume()
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     #expect(clock.nextDeadline?.offset == .seconds(10), "however late its timer began to sleep")
     clock.advance(by: .seconds(1))
@@ -75,7 +75,7 @@ struct JobTimeTests {
       return 7
     }
     let run = job.timeout(.seconds(1), clock: clock).deadline(.seconds(9), clock: clock).noting(notes).launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 2)
     clock.advance(by: .seconds(1))
     #expect(try await run.value == 7)
@@ -98,7 +98,7 @@ struct JobTimeTests {
       .onError(of: TimeoutError.self) { error in notes.note("\(error)") }
       .onFinish { _ in notes.note("finish") }
     let run = job.launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     _ = await run.outcome
@@ -112,7 +112,7 @@ struct JobTimeTests {
       guard await Once<Void>().value() != nil else { throw Fault(3) }
     }
     let run: Run<Void> = job.timeout(.seconds(1), clock: clock).launch(on: queue)
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     guard case .failed(let error as TimeoutError) = await run.outcome else {
@@ -127,12 +127,12 @@ struct JobTimeTests {
     let job = Job("job") { (_: JobContext<Int>) -> Int in
       begun.settle(())
       _ = await Once<Void>().value()
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       throw CancellationError()
     }
     let run = job.timeout(.seconds(1), clock: clock).noting(notes).launch(on: queue)
     await notes.recorder.wait(for: "start")
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(run.cancel(reason: "late"))

@@ -14,7 +14,7 @@ struct JobUpdatesTests {
     let (goOn, seen) = (Once<Void>(), Recorder<Int>())
     let run = Job("job") { (job: JobContext<Int>) in
       job.update(1)
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       job.update(2)
     }.launch(on: queue)
     let consumers = (0..<3).map { _ in
@@ -56,7 +56,7 @@ struct JobUpdatesTests {
 
   @Test func iteratingEndsWithTheTaskThatIterates() async throws {
     let (goOn, queue) = (Once<Void>(), queue)
-    let run = Job("job") { (_: JobContext<Int>) in await goOn.valueWhateverHappens() }.launch(on: queue)
+    let run = Job("job") { (_: JobContext<Int>) in await goOn.valueIgnoringCancellation() }.launch(on: queue)
     let consumer = Task { for await _ in run.updates {} }
     consumer.cancel()
     await consumer.value
@@ -72,7 +72,7 @@ struct JobUpdatesTests {
     let job = Job("job") { (job: JobContext<LifetimeTracker.Tracked>) in
       _ = await looked.value()
       for _ in 0..<10_000 { job.update(tracker.track()) }
-      await goOn.valueWhateverHappens()
+      await goOn.valueIgnoringCancellation()
       return tracker.alive
     }
     let run = job.launch(on: queue)

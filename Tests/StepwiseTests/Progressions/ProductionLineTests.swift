@@ -35,7 +35,7 @@ struct ProductionLineTests {
       line.add(
         work(number) {
           entered.record($0)
-          await gate.valueWhateverHappens()
+          await gate.valueIgnoringCancellation()
         }
       )
     }
@@ -63,7 +63,7 @@ struct ProductionLineTests {
   @Test func addDoesNotWait() async {
     let gate = Once<Void>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
-    let hold: @Sendable (Int) async -> Void = { _ in await gate.valueWhateverHappens() }
+    let hold: @Sendable (Int) async -> Void = { _ in await gate.valueIgnoringCancellation() }
     for number in 0..<1_000 { #expect(line.add(work(number, hold))) }
     gate.settle(())
     var results = line.results.makeAsyncIterator()
@@ -76,7 +76,7 @@ struct ProductionLineTests {
     line.add(
       work(0) {
         entered.record($0)
-        await gate.valueWhateverHappens()
+        await gate.valueIgnoringCancellation()
       }
     )
     await entered.elements(atLeast: 1)
@@ -98,7 +98,7 @@ struct ProductionLineTests {
       line.add(
         work(number) {
           entered.record($0)
-          await gate.valueWhateverHappens()
+          await gate.valueIgnoringCancellation()
         }
       )
     }

@@ -44,7 +44,7 @@ struct ProgressionRunTests {
 
   @Test func aStartedRunShowsItsStagesInItsEvents() async throws {
     let gate = Once<Void>()
-    let run = Scripted(last: 2) { if $0 == 1 { await gate.valueWhateverHappens() } }.start()
+    let run = Scripted(last: 2) { if $0 == 1 { await gate.valueIgnoringCancellation() } }.start()
     var lines: [String] = []
     for await event in run.events {
       if case .stageReached(_, let stage) = event, let stage = stage as? Scripted {
@@ -63,7 +63,7 @@ struct ProgressionRunTests {
       entered.settle(())
       await CancellationToken().cancellation
     }.start()
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     #expect(run.cancel(reason: "enough"))
     guard case .cancelled(let cancellation) = await run.outcome else {
       Issue.record("not cancelled")
@@ -116,7 +116,7 @@ struct ProgressionRunTests {
     }.execute { useResult in
       do { _ = try useResult() } catch { ends.record(error is CancellationError) }
     }
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     run.cancel()
     #expect(await ends.elements(atLeast: 1) == [true])
   }

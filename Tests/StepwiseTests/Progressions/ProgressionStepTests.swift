@@ -34,9 +34,9 @@ struct ProgressionStepTests {
     let run = Scripted(last: 3) { number in
       guard number == 2 else { return }
       entered.settle(())
-      await gate.valueWhateverHappens()
+      await gate.valueIgnoringCancellation()
     }.start()
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     var first: [String] = []
     for await event in run.events {
       if case .stageReached(_, let stage) = event { first.append("\((stage as? Scripted)?.number ?? -1)") }
@@ -59,7 +59,7 @@ struct ProgressionStepTests {
       .then { (stage: Scripted) in stage }
       .appending(running: { $0 })
     let run = chain.start(1)
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     #expect(run.cancel(reason: "enough"))
     guard case .cancelled(let cancellation) = await run.outcome else {
       Issue.record("not cancelled")
@@ -76,7 +76,7 @@ struct ProgressionStepTests {
     let chain = Chain { (number: Int) in number }.appending(running: { _ in
       Scripted { number in
         log.record(number)
-        if number == 1 { await chainBox.valueWhateverHappens().cancelRuns(reason: "stop") }
+        if number == 1 { await chainBox.valueIgnoringCancellation().cancelRuns(reason: "stop") }
       }
     })
     chainBox.settle(chain)
@@ -95,7 +95,7 @@ struct ProgressionStepTests {
     let gate = Once<Void>()
     let run = Scripted(last: 1) { _ in
       StepProgress.report(0.5)
-      await gate.valueWhateverHappens()
+      await gate.valueIgnoringCancellation()
     }.start()
     for await progress in run.progress where progress.fractionCompleted == 0.5 { gate.settle(()) }
     #expect(try await run.value == 1)
@@ -109,7 +109,7 @@ struct ProgressionStepTests {
       .appending(
         running: { _ in
           Scripted(last: 1) { _ in
-            await gate.valueWhateverHappens()
+            await gate.valueIgnoringCancellation()
           }
         }
       )
@@ -117,7 +117,7 @@ struct ProgressionStepTests {
       .recover { _ in 0 }
       .then("wait") { _ in
         gate.settle(())
-        await left.valueWhateverHappens()
+        await left.valueIgnoringCancellation()
         return 0
       }
     let run = chain.start(1)

@@ -93,12 +93,12 @@ struct SharedStagesTests {
     let entered = Once<Void>()
     let shared = Scripted(last: 2) { _ in
       entered.settle(())
-      await gate.valueWhateverHappens()
+      await gate.valueIgnoringCancellation()
       try Task.checkCancellation()
     }.stages.shared(sharing)
     let start = Start(of: 2)
     let tasks = (0..<2).map { _ in Task { try await shared.numbers(start) } }
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     tasks[0].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[0].value }
     gate.settle(())
@@ -113,10 +113,10 @@ struct SharedStagesTests {
       cancelled.settle(())
     }.stages.shared(.latest)
     let task = Task { try await shared.numbers() }
-    await entered.valueWhateverHappens()
+    await entered.valueIgnoringCancellation()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    await cancelled.valueWhateverHappens()
+    await cancelled.valueIgnoringCancellation()
     var late = shared.makeAsyncIterator()
     #expect(try await late.next()?.number == 0)
     await #expect(throws: CancellationError.self) { try await late.next() }
@@ -174,7 +174,7 @@ struct SharedStagesTests {
         }
       }
     }
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     var second = shared.makeAsyncIterator()
     #expect(try await second.next()?.number == 1)
     token.cancel()

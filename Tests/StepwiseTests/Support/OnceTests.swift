@@ -12,7 +12,7 @@ struct OnceTests {
     let once = Once<Int>()
     let values = await withTaskGroup(of: Int?.self) { group in
       for index in 0..<100 {
-        group.addTask { index.isMultiple(of: 2) ? await once.value() : await once.valueWhateverHappens() }
+        group.addTask { index.isMultiple(of: 2) ? await once.value() : await once.valueIgnoringCancellation() }
       }
       group.addTask {
         #expect(once.settle(7))
@@ -59,7 +59,7 @@ struct OnceTests {
     let waiting = Recorder<Int>()
     let task = Task {
       waiting.record(0)
-      return await once.valueWhateverHappens()
+      return await once.valueIgnoringCancellation()
     }
     await waiting.elements(atLeast: 1)
     task.cancel()

@@ -14,7 +14,7 @@ struct StepAbandonTests {
 
   /// Ignores cancellation, and returns when told to.
   private var stubborn: Step<Int, Int> {
-    Step("stubborn") { [comesBack] _ in await comesBack.valueWhateverHappens() }
+    Step("stubborn") { [comesBack] _ in await comesBack.valueIgnoringCancellation() }
   }
 
   private func abandoning(_ step: Step<Int, Int>) -> Chain<Int, Int> {

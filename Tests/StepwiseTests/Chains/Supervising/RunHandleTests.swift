@@ -188,7 +188,7 @@ struct RunHandleTests {
     let end = Once<Void>()
     let tasks = Recorder<Task<Void, Never>>()
     let run = Chain { [object = tracker.track()] (number: Int) in
-      withExtendedLifetime(object) { tasks.record(Task { await end.valueWhateverHappens() }) }
+      withExtendedLifetime(object) { tasks.record(Task { await end.valueIgnoringCancellation() }) }
     }
     .start(1)
     _ = await run.outcome
@@ -208,7 +208,7 @@ struct RunHandleTests {
       return Task.currentPriority
     }
     let run = await Task(priority: .utility) { chain.start() }.value
-    await begun.valueWhateverHappens()
+    await begun.valueIgnoringCancellation()
     let seen = try await Task(priority: .high) { try await run.value }.value
     #expect(seen >= .high)
   }

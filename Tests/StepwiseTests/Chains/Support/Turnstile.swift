@@ -18,7 +18,7 @@ final class Turnstile: Sendable {
   /// Stays until it is opened, also in a cancelled Task.
   nonisolated(nonsending) func passWhateverHappens() async {
     visitors.mutate { $0 += 1 }
-    await opened.valueWhateverHappens()
+    await opened.valueIgnoringCancellation()
   }
 
   /// Waits until so many have come.
