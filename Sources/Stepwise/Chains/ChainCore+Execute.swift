@@ -82,7 +82,7 @@ extension ChainCore {
       for handler in program.finallyHandlers { await handler(state) }
     }
     // A run with a Task of its own that nobody asked to stop before it was closed is not cancelled any more.
-    let isSafe = context.run.map { !$0.isAsked && !Task.isCancelled } ?? false
+    let isSafe = context.run.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
     await CancellationScope.withCancellationShield(isCancelled: !isSafe, handlers)
   }
 }

@@ -46,7 +46,7 @@ extension ChainCore {
     let scope = isAwaited ? around : around.ofStartedRuns
     let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
     if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.cancellationCause?.reason) }
-    let place = run.isAsked ? nil : admit(run, to: program)
+    let place = run.isCancellationRequested ? nil : admit(run, to: program)
     let innerScope = scope.inside(run)
     let context = RunContext(
       chain: self,
@@ -130,7 +130,7 @@ extension ChainCore {
 
   @discardableResult
   private static func value<Value>(of outcome: Outcome<Value>, in outer: RunContext) throws -> Value {
-    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError, outer.isAsked {
+    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError, outer.isCancellationRequested {
       throw error
     }
     return try outcome.get()
@@ -165,7 +165,7 @@ extension ChainCore {
       context.run?.slot = isAdmitted ? .held : .none
       if !isAdmitted { program.gate?.leave(place.id) }
     }
-    if context.run?.isAsked ?? false {
+    if context.run?.isCancellationRequested ?? false {
       let outcome = await conclude(&frame, with: CancellationError())
       return Conclusion(outcome: outcome.map { RunOutput(ValueSlot()) }, undos: [])
     }

@@ -77,7 +77,7 @@ final class ChainCore: Sendable {
     registry.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
   }
 
-  func isAsked(of generation: CancellationToken) -> Bool {
+  func isCancellationRequested(for generation: CancellationToken) -> Bool {
     generation.isCancelled || (registry.isTokenTaken && registry.token.isCancelled)
   }
 

@@ -50,7 +50,7 @@ struct Frame: ~Copyable {
         do {
           if operation.kind == .step {
             index = context.firstStep + operation.firstStep
-            guard !context.isAsked else { throw CancellationError() }
+            guard !context.isCancellationRequested else { throw CancellationError() }
             context.enter(index)
             try await operation.code(&self)
           } else {
@@ -71,7 +71,7 @@ struct Frame: ~Copyable {
     guard operation.kind != .recover else { return }
     self.position = position
     // A nested chain is a step: when the run is to stop, it does not begin, and its handlers have nothing to end.
-    if operation.kind == .chains, context.isAsked { throw CancellationError() }
+    if operation.kind == .chains, context.isCancellationRequested { throw CancellationError() }
     index = context.firstStep + operation.firstStep
     covered = part - 1
     try await operation.code(&self)
@@ -88,10 +88,10 @@ struct Frame: ~Copyable {
   ) async throws -> Int {
     var error = error
     for next in position..<end where program.operations[next].kind == .recover {
-      if context.isAsked { break }
+      if context.isCancellationRequested { break }
       if let marked = undos?.takeMarked(), !marked.isEmpty {
         await context.undoShielded(marked, recorder: recorder)
-        if context.isAsked { break }
+        if context.isCancellationRequested { break }
       }
       failure = error
       do {
@@ -136,7 +136,7 @@ extension Frame {
     mark: inout ContinuousClock.Instant
   ) async throws {
     index = context.firstStep + operation.firstStep
-    guard !context.isAsked else { throw CancellationError() }
+    guard !context.isCancellationRequested else { throw CancellationError() }
     context.enter(index)
     recorder.begin(index)
     let begun = mark

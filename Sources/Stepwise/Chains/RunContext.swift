@@ -54,16 +54,16 @@ final class RunContext: Sendable {
   // MARK: - Who may stop it
 
   /// Whether the run is to stop: looked at before each step, and when one has thrown.
-  var isAsked: Bool { Task.isCancelled || isAskedFromElsewhere }
+  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
   /// By anybody but the Task, for this run or for those that it is a step of.
   ///
   /// As long as nothing was cancelled in the whole process since it was looked at last, there is nothing to look at.
-  private var isAskedFromElsewhere: Bool {
+  private var isCancellationRequestedElsewhere: Bool {
     let count = CancellationCount.current
     var context = self
     while context.lookedAt.load(ordering: .relaxed) != count {
-      if context.isAskedItself { return true }
+      if context.isCancellationRequestedHere { return true }
       guard let outer = context.outer else { break }
       context = outer
     }
@@ -71,9 +71,9 @@ final class RunContext: Sendable {
     return false
   }
 
-  private var isAskedItself: Bool {
-    if chain.isAsked(of: generation) { return true }
-    if let run, run.isAsked { return true }
+  private var isCancellationRequestedHere: Bool {
+    if chain.isCancellationRequested(for: generation) { return true }
+    if let run, run.isCancellationRequested { return true }
     return scope?.request != nil
   }
 

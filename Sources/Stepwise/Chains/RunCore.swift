@@ -41,8 +41,8 @@ final class RunCore: CancellationSource {
     self.gate = gate
   }
 
-  var isAsked: Bool { flag.load(ordering: .acquiring) }
-  var request: Cancellation? { isAsked ? state.withLock { $0.machine.request } : nil }
+  var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
+  var request: Cancellation? { isCancellationRequested ? state.withLock { $0.machine.request } : nil }
   var listener: (any RunListener)? { state.withLock { $0.listener } }
   var isOver: Bool { state.withLock { $0.machine.isOver } }
 

@@ -10,8 +10,8 @@ struct RunMachine {
     case open
     case asked(Cancellation)
     /// The outcome is decided; handlers may still run.
-    case closed(wasAsked: Cancellation?)
-    case over(wasAsked: Cancellation?)
+    case closed(request: Cancellation?)
+    case over(request: Cancellation?)
   }
 
   private var state = State.open
@@ -49,7 +49,7 @@ struct RunMachine {
   /// Closes the run: with an error, or, when there is none, with the value that the last step returned.
   mutating func close(with error: (any Error)?) -> Outcome<Void> {
     let request = request
-    if !isOver { state = .closed(wasAsked: request) }
+    if !isOver { state = .closed(request: request) }
     guard let error else { return .resolved(()) }
     guard let request else { return .failed(error) }
     let underlying = error is CancellationError ? nil : error
@@ -57,6 +57,6 @@ struct RunMachine {
   }
 
   mutating func end() {
-    state = .over(wasAsked: request)
+    state = .over(request: request)
   }
 }

@@ -8,7 +8,7 @@ public class AnyFlowStep {
   public nonisolated let name: String
 
   /// A Boolean value that indicates whether the step is being presented.
-  public internal(set) var isAsked = false
+  public internal(set) var isWaitingForResult = false
 
   nonisolated init(name: String) {
     self.name = name
@@ -29,7 +29,7 @@ public class AnyFlowStep {
   var nestedFlow: (any AnyFlow)? { nil }
 
   /// Whether neither the step nor any that is presented with it is being presented.
-  var isFree: Bool { !isAsked && members.allSatisfy(\.isFree) }
+  var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
 
   /// To be called before the content is set: what another flow presents stays as it is.
   ///

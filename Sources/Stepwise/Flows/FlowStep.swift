@@ -116,8 +116,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     guard !Task.isCancelled else { return .cancelledByTask }
     guard hasContent, let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
-    isAsked = true
-    defer { isAsked = false }
+    isWaitingForResult = true
+    defer { isWaitingForResult = false }
     return await body(self, content, stage)
   }
 

@@ -31,7 +31,7 @@ extension Chain {
       while let stage = try await stages.next() {
         recorder?.reached(index, stage: stage)
         if let result = stage.result { return frame.slot.put(result) }
-        if context.isAsked { throw CancellationError() }
+        if context.isCancellationRequested { throw CancellationError() }
       }
     }
   }

@@ -100,7 +100,7 @@ struct RunMachineTests {
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
       #expect(granted == (position("cancel") < position("close") ? 1 : 0), "seed \(seed)")
-      #expect(run.isAsked == (granted == 1), "seed \(seed)")
+      #expect(run.isCancellationRequested == (granted == 1), "seed \(seed)")
       #expect(run.isOver, "seed \(seed)")
       let isAttachedInTime = position("attach") < position("close")
       if isAttachedInTime { #expect(task.isCancelled == (granted == 1), "seed \(seed) \(events)") }

@@ -95,7 +95,7 @@ struct FlowStepTests {
     #expect(await task.value == .cancelled)
     #expect(desk.handler(step)?.isFinished == true)
     #expect(desk.handler(step)?.complete(1) == false)
-    #expect(!step.isAsked)
+    #expect(!step.isWaitingForResult)
   }
 
   /// Pitfall 7: not-started work runs nothing.

@@ -113,7 +113,7 @@ struct FlowWorkTests {
     run.cancel(reason: "left")
     #expect(await run.outcome.summary == "cancelled left")
     #expect(innerFlow.current == nil)
-    #expect(!inner.isAsked)
+    #expect(!inner.isWaitingForResult)
   }
 
   @Test func allAsksSeveralAtOnceAndGivesAllResults() async throws {
@@ -148,7 +148,7 @@ struct FlowWorkTests {
       return
     }
     #expect(desk.handler(a)?.isFinished == true)
-    #expect(!a.isAsked && !b.isAsked)
+    #expect(!a.isWaitingForResult && !b.isWaitingForResult)
     let failing = FlowStep<Void, Int>("failing", running: Chain { throw Fault(1) })
     let patient = desk.step("patient", of: Void.self, Reply<Int>.wait)
     await #expect(throws: Fault(1)) { _ = try await FlowStep.all(patient, failing).result() }
@@ -165,7 +165,7 @@ struct FlowWorkTests {
       Issue.record("not cancelled")
       return
     }
-    #expect(!a.isAsked && !b.isAsked)
+    #expect(!a.isWaitingForResult && !b.isWaitingForResult)
   }
 
   @Test func anyNumberOfStepsOfOneKind() async throws {

@@ -168,8 +168,8 @@ private struct SharingModel {
       switch machine.turn(waiter: producerWaiter) {
       case .produce:
         let waiting = consumers.filter(\.isWaiting).count
-        let isAsked = sharing == .everyStage ? waiting == consumers.count : waiting > 0
-        try require(isAsked, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
+        let isWanted = sharing == .everyStage ? waiting == consumers.count : waiting > 0
+        try require(isWanted, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
         producer = .working
       case .wait: producer = .waiting
       case .stop: throw Broken(description: "seed \(seed): stopped")
