@@ -40,7 +40,7 @@ public protocol CheckpointStore: Sendable {
   /// An `acquire` that this process begins after the call has returned finds the id free.
   ///
   /// - Parameter lease: A lease of this store.
-  func letGo(of lease: CheckpointLease)
+  func releaseWithoutWaiting(_ lease: CheckpointLease)
 
   /// Reads what was last saved; needs no lease.
   ///

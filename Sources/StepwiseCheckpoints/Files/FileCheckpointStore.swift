@@ -88,11 +88,11 @@ public final class FileCheckpointStore: CheckpointStore {
 
   /// Releases a lease.
   @concurrent public func release(_ lease: CheckpointLease) async throws {
-    try await threads.run { [self] in letGo(of: lease) }
+    try await threads.run { [self] in releaseWithoutWaiting(lease) }
   }
 
   /// Releases a lease.
-  public func letGo(of lease: CheckpointLease) {
+  public func releaseWithoutWaiting(_ lease: CheckpointLease) {
     guard let id = try? CheckpointID(lease.id) else { return }
     let ended = leases.withLock { leases in leases[id]?.fence == lease.fence ? leases.removeValue(forKey: id) : nil }
     ended?.end()

@@ -67,10 +67,10 @@ public final class MemoryCheckpointStore: CheckpointStore {
   }
 
   /// Gives a lease back.
-  @concurrent public func release(_ lease: CheckpointLease) async throws { letGo(of: lease) }
+  @concurrent public func release(_ lease: CheckpointLease) async throws { releaseWithoutWaiting(lease) }
 
   /// Gives a lease back.
-  public func letGo(of lease: CheckpointLease) {
+  public func releaseWithoutWaiting(_ lease: CheckpointLease) {
     guard let id = try? CheckpointID(lease.id) else { return }
     state.withLock { state in
       if state.leases[id]?.fence == lease.fence { state.leases[id] = nil }
@@ -106,7 +106,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     let lease = try await acquire(id)
     let id = try CheckpointID(id)
     state.withLock { state in state.records[id] = nil }
-    letGo(of: lease)
+    releaseWithoutWaiting(lease)
   }
 
   /// Lists the ids that keep something.

@@ -27,7 +27,7 @@ final class LeaseHolder: Sendable {
 
   deinit {
     renewing?.cancel()
-    if isHeld.withLock({ isHeld in isHeld }) { store.letGo(of: lease) }
+    if isHeld.withLock({ isHeld in isHeld }) { store.releaseWithoutWaiting(lease) }
   }
 
   /// Returns the lease when the body fails, or when its value is the last one.
@@ -74,6 +74,6 @@ final class LeaseHolder: Sendable {
       return isHeld
     }
     guard isHeld else { return }
-    do { try await store.release(lease) } catch { store.letGo(of: lease) }
+    do { try await store.release(lease) } catch { store.releaseWithoutWaiting(lease) }
   }
 }

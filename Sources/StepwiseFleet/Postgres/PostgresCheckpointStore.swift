@@ -95,7 +95,7 @@
     }
 
     /// Releases a lease; the database hears of it a little later.
-    public func letGo(of lease: CheckpointLease) {
+    public func releaseWithoutWaiting(_ lease: CheckpointLease) {
       guard let key = try? CheckpointID(lease.id) else { return }
       ReleasedLeases.insert(lease.fence, at: place(of: key))
       _ = spawn { [self] in try? await release(lease) }

@@ -62,7 +62,7 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
   @concurrent public func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
 
   /// Gives a lease back.
-  public func letGo(of lease: CheckpointLease) { base.letGo(of: lease) }
+  public func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
 
   /// Gives what was last saved.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }

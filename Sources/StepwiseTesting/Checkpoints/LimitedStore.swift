@@ -22,7 +22,7 @@ struct LimitedStore: CheckpointStore {
     try await limited("release") { try await base.release(lease) }
   }
 
-  func letGo(of lease: CheckpointLease) { base.letGo(of: lease) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
 
   @concurrent func load(_ id: String) async throws -> CheckpointRecord? {
     try await limited("load") { try await base.load(id) }

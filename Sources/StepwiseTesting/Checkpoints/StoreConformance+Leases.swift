@@ -20,7 +20,7 @@ extension StoreConformance {
       } catch {
         throw CheckpointStoreViolation(rule: "An id is free at once when its lease was let go of", detail: "\(error)")
       }
-      if round.isMultiple(of: 2) { store.letGo(of: lease) } else { try await store.release(lease) }
+      if round.isMultiple(of: 2) { store.releaseWithoutWaiting(lease) } else { try await store.release(lease) }
     }
     let winners = await withTaskGroup(of: CheckpointLease?.self) { group in
       for _ in 0..<8 { group.addTask { try? await store.acquire(id) } }
@@ -38,7 +38,7 @@ extension StoreConformance {
       for _ in 0..<3 {
         let start = clock.now
         do {
-          store.letGo(of: try await store.acquire(id))
+          store.releaseWithoutWaiting(try await store.acquire(id))
         } catch let violation as CheckpointStoreViolation {
           // No second attempt: each may hold a thread for ever.
           throw CheckpointStoreViolation(rule: rule, detail: violation.detail)
@@ -95,7 +95,7 @@ extension StoreConformance {
       try await expectError("A lease that is over is not renewed", isLost) { _ = try await store.renew(stale) }
       // Whoever lost a lease gives it back all the same, which is nothing to the one who has it now.
       try await store.release(stale)
-      store.letGo(of: stale)
+      store.releaseWithoutWaiting(stale)
       try await expectError("A lease that is over frees nothing", Self.isHeld) { _ = try await store.acquire(id) }
     }
     try await withLease("conformance-stranger") { stranger in

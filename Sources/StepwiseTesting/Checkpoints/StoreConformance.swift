@@ -40,7 +40,7 @@ struct StoreConformance: Sendable {
       try await store.release(lease)
       return value
     } catch {
-      store.letGo(of: lease)
+      store.releaseWithoutWaiting(lease)
       throw error
     }
   }
@@ -221,7 +221,7 @@ struct StoreConformance: Sendable {
     let lease = try await other.acquire(id)
     try await expectError(rule, isHeld) { _ = try await store.acquire(id) }
     try await other.save(record(id, 2), ifVersionIs: 1, under: lease)
-    other.letGo(of: lease)
+    other.releaseWithoutWaiting(lease)
     try expect(try await store.load(id) == record(id, 2), rule, "this one loads something else")
     try await store.remove(id)
     try expect(try await other.load(id) == nil, rule, "the other one loads what was removed")

@@ -84,7 +84,7 @@
       }
       @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
       @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-      func letGo(of lease: CheckpointLease) { base.letGo(of: lease) }
+      func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
       @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
       @concurrent func save(
         _ record: CheckpointRecord,

@@ -89,9 +89,9 @@ final class SpoiltStore: CheckpointStore {
     return lease
   }
 
-  @concurrent func release(_ lease: CheckpointLease) async throws { letGo(of: lease) }
+  @concurrent func release(_ lease: CheckpointLease) async throws { releaseWithoutWaiting(lease) }
 
-  func letGo(of lease: CheckpointLease) { base.letGo(of: key(lease)) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(key(lease)) }
 
   @concurrent func load(_ id: String) async throws -> CheckpointRecord? {
     guard let record = try await base.load(key(id)), fault == .rebuildsChecksums else {

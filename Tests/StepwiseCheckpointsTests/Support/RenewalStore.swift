@@ -35,7 +35,7 @@ final class RenewalStore: CheckpointStore {
   }
 
   @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-  func letGo(of lease: CheckpointLease) { base.letGo(of: lease) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
   @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
 
   @concurrent func save(
