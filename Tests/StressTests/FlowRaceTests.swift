@@ -33,7 +33,7 @@ extension Races {
         if call(handler) { firsts.add(number) }
       }
 
-      func letGo() { _ = place.take() }
+      func release() { _ = place.take() }
 
       var answer: FlowAnswer<Int> {
         let ask = ask
@@ -68,7 +68,7 @@ extension Races {
         in: { Arena() },
         { arena in arena.end(1) { $0.complete(7) } },
         { arena in arena.ask.cancel() },
-        { arena in arena.letGo() },
+        { arena in arena.release() },
         referee: { arena in
           let answer = arena.answer
           if arena.firsts.total == 1 { return answer == .answered(7) ? nil : "completed, and \(answer)" }

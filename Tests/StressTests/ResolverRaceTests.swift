@@ -36,7 +36,7 @@ extension Races {
         if resolver.resolve(number) { firsts.add(number) }
       }
 
-      func letGo() {
+      func release() {
         _ = resolver.mutate { $0.take() }
       }
 
@@ -82,7 +82,7 @@ extension Races {
     @Test func lettingGoMeetsACancel() async {
       await race(
         in: { Arena() },
-        { $0.letGo() },
+        { $0.release() },
         { $0.task.cancel() },
         referee: { arena in
           guard case .failure(let error) = arena.ending else { return "a value" }
@@ -98,7 +98,7 @@ extension Races {
       await race(
         in: { Arena() },
         { $0.resolve(7) },
-        { $0.letGo() },
+        { $0.release() },
         referee: { arena in
           switch arena.ending {
           case .success(let value): return value == 7 && arena.firsts.total == 7 ? nil : "\(value)"

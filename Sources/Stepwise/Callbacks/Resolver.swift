@@ -15,7 +15,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     step = StepContext.current
   }
 
-  deinit { box.letGo() }
+  deinit { box.release() }
 
   /// Ends the wait with a value.
   ///

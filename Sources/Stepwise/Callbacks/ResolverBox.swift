@@ -33,8 +33,8 @@ final class ResolverBox<Value: Sendable>: Sendable {
     result.settle(.failure(error))
   }
 
-  func letGo() {
-    guard machine.withLock({ $0.letGo() }).isAbandoned else { return }
+  func release() {
+    guard machine.withLock({ $0.release() }).isAbandoned else { return }
     result.settle(.failure(ResolverError(.abandoned, file: file, line: line)))
   }
 

@@ -27,7 +27,7 @@ struct ResolverMachine<Value> {
   }
 
   enum CallAction {
-    case settle(lettingGo: Handlers)
+    case settle(releasing: Handlers)
     /// The first call after the wait has ended without it: no misuse.
     case late(LateValueHandler?)
     case misuse(count: Int)
@@ -42,7 +42,7 @@ struct ResolverMachine<Value> {
     switch state {
     case .open:
       state = .settled
-      return .settle(lettingGo: takeHandlers())
+      return .settle(releasing: takeHandlers())
     case .failed where calls == 1, .cancelled where calls == 1:
       return .late(takeHandlers().onLateValue)
     case .settled, .failed, .cancelled:
@@ -51,14 +51,14 @@ struct ResolverMachine<Value> {
   }
 
   /// The body threw, which is no call; returns whether that ends the wait, and what to let go of.
-  mutating func fail() -> (isFirst: Bool, lettingGo: [CancelHandler]) {
+  mutating func fail() -> (isFirst: Bool, releasing: [CancelHandler]) {
     guard case .open = state else { return (false, []) }
     state = .failed
     return (true, takeCancelHandlers())
   }
 
   /// Returns whether the resolver ends as abandoned, and what to let go of.
-  mutating func letGo() -> (isAbandoned: Bool, lettingGo: Handlers) {
+  mutating func release() -> (isAbandoned: Bool, releasing: Handlers) {
     guard case .open = state else { return (false, takeHandlers()) }
     state = .settled
     return (true, takeHandlers())

@@ -15,7 +15,7 @@ struct HandlerMachine {
   enum RemoveAction {
     case nothing
     /// The handler will not be called. What it holds is the user's, and is let go of outside the lock.
-    case letGo(Handler)
+    case release(Handler)
     case waitForEnd
   }
 
@@ -40,7 +40,7 @@ struct HandlerMachine {
     switch state {
     case .waiting(let handler):
       state = .over
-      return .letGo(handler)
+      return .release(handler)
     case .running(let running):
       return running == thread ? .nothing : .waitForEnd
     case .over:
@@ -70,7 +70,7 @@ final class CancellationHandler: Sendable {
 
   func remove() {
     switch machine.withLock({ $0.remove(on: Platform.currentThread) }) {
-    case .nothing, .letGo: break
+    case .nothing, .release: break
     case .waitForEnd: running.withLock { _ in }
     }
   }

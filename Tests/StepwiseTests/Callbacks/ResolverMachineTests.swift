@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverMachineTests {
   enum Event: CaseIterable {
-    case call, fail, letGo, cancel, register, registerLate
+    case call, fail, release, cancel, register, registerLate
   }
 
   enum Answer: Equatable {
@@ -37,7 +37,7 @@ struct ResolverMachineTests {
         case .misuse(let count): return .misuse(count)
         }
       case .fail: return machine.fail().isFirst ? .failed : .nothing
-      case .letGo: return machine.letGo().isAbandoned ? .abandoned : .nothing
+      case .release: return machine.release().isAbandoned ? .abandoned : .nothing
       case .cancel: return machine.cancel(reason: "stop").map { .cancelled($0.count) } ?? .nothing
       case .register:
         guard case .call(let reason) = machine.register({ _ in }) else { return .nothing }
@@ -54,12 +54,12 @@ struct ResolverMachineTests {
       ([.call], [.settle]),
       ([.call, .call, .call], [.settle, .misuse(2), .misuse(3)]),
       ([.call, .cancel], [.settle, .nothing]),
-      ([.call, .letGo], [.settle, .nothing]),
+      ([.call, .release], [.settle, .nothing]),
       ([.call, .fail], [.settle, .nothing]),
       ([.call, .register], [.settle, .nothing]),
       ([.registerLate, .call, .call], [.nothing, .settle, .misuse(2)]),
-      ([.letGo], [.abandoned]),
-      ([.letGo, .cancel], [.abandoned, .nothing]),
+      ([.release], [.abandoned]),
+      ([.release, .cancel], [.abandoned, .nothing]),
       ([.cancel], [.cancelled(0)]),
       ([.register, .register, .cancel, .cancel], [.nothing, .nothing, .cancelled(2), .nothing]),
       ([.cancel, .register], [.cancelled(0), .callAtOnce]),
@@ -67,13 +67,13 @@ struct ResolverMachineTests {
       ([.registerLate, .cancel, .call, .call], [.nothing, .cancelled(0), .late(true), .misuse(2)]),
       ([.cancel, .registerLate, .call], [.cancelled(0), .nothing, .late(true)]),
       ([.cancel, .call, .registerLate, .call], [.cancelled(0), .late(false), .nothing, .misuse(2)]),
-      ([.cancel, .letGo], [.cancelled(0), .nothing]),
+      ([.cancel, .release], [.cancelled(0), .nothing]),
       ([.cancel, .fail], [.cancelled(0), .nothing]),
       ([.fail], [.failed]),
       ([.fail, .call, .call], [.failed, .late(false), .misuse(2)]),
       ([.registerLate, .fail, .call], [.nothing, .failed, .late(true)]),
       ([.register, .fail, .cancel, .register], [.nothing, .failed, .nothing, .nothing]),
-      ([.fail, .fail, .letGo], [.failed, .nothing, .nothing]),
+      ([.fail, .fail, .release], [.failed, .nothing, .nothing]),
     ] as [([Event], [Answer])]
   )
   func answersAsTheTableSays(events: [Event], answers: [Answer]) {
@@ -89,9 +89,9 @@ struct ResolverMachineTests {
       for _ in 0..<Int.random(in: 1...12, using: &generator) {
         guard let event = Event.allCases.randomElement(using: &generator) else { continue }
         events.append(event)
-        if event == .letGo { break }
+        if event == .release { break }
       }
-      let ends: [Event] = [.call, .fail, .letGo, .cancel]
+      let ends: [Event] = [.call, .fail, .release, .cancel]
       let first = events.first { ends.contains($0) }
       var hasEnded = false
       var (calls, handlers) = (0, 0)
@@ -104,7 +104,7 @@ struct ResolverMachineTests {
           let isLate = hasEnded && calls == 1
           expected = !hasEnded ? .settle : isLate ? .late(hasLateHandler) : .misuse(calls)
         case .fail: expected = hasEnded ? .nothing : .failed
-        case .letGo: expected = hasEnded ? .nothing : .abandoned
+        case .release: expected = hasEnded ? .nothing : .abandoned
         case .cancel: expected = hasEnded ? .nothing : .cancelled(handlers)
         case .register:
           handlers += 1
@@ -120,7 +120,7 @@ struct ResolverMachineTests {
   }
 
   /// Handlers are handed out, to be let go of outside the lock, at the first end.
-  @Test(arguments: [Event.call, .fail, .letGo, .cancel])
+  @Test(arguments: [Event.call, .fail, .release, .cancel])
   func holdsNoCancelHandlerAfterItsEnd(_ event: Event) {
     let tracker = LifetimeTracker()
     var machine = ResolverMachine<Int>()
@@ -130,7 +130,7 @@ struct ResolverMachineTests {
     switch event {
     case .call: _ = machine.call()
     case .fail: _ = machine.fail()
-    case .letGo: _ = machine.letGo()
+    case .release: _ = machine.release()
     default: _ = machine.cancel(reason: nil)
     }
     #expect(tracker.alive == 0)

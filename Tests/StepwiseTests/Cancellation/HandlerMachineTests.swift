@@ -29,7 +29,7 @@ struct HandlerMachineTests {
     /// It is not to be called, or there is nothing more to do.
     case nothing
     /// It was removed before it was called.
-    case letGo
+    case release
     case wait
   }
 
@@ -44,7 +44,7 @@ struct HandlerMachineTests {
       case .remove(let thread):
         switch machine.remove(on: thread) {
         case .nothing: return .nothing
-        case .letGo: return .letGo
+        case .release: return .release
         case .waitForEnd: return .wait
         }
       }
@@ -56,9 +56,9 @@ struct HandlerMachineTests {
       ([.begin(1)], [.call]),
       ([.begin(1), .begin(2)], [.call, .nothing]),
       ([.begin(1), .end, .begin(1)], [.call, .nothing, .nothing]),
-      ([.remove(1)], [.letGo]),
-      ([.remove(1), .begin(1)], [.letGo, .nothing]),
-      ([.remove(1), .remove(2), .begin(2)], [.letGo, .nothing, .nothing]),
+      ([.remove(1)], [.release]),
+      ([.remove(1), .begin(1)], [.release, .nothing]),
+      ([.remove(1), .remove(2), .begin(2)], [.release, .nothing, .nothing]),
       ([.begin(1), .remove(1)], [.call, .nothing]),
       ([.begin(1), .remove(2)], [.call, .wait]),
       ([.begin(1), .remove(2), .remove(1), .remove(3)], [.call, .wait, .nothing, .wait]),
@@ -96,7 +96,7 @@ struct HandlerMachineTests {
           events.append(.remove(thread))
           if !begun, !removed {
             removed = true
-            expected.append(.letGo)
+            expected.append(.release)
           } else {
             expected.append(running == nil || running == thread ? .nothing : .wait)
           }

@@ -64,7 +64,7 @@ struct FlowStepTests {
     let step = desk.step("a", of: Void.self, Reply<Int>.wait)
     async let answer = step.ask()
     await desk.asked.elements(atLeast: 1)
-    desk.letGo()
+    desk.release()
     #expect(await answer == .abandoned)
   }
 

@@ -47,5 +47,5 @@ final class Desk {
     waiting.last as? FlowStepHandler<Content, Result>
   }
 
-  func letGo() { waiting = [] }
+  func release() { waiting = [] }
 }
