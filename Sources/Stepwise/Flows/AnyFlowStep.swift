@@ -39,10 +39,10 @@ public class AnyFlowStep {
   }
 
   /// Presents the step, with the content that it has.
-  func present(on stage: FlowStage) async -> FlowEnd { .ended(.failed(FlowError(.noContent, step: name))) }
+  func present(in context: FlowPresentationContext) async -> FlowEnd { .ended(.failed(FlowError(.noContent, step: name))) }
 
   /// Shows the step as one that was answered before.
-  func restoreScreen(on stage: FlowStage) {}
+  func restoreScreen(in context: FlowPresentationContext) {}
 
   /// Whether an answer is of the step's type.
   func takes(_ answer: any AnyBox) -> Bool { false }

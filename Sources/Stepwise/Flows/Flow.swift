@@ -115,16 +115,16 @@ public final class Flow<Output: Sendable> {
 @MainActor
 protocol AnyFlow: AnyObject {
   /// Runs the flow as a step of another one.
-  func present(on stage: FlowStage) async -> FlowEnd
+  func present(in context: FlowPresentationContext) async -> FlowEnd
 
   /// Begins a walk through the flow.
   func enter() throws -> any FlowLevel
 }
 
 extension Flow: AnyFlow {
-  func present(on stage: FlowStage) async -> FlowEnd {
+  func present(in context: FlowPresentationContext) async -> FlowEnd {
     do {
-      return try await nextRun().runAsStep(FlowStart(replay: stage.replay, stage: stage))
+      return try await nextRun().runAsStep(FlowStart(replay: context.replay, context: context))
     } catch {
       return .ended(.failed(error))
     }

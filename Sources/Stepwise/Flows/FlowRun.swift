@@ -20,7 +20,7 @@ final class FlowRun<Output: Sendable> {
   /// Whether the first step has its content.
   private var isPrepared = false
   /// The presentation in progress.
-  private var stage: FlowStage?
+  private var context: FlowPresentationContext?
   /// A nested flow that ended this one without an answer, as one in progress.
   private var interrupted: FlowLogEntry?
   /// Whether a step was presented that the log had no answer of.
@@ -66,7 +66,7 @@ final class FlowRun<Output: Sendable> {
     start.prepare?()
     isPrepared = true
     recorder.start()
-    if let place = start.stage?.previous, let first = course.path.top { shown[first] = place }
+    if let place = start.context?.previous, let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
       let entry = try await entry(of: step)
@@ -111,14 +111,14 @@ final class FlowRun<Output: Sendable> {
   private func present(_ step: AnyFlowStep, replaying replay: FlowReplay? = nil) async throws -> FlowLogEntry {
     if replay == nil { try goLive() }
     recorder.ask(step.name)
-    let stage = FlowStage(previous: shown[step], around: self, replay: replay)
-    self.stage = stage
-    let end = await step.present(on: stage)
-    self.stage = nil
+    let context = FlowPresentationContext(previous: shown[step], around: self, replay: replay)
+    self.context = context
+    let end = await step.present(in: context)
+    self.context = nil
     recorder.finish(step.name, end)
-    if let new = stage.shown { shown[step] = new }
+    if let new = context.shown { shown[step] = new }
     if let failure = replay?.failure { throw failure }
-    return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: stage.nested?.log)
+    return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: context.nested?.log)
   }
 
   /// Goes where the end of a step leads; returns the end of the flow when that is there.
@@ -178,7 +178,7 @@ final class FlowRun<Output: Sendable> {
     let steps = course.path.steps
     let places = steps.isEmpty ? Array(shown.values) : steps.reversed().compactMap { shown[$0] }
     for (index, place) in places.enumerated() {
-      if let rest = place.finish(above: places.dropFirst(index + 1)) { start.stage?.shown = rest }
+      if let rest = place.finish(above: places.dropFirst(index + 1)) { start.context?.shown = rest }
     }
     shown = [:]
     start = FlowStart()
@@ -198,7 +198,7 @@ extension FlowRun: AnyFlowRun {
     case .over(let log): return log
     case .running:
       var entries = course.path.answers
-      if let step = course.path.top, let nested = stage?.nested {
+      if let step = course.path.top, let nested = context?.nested {
         entries.append(FlowLogEntry(step: step.name, content: step.savedContent, end: nil, inside: nested.log))
       } else if let interrupted {
         entries.append(interrupted)
@@ -213,22 +213,22 @@ extension FlowRun: AnyFlowRun {
   func goLive() throws {
     guard !isLive else { return }
     isLive = true
-    try start.stage?.around?.goLive()
+    try start.context?.around?.goLive()
     if let replay = start.replay, !start.isReplayShared {
       for step in course.path.steps where step.isFree {
         if let content = replay.contents[step.name] { try step.restore(content) }
       }
     }
     for step in course.path.steps.dropLast() where shown[step] == nil {
-      let stage = FlowStage()
-      step.restoreScreen(on: stage)
-      shown[step] = stage.shown
+      let context = FlowPresentationContext()
+      step.restoreScreen(in: context)
+      shown[step] = context.shown
     }
   }
 
   /// Runs as a step of another flow.
   func runAsStep(_ start: FlowStart) async -> FlowEnd {
-    start.stage?.nested = self
+    start.context?.nested = self
     do {
       let conclusion: Conclusion = try await begin(start).core.runApart(as: nil) { $0.put(()) }
       // An error alone does not tell: work inside the flow may fail with one that looks like the flow's.

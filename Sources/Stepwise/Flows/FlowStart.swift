@@ -8,10 +8,10 @@ struct FlowStart {
   var prepare: (@MainActor () -> Void)?
   var replay: FlowReplay?
   /// The presentation that the run is, of a step of another flow.
-  var stage: FlowStage?
+  var context: FlowPresentationContext?
 
   /// Whether the answers that are left over are for the flow around.
-  var isReplayShared: Bool { replay != nil && replay === stage?.around?.replay }
+  var isReplayShared: Bool { replay != nil && replay === context?.around?.replay }
 }
 
 /// The answers of a log that are left.

@@ -113,8 +113,8 @@ private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyBox], FirstE
 
 @MainActor
 private func askApart(_ step: AnyFlowStep) async -> FlowEnd {
-  let stage = FlowStage()
-  let end = await step.present(on: stage)
-  _ = stage.shown?.finish(above: EmptyCollection())
+  let context = FlowPresentationContext()
+  let end = await step.present(in: context)
+  _ = context.shown?.finish(above: EmptyCollection())
   return end
 }

@@ -20,9 +20,9 @@ extension FlowStep {
     self.init(
       name,
       isRestored: presentation != .present,
-      show: { handler, stage in
+      show: { handler, context in
         let screen = makeScreen(handler)
-        let previous = stage.previous
+        let previous = context.previous
         if presentation == .present {
           navigator.present(screen)
           return FlowShown(over: previous, dismiss: { [weak screen] in screen.map(navigator.dismiss) })

@@ -48,7 +48,7 @@ extension FlowStep {
   ///   - name: What events, errors, pictures and answer logs call the step.
   ///   - makeFlow: Gives the flow for a content, each time the step is asked.
   public convenience init(_ name: String, flow makeFlow: @escaping @MainActor (Content) -> Flow<Result>) {
-    self.init(name: name, flow: makeFlow) { _, content, stage in await makeFlow(content).present(on: stage) }
+    self.init(name: name, flow: makeFlow) { _, content, context in await makeFlow(content).present(in: context) }
   }
 }
 

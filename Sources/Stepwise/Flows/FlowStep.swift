@@ -12,8 +12,8 @@
 /// the screen answers through. A step can also be a chain, a progression, another flow, or several steps at once.
 @MainActor
 public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
-  typealias Body = @MainActor (FlowStep, Content, FlowStage) async -> FlowEnd
-  typealias Show = @MainActor (FlowStepHandler<Content, Result>, FlowStage) -> FlowShown?
+  typealias Body = @MainActor (FlowStep, Content, FlowPresentationContext) async -> FlowEnd
+  typealias Show = @MainActor (FlowStepHandler<Content, Result>, FlowPresentationContext) -> FlowShown?
 
   /// The content of the latest ask, or of the next one; nil when there was none yet.
   ///
@@ -70,7 +70,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     group = nil
     flow = nil
     restoring = isRestored ? show : nil
-    body = { step, content, stage in await step.presentScreen(content, on: stage, show) }
+    body = { step, content, context in await step.presentScreen(content, in: context, show) }
     super.init(name: name)
   }
 
@@ -106,26 +106,26 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   private func alone(_ content: Content?) async -> FlowEnd {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     if let content { self.content = content }
-    let stage = FlowStage()
-    let end = await present(on: stage)
-    _ = stage.shown?.finish(above: EmptyCollection())
+    let context = FlowPresentationContext()
+    let end = await present(in: context)
+    _ = context.shown?.finish(above: EmptyCollection())
     return end
   }
 
-  override func present(on stage: FlowStage) async -> FlowEnd {
+  override func present(in context: FlowPresentationContext) async -> FlowEnd {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     guard !Task.isCancelled else { return .cancelledByTask }
     guard hasContent, let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
     isWaitingForResult = true
     defer { isWaitingForResult = false }
-    return await body(self, content, stage)
+    return await body(self, content, context)
   }
 
-  private func presentScreen(_ content: Content, on stage: FlowStage, _ show: Show) async -> FlowEnd {
+  private func presentScreen(_ content: Content, in context: FlowPresentationContext, _ show: Show) async -> FlowEnd {
     let answer = Once<FlowEnd>()
     // No frame that waits retains the handler.
-    stage.shown = show(makeHandler(content, answer), stage)
-    defer { stage.shown?.stepEnded() }
+    context.shown = show(makeHandler(content, answer), context)
+    defer { context.shown?.stepEnded() }
     if let end = await answer.value() { return end }
     let cancelled = FlowEnd.cancelledByTask
     answer.settle(cancelled)
@@ -175,11 +175,11 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override var nestedFlow: (any AnyFlow)? { knownContent.flatMap { flow?($0) } }
 
-  override func restoreScreen(on stage: FlowStage) {
+  override func restoreScreen(in context: FlowPresentationContext) {
     guard let restoring, let content = knownContent else { return }
     let answered = Once<FlowEnd>()
     answered.settle(.ended(.abandoned))
-    stage.shown = restoring(makeHandler(content, answered), stage)
+    context.shown = restoring(makeHandler(content, answered), context)
   }
 
   override func takes(_ answer: any AnyBox) -> Bool { answer is Box<Result> }

@@ -3,7 +3,7 @@
 
 /// One presentation of a step: what it shows, and for a nested flow what connects its run with the run around.
 @MainActor
-final class FlowStage {
+final class FlowPresentationContext {
   /// What the step, or the one that it replaces, has shown before.
   let previous: FlowShown?
   /// What is shown now.
