@@ -6,7 +6,7 @@ extension Flow {
   ///
   /// - Parameter picture: How it is drawn.
   /// - Returns: The drawing, in lines that end with a line break.
-  public func describe(_ picture: ChainPicture = .text) -> String {
+  public func describe(_ format: DiagramFormat = .text) -> String {
     let plan = FlowPlan(definition, taken: latest.taken)
     return (picture == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
   }
@@ -74,7 +74,7 @@ private struct FlowPlan {
 
   var mermaid: [String] {
     var lines = ["flowchart TD"]
-    for (index, name) in names.enumerated() { lines.append("n\(index)[\"\(ChainPicture.escaped(name))\"]") }
+    for (index, name) in names.enumerated() { lines.append("n\(index)[\"\(DiagramFormat.escaped(name))\"]") }
     if (declared + taken).contains(where: { $0.to == nil }) { lines.append("end0([\"end\"])") }
     lines += declared.map { "n\($0.from) --> \(node($0.to))" }
     lines += taken.map { "n\($0.from) -.-> \(node($0.to))" }

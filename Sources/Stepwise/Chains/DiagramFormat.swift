@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// How `describe` draws a chain.
-public struct ChainPicture: Hashable, Sendable {
+public struct DiagramFormat: Hashable, Sendable {
   fileprivate enum Kind {
     case text, mermaid
   }
@@ -10,10 +10,10 @@ public struct ChainPicture: Hashable, Sendable {
   fileprivate let kind: Kind
 
   /// A line a step, for logs and terminals.
-  public static let text = ChainPicture(kind: .text)
+  public static let text = DiagramFormat(kind: .text)
 
   /// A flow chart in the language of Mermaid (mermaid.js.org).
-  public static let mermaid = ChainPicture(kind: .mermaid)
+  public static let mermaid = DiagramFormat(kind: .mermaid)
 
   /// A label as a flow chart of Mermaid takes it.
   static func escaped(_ label: String) -> String {
@@ -33,8 +33,8 @@ extension Chain {
   ///
   /// - Parameter picture: How it is drawn.
   /// - Returns: The drawing, in lines that end with a line break.
-  public nonisolated func describe(_ picture: ChainPicture = .text) -> String {
-    switch picture.kind {
+  public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
+    switch format.kind {
     case .text:
       return core.program.outline().map { $0 + "\n" }.joined()
     case .mermaid:
@@ -117,13 +117,13 @@ private struct FlowChart {
 
   private mutating func node(_ label: String) {
     let id = nextID()
-    lines.append("\(id)[\"\(ChainPicture.escaped(label))\"]")
+    lines.append("\(id)[\"\(DiagramFormat.escaped(label))\"]")
     for tail in tails { lines.append("\(tail) --> \(id)") }
     tails = [id]
   }
 
   private mutating func open(_ label: String) {
-    lines.append("subgraph \(nextID())[\"\(ChainPicture.escaped(label))\"]")
+    lines.append("subgraph \(nextID())[\"\(DiagramFormat.escaped(label))\"]")
   }
 
   private mutating func nextID() -> String {
