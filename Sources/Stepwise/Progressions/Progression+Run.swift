@@ -50,7 +50,7 @@ extension Progression {
     var stage = self
     while true {
       // The loop that a user would write, as long as no stage is to be compared with the one before.
-      while watch.isToSkip() {
+      while watch.shouldSkip() {
         if let result = stage.result { return result }
         if Task.isCancelled { throw CancellationError() }
         stage = try await stage.next()

@@ -43,7 +43,7 @@ package struct StuckWatch<P: Progression>: Sendable {
 
   /// Whether the next stage need not be told.
   @inlinable
-  mutating func isToSkip() -> Bool {
+  mutating func shouldSkip() -> Bool {
     guard stagesUntilLook > 1 else { return false }
     stagesUntilLook -= 1
     return true
