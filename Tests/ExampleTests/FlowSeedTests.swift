@@ -101,7 +101,7 @@ struct FlowSeedTests {
     let run = flow.start()
     let asked = Recorder<String>()
     let watching = Task {
-      for await event in flow.events { if case .asked(let step) = event { asked.record(step) } }
+      for await event in flow.events { if case .presented(let step) = event { asked.record(step) } }
     }
     await asked.elements(atLeast: 1)
     let first = try #require(navigator.visible as? UserProfileScreen)

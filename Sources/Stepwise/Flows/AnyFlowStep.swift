@@ -33,9 +33,9 @@ public class AnyFlowStep {
 
   /// To be called before the content is set: what another flow presents stays as it is.
   ///
-  /// - Throws: ``FlowError/alreadyAsked``.
+  /// - Throws: ``FlowError/alreadyPresented``.
   func checkFree() throws(FlowError) {
-    guard isFree else { throw FlowError(.alreadyAsked, step: name) }
+    guard isFree else { throw FlowError(.alreadyPresented, step: name) }
   }
 
   /// Presents the step, with the content that it has.

@@ -12,14 +12,14 @@ extension Flow {
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,
     leadsTo targets: [AnyFlowStep] = [],
-    _ route: @escaping @MainActor (Result, FlowAskedStep<Content, Result>) throws -> FlowTransition<Output>
+    _ route: @escaping @MainActor (Result, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>
   ) -> Flow {
     var definition = definition
     definition[step].targets = targets
     definition[step].onAnswer = { box in
       guard let result = (box as? Box<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
-      guard let asked = FlowAskedStep(step) else { throw FlowError(.noContent, step: step.name) }
-      return try route(result, asked)
+      guard let presented = FlowPresentedStep(step) else { throw FlowError(.noContent, step: step.name) }
+      return try route(result, presented)
     }
     return Flow(definition)
   }
@@ -32,12 +32,12 @@ extension Flow {
   /// - Returns: A new flow; this one is unchanged.
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,
-    ended route: @escaping @MainActor (FlowEnding, FlowAskedStep<Content, Result>) throws -> FlowTransition<Output>?
+    ended route: @escaping @MainActor (FlowEnding, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>?
   ) -> Flow {
     var definition = definition
     definition[step].onEnding = { ending in
-      guard let asked = FlowAskedStep(step) else { return nil }
-      return try route(ending, asked)
+      guard let presented = FlowPresentedStep(step) else { return nil }
+      return try route(ending, presented)
     }
     return Flow(definition)
   }

@@ -43,7 +43,7 @@ struct FlowDefinition<Output: Sendable> {
 
   /// Sets the content that a run begins with, unless another flow presents the first step with its own.
   ///
-  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyAsked`` when the step to
+  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the step to
   ///   begin with is being presented.
   func prepare(startingAt start: AnyFlowStep? = nil) throws {
     var names = Set<String>()

@@ -6,7 +6,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
   /// What went wrong.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     fileprivate enum Kind: String {
-      case back, abandoned, noContent, alreadyAsked, alreadyRunning, unhandledResult, duplicateName
+      case back, abandoned, noContent, alreadyPresented, alreadyRunning, unhandledResult, duplicateName
       case unknownStep, wrongStep, wrongAnswer, notCodable, recordedFailure
     }
 
@@ -19,7 +19,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     /// A step was to be asked that has no content.
     public static let noContent = Code(kind: .noContent)
     /// A step was asked while it was being asked.
-    public static let alreadyAsked = Code(kind: .alreadyAsked)
+    public static let alreadyPresented = Code(kind: .alreadyPresented)
     /// A flow was run while it was running.
     public static let alreadyRunning = Code(kind: .alreadyRunning)
     /// A step was answered and nothing says what follows.
@@ -63,7 +63,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
   /// To compare with: a step was to be asked that has no content.
   public static let noContent = FlowError(.noContent, step: "")
   /// To compare with: a step was asked while it was being asked.
-  public static let alreadyAsked = FlowError(.alreadyAsked, step: "")
+  public static let alreadyPresented = FlowError(.alreadyPresented, step: "")
   /// To compare with: a flow was run while it was running.
   public static let alreadyRunning = FlowError(.alreadyRunning, step: "")
   /// To compare with: a step was answered and nothing says what follows.
@@ -99,7 +99,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     case .abandoned:
       "“\(step)” was abandoned: its handler was let go of; keep it as long as the screen, or call back() or cancel()"
     case .noContent: "“\(step)” has no content: use next(step, content), or set its content before"
-    case .alreadyAsked: "“\(step)” is being asked already: wait for its answer, or make a second step"
+    case .alreadyPresented: "“\(step)” is being asked already: wait for its answer, or make a second step"
     case .alreadyRunning: "the flow “\(step)” is running already: wait for its end, or make a second flow"
     case .unhandledResult: "nothing says what follows “\(step)”, and its result is not the flow's: add on(step)"
     case .duplicateName: "two steps are called “\(step)”: name them differently, since the answer log goes by names"

@@ -7,7 +7,7 @@ public enum FlowEvent: Sendable {
   case started
 
   /// A step is being asked.
-  case asked(step: String)
+  case presented(step: String)
 
   /// A step was answered.
   case answered(step: String)

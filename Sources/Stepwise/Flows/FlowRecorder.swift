@@ -5,13 +5,13 @@
 struct FlowRecord {
   enum Key: Hashable, Sendable {
     case started
-    case asked(String)
+    case presented(String)
     case over(String)
     case ended
   }
 
   private enum Phase {
-    case asked, answered
+    case presented, answered
     case unanswered(FlowEnding)
   }
 
@@ -25,7 +25,7 @@ struct FlowRecord {
   mutating func start() { hasStarted = true }
 
   mutating func ask(_ step: String) {
-    phases[step] = .asked
+    phases[step] = .presented
     if step == latest { return }
     latest = step
     if let place = places[step] { order.remove(place) }
@@ -44,12 +44,12 @@ struct FlowRecord {
   func event(for key: Key) -> FlowEvent? {
     switch key {
     case .started: return .started
-    case .asked(let step): return .asked(step: step)
+    case .presented(let step): return .presented(step: step)
     case .over(let step):
       switch phases[step] {
       case .answered: return .answered(step: step)
       case .unanswered(let ending): return .unanswered(step: step, ending)
-      case .asked, nil: return nil
+      case .presented, nil: return nil
       }
     case .ended: return end.map(FlowEvent.ended)
     }
@@ -59,8 +59,8 @@ struct FlowRecord {
   var owed: [Key] {
     var keys: [Key] = hasStarted ? [.started] : []
     order.forEach { _, step in
-      keys.append(.asked(step))
-      if case .asked = phases[step] { return }
+      keys.append(.presented(step))
+      if case .presented = phases[step] { return }
       keys.append(.over(step))
     }
     if end != nil { keys.append(.ended) }
@@ -84,7 +84,7 @@ final class FlowRecorder: Sendable {
       content.state.ask(step)
       guard content.isObserved else { return }
       content.retract(.over(step))
-      content.publish(.asked(step))
+      content.publish(.presented(step))
     }
   }
 

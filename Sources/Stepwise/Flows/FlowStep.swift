@@ -94,7 +94,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// - Parameter content: What the step is about; it becomes the step's content.
   /// - Returns: The result.
   /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the step;
-  ///   ``FlowError/alreadyAsked`` when the step is being asked.
+  ///   ``FlowError/alreadyPresented`` when the step is being asked.
   public func result(for content: Content) async throws -> Result { try await alone(content).result(of: name) }
 
   /// Asks with the content that the step has, and waits for the result.

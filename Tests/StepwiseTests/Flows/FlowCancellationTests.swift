@@ -140,7 +140,7 @@ struct FlowCancellationTests {
     let b = FlowStep<Void, Int>("b") { $0.complete(1) }
     let flow = Flow<Void>("flow", first: a).on(a) { _, _ in .next(b) }.on(b) { _, _ in .next(a) }
     let run = flow.start()
-    for await event in flow.events { if case .asked("b") = event { break } }
+    for await event in flow.events { if case .presented("b") = event { break } }
     run.cancel(reason: "enough")
     #expect(await run.outcome.summary == "cancelled enough")
   }

@@ -16,7 +16,7 @@ struct FlowEventTests {
     for await event in events {
       switch event {
       case .started: lines.append("started")
-      case .asked(let step): lines.append("asked \(step)")
+      case .presented(let step): lines.append("presented \(step)")
       case .answered(let step): lines.append("answered \(step)")
       case .unanswered(let step, let ending): lines.append("unanswered \(step) \(ending)")
       case .ended(let state): lines.append("ended \(state.summary)")
@@ -37,7 +37,7 @@ struct FlowEventTests {
     desk.handler(second)?.complete(2)
     _ = await run.outcome
     let expected = [
-      "started", "asked first", "answered first", "asked second", "answered second", "ended resolved 2",
+      "started", "presented first", "answered first", "presented second", "answered second", "ended resolved 2",
     ]
     #expect(await lines(flow.events) == expected)
     #expect(await early == expected)

@@ -149,7 +149,7 @@ struct FlowLogContentTests {
     _ = await run.outcome
     let other = Flow<Int>("other", first: shared, content: "two").start()
     await desk.asked.elements(atLeast: 3)
-    await #expect(throws: FlowError.alreadyAsked) { try await flow.replay(answers: log) }
+    await #expect(throws: FlowError.alreadyPresented) { try await flow.replay(answers: log) }
     #expect(shared.content == "two")
     other.cancel()
     _ = await other.outcome

@@ -44,7 +44,7 @@ struct FlowRecorderSeedTests {
     for await event in events {
       switch event {
       case .started: lines.append("started")
-      case .asked(let step): lines.append("asked \(step)")
+      case .presented(let step): lines.append("presented \(step)")
       case .answered(let step): lines.append("answered \(step)")
       case .unanswered(let step, _): lines.append("unanswered \(step)")
       case .ended: lines.append("ended")
@@ -55,7 +55,7 @@ struct FlowRecorderSeedTests {
 
   private static func check(_ lines: [String], _ turns: [String]) throws {
     try require(lines.first == "started" && lines.last == "ended", "\(lines)")
-    let all = ["started"] + turns.flatMap { ["asked \($0)", "answered \($0)"] } + ["ended"]
+    let all = ["started"] + turns.flatMap { ["presented \($0)", "answered \($0)"] } + ["ended"]
     var rest = all[...]
     for line in lines {
       guard let index = rest.firstIndex(of: line) else { throw Broken(description: "\(lines) of \(all)") }

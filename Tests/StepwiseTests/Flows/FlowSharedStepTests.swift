@@ -64,7 +64,7 @@ struct FlowSharedStepTests {
       case .replace: Flow<Void>("two", first: other).on(other) { _, _ in .replace(shared, "two") }
       case .several: Flow<Void>("two", first: both, content: ("two", ()))
       }
-    await #expect(throws: FlowError.alreadyAsked) {
+    await #expect(throws: FlowError.alreadyPresented) {
       if way == .startingAt {
         try await two.run(startingAt: shared, content: "three")
       } else {
@@ -72,7 +72,7 @@ struct FlowSharedStepTests {
       }
     }
     if way == .several {
-      await #expect(throws: FlowError.alreadyAsked) { _ = try await both.result(for: ("two", ())) }
+      await #expect(throws: FlowError.alreadyPresented) { _ = try await both.result(for: ("two", ())) }
     }
     #expect(handler.content == "one")
     #expect(shared.content == "one")

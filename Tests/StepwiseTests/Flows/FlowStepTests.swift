@@ -122,7 +122,7 @@ struct FlowStepTests {
     let step = desk.step("a", of: Int.self, .wait, .complete(2))
     async let first = step.ask(1)
     await desk.asked.elements(atLeast: 1)
-    let error = await #expect(throws: FlowError.alreadyAsked) { try await step.result(for: 2) }
+    let error = await #expect(throws: FlowError.alreadyPresented) { try await step.result(for: 2) }
     #expect("\(try #require(error))".contains("“a” is being asked already"))
     #expect(await step.ask(2) == .abandoned)
     #expect(step.content == 1)

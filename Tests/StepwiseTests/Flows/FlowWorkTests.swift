@@ -176,6 +176,6 @@ struct FlowWorkTests {
 
   @Test func aStepCannotBeAskedBesideItself() async {
     let a = desk.step("a", .wait, Reply<Int>.wait)
-    await #expect(throws: FlowError.alreadyAsked) { _ = try await FlowStep.all(a, a).result() }
+    await #expect(throws: FlowError.alreadyPresented) { _ = try await FlowStep.all(a, a).result() }
   }
 }

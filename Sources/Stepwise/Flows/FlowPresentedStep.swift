@@ -3,7 +3,7 @@
 
 /// The step that an answer is of, as `on` hands it over.
 @MainActor
-public struct FlowAskedStep<Content, Result: Sendable> {
+public struct FlowPresentedStep<Content, Result: Sendable> {
   /// The step itself.
   public let step: FlowStep<Content, Result>
 
