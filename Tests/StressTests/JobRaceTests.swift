@@ -11,14 +11,14 @@ extension Races {
     private final class Arena: Sendable {
       let run: JobRun<Int, Int>
       let queue = JobQueue(maxConcurrent: 1)
-      let told = Recorder<String>()
+      let reported = Recorder<String>()
       /// Set on the main actor when a cancel has returned there.
       let cancelled = CancellationToken()
 
       init() {
-        let (told, cancelled) = (told, cancelled)
+        let (reported, cancelled) = (reported, cancelled)
         @Sendable func note(_ line: String) {
-          told.record(cancelled.isCancelled ? "\(line) after the cancel" : line)
+          reported.record(cancelled.isCancelled ? "\(line) after the cancel" : line)
         }
         let job = Job("job") { (number: Int, job: JobContext<Int>) in
           for update in 0..<3 {
@@ -45,7 +45,7 @@ extension Races {
         let run = run
         let outcome = wait { await run.outcome }
         wait { await MainActor.run {} }
-        let lines = told.elements
+        let lines = reported.elements
         if lines.contains(where: { $0.hasSuffix("cancel") }) || lines != lines.sorted() { return "\(lines)" }
         switch outcome {
         case .resolved(7): return nil

@@ -160,7 +160,7 @@ final class RunContext: Sendable {
     if let run { return run.close(with: error, asked: request) }
     guard let error else { return .resolved(()) }
     return machine.withLock { machine in
-      if let request { _ = machine.ask(request) }
+      if let request { _ = machine.requestCancellation(request) }
       return machine.close(with: error)
     }
   }
@@ -168,7 +168,7 @@ final class RunContext: Sendable {
   // MARK: - What could not be undone
 
   /// The undos that failed, of this run and of those that are steps of it, and that nobody was told of yet.
-  var undoErrors: [UndoError] { undoLog?.untold ?? [] }
+  var undoErrors: [UndoError] { undoLog?.unreported ?? [] }
 
   /// Undoes steps, newest first; all are tried.
   ///
@@ -202,8 +202,8 @@ final class RunContext: Sendable {
   }
 
   private func tell(_ errors: [UndoError]) async {
-    undoLog?.add(told: errors)
-    for outer in outers { outer.undoLog?.add(told: errors) }
+    undoLog?.add(reported: errors)
+    for outer in outers { outer.undoLog?.add(reported: errors) }
     for error in errors {
       for handler in chain.program.errorHandlers { await handler(error) }
     }

@@ -50,7 +50,7 @@ final class RunCore: CancellationSource {
   func cancel(reason: String?) -> Bool {
     listener?.stop()
     let (isFirst, task): (Bool, Task<Conclusion, Never>?) = state.withLock { state in
-      guard state.machine.ask(Cancellation(reason: reason)) else { return (false, nil) }
+      guard state.machine.requestCancellation(Cancellation(reason: reason)) else { return (false, nil) }
       flag.store(true, ordering: .releasing)
       return (true, state.task)
     }
@@ -71,7 +71,7 @@ final class RunCore: CancellationSource {
   /// Decides the outcome; what is asked from elsewhere counts as long as nobody asked here.
   func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
-      if let request { _ = state.machine.ask(request) }
+      if let request { _ = state.machine.requestCancellation(request) }
       state.task = nil
       return state.machine.close(with: error)
     }

@@ -8,7 +8,7 @@
 struct RunMachine {
   private enum State {
     case open
-    case asked(Cancellation)
+    case cancellationRequested(Cancellation)
     /// The outcome is decided; handlers may still run.
     case closed(request: Cancellation?)
     case over(request: Cancellation?)
@@ -20,7 +20,7 @@ struct RunMachine {
   var request: Cancellation? {
     switch state {
     case .open: nil
-    case .asked(let request): request
+    case .cancellationRequested(let request): request
     case .closed(let request), .over(let request): request
     }
   }
@@ -36,13 +36,13 @@ struct RunMachine {
 
   /// Whether the run was asked to stop and goes on.
   var isInterrupted: Bool {
-    if case .asked = state { true } else { false }
+    if case .cancellationRequested = state { true } else { false }
   }
 
   /// Returns whether this was the call that cancelled the run.
-  mutating func ask(_ request: Cancellation) -> Bool {
+  mutating func requestCancellation(_ request: Cancellation) -> Bool {
     guard case .open = state else { return false }
-    state = .asked(request)
+    state = .cancellationRequested(request)
     return true
   }
 

@@ -65,22 +65,22 @@ final class UndoStack: Sendable {
 /// The undos of a run that have failed.
 final class UndoLog: Sendable {
   private struct Failed {
-    var untold: [UndoError] = []
-    var told: [UndoError] = []
+    var unreported: [UndoError] = []
+    var reported: [UndoError] = []
   }
 
   private let failed = Lock(Failed())
 
-  var all: [UndoError] { failed.withLock { $0.untold + $0.told } }
+  var all: [UndoError] { failed.withLock { $0.unreported + $0.reported } }
 
-  /// Those that the chain's handlers are told of when the run ends.
-  var untold: [UndoError] { failed.withLock { $0.untold } }
+  /// Those that the chain's handlers are reported of when the run ends.
+  var unreported: [UndoError] { failed.withLock { $0.unreported } }
 
   func add(_ errors: [UndoError]) {
-    failed.withLock { $0.untold += errors }
+    failed.withLock { $0.unreported += errors }
   }
 
-  func add(told errors: [UndoError]) {
-    failed.withLock { $0.told += errors }
+  func add(reported errors: [UndoError]) {
+    failed.withLock { $0.reported += errors }
   }
 }

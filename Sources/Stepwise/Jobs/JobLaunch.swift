@@ -90,7 +90,7 @@ final class JobLaunch: RunListener {
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async {
     channel.close()
     if case .cancelled = outcome { channel.silence() }
-    let end = told(outcome)
+    let end = reported(outcome)
     // A handler that is being called is waited for also when nothing follows it.
     if channel.isTelling || (end != nil && !channel.isSilent) {
       await CancellationScope.$current.withValue(nil) { await tell(end) }
@@ -101,7 +101,7 @@ final class JobLaunch: RunListener {
   }
 
   /// How the job ended, for those who are told; nil when nobody is.
-  private func told(_ outcome: Outcome<Void>) -> Outcome<JobValue>? {
+  private func reported(_ outcome: Outcome<Void>) -> Outcome<JobValue>? {
     switch outcome {
     // Kept where somebody is to be told.
     case .resolved: value.withLock { $0.take() }.map { .resolved($0) }

@@ -102,8 +102,8 @@ import Testing
     #expect(json.body == Data("{\"a\":1}".utf8))
     let bytes = try RequestContent(json: nil, form: nil, body: Data([1]))
     #expect(try OutgoingRequest("PUT", url, [:], [:], bytes).headers["Content-Type"] == "application/octet-stream")
-    let told = try OutgoingRequest("PUT", url, [:], ["content-type": "text/csv"], bytes)
-    #expect(told.headers.values("Content-Type") == ["text/csv"])
+    let reported = try OutgoingRequest("PUT", url, [:], ["content-type": "text/csv"], bytes)
+    #expect(reported.headers.values("Content-Type") == ["text/csv"])
   }
 
   @Test func aNameAndPasswordInTheAddressBecomeCredentials() throws {

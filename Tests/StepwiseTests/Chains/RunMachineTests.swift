@@ -10,8 +10,8 @@ import Testing
 struct RunMachineTests {
   @Test func theFirstReasonWins() {
     var machine = RunMachine()
-    #expect(machine.ask(Cancellation(reason: "first")) == true)
-    #expect(machine.ask(Cancellation(reason: "second")) == false)
+    #expect(machine.requestCancellation(Cancellation(reason: "first")) == true)
+    #expect(machine.requestCancellation(Cancellation(reason: "second")) == false)
     #expect(machine.request?.reason == "first")
     #expect(machine.close(with: CancellationError()).brief == "cancelled first")
   }
@@ -19,31 +19,31 @@ struct RunMachineTests {
   @Test func cancelAfterTheRunIsClosedIsFalseAndChangesNothing() {
     var machine = RunMachine()
     #expect(machine.close(with: Fault(1)).brief == "failed Fault(number: 1)")
-    #expect(machine.ask(Cancellation(reason: "late")) == false)
+    #expect(machine.requestCancellation(Cancellation(reason: "late")) == false)
     #expect(machine.request == nil)
     #expect(!machine.isInterrupted)
     machine.end()
     #expect(machine.isOver)
-    #expect(machine.ask(Cancellation(reason: "later")) == false)
+    #expect(machine.requestCancellation(Cancellation(reason: "later")) == false)
     #expect(machine.request == nil)
   }
 
   @Test func aCancelAfterSuccessDoesNotDestroyTheValue() {
     var machine = RunMachine()
-    #expect(machine.ask(Cancellation(reason: "asked")) == true)
+    #expect(machine.requestCancellation(Cancellation(reason: "asked")) == true)
     #expect(machine.close(with: nil).brief == "resolved ()")
   }
 
   @Test func whatIsThrownAfterACancelIsUnderlying() {
     var machine = RunMachine()
-    _ = machine.ask(Cancellation(reason: nil))
+    _ = machine.requestCancellation(Cancellation(reason: nil))
     #expect(machine.close(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
   }
 
   @Test func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther() {
     var machine = RunMachine()
-    let told = machine.close(with: CancellationError()).brief
-    #expect(told.hasPrefix("failed"))
+    let reported = machine.close(with: CancellationError()).brief
+    #expect(reported.hasPrefix("failed"))
   }
 
   /// Asks from token, handle, task, gate and policy, and one result, in every order: one outcome, no ask lost.
@@ -66,7 +66,7 @@ struct RunMachineTests {
         if position == closing { outcome = machine.close(with: error) }
         if position == ending { machine.end() }
         guard position < askers.count else { continue }
-        if machine.ask(Cancellation(reason: askers[position])) { winners.append(askers[position]) }
+        if machine.requestCancellation(Cancellation(reason: askers[position])) { winners.append(askers[position]) }
       }
       #expect(winners == Array(askers.prefix(closing == 0 ? 0 : 1)), "seed \(seed)")
       #expect(machine.request?.reason == winners.first, "seed \(seed)")

@@ -12,11 +12,11 @@ struct FlowContentTests {
   @MainActor
   final class Screen {
     let handler: FlowStepHandler<Int, String>
-    var told: [Int] = []
+    var reported: [Int] = []
 
     init(_ handler: FlowStepHandler<Int, String>) {
       self.handler = handler
-      handler.onContent { [weak self] content in self?.told.append(content) }
+      handler.onContent { [weak self] content in self?.reported.append(content) }
     }
   }
 
@@ -41,10 +41,10 @@ struct FlowContentTests {
     async let answer = step.ask(1)
     await wall.count.elements(atLeast: 1)
     let screen = wall.screens[0]
-    #expect(screen.told == [1])
+    #expect(screen.reported == [1])
     step.content = 2
     step.content = 3
-    #expect(screen.told == [1, 2, 3])
+    #expect(screen.reported == [1, 2, 3])
     #expect(screen.handler.content == 3)
     screen.handler.complete("done")
     #expect(await answer == .answered("done"))
@@ -58,7 +58,7 @@ struct FlowContentTests {
     screen.handler.complete("done")
     #expect(await answer == .answered("done"))
     step.content = 2
-    #expect(screen.told == [1, 2])
+    #expect(screen.reported == [1, 2])
     var late: [Int] = []
     screen.handler.onContent { late.append($0) }
     #expect(late == [2])
@@ -74,7 +74,7 @@ struct FlowContentTests {
     #expect(await first == .answered("one"))
     async let second = step.ask()
     await wall.count.elements(atLeast: 2)
-    #expect(wall.screens.map(\.told) == [[1], [1]])
+    #expect(wall.screens.map(\.reported) == [[1], [1]])
     wall.screens[1].handler.complete("two")
     #expect(await second == .answered("two"))
   }
@@ -138,7 +138,7 @@ struct FlowContentTests {
     wall.screens[0].handler.onContent { if $0 == 1 { step.content = 2 } }
     step.content = 1
     #expect(wall.screens.map(\.handler.content) == [2, 2])
-    #expect(wall.screens.map(\.told.last) == [2, 2])
+    #expect(wall.screens.map(\.reported.last) == [2, 2])
     wall.screens[1].handler.complete("two")
     #expect(await second == .answered("two"))
   }
@@ -153,7 +153,7 @@ struct FlowContentTests {
       if content == 1 { step.content = 2 }
       seen.append(content)
     }
-    #expect(handler.content == 2 && wall.screens[0].told == [1, 2])
+    #expect(handler.content == 2 && wall.screens[0].reported == [1, 2])
     handler.onContent { seen.append($0) }
     #expect(seen.last == 2)
     handler.complete("done")
@@ -173,7 +173,7 @@ struct FlowContentTests {
     both.content = (2, 2)
     #expect(a.content == 3 && b.content == 3)
     #expect(handlers.map(\.content) == [3, 3])
-    #expect(wall.screens.map(\.told.last) == [3, 3])
+    #expect(wall.screens.map(\.reported.last) == [3, 3])
     for handler in handlers { handler.complete("done") }
     guard case .answered = await answer else {
       Issue.record("not answered")
@@ -202,8 +202,8 @@ struct FlowContentTests {
         }
         step.content = Int.random(in: 0..<12, using: &dice)
         let newest = step.content
-        if !wall.screens.allSatisfy({ $0.handler.content == newest && $0.told.last == newest }) {
-          Issue.record("seed \(seed): \(wall.screens.map(\.told)) for \(newest ?? -1)")
+        if !wall.screens.allSatisfy({ $0.handler.content == newest && $0.reported.last == newest }) {
+          Issue.record("seed \(seed): \(wall.screens.map(\.reported)) for \(newest ?? -1)")
         }
         wall.screens.last?.handler.complete("done")
         #expect(await answer == .answered("done"))

@@ -110,7 +110,7 @@ struct FlowSharedStepTests {
     var flow: Flow<Void>?
     let first = desk.step("first", .complete(1))
     let second = FlowStep<String, Int>("second") { handler in
-      handler.onContent { _ in notes.write("told: \(flow?.path.map(\.name) ?? [])") }
+      handler.onContent { _ in notes.write("reported: \(flow?.path.map(\.name) ?? [])") }
       notes.write("asked: \(flow?.path.map(\.name) ?? [])")
       handler.complete(handler.content.count)
     }

@@ -63,7 +63,7 @@ struct JobChannelMachineTests {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = Machine()
-      var (owed, told): ([String], [String]) = ([], [])
+      var (owed, reported): ([String], [String]) = ([], [])
       var (isOpen, isSilent, isOnTheWay, isCalling) = (true, false, false, false)
       for step in 0..<Int.random(in: 1...60, using: &generator) {
         switch Int.random(in: 0..<40, using: &generator) {
@@ -83,13 +83,13 @@ struct JobChannelMachineTests {
           let call = machine.next().brief
           #expect(call == owed.first ?? "-", "seed \(seed)")
           isCalling = !owed.isEmpty
-          if owed.isEmpty { isOnTheWay = false } else { told.append(owed.removeFirst()) }
+          if owed.isEmpty { isOnTheWay = false } else { reported.append(owed.removeFirst()) }
         }
         #expect(machine.isTelling == (!owed.isEmpty || isCalling), "seed \(seed)")
         #expect(machine.isSilent == isSilent, "seed \(seed)")
         #expect(owed.isEmpty || isOnTheWay, "seed \(seed): nobody is on the way")
       }
-      #expect(told == told.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }, "seed \(seed)")
+      #expect(reported == reported.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }, "seed \(seed)")
     }
   }
 }

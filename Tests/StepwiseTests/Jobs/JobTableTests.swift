@@ -13,7 +13,7 @@ struct JobTableTests {
     case value, specificError, otherError, timeout, deadline, timeoutErrorOfTheWork
     case cancelAtOnce, cancelBeforeStart, cancelDuring, tokenDuring, queueDuring, taskDuring, ownerGone
 
-    var told: [String] {
+    var reported: [String] {
       switch self {
       case .value: ["start", "update 1", "update 2", "finish 7"]
       case .specificError: ["start", "update 1", "update 2", "fault 3", "finish Fault"]
@@ -50,7 +50,7 @@ struct JobTableTests {
     let notes = JobNotes()
     let outcome = place == .mainActor ? await endOnMainActor(ending, notes) : await end(ending, notes)
     await letMainActorCatchUp()
-    #expect(notes.lines == ending.told)
+    #expect(notes.lines == ending.reported)
     #expect(outcome == ending.outcome)
   }
 

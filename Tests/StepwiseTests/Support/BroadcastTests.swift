@@ -59,16 +59,16 @@ struct BroadcastTests {
 
   @Test func whoWaitsIsWoken() async {
     let board = Board([:])
-    let told = Recorder<String>()
+    let reported = Recorder<String>()
     let consumer = board.subscribe { _ in [] }
-    let task = Task { while let line = await consumer.line() { told.record(line) } }
+    let task = Task { while let line = await consumer.line() { reported.record(line) } }
     for value in 1...100 {
       board.set(0, value)
-      await told.elements(atLeast: value)
+      await reported.elements(atLeast: value)
     }
     board.update { $0.finish() }
     await task.value
-    #expect(told.elements == (1...100).map { "0 \($0)" })
+    #expect(reported.elements == (1...100).map { "0 \($0)" })
   }
 
   @Test func aConsumerThatIsCancelledLeavesTheOthers() async {

@@ -76,9 +76,9 @@ struct OnceMachineTests {
         let place = reference.known.randomElement(using: &generator)
         switch (Int.random(in: 0..<10, using: &generator), place) {
         case (0, _):
-          let told = machine.settle(step)
-          #expect(told.map(Set.init) == reference.settle(step), "seed \(seed)")
-          for waiter in told ?? [] { resumed[waiter, default: []].append(step) }
+          let reported = machine.settle(step)
+          #expect(reported.map(Set.init) == reference.settle(step), "seed \(seed)")
+          for waiter in reported ?? [] { resumed[waiter, default: []].append(step) }
         case (1...3, let place?):
           let waiter = machine.leave(places[place])
           #expect(waiter == reference.leave(place), "seed \(seed)")

@@ -15,18 +15,18 @@ struct JobForms: Sendable {
   init() {
     let queue = JobQueue(maxConcurrent: 1)
     let silent = Job("silent") { (number: Int) in await added(number) }
-    let job = silent.onStart { told() }.onFinish { _ in told() }
+    let job = silent.onStart { reported() }.onFinish { _ in reported() }
     let updating = Job("updating") { (number: Int, job: JobContext<Int>) in
       for number in 0..<10 { job.update(number) }
       return await added(number)
-    }.onStart { told() }.onUpdate { _ in told() }.onFinish { _ in told() }
+    }.onStart { reported() }.onUpdate { _ in reported() }.onFinish { _ in reported() }
     all = [
       Form(Self.task) { times in
         for number in 0..<times {
           let task = Task {
-            await MainActor.run { told() }
+            await MainActor.run { reported() }
             let result = await added(number)
-            await MainActor.run { told() }
+            await MainActor.run { reported() }
             return result
           }
           check(await task.value, number + 1)
@@ -83,7 +83,7 @@ func checkJobMemory() async throws -> Bool {
 private func added(_ number: Int) async -> Int { number + 1 }
 
 @MainActor @inline(never)
-private func told() {}
+private func reported() {}
 
 private func check(_ result: Int, _ expected: Int) {
   precondition(result == expected, "the job gave \(result) instead of \(expected)")

@@ -31,10 +31,10 @@ struct ElevateSecondEditionTests {
     (TimeoutError(), "timeout x", "TimeoutError"),
     (Fault("no"), "error no x", "Fault"),
   ])
-  func theHandlerOfAnErrorIsFoundByItsName(error: any Error, told: String, name: String) async {
+  func theHandlerOfAnErrorIsFoundByItsName(error: any Error, reported: String, name: String) async {
     let controller = TracksController()
     await controller.launch("search", ["term": "x", "error": error]).ended()
-    #expect(controller.screen.lines.suffix(2) == [told, "finish nil \(name) x"])
+    #expect(controller.screen.lines.suffix(2) == [reported, "finish nil \(name) x"])
   }
 
   @available(*, deprecated)

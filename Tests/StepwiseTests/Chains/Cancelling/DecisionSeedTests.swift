@@ -84,7 +84,7 @@ struct DecisionSeedTests {
         try require(log.errors.elements == ["\(error)"], "\(log.errors.elements)")
       case .cancelled:
         try require(isCancelled, "cancelled by nobody")
-        try require(log.errors.elements.isEmpty, "told \(log.errors.elements)")
+        try require(log.errors.elements.isEmpty, "reported \(log.errors.elements)")
       }
       if case .resolved = outcome { return }
       try require(log.undone.elements.sorted() == log.completed.elements.sorted(), "undone \(log.undone.elements)")
