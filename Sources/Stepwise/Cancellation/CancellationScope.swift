@@ -98,7 +98,9 @@ package struct CancellationScope: Sendable {
     _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
     guard StepContext.current == nil else {
-      return await StepContext.$current.withValue(nil) { await withCancellationShield(isCancelled: isCancelled, operation) }
+      return await StepContext.$current.withValue(nil) {
+        await withCancellationShield(isCancelled: isCancelled, operation)
+      }
     }
     guard var scope = current else { return isCancelled ? await shielded(operation) : await operation() }
     let awaited = AwaitedTask.make()

@@ -84,7 +84,9 @@ struct Branches<Input: Sendable>: Sendable {
     }
     guard let winner else {
       let errors = ended.compactMap(\.error)
-      if first.outer.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) { throw CancellationError() }
+      if first.outer.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
+        throw CancellationError()
+      }
       throw RaceError(errors: errors)
     }
     return (winner, ended.compactMap { try? $0.get() }.filter { $0.output !== winner.output })

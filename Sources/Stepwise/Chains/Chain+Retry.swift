@@ -29,10 +29,13 @@ extension Chain {
           frame.slot.put(input)
           return try await frame.perform(part: part)
         } catch {
-          guard !frame.context.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
+          guard !frame.context.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
+          else { throw error }
           await frame.undoAll()
           frame.recorder?.retrying(frame.context.currentStep.index, attempt: attempts.number + 1)
-          guard await attempts.waitForNext(by: frame.context.wait), !frame.context.isCancellationRequested else { throw error }
+          guard await attempts.waitForNext(by: frame.context.wait), !frame.context.isCancellationRequested else {
+            throw error
+          }
         }
       }
     }

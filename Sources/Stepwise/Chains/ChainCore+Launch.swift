@@ -130,7 +130,9 @@ extension ChainCore {
 
   @discardableResult
   private static func value<Value>(of outcome: Outcome<Value>, in outer: RunContext) throws -> Value {
-    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError, outer.isCancellationRequested {
+    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError,
+      outer.isCancellationRequested
+    {
       throw error
     }
     return try outcome.get()

@@ -31,7 +31,7 @@ public struct DiagramFormat: Hashable, Sendable {
 extension Chain {
   /// Draws the chain: its steps, what covers them, and the chains within.
   ///
-  /// - Parameter picture: How it is drawn.
+  /// - Parameter format: How it is drawn.
   /// - Returns: The drawing, in lines that end with a line break.
   public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
     switch format.kind {

@@ -7,7 +7,8 @@
 /// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
 /// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the slot.
 @usableFromInline
-struct ValueSlot: ~Copyable, @unchecked Sendable {  // Proof: one owner, as it cannot be copied, and only Sendable values.
+struct ValueSlot: ~Copyable, @unchecked Sendable {
+  // Proof: it has one owner, since it is not copyable, and holds only Sendable values.
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
   @usableFromInline var occupant: (any Sendable.Type)?

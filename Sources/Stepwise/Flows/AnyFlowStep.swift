@@ -39,7 +39,9 @@ public class AnyFlowStep {
   }
 
   /// Presents the step, with the content that it has.
-  func present(in context: FlowPresentationContext) async -> FlowEnd { .ended(.failed(FlowError(.noContent, step: name))) }
+  func present(in context: FlowPresentationContext) async -> FlowEnd {
+    .ended(.failed(FlowError(.noContent, step: name)))
+  }
 
   /// Shows the step as one that was answered before.
   func restoreScreen(in context: FlowPresentationContext) {}

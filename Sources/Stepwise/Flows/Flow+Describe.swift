@@ -4,11 +4,11 @@
 extension Flow {
   /// Draws the flow: the turns that `leadsTo` declares, and, dashed, those that its runs took.
   ///
-  /// - Parameter picture: How it is drawn.
+  /// - Parameter format: How it is drawn.
   /// - Returns: The drawing, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
     let plan = FlowPlan(definition, taken: latest.taken)
-    return (picture == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
+    return (format == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
   }
 }
 

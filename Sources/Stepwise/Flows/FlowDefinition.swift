@@ -43,8 +43,8 @@ struct FlowDefinition<Output: Sendable> {
 
   /// Sets the content that a run begins with, unless another flow presents the first step with its own.
   ///
-  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the step to
-  ///   begin with is being presented.
+  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
+  ///   step to begin with is being presented.
   func prepare(startingAt start: AnyFlowStep? = nil) throws {
     var names = Set<String>()
     for step in steps where !names.insert(step.name).inserted { throw FlowError(.duplicateName, step: step.name) }
