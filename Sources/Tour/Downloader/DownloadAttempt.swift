@@ -41,7 +41,7 @@ struct DownloadAttempt: Sendable {
         to: URL(fileURLWithPath: order.path),
         headers: manner.headers,
         credentials: manner.credentials,
-        deadlines: Downloading.patience.deadlines,
+        deadlines: manner.deadlines,
         segments: manner.segments,
         sha256: order.digest
       ) { progress in

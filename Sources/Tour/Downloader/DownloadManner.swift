@@ -12,4 +12,13 @@ struct DownloadManner: Sendable {
   /// The number of parts of a file that are downloaded at the same time.
   var segments = 1
   var rateLimit: RateLimit?
+  /// How long a server may send nothing; nil for what is usual.
+  var timeout: Duration?
+
+  /// The deadlines of each request.
+  var deadlines: HTTPDeadlines {
+    var deadlines = Downloading.patience.deadlines
+    if let timeout { (deadlines.headers, deadlines.idle) = (timeout, timeout) }
+    return deadlines
+  }
 }

@@ -25,6 +25,7 @@ struct DownloadOptions: Sendable {
     "--sha256 <hex>     save the only file if this is its checksum",
     "--segments <n>     download n parts of a file at the same time",
     "--limit-rate <n>   at most so many bytes a second; k, M and G are powers of 1024",
+    "--timeout <s>      try again after so many seconds without a byte",
     "-q                 report failures only",
   ]
 
@@ -50,6 +51,7 @@ struct DownloadOptions: Sendable {
       case "--sha256": digest = try Self.digest(Self.value(of: argument, &rest))
       case "--segments": manner.segments = try Self.segments(Self.value(of: argument, &rest))
       case "--limit-rate": manner.rateLimit = try Self.rateLimit(Self.value(of: argument, &rest))
+      case "--timeout": manner.timeout = try Self.timeout(Self.value(of: argument, &rest))
       case _ where argument.hasPrefix("-"):
         throw Command.UsageError(description: "there is no option '\(argument)'; 'swift run Tour --help' lists them")
       default: addresses.append(argument)
@@ -138,6 +140,13 @@ extension DownloadOptions {
       throw Command.UsageError(description: "--segments needs a number from 1 to 16")
     }
     return count
+  }
+
+  private static func timeout(_ text: String) throws(Command.UsageError) -> Duration {
+    guard let seconds = Double(text), (0.001...1_000_000).contains(seconds) else {
+      throw Command.UsageError(description: "--timeout needs a number of seconds")
+    }
+    return .seconds(seconds)
   }
 
   private static func rateLimit(_ text: String) throws(Command.UsageError) -> RateLimit {

@@ -47,7 +47,7 @@ struct OutputDownload {
         order.address,
         headers: manner.headers,
         credentials: manner.credentials,
-        deadlines: Downloading.patience.deadlines
+        deadlines: manner.deadlines
       )
       guard response.isSuccess else { throw DownloadFailure.status(response.status) }
       return response

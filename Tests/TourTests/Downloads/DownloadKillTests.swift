@@ -9,10 +9,15 @@ import Testing
 
 @testable import Tour
 
-/// The downloader, killed again and again.
+/// The downloader, killed again and again: `STEPWISE_ROUNDS` / 1,000 times, at least and by default 10.
 @Suite(.timeLimit(.minutes(10))) struct DownloadKillTests {
+  private static let kills = max(
+    10,
+    (ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 0) / 1_000
+  )
+
   @Test(arguments: [1, 4]) func noInstantIsABadMomentToDie(segments: Int) async throws {
-    let bytes = Array(0..<UInt64(50_000_000 / 8)).withUnsafeBytes { Array($0) }
+    let bytes = Array(0..<UInt64(20_000_000 / 8)).withUnsafeBytes { Array($0) }
     let resumed = Lock(0)
     let server = try LoopbackServer { request in
       if request.header("Range") != nil { resumed.withLock { $0 += 1 } }
@@ -22,10 +27,12 @@ import Testing
     let arguments = ["download", "\(server.address)/large.bin", "--segments", "\(segments)"]
     var random = SeededGenerator(seed: 1)
     var (kills, trials) = (0, 0)
-    while kills < 100, trials < 1_000 {
+    while kills < Self.kills, trials < 10 * Self.kills {
       trials += 1
+      // At any moment, or when some of it was written: with much else to do the program takes long to begin.
       let delay = Double.random(in: 0.02..<0.25, using: &random)
-      if try await isKilled(arguments, in: workshop.directory, after: delay) {
+      let gain = trials.isMultiple(of: 2) ? Int.random(in: 1..<4_000_000, using: &random) : nil
+      if try await isKilled(arguments, in: workshop.directory, after: delay, or: gain) {
         kills += 1
       } else {
         #expect(try workshop.bytes(of: "large.bin") == bytes, "trial \(trials)")
@@ -36,14 +43,21 @@ import Testing
     #expect(last.exitCode == 0, "\(last.output)\(last.error)")
     #expect(try workshop.bytes(of: "large.bin") == bytes)
     #expect(try workshop.names == ["large.bin"])
-    #expect(kills == 100)
+    #expect(kills == Self.kills)
     // Most of what was killed was gone on with.
-    #expect(resumed.withLock { $0 } > 25)
+    #expect(resumed.withLock { $0 } > Self.kills / 4)
   }
 
-  /// Runs the program, and kills it after so many seconds unless it has ended; then it has to have succeeded.
-  private func isKilled(_ arguments: [String], in directory: URL, after seconds: Double) async throws -> Bool {
+  /// Runs the program, and kills it after so many seconds, or when it has written so many bytes, unless it has ended; then
+  /// it has to have succeeded.
+  private func isKilled(
+    _ arguments: [String],
+    in directory: URL,
+    after seconds: Double,
+    or gain: Int?
+  ) async throws -> Bool {
     let program = try TourProcess.program()
+    let part = directory.appendingPathComponent("large.bin.part").path
     return try await LoopbackClient.onThread {
       Swift.Result {
         let process = Process()
@@ -52,10 +66,20 @@ import Testing
         process.currentDirectoryURL = directory
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
         let isOver = DispatchSemaphore(value: 0)
         process.terminationHandler = { _ in isOver.signal() }
+        let before = Self.blocks(of: part)
         try process.run()
-        if isOver.wait(timeout: .now() + seconds) == .timedOut {
+        var isRunning = true
+        if let gain {
+          while isRunning, Self.blocks(of: part) < before + gain / 512 {
+            isRunning = isOver.wait(timeout: .now() + .milliseconds(1)) == .timedOut
+          }
+        } else {
+          isRunning = isOver.wait(timeout: .now() + seconds) == .timedOut
+        }
+        if isRunning {
           kill(process.processIdentifier, SIGKILL)
           isOver.wait()
         }
@@ -64,5 +88,11 @@ import Testing
         return false
       }
     }.get()
+  }
+
+  /// How many blocks of 512 bytes of a file have been written; its pieces leave holes.
+  private static func blocks(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_blocks) : 0
   }
 }

@@ -32,7 +32,7 @@ import Testing
     let options = try DownloadOptions(
       [
         "-q", "-P", "some/where", "-i", "list", "-u", "user:pass:word", "-H", "X-One: 1", "-H", "X-One:2", "--segments",
-        "4", "--limit-rate", "1.5k", "http://host/a.bin",
+        "4", "--limit-rate", "1.5k", "--timeout", "2.5", "http://host/a.bin",
       ],
       reading: { $0 == "list" ? list : "" }
     )
@@ -40,6 +40,7 @@ import Testing
     #expect(options.isQuiet && options.folder == "some/where" && !options.goesToOutput)
     #expect(options.manner.credentials == .basic(user: "user", password: "pass:word"))
     #expect(options.manner.headers.values("x-one") == ["1", "2"] && options.manner.segments == 4)
+    #expect(options.manner.deadlines.headers == .seconds(2.5) && options.manner.deadlines.idle == .seconds(2.5))
     #expect(options.manner.rateLimit?.pause(after: 1_536) == .seconds(1))
     #expect(try DownloadOptions(["http://host/x", "-o", "-"]).goesToOutput)
     #expect(try DownloadOptions(["http://host/x", "-o", "/abs", "-P", "p"]).orders.first?.path == "/abs")
@@ -76,6 +77,7 @@ import Testing
       (["http://a/x", "-H", "none"], "<name>: <value>"), (["http://a/x", "--segments", "0"], "from 1 to 16"),
       (["http://a/x", "--limit-rate", "fast"], "bytes a second"),
       (["http://a/x", "--limit-rate", "0"], "bytes a second"),
+      (["http://a/x", "--timeout", "0"], "number of seconds"),
       (["http://u:p@a/x", "http://v:p@a/y"], "two logins"),
     ]
   ) func whatMakesNoSenseIsSaid(arguments: [String], words: String) {

@@ -104,10 +104,11 @@ import Testing
     let ranges = Lock<[String?]>([])
     let server = try serve { request in
       ranges.withLock { $0.append(request.header("Range")) }
-      return .part(of: Self.bytes, for: request, tag: "\"1\"").slowly(chunkSize: 10_000, pause: .milliseconds(10))
+      let reply = LoopbackServer.Reply.part(of: Self.bytes, for: request, tag: "\"1\"")
+      return request.header("Range") == nil ? reply.stalling(after: 80_000) : reply
     }
     let workshop = try Workshop()
-    let arguments = ["download", "\(server.address)/a.bin"]
+    let arguments = ["download", "\(server.address)/a.bin", "--timeout", "300"]
     let first = try await TourProcess.run(arguments, in: workshop.directory) { $0.contains("20%") }
     #expect(first.exitCode == 130)
     #expect(first.errorLines.last == "a.bin: stopped; the same command goes on from here")

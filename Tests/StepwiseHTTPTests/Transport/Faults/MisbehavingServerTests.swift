@@ -10,7 +10,7 @@
   @testable import StepwiseHTTP
 
   /// Answers of servers that misbehave: the same verdict as that of `curl` on the same bytes.
-  @Suite(.timeLimit(.minutes(5)), .serialized) struct MisbehavingServerTests {
+  @Suite(.timeLimit(.minutes(10)), .serialized) struct MisbehavingServerTests {
     @Test("There are at least sixty answers, each with a name of its own") func table() {
       let names = MisbehavingAnswers.all.map(\.name)
       #expect(names.count >= 60 && Set(names).count == names.count, "\(names.count)")
@@ -29,7 +29,7 @@
 
     private static func verdict(of client: HTTPClient) async -> Verdict {
       do {
-        let response = try await client.get(deadlines: HTTPDeadlines(total: .seconds(30)))
+        let response = try await client.get(deadlines: HTTPDeadlines(total: .seconds(240)))
         return Verdict(status: response.status, body: response.body)
       } catch HTTPError.timedOut {
         return .hang
@@ -75,7 +75,7 @@
       let (process, output) = (Process(), Pipe())
       process.executableURL = URL(filePath: path)
       process.arguments = [
-        "--disable", "--silent", "--compressed", "--max-time", "30", "--noproxy", "*", "--output", file.path,
+        "--disable", "--silent", "--compressed", "--max-time", "240", "--noproxy", "*", "--output", file.path,
         "--write-out", "%{http_code}", url.absoluteString,
       ]
       process.standardOutput = output

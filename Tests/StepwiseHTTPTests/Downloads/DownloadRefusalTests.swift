@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseHTTP
+
+/// Responses and requests that make no file.
+@Suite(.timeLimit(.minutes(5))) struct DownloadRefusalTests {
+  @Test(arguments: [404, 503, 302]) func anotherStatusLeavesTheFileAlone(status: Int) async throws {
+    let count = Recorder<Bool>()
+    let server = try serve { request in
+      count.record(true)
+      switch count.elements.count {
+      case 1: return DownloadTests.reply(to: request, breaking: 100_000)
+      case 2: return Reply(status: status, headers: [("Retry-After", "7")], body: Array("why".utf8))
+      default: return DownloadTests.reply(to: request)
+      }
+    }
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      try await DownloadTests.breakOff(server, file)
+      let response = try await HTTP.download(server.url("/file"), to: file)
+      #expect(response.status == status)
+      #expect(response.retryAfter() == .seconds(7))
+      if status != 302 { #expect(response.body == Data("why".utf8)) }
+      #expect(!FileManager.default.fileExists(atPath: file.path))
+      #expect(try await HTTP.download(server.url("/file"), to: file).status == 206)
+      try DownloadTests.expectWhole(file)
+    }
+  }
+
+  @Test(arguments: ["bytes 0-299999/300000", "bytes 99999-299999/300000", "bytes x", "items 100000-299999/300000"])
+  func aWrongRangeIsAnError(range: String) async throws {
+    let count = Recorder<Bool>()
+    let server = try serve { request in
+      count.record(true)
+      if count.elements.count == 1 { return DownloadTests.reply(to: request, breaking: 100_000) }
+      return Reply(status: 206, headers: [("Content-Range", range)], body: DownloadTests.content)
+    }
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      try await DownloadTests.breakOff(server, file)
+      try await DownloadTests.breakOff(server, file, with: .protocolError(reason: ""))
+      #expect(try Data(contentsOf: URL(filePath: file.path + ".part")) == Data(DownloadTests.content.prefix(100_000)))
+    }
+  }
+
+  /// The whole is as long as the range says, whatever the answer with it is long.
+  @Test func aRangeThatIsTooShortIsAnError() async throws {
+    let count = Recorder<Bool>()
+    let server = try serve { request in
+      count.record(true)
+      var reply = DownloadTests.reply(to: request)
+      if count.elements.count == 1 { return reply.closing(after: 100_000) }
+      if count.elements.count == 2 { reply.body.removeLast(1_000) }
+      return reply
+    }
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      try await DownloadTests.breakOff(server, file)
+      try await DownloadTests.breakOff(server, file)
+      #expect(try await HTTP.download(server.url("/file"), to: file).status == 206)
+      try DownloadTests.expectWhole(file)
+    }
+  }
+
+  @Test func aSecondDownloadOfOneFileIsRefused() async throws {
+    let (server, gate) = (try serve { DownloadTests.reply(to: $0) }, DispatchSemaphore(value: 0))
+    try await inFolder { folder in
+      let (url, file, entered) = (try server.url(), folder.appendingPathComponent("file"), Recorder<Bool>())
+      let first = Task {
+        try await HTTP.download(url, to: file) { _ in
+          entered.record(true)
+          gate.wait()
+        }
+      }
+      await entered.elements(atLeast: 1)
+      await #expect(throws: HTTPError.refused(reason: "")) { try await HTTP.download(url, to: file) }
+      for _ in 0..<1_000 { gate.signal() }
+      #expect(try await first.value.status == 200)
+      try DownloadTests.expectWhole(file)
+      #expect(try await HTTP.download(url, to: file).status == 200)
+    }
+  }
+
+  @Test func refusesWhatItCannotDo() async throws {
+    let url = try #require(URL(string: "http://127.0.0.1:9/"))
+    await #expect(throws: HTTPError.refused(reason: "")) { try await HTTP.download(url, to: url) }
+    await #expect(throws: HTTPError.refused(reason: "")) {
+      try await HTTP.download(url, to: URL(filePath: "/nowhere/file"), headers: ["Range": "bytes=1-"])
+    }
+    await #expect(throws: HTTPError.request(underlying: CancellationError())) {
+      try await HTTP.download(url, to: URL(filePath: "/nowhere/at/all"))
+    }
+  }
+}
