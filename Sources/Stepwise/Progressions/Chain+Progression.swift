@@ -4,8 +4,8 @@
 extension Chain {
   /// Appends a step that runs a progression.
   ///
-  /// The stages that the run reaches are in its events, as `stageReached`; whoever is slow to look sees the newest one. The
-  /// step is cancelled as any other is, and before each stage the run looks whether it is to stop.
+  /// The run's events report each stage as `stageReached`; a slow subscriber receives only the newest one. The step is
+  /// cancelled like any other step: the run checks for cancellation before each stage.
   ///
   /// ```swift
   /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.appending(running: FileOpen.read)

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A progression that another one follows, made of its result; made by ``Progression/flatMap(_:)``.
+/// A progression followed by another one that is created from its result; see ``Progression/flatMap(_:)``.
 public struct FlatMappedProgression<Base: Progression, Following: Progression>: Progression {
-  /// What the last stage of the following progression holds.
+  /// The result of the following progression.
   public typealias Result = Following.Result
 
-  /// How far it is.
+  /// The state of the progression.
   public enum State: Sendable {
-    /// At a stage of the first progression, up to the one with its result.
+    /// The first progression is at this stage; its last stage holds the result.
     case first(Base)
-    /// At a stage of the one that follows, its first stage included.
+    /// The following progression is at this stage.
     case following(Following)
   }
 
-  /// How far it is.
+  /// The current state.
   public let state: State
   let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> Following
 
-  /// The result of the progression that follows; nil before its last stage.
+  /// The result of the following progression; nil before its last stage.
   public var result: Following.Result? {
     if case .following(let stage) = state { stage.result } else { nil }
   }
 
-  /// Does the work of the stage, or makes the first stage of what follows.
+  /// Does the work of the current stage, or creates the first stage of the following progression.
   @concurrent public func next() async throws -> Self {
     switch state {
     case .first(let stage):
@@ -38,7 +38,7 @@ public struct FlatMappedProgression<Base: Progression, Following: Progression>: 
 }
 
 extension FlatMappedProgression: CustomStringConvertible {
-  /// The state.
+  /// A textual representation of the state.
   public var description: String {
     switch state {
     case .first(let stage): "first(\(stage))"

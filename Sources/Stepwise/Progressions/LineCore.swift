@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A production line without its types: the machine behind a lock, and the Tasks that work.
+/// A production line without its types: the state machine behind a lock, and the tasks of its workers.
 ///
-/// Its workers keep it alive, so whoever has the line has it by a ``LineHandle``.
+/// The workers retain the core. Clients therefore hold a ``LineHandle``.
 final class LineCore: Sendable {
-  /// Unsafe, as most work is followed by one: the machine gives each parked worker out once.
+  /// An unsafe continuation for speed. The machine hands out each parked worker once, so it is resumed once.
   private typealias Worker = UnsafeContinuation<LineWork?, Never>
 
   private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>>
@@ -43,7 +43,7 @@ final class LineCore: Sendable {
     for waiter in machine.withLock({ $0.finish() }) { waiter.settle(()) }
   }
 
-  /// Waits for work that is done; nil after the last, and when the Task that waits is cancelled.
+  /// Waits for a product. Returns nil after the last one, and when the waiting task is cancelled.
   nonisolated(nonsending) func take() async -> LineWork.Product? {
     while !Task.isCancelled {
       let (taken, starts, dismissed) = machine.withLock { machine in
@@ -72,7 +72,7 @@ final class LineCore: Sendable {
     }
   }
 
-  /// Makes a worker; nothing that asks one of those who added to stop reaches it, nor does it report for one of them.
+  /// Starts a worker, which is isolated from the cancellation and the step context of the task that adds work.
   private func hire(for work: LineWork) {
     if CancellationScope.current == nil, StepContext.current == nil {
       _ = spawn { await self.work(on: work) }

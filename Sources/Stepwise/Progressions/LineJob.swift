@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A progression in a line, without its type.
+/// A progression in a line, with its type erased.
 @usableFromInline
 struct LineWork: Sendable {
   /// A `LineProduct`.
@@ -9,7 +9,7 @@ struct LineWork: Sendable {
 
   /// A `LineJob`.
   let job: any AnyObject & Sendable
-  /// A closure that the user's module makes, so that the compiler knows the type in there.
+  /// A closure that the user's module creates, so that the compiler can specialize it for the type.
   let perform: nonisolated(nonsending) @Sendable () async -> Product
 
   @usableFromInline
@@ -40,7 +40,7 @@ final class LineJob<P: Progression>: Sendable {
   }
 }
 
-/// What a progression in a line resulted in.
+/// The product of a progression in a line.
 @usableFromInline
 final class LineProduct<P: Progression>: Sendable {
   @usableFromInline let element: ProductionLine<P>.Results.Element

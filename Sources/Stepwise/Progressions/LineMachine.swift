@@ -3,10 +3,10 @@
 
 /// Decides what a production line does next.
 ///
-/// A worker is whoever runs progressions, one after the other. It parks when the shelf of products is full, and is used
-/// again when there is room. Who waits for a product leaves a waiter, is woken when something has changed, and asks again.
+/// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
+/// is room. A consumer without a product leaves a waiter; the machine wakes it after a change, and it tries again.
 struct LineMachine<Work, Product, Waiter, Worker> {
-  /// Work that begins now, and the parked worker that does it; a new one when nil.
+  /// Work that starts now, and the parked worker that runs it; nil for a new worker.
   typealias Start = (work: Work, worker: Worker?)
 
   enum Take {
@@ -17,14 +17,14 @@ struct LineMachine<Work, Product, Waiter, Worker> {
 
   enum Next {
     case work(Work)
-    /// There is work, but no room for what it would result in.
+    /// There is work, but no room for its product.
     case park
     case leave
   }
 
   enum Parking {
     case suspend
-    /// There is room meanwhile, or nil: nothing is left to do.
+    /// Room has become available; nil when there is nothing left to do.
     case resume(Work?)
   }
 
@@ -33,7 +33,7 @@ struct LineMachine<Work, Product, Waiter, Worker> {
   private var products = OrderedSlots<Product>()
   private var waiters: [Waiter] = []
   private var parked: [Worker] = []
-  /// How many workers run a progression.
+  /// The number of workers that run a progression.
   private var runningCount = 0
   private var isSuspended = false
   private var isFinished = false
@@ -51,14 +51,14 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return true
   }
 
-  /// Returns all work that is to begin now; to be asked after everything that may have made room.
+  /// Returns all work that starts now. Call it after every event that may have made room.
   mutating func hire() -> [Start] {
     var starts: [Start] = []
     while let work = beginWork() { starts.append((work, parked.popLast())) }
     return starts
   }
 
-  /// A worker is done with its work; returns what it is to do next, and whom to wake.
+  /// A worker has finished its work. Returns its next action and the waiters to wake.
   mutating func finishWork(with product: Product) -> (Next, [Waiter]) {
     _ = products.append(product)
     runningCount -= 1
@@ -66,7 +66,7 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return (pending.isEmpty ? .leave : .park, wake())
   }
 
-  /// A worker that was told to park.
+  /// A worker parks after it received `park`.
   mutating func park(_ worker: Worker) -> Parking {
     if pending.isEmpty { return .resume(nil) }
     if let work = beginWork() { return .resume(work) }
@@ -74,14 +74,14 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .suspend
   }
 
-  /// Returns the parked workers for whom there is nothing left; to be asked whenever work was given away or dropped.
+  /// Returns the parked workers that have nothing left to do. Call it whenever work was assigned or dropped.
   mutating func dismiss() -> [Worker] {
     guard pending.isEmpty, !parked.isEmpty else { return [] }
     defer { parked = [] }
     return parked
   }
 
-  /// Takes the oldest product.
+  /// Removes and returns the oldest product.
   mutating func take(waiter: @autoclosure () -> Waiter) -> Take {
     if let product = products.popFirst() { return .product(product) }
     if hasEnded { return .ended }
@@ -90,18 +90,18 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .wait(new)
   }
 
-  /// Somebody waits no longer; returns whom to wake, to ask again.
+  /// A waiter has left. Returns the waiters to wake, so that they try again.
   mutating func leave() -> [Waiter] { wake() }
 
   mutating func suspend() { isSuspended = true }
   mutating func resume() { isSuspended = false }
 
-  /// Drops what has not begun; returns it, and whom to wake.
+  /// Drops the work that has not started. Returns it and the waiters to wake.
   mutating func clearPending() -> ([Work], [Waiter]) {
     (pending.removeAll(), hasEnded ? wake() : [])
   }
 
-  /// Accepts no more; returns whom to wake.
+  /// Accepts no further work. Returns the waiters to wake.
   mutating func finish() -> [Waiter] {
     isFinished = true
     return hasEnded ? wake() : []

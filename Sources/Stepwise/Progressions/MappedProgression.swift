@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A progression whose result is transformed in one stage more; made by ``Progression/map(_:)``.
+/// A progression that transforms the result of another one in an additional stage; see ``Progression/map(_:)``.
 public struct MappedProgression<Base: Progression, NewResult: Sendable>: Progression {
-  /// How far it is.
+  /// The state of the progression.
   public enum State: Sendable {
-    /// At a stage of the progression that is transformed, up to the one with its result.
+    /// The base progression is at this stage; its last stage holds the result to transform.
     case running(Base)
-    /// At the transformed result.
+    /// The result has been transformed.
     case completed(NewResult)
   }
 
-  /// How far it is.
+  /// The current state.
   public let state: State
   let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> NewResult
 
@@ -20,7 +20,7 @@ public struct MappedProgression<Base: Progression, NewResult: Sendable>: Progres
     if case .completed(let result) = state { result } else { nil }
   }
 
-  /// Does the work of the stage, or transforms the result.
+  /// Does the work of the current stage, or transforms the result.
   @concurrent public func next() async throws -> Self {
     switch state {
     case .running(let stage):
@@ -34,7 +34,7 @@ public struct MappedProgression<Base: Progression, NewResult: Sendable>: Progres
 }
 
 extension MappedProgression: CustomStringConvertible {
-  /// The state.
+  /// A textual representation of the state.
   public var description: String {
     switch state {
     case .running(let stage): "running(\(stage))"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs progressions as they are added, so many at a time, and hands out their results.
+/// Runs progressions in the order in which they are added, with a concurrency limit, and delivers their results.
 ///
 /// ```swift
 /// let line = ProductionLine<FileOpen>(maxConcurrent: 4)
@@ -10,32 +10,34 @@
 /// for await (progression, result) in line.results { show(progression, result) }
 /// ```
 ///
-/// Progressions begin in the order in which they were added. When as many results wait to be taken as may run at once,
-/// nothing further begins: a slow consumer holds up the line, and no more than the results of those that run already come
-/// on top. Letting the line go is to ``resume()`` and to ``finish()`` it.
+/// The line buffers as many results as progressions may run concurrently. While the buffer is full, no further
+/// progression starts. A slow consumer therefore limits memory: the line holds at most that many results, plus at most
+/// one result per running progression. Releasing the line resumes it and finishes it, like ``resume()`` followed by
+/// ``finish()``.
 public final class ProductionLine<P: Progression>: Sendable {
   @usableFromInline let handle: LineHandle
 
-  /// Creates a line to which nothing was added.
+  /// Creates an empty line.
   ///
-  /// - Parameter maxConcurrent: How many progressions run at once; less than one counts as one.
+  /// - Parameter maxConcurrent: The maximum number of progressions that run concurrently; values below one count as
+  ///   one.
   public init(maxConcurrent: Int) {
     handle = LineHandle(maxConcurrent: maxConcurrent)
   }
 
   deinit {
-    // Nobody is left who could.
+    // No reference is left through which the line could be resumed.
     handle.core.resume()
     handle.core.finish()
   }
 
-  /// Adds a progression, which begins at once or when there is room.
+  /// Adds a progression, which starts immediately or when there is room.
   ///
-  /// Does not wait. The progressions run with the priority, the task-locals and the executor preference of whoever had the
-  /// line begin: who added, resumed or took a result.
+  /// This method does not suspend. A progression runs with the priority, the task-local values and the executor
+  /// preference of the task that made it start: the one that added it, resumed the line or took a result.
   ///
-  /// - Parameter progression: The stage to begin with.
-  /// - Returns: Whether it was added: `false` after ``finish()``.
+  /// - Parameter progression: The stage to start with.
+  /// - Returns: A Boolean value that indicates whether the line accepted the progression: `false` after ``finish()``.
   @inlinable
   @discardableResult
   public func add(_ progression: P) -> Bool {
@@ -43,50 +45,51 @@ public final class ProductionLine<P: Progression>: Sendable {
     return handle.add(LineWork(job) { await job.perform() })
   }
 
-  /// Begins nothing further until ``resume()``; what runs goes on.
+  /// Starts no further progression until ``resume()``; running progressions continue.
   public func suspend() { handle.core.suspend() }
 
-  /// Goes on after ``suspend()``.
+  /// Resumes the line after ``suspend()``.
   public func resume() { handle.core.resume() }
 
-  /// Drops the progressions that have not begun; they have no result.
+  /// Drops the progressions that have not started; they deliver no result.
   ///
-  /// - Returns: What was dropped, in order.
+  /// - Returns: The dropped progressions, in the order in which they were added.
   @discardableResult
   public func clearPending() -> [P] {
     handle.core.clearPending().compactMap { ($0.job as? LineJob<P>)?.progression }
   }
 
-  /// Accepts nothing more; ``results`` ends after the last result of what was added before.
+  /// Accepts no further progression; ``results`` ends after the last result.
   public func finish() { handle.core.finish() }
 
-  /// What the progressions resulted in, in the order in which they ended, for one consumer.
+  /// The results of the progressions, in the order of completion, for one consumer.
   public var results: Results { Results(handle: handle) }
 
-  /// What progressions resulted in, as an asynchronous sequence for one consumer.
+  /// The results of a line, as an asynchronous sequence for one consumer.
   ///
-  /// Iterating takes the results out of the line: a further consumer would take what the first one does not get. The sequence
-  /// ends after ``ProductionLine/finish()``, or when the Task that iterates is cancelled, which changes nothing in the line.
+  /// Iterating removes the results from the line, so a second consumer would receive the results that the first one
+  /// misses. The sequence ends after ``ProductionLine/finish()``, or when the iterating task is cancelled. Cancellation
+  /// of the consumer does not change the line.
   public struct Results: AsyncSequence, Sendable {
-    /// The progression as it was added, and what it resulted in.
+    /// The progression as it was added, and its result.
     public typealias Element = (progression: P, result: Result<P.Result, any Error>)
-    /// Iterating does not throw: errors are in the elements.
+    /// Iterating does not throw; each element carries its error.
     public typealias Failure = Never
 
     @usableFromInline let handle: LineHandle
 
-    /// Begins to take results.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(handle: handle) }
 
-    /// Takes results.
+    /// An iterator that removes results from the line.
     public struct Iterator: AsyncIteratorProtocol {
       @usableFromInline let handle: LineHandle
 
-      /// Waits for the next result; nil after the last.
+      /// Waits for the next result; returns nil after the last one.
       @inlinable
       public mutating func next() async -> Element? { await next(isolation: nil) }
 
-      /// Waits for the next result in an actor's isolation; nil after the last.
+      /// Waits for the next result in the isolation of an actor; returns nil after the last one.
       @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
         (await handle.take() as? LineProduct<P>)?.element

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Progression {
-  /// Does this stage's work as a part of another progression: for use in the `next()` of that one.
+  /// Does the work of this stage as part of another progression; call it from the `next()` of that progression.
   ///
   /// ```swift
   /// case .open(let stage, let destination):
@@ -12,13 +12,13 @@ extension Progression {
   ///   )
   /// ```
   ///
-  /// So every inner stage shows as a stage of the outer progression, the one with the result included: the step after that
-  /// transforms the result.
+  /// Each inner stage appears as a stage of the outer progression, including the one with the result. The stage after
+  /// that one is the transformed result.
   ///
   /// - Parameters:
-  ///   - transformNext: Wraps the stage after this one; not called for a stage that has a result.
-  ///   - transformResult: Goes on from this stage's result, when it has one.
-  /// - Returns: The outer progression's stage after the one that holds this stage.
+  ///   - transformNext: Wraps the next inner stage; not called for a stage that has a result.
+  ///   - transformResult: Returns the outer stage that follows the inner result.
+  /// - Returns: The stage of the outer progression that follows the one that holds this stage.
   /// - Throws: What the stage or a transformation throws.
   nonisolated(nonsending) public func compose<Outer: Progression>(
     transformNext: nonisolated(nonsending) (Self) async throws -> Outer,
@@ -28,20 +28,21 @@ extension Progression {
     return try await transformNext(try await next())
   }
 
-  /// The same progression with one stage more, in which its result is transformed.
+  /// Returns a progression that transforms the result of this one in an additional stage.
   ///
-  /// - Parameter transform: Takes the result; what it throws ends the progression.
-  /// - Returns: A progression that begins where this stage is.
+  /// - Parameter transform: Receives the result. An error that it throws ends the progression.
+  /// - Returns: A progression that starts at this stage.
   public nonisolated func map<NewResult: Sendable>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> NewResult
   ) -> MappedProgression<Self, NewResult> {
     MappedProgression(state: .running(self), transform: transform)
   }
 
-  /// The same progression followed by another one, which is made of its result.
+  /// Returns a progression that runs this one and then another one, created from the result.
   ///
-  /// - Parameter transform: Takes the result and gives the first stage of what follows; what it throws ends the progression.
-  /// - Returns: A progression that begins where this stage is.
+  /// - Parameter transform: Receives the result and returns the first stage of the following progression. An error that
+  ///   it throws ends the progression.
+  /// - Returns: A progression that starts at this stage.
   public nonisolated func flatMap<Following: Progression>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> Following
   ) -> FlatMappedProgression<Self, Following> {

@@ -2,41 +2,41 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Progression {
-  /// The stages from this one on; see ``Stages``.
+  /// The stages from this one to the last; see ``Stages``.
   ///
-  /// A stage that is `Equatable` and returns itself 10,000 times in a row is held to be stuck:
-  /// ``ProgressionError/stuck(stage:repetitions:)`` is thrown. ``stages(stuckAfter:)`` sets another limit.
+  /// Iterating throws ``ProgressionError/stuck(stage:repetitions:)`` when an `Equatable` stage returns itself 10,000
+  /// times in a row. Use ``stages(stuckAfter:)`` to set another limit.
   @inlinable
   public nonisolated var stages: Stages<Self> { Stages(first: self, watch: StuckWatch()) }
 
-  /// The stages from this one on, with a limit for how long they may stand still.
+  /// Returns the stages from this one to the last, with a limit for repetitions of one stage.
   ///
-  /// - Parameter limit: After how many times in a row that a stage returned itself unchanged
-  ///   ``ProgressionError/stuck(stage:repetitions:)`` is thrown; nil for never. Stages that are not `Equatable` are compared
-  ///   by their descriptions. A limit above 1,000 may be noticed up to 64 stages late.
+  /// - Parameter limit: The number of times that a stage may return itself unchanged in a row before iterating throws
+  ///   ``ProgressionError/stuck(stage:repetitions:)``; nil for no limit. Stages that are not `Equatable` are compared
+  ///   by their descriptions. A limit above 1,000 may take effect up to 64 stages late.
   /// - Returns: The stages; see ``Stages``.
   @inlinable
   public nonisolated func stages(stuckAfter limit: Int?) -> Stages<Self> {
     Stages(first: self, watch: StuckWatch(limit: limit))
   }
 
-  /// Goes on from this stage to the last, and waits for its result.
+  /// Runs the stages from this one to the last and returns the result.
   ///
-  /// The run belongs to the Task that awaits it. The stages run off the caller's actor; when the Task is cancelled no further
-  /// one begins. A stage that has a result gives it at once. A stage that is `Equatable` and returns itself 10,000 times in a
-  /// row is held to be stuck; ``run(stuckAfter:)`` sets another limit.
+  /// The run belongs to the task that awaits it. The stages run off the caller's actor. When the task is cancelled, no
+  /// further stage starts. A stage that has a result returns it immediately. The run throws when an `Equatable` stage
+  /// returns itself 10,000 times in a row; use ``run(stuckAfter:)`` to set another limit.
   ///
-  /// - Returns: The result of the last stage, also when the Task was cancelled too late to prevent it.
-  /// - Throws: What a stage throws; `CancellationError` when the Task was cancelled before a stage;
+  /// - Returns: The result of the last stage, even when the task was cancelled after that stage was reached.
+  /// - Throws: The error of a stage; `CancellationError` when the task was cancelled before a stage;
   ///   ``ProgressionError/stuck(stage:repetitions:)``.
   @concurrent @inlinable
   public nonisolated func run() async throws -> Result { try await run(StuckWatch()) }
 
-  /// Goes on from this stage to the last, with a limit for how long stages may stand still, and waits for its result.
+  /// Runs the stages from this one to the last, with a limit for repetitions of one stage, and returns the result.
   ///
-  /// - Parameter limit: After how many times in a row that a stage returned itself unchanged
-  ///   ``ProgressionError/stuck(stage:repetitions:)`` is thrown; nil for never. Stages that are not `Equatable` are compared
-  ///   by their descriptions. A limit above 1,000 may be noticed up to 64 stages late.
+  /// - Parameter limit: The number of times that a stage may return itself unchanged in a row before the run throws
+  ///   ``ProgressionError/stuck(stage:repetitions:)``; nil for no limit. Stages that are not `Equatable` are compared
+  ///   by their descriptions. A limit above 1,000 may take effect up to 64 stages late.
   /// - Returns: The result of the last stage.
   /// - Throws: What ``run()`` throws.
   @concurrent @inlinable
@@ -49,7 +49,7 @@ extension Progression {
     var watch = watch
     var stage = self
     while true {
-      // The loop that a user would write, as long as no stage is to be compared with the one before.
+      // The plain loop, as long as no stage has to be compared with the previous one.
       while watch.shouldSkip() {
         if let result = stage.result { return result }
         if Task.isCancelled { throw CancellationError() }

@@ -2,25 +2,26 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Progression {
-  /// Begins a run that lives by itself.
+  /// Starts an unstructured run.
   ///
-  /// The run keeps the priority, the task-locals and the executor preference of the caller, but is not cancelled with it.
-  /// Letting the returned handle go cancels nothing. The stages show in the run's events, as `stageReached`.
+  /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
+  /// cancellation. Releasing the returned handle does not cancel the run. The run's events report the stages as
+  /// `stageReached`.
   ///
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start() -> Run<Result> { start(priority: nil) }
 
-  /// Begins a run that lives by itself and calls back when it has ended.
+  /// Starts an unstructured run and calls a closure when the run completes.
   ///
-  /// The completion runs off the caller's actor unless it says otherwise:
-  /// `stage.execute { @MainActor useResult in … }`.
+  /// The completion runs off the caller's actor, unless the closure is isolated: `stage.execute { @MainActor useResult
+  /// in … }`.
   ///
   /// - Parameters:
   ///   - priority: The priority of the stages and of the completion.
-  ///   - completion: Called once, whatever happened, with a function that returns the result or throws what took its place;
-  ///     for a cancelled run that is `CancellationError`.
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  ///   - completion: Called exactly once with a function that returns the result or throws the error of the run. For a
+  ///     cancelled run that is `CancellationError`.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func execute(
     priority: TaskPriority = .utility,

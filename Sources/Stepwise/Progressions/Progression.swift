@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Work in stages, each of which produces the next one until there is a result: an enum, as a rule.
+/// Work in stages, each of which produces the next one until there is a result; usually an enum.
 ///
 /// ```swift
 /// enum FileOpen: Progression {
@@ -21,28 +21,28 @@
 /// }
 /// ```
 ///
-/// A stage holds all that the stages after it need, so that any stage can be kept and gone on from.
+/// A stage holds everything that later stages need, so that any stage can be stored and resumed.
 public nonisolated protocol Progression: Sendable {
-  /// What the last stage holds.
+  /// The type of the result that the last stage holds.
   associatedtype Result: Sendable
 
   /// Does the work of this stage.
   ///
-  /// It is called off the caller's actor, and not for a stage that has a result.
+  /// This method runs off the caller's actor. It is not called for a stage that has a result.
   ///
-  /// - Returns: The stage after this one.
-  /// - Throws: What keeps this stage from being left; from the last stage, what ``completed()`` throws.
+  /// - Returns: The next stage.
+  /// - Throws: An error that ends the run at this stage. The last stage throws what ``completed()`` throws.
   @concurrent func next() async throws -> Self
 
-  /// The result, which is what makes a stage the last one; nil before.
+  /// The result, which marks a stage as the last one; nil for every other stage.
   var result: Result? { get }
 }
 
 extension Progression {
-  /// Ends `next()` of the last stage, which has nothing after it.
+  /// Throws the error for a call of `next()` on the last stage.
   ///
-  /// - Returns: Nothing.
-  /// - Throws: Always ``ProgressionError/completed(stage:)``, which names the stage.
+  /// - Returns: Never; the return type fits the `next()` that calls it.
+  /// - Throws: ``ProgressionError/completed(stage:)``, which names the stage.
   public func completed() throws -> Self {
     throw ProgressionError.completed(stage: String(describing: self))
   }

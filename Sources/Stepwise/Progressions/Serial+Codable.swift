@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-// As the compiler would do it if slices were Codable.
+// What the compiler would synthesize if `ArraySlice` were Codable.
 extension Serial {
   private enum Case: String, CodingKey { case start, running, completed }
   private enum Label: String, CodingKey { case stages, remaining, active, completedSoFar, values = "_0" }
@@ -33,7 +33,7 @@ extension Serial: Decodable where P: Decodable, P.Result: Decodable {
 }
 
 extension Serial where P.Result: Decodable {
-  /// Decodes the case and its values; the stages in it may have another shape.
+  /// Decodes the case and its values, with a closure that decodes each stage from its stored form.
   package init(from decoder: any Decoder, _ stage: (any Decoder) throws -> P) throws {
     let cases = try decoder.container(keyedBy: Case.self)
     func labels(_ name: Case) throws -> KeyedDecodingContainer<Label> {
@@ -58,7 +58,7 @@ extension Serial where P.Result: Decodable {
       self = .completed(try labels(.completed).decode([P.Result].self, forKey: .values))
     case nil:
       throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "it is no case of a Serial")
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "The value is not a case of Serial.")
       )
     }
   }

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Several progressions in a row, as one progression.
+/// Runs several progressions one after the other, as one progression.
 ///
-/// Its stages are those of each progression in turn, and its result has their results, in order. The first error ends it;
-/// running the last stage received resumes at the progression that failed.
+/// Its stages are the stages of each progression in turn. Its result holds their results, in order. The first error
+/// ends the run; running the last stage again resumes at the progression that failed.
 ///
-/// A stage takes constant time however many progressions there are. A checkpoint of one stores all of it with each stage:
-/// run many large progressions under an id each.
+/// A stage takes constant time, regardless of the number of progressions. A checkpoint stores the whole state with each
+/// stage, so run many large progressions under an id each.
 public enum Serial<P: Progression>: Progression {
-  /// What the progressions resulted in, in order.
+  /// The results of the progressions, in order.
   public typealias Result = [P.Result]
 
-  /// Nothing has begun.
+  /// No progression has started.
   case start(stages: [P])
 
-  /// One is at a stage, others have completed or have yet to begin.
+  /// One progression is at a stage; the others have completed or have not started.
   case running(remaining: ArraySlice<P>, active: P, completedSoFar: SerialResults<P.Result>)
 
   /// All have completed.
   case completed([P.Result])
 
-  /// Creates a progression that runs others in a row.
+  /// Creates a progression that runs others one after the other.
   public init(_ progressions: some Sequence<P>) {
     self = .start(stages: Array(progressions))
   }
 
-  /// The results, when all have completed.
+  /// The results, when all progressions have completed.
   public var result: [P.Result]? {
     if case .completed(let results) = self { results } else { nil }
   }
 
-  /// Begins the first progression, does the work of the active one's stage, or goes on to the one after it.
+  /// Starts the first progression, does the work of the active stage, or starts the following progression.
   @concurrent public func next() async throws -> Serial {
     switch self {
     case .start(let progressions): Self.after([], remaining: progressions[...])

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The results that a `Serial` has collected so far, in order.
+/// The results that a `Serial` has collected, in order.
 ///
-/// Successive stages share one buffer, so that a stage costs the same however many results come before it. An earlier stage
-/// therefore retains the results of the later ones.
+/// Successive stages share one buffer, so that appending takes constant time. An earlier stage therefore retains the
+/// results of later ones.
 public struct SerialResults<Element: Sendable>: Sendable {
-  /// The buffer, which only grows: each value sees the first elements of it.
+  /// The buffer, which only grows; each value covers a prefix of it.
   private final class Buffer: Sendable {
     private let elements: Lock<[Element]>
 
@@ -18,7 +18,7 @@ public struct SerialResults<Element: Sendable>: Sendable {
 
     func prefix(_ count: Int) -> [Element] { elements.withLock { Array($0.prefix(count)) } }
 
-    /// Appends an element for the value that sees the whole buffer; false for one that sees less of it.
+    /// Appends an element for the value that covers the whole buffer; returns false for one that covers less.
     func append(_ element: Element, after count: Int) -> Bool {
       elements.withLock { elements in
         guard elements.count == count else { return false }

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Stages {
-  /// Lets several consumers see one run of these stages.
+  /// Returns stages that several consumers iterate while the progression runs once.
   ///
-  /// - Parameter sharing: What a consumer that is slower than others is given.
-  /// - Returns: The stages of one run, which begins when the first consumer asks for the stage after the first one.
+  /// - Parameter sharing: Which stages a consumer receives when it is slower than others.
+  /// - Returns: The stages of one run. The work starts when the first consumer requests the second stage.
   public func shared(_ sharing: StageSharing) -> SharedStages<P> {
     SharedStages(storage: SharingStorage(self, sharing))
   }
@@ -13,40 +13,40 @@ extension Stages {
 
 /// The stages of one run of a progression, for several consumers.
 ///
-/// No more than the newest stage is kept, however slow a consumer is: with ``StageSharing/everyStage`` the run waits for it,
-/// with ``StageSharing/latest`` it skips stages. Each iterator is a consumer from the moment it is made, until its iteration
-/// ends, its Task is cancelled, or it is let go of. A consumer that comes late begins at the newest stage. One that is
-/// cancelled is thrown `CancellationError` and is gone; the others go on.
+/// Only the newest stage is buffered: with ``StageSharing/everyStage`` the run waits for the slowest consumer, with
+/// ``StageSharing/latest`` a slow consumer skips stages. An iterator becomes a consumer when it is created. It stops
+/// being one when its iteration ends, its task is cancelled, or it is released. A consumer that joins late starts at
+/// the newest stage. A cancelled consumer receives `CancellationError`; the others continue.
 ///
-/// The run works in a Task of its own, with the priority and the task-locals of the consumer that asked first; it is not
-/// cancelled with that one. It ends with the progression, with the first error, which is thrown to all consumers, or when the
-/// last consumer has gone: then the stage in progress is cancelled, and whoever comes later is given the newest stage and then
-/// `CancellationError`.
+/// The run has its own task, with the priority and the task-local values of the consumer that requested a stage first.
+/// Cancelling that consumer does not cancel the run. The run ends with the progression, with the first error, which
+/// every consumer receives, or when the last consumer leaves. In the last case the stage in progress is cancelled, and
+/// a consumer that joins later receives the newest stage and then `CancellationError`.
 public struct SharedStages<P: Progression>: AsyncSequence, Sendable {
-  /// A stage that was reached.
+  /// A stage of the progression.
   public typealias Element = P
-  /// What stages throw.
+  /// The type of the errors that stages throw.
   public typealias Failure = any Error
 
   let storage: SharingStorage<P>
 
-  /// Becomes a consumer.
+  /// Creates an iterator, which is a new consumer.
   public func makeAsyncIterator() -> Iterator { Iterator(consumer: SharingConsumer(storage)) }
 
-  /// Takes stages, for one consumer.
+  /// An iterator over the stages for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
     let consumer: SharingConsumer<P>
 
-    /// Waits for a stage newer than the one taken last.
+    /// Waits for a stage newer than the one that this iterator returned last.
     ///
     /// - Returns: The stage; nil after the last one.
-    /// - Throws: What a stage threw; `CancellationError` when the Task that waits is cancelled.
+    /// - Throws: The error of a stage; `CancellationError` when the waiting task is cancelled.
     public mutating func next() async throws -> P? { try await next(isolation: nil) }
 
-    /// Waits, in an actor's isolation, for a stage newer than the one taken last.
+    /// Waits, in the isolation of an actor, for a stage newer than the one that this iterator returned last.
     ///
     /// - Returns: The stage; nil after the last one.
-    /// - Throws: What a stage threw; `CancellationError` when the Task that waits is cancelled.
+    /// - Throws: The error of a stage; `CancellationError` when the waiting task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
       try await consumer.next()
     }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Decides what happens when several consumers look at one run of a progression.
+/// Decides what happens when several consumers iterate one run of a progression.
 ///
-/// It keeps the newest stage and nothing else. Consumers and the producer that have nothing to do leave a waiter, are woken
-/// when something has changed, and ask again.
+/// It stores only the newest stage. Consumers and the producer leave a waiter when they have nothing to do. The machine
+/// wakes them after a change, and they try again.
 struct SharingMachine<Stage, Waiter> {
   typealias ConsumerID = UInt64
 
   enum Ending {
-    /// The last stage was reached.
+    /// The last stage has been reached.
     case completed
     case failed(any Error)
-    /// All consumers have gone.
+    /// All consumers have left.
     case abandoned
   }
 
   private struct Consumer {
-    /// The number of the stage that it has taken; nil for none yet.
+    /// The number of the stage that it received last; nil for none.
     var seen: Int?
-    /// There as long as it waits for a newer stage.
+    /// Set while the consumer waits for a newer stage.
     var waiter: Waiter?
   }
 
@@ -30,10 +30,10 @@ struct SharingMachine<Stage, Waiter> {
   }
 
   enum Answer {
-    /// Takes a stage.
+    /// Returns this stage.
     case stage(Stage)
     case ended(Ending)
-    /// Is to wait; the producer is to be made, or to be woken.
+    /// Waits; the producer has to be started or woken.
     case wait(isFirst: Bool, producer: Waiter?)
   }
 
@@ -43,14 +43,14 @@ struct SharingMachine<Stage, Waiter> {
     case stop
   }
 
-  /// What follows from a consumer's leaving.
+  /// What follows when a consumer leaves.
   enum Departure {
     case nothing
-    /// Those who are left have all been waiting for this: the producer is to be made.
+    /// All remaining consumers wait for the next stage: start the producer.
     case begin
-    /// Those who are left have all been waiting for this: the producer is to be woken.
+    /// All remaining consumers wait for the next stage: wake the producer.
     case produce(Waiter)
-    /// It was the last one: the work in progress is to be cancelled.
+    /// The last consumer left: cancel the stage in progress.
     case stop(Waiter?)
   }
 
@@ -70,7 +70,7 @@ struct SharingMachine<Stage, Waiter> {
 
   var consumerCount: Int { consumers.count }
 
-  /// Whether the stage after the newest one is to be worked on.
+  /// Whether the producer should work on the stage after the newest one.
   private var isWanted: Bool {
     switch sharing.kind {
     case .everyStage: waitingCount > 0 && waitingCount == consumers.count
@@ -80,14 +80,14 @@ struct SharingMachine<Stage, Waiter> {
 
   // MARK: - Consumers
 
-  /// A consumer comes; it begins at the newest stage.
+  /// A consumer joins; it starts at the newest stage.
   mutating func join() -> ConsumerID {
     defer { nextID += 1 }
     consumers[nextID] = Consumer()
     return nextID
   }
 
-  /// A consumer asks for a stage newer than the one it took.
+  /// A consumer requests a stage newer than the one it received last.
   mutating func ask(_ id: ConsumerID, waiter: @autoclosure () -> Waiter) -> (Answer, Waiter?) {
     guard var consumer = consumers[id] else { return (.ended(.abandoned), nil) }
     if consumer.seen != number {
@@ -112,13 +112,13 @@ struct SharingMachine<Stage, Waiter> {
     }
   }
 
-  /// A consumer goes, for whatever reason; one that is gone already changes nothing.
+  /// A consumer leaves; leaving twice has no effect.
   mutating func leave(_ id: ConsumerID) -> Departure {
     guard let consumer = consumers.removeValue(forKey: id) else { return .nothing }
     if consumer.waiter != nil { waitingCount -= 1 }
     guard ending == nil else { return .nothing }
     if consumers.isEmpty {
-      // Whoever comes before anything has begun finds the run as it was.
+      // A consumer that joins before the producer starts finds the run unchanged.
       if case .absent = producer { return .nothing }
       ending = .abandoned
       return .stop(wakeProducer())
@@ -139,7 +139,7 @@ struct SharingMachine<Stage, Waiter> {
 
   // MARK: - The producer
 
-  /// The producer asks whether to work on the next stage.
+  /// The producer requests permission to work on the next stage.
   mutating func turn(waiter: Waiter) -> Turn {
     if ending != nil { return .stop }
     if isWanted { return .produce }
@@ -147,14 +147,14 @@ struct SharingMachine<Stage, Waiter> {
     return .wait
   }
 
-  /// A stage was reached; returns whom to wake, and the stage before, to be released outside the lock.
+  /// A stage was reached. Returns the waiters to wake and the previous stage, which is released outside the lock.
   mutating func reach(_ stage: Stage) -> (woken: [Waiter], superseded: Stage?) {
     guard ending == nil else { return ([], nil) }
     number += 1
     return (wakeConsumers(), exchange(&newest, with: stage))
   }
 
-  /// Nothing follows the newest stage; returns whom to wake.
+  /// No stage follows the newest one. Returns the waiters to wake.
   mutating func end(_ ending: Ending) -> [Waiter] {
     guard self.ending == nil else { return [] }
     self.ending = ending

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One run of a progression for several consumers: the machine behind a lock, and the Task that works.
+/// One run of a progression for several consumers: the state machine behind a lock, and the task of the run.
 final class SharingStorage<P: Progression>: Sendable {
   typealias Machine = SharingMachine<P, Once<Void>>
 
@@ -38,7 +38,7 @@ final class SharingStorage<P: Progression>: Sendable {
     }
   }
 
-  /// Waits for a stage newer than the one that the consumer took; it has gone after nil or an error.
+  /// Waits for a stage newer than the consumer's last one. The consumer has left when this returns nil or throws.
   nonisolated(nonsending) func next(_ id: Machine.ConsumerID) async throws -> P? {
     while !Task.isCancelled {
       let (answer, waiter) = state.withLock { $0.machine.ask(id, waiter: Once()) }
@@ -67,7 +67,7 @@ final class SharingStorage<P: Progression>: Sendable {
     if isLate { task.cancel() }
   }
 
-  /// Works on the stages; nothing that asks one of the consumers to stop reaches it, nor does it report for one of them.
+  /// Works on the stages, isolated from the cancellation and the step context of the consumers.
   private func produce() async {
     await CancellationScope.$current.withValue(nil) {
       await StepContext.$current.withValue(nil) { await runStages() }
@@ -77,7 +77,7 @@ final class SharingStorage<P: Progression>: Sendable {
   private func runStages() async {
     var iterator = stages.makeAsyncIterator()
     do {
-      // The first stage was there before.
+      // The first stage exists before the run.
       _ = try await iterator.next()
       while await isToProduce() {
         guard let stage = try await iterator.next() else { return end(.completed) }
@@ -105,7 +105,7 @@ final class SharingStorage<P: Progression>: Sendable {
   }
 }
 
-/// One consumer; it leaves when its iteration has ended, and when it is let go of.
+/// One consumer; it leaves when its iteration ends and when it is released.
 final class SharingConsumer<P: Progression>: Sendable {
   private let storage: SharingStorage<P>
   private let id: SharingStorage<P>.Machine.ConsumerID

@@ -10,11 +10,11 @@ public struct StageSharing: Hashable, Sendable {
 
   let kind: Kind
 
-  /// Every consumer is given every stage: the next one is worked on when all have asked for it, so that the slowest consumer
-  /// paces the run.
+  /// Every consumer receives every stage. The run works on the next stage when all consumers have requested it, so the
+  /// slowest consumer paces the run.
   public static let everyStage = StageSharing(kind: .everyStage)
 
-  /// Every consumer is given the newest stage: the next one is worked on when any consumer asks for it, and slower ones skip
-  /// what was superseded meanwhile, but never the last stage.
+  /// Every consumer receives the newest stage. The run works on the next stage when any consumer requests it. Slower
+  /// consumers skip superseded stages, but never the last one.
   public static let latest = StageSharing(kind: .latest)
 }

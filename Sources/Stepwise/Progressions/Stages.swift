@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The stages of a progression, as an asynchronous sequence: the first one, then each one reached.
+/// The stages of a progression, as an asynchronous sequence that starts with the first stage.
 ///
 /// ```swift
 /// for try await stage in FileOpen.read(url).stages { show(stage) }
 /// ```
 ///
-/// Nothing runs ahead of the consumer: a stage is worked on when the one after it is asked for, off the caller's actor, and
-/// leaving the loop leaves the rest undone. The last stage seen goes on where the loop stopped, with its own `stages` or
-/// ``Progression/run()``. The sequence ends after the stage that has a result. It throws what a stage throws, and ends then;
-/// when the Task that iterates is cancelled, it throws `CancellationError` instead of beginning the work of a stage.
+/// The run never gets ahead of the consumer: requesting an element does the work of the stage before it, off the
+/// caller's actor. Leaving the loop stops the progression. To resume it, call ``Progression/run()`` or `stages` on the
+/// last stage received. The sequence ends after the stage that has a result. It throws the error of a stage and ends
+/// then. When the iterating task is cancelled, it throws `CancellationError` instead of starting the work of a stage.
 ///
-/// Each iterator begins at the first stage and does the work again; ``shared(_:)`` lets several consumers see one run.
+/// Each iterator starts at the first stage and repeats the work. Use ``shared(_:)`` to iterate one run several times.
 public struct Stages<P: Progression>: AsyncSequence, Sendable {
-  /// A stage that was reached.
+  /// A stage of the progression.
   public typealias Element = P
-  /// What stages throw.
+  /// The type of the errors that stages throw.
   public typealias Failure = any Error
 
   @usableFromInline let first: P
@@ -28,13 +28,13 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
     self.watch = watch
   }
 
-  /// Begins at the first stage.
+  /// Creates an iterator that starts at the first stage.
   @inlinable
   public func makeAsyncIterator() -> Iterator { Iterator(first, watch) }
 
-  /// Goes from stage to stage, for one consumer.
+  /// An iterator over the stages for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
-    /// The stage given last, or to be given first; nil after the end.
+    /// The stage returned last, or the first one; nil after the end.
     @usableFromInline var stage: P?
     @usableFromInline var isBegun = false
     @usableFromInline var watch: StuckWatch<P>
@@ -45,17 +45,17 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
       self.watch = watch
     }
 
-    /// Does the work of the stage given last.
+    /// Does the work of the stage returned last.
     ///
-    /// - Returns: The stage that was reached; nil after the one that has a result.
-    /// - Throws: What the stage throws; `CancellationError` when the Task is cancelled before the work begins.
+    /// - Returns: The next stage; nil after the one that has a result.
+    /// - Throws: The error of the stage; `CancellationError` when the task is cancelled before the work starts.
     @inlinable
     public mutating func next() async throws -> P? { try await next(isolation: nil) }
 
-    /// Does the work of the stage given last, for a consumer in an actor's isolation; the work is done outside of it.
+    /// Does the work of the stage returned last, off the isolation of the calling actor.
     ///
-    /// - Returns: The stage that was reached; nil after the one that has a result.
-    /// - Throws: What the stage throws; `CancellationError` when the Task is cancelled before the work begins.
+    /// - Returns: The next stage; nil after the one that has a result.
+    /// - Throws: The error of the stage; `CancellationError` when the task is cancelled before the work starts.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
       guard isBegun else {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Finds out when a progression stands still.
+/// Detects a progression that makes no progress.
 ///
-/// Comparing stages can be dear, so with a large limit only one in so many is compared with the one before, and all of them
-/// once two were the same.
+/// Comparing stages can be expensive. With a limit above 1,000 it compares only one stage in 64 with the previous one,
+/// and every stage once two of them were equal.
 @usableFromInline
 package struct StuckWatch<P: Progression>: Sendable {
-  /// How often a stage may return itself.
+  /// The number of times that a stage may return itself.
   private let limit: Int
   private let stride: Int
-  /// Whether stages are compared that do not say themselves when they are the same.
+  /// Whether to compare the descriptions of stages that are not Equatable.
   private let comparesDescriptions: Bool
   private var repetitions = 0
   @usableFromInline var stagesUntilLook: Int
 
-  /// The limit that holds for stages that are Equatable, unless another is given.
+  /// The default limit for Equatable stages.
   @usableFromInline
   package init() {
     self.init(limit: 10_000, comparesDescriptions: false)
   }
 
-  /// - Parameter limit: How often a stage may return itself; nil for any number of times.
+  /// - Parameter limit: The number of times that a stage may return itself; nil for no limit.
   @usableFromInline
   package init(limit: Int?) {
     self.init(limit: limit ?? .max, comparesDescriptions: true)
@@ -34,14 +34,14 @@ package struct StuckWatch<P: Progression>: Sendable {
     stagesUntilLook = limit == .max ? .max : stride
   }
 
-  /// Is told each stage, with the one before.
+  /// Records a stage and the one before it.
   @inlinable
   package mutating func pass(from previous: P, to stage: P) throws {
     stagesUntilLook -= 1
     if stagesUntilLook == 0 { try look(previous, stage) }
   }
 
-  /// Whether the next stage need not be told.
+  /// Returns whether the next stage need not be recorded.
   @inlinable
   mutating func shouldSkip() -> Bool {
     guard stagesUntilLook > 1 else { return false }
@@ -75,11 +75,11 @@ package struct StuckWatch<P: Progression>: Sendable {
 
 /// A stage that is not Equatable itself but is made of stages that may be.
 protocol WrappingStage {
-  /// Whether this stage is the same as an earlier one; nil when that cannot be told.
+  /// Returns whether this stage equals the previous one; nil when that is unknown.
   func isUnchanged(since previous: Self) -> Bool?
 }
 
-/// Whether two stages are the same; nil when that cannot be told.
+/// Returns whether two stages are equal; nil when that is unknown.
 func areEqual<Stage>(_ previous: Stage, _ stage: Stage) -> Bool? {
   if let equatable = stage as? any Equatable { return isEqual(equatable, to: previous) }
   if let wrapping = stage as? any WrappingStage { return isUnchanged(wrapping, since: previous) }
