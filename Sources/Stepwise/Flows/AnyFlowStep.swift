@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A step of a flow without its types: an element of a list of steps, and of a flow's path.
+/// A step of a flow with its types erased: an element of a list of steps, and of a flow's path.
 @MainActor
 public class AnyFlowStep {
-  /// What events, errors, pictures and answer logs call the step; steps of one flow have different names.
+  /// The name of the step in events, errors, diagrams and answer logs; unique within a flow.
   public nonisolated let name: String
 
   /// A Boolean value that indicates whether the step is being presented.
@@ -16,54 +16,54 @@ public class AnyFlowStep {
 
   // MARK: - What FlowStep knows
 
-  /// Whether the step has what it is presented with.
+  /// Whether the step has the content that it is presented with.
   var hasContent: Bool { false }
 
   /// The steps that are presented with it, concurrently.
   var members: [AnyFlowStep] { [] }
 
-  /// Whether the step is a flow.
+  /// Whether the step runs another flow.
   package var isFlow: Bool { false }
 
-  /// The flow that the step is, for the content that it has.
+  /// The flow that the step runs for its current content.
   var nestedFlow: (any AnyFlow)? { nil }
 
   /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
 
-  /// To be called before the content is set: what another flow presents stays as it is.
+  /// Checks that the content may be set. A step that another flow presents keeps its content.
   ///
   /// - Throws: ``FlowError/alreadyPresented``.
   func checkFree() throws(FlowError) {
     guard isFree else { throw FlowError(.alreadyPresented, step: name) }
   }
 
-  /// Presents the step, with the content that it has.
+  /// Presents the step with its current content.
   func present(in context: FlowPresentationContext) async -> FlowEnd {
     .ended(.failed(FlowError(.noContent, step: name)))
   }
 
-  /// Shows the step as one that was answered before.
+  /// Shows the step as one that was answered earlier.
   func restoreScreen(in context: FlowPresentationContext) {}
 
-  /// Whether an answer is of the step's type.
+  /// Whether an answer has the type of the step's result.
   func takes(_ answer: any AnyBox) -> Bool { false }
 
-  /// The content, for a log or a walk; nil when there is none, or nothing in it.
+  /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
   var savedContent: FlowContent? { nil }
 
-  /// Sets a content that was saved.
+  /// Sets a stored content.
   ///
-  /// - Throws: ``FlowError/wrongAnswer`` when it is of another type.
+  /// - Throws: ``FlowError/wrongAnswer`` when it has another type.
   func restore(_ content: FlowContent?) throws(FlowError) {}
 
-  /// The content in words, which tell contents apart as far as they can.
+  /// A textual representation of the content, which distinguishes contents as far as possible.
   var contentText: String { "" }
 
-  /// How the step's answers are decoded.
+  /// How to decode the step's answers.
   nonisolated var answerType: FlowAnswerType { FlowAnswerType(Never.self) }
 
-  /// An end as it is, but for an answer that was decoded before its type was known.
+  /// The given end, with an answer converted that was decoded before its type was known.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another type; ``FlowError/notCodable``.
   func typed(_ end: FlowEnd) throws -> FlowEnd {
@@ -73,7 +73,7 @@ public class AnyFlowStep {
 }
 
 extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {
-  /// Whether two steps are one.
+  /// Returns a Boolean value that indicates whether two steps are identical.
   public nonisolated static func == (left: AnyFlowStep, right: AnyFlowStep) -> Bool { left === right }
 
   /// Hashes the step's identity.

@@ -2,17 +2,17 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Flow {
-  /// Draws the flow: the turns that `leadsTo` declares, and, dashed, those that its runs took.
+  /// Returns a diagram of the flow: the transitions that `leadsTo` declares, and, dashed, those that its runs took.
   ///
-  /// - Parameter format: How it is drawn.
-  /// - Returns: The drawing, in lines that end with a line break.
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
     let plan = FlowPlan(definition, taken: latest.taken)
     return (format == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
   }
 }
 
-/// The turns that a flow's runs took, in the order in which they were first taken.
+/// The transitions that a flow's runs took, in the order in which each was first taken.
 struct FlowTurns {
   struct Turn: Hashable {
     let from: AnyFlowStep
@@ -29,7 +29,7 @@ struct FlowTurns {
   }
 }
 
-/// The steps of a flow and the turns between them, by their positions.
+/// The steps of a flow and the transitions between them, by position.
 @MainActor
 private struct FlowPlan {
   private struct Turn: Hashable {

@@ -2,12 +2,12 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Flow {
-  /// Says what follows the answer of a step; what was said before about it no longer holds.
+  /// Sets what follows the result of a step; replaces an earlier rule for the step.
   ///
   /// - Parameters:
   ///   - step: The step.
-  ///   - targets: The steps that may follow, for pictures and for `FlowExplorer`.
-  ///   - route: Takes the result, and the step as it was asked. What it throws fails the flow.
+  ///   - targets: The steps that may follow, for diagrams and for `FlowExplorer`.
+  ///   - route: Receives the result and the presented step. An error that it throws fails the flow.
   /// - Returns: A new flow; this one is unchanged.
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,
@@ -24,11 +24,12 @@ extension Flow {
     return Flow(definition)
   }
 
-  /// Says what follows when a step ends without an answer.
+  /// Sets what follows when a step ends without a result.
   ///
   /// - Parameters:
   ///   - step: The step.
-  ///   - route: Takes the ending, and the step as it was asked; nil for what is usual. What it throws fails the flow.
+  ///   - route: Receives the ending and the presented step; returns nil for the default behaviour. An error that it
+  ///     throws fails the flow.
   /// - Returns: A new flow; this one is unchanged.
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Steps that ask the user, and what follows each answer.
+/// Steps that interact with the user, and the transitions between them.
 ///
 /// ```swift
 /// let flow = Flow<Void>("profile flow", first: profile, content: user)
@@ -18,19 +18,21 @@
 /// try await flow.run()
 /// ```
 ///
-/// A flow knows no screens: the same one runs under a user interface, in a terminal, and by a script of answers. `on`
-/// returns a new flow and leaves the old one as it was, so that steps can be linked in another way, for a test of two
-/// variants, without touching a screen.
+/// A flow does not depend on a user interface: the same flow runs with screens, in a terminal, and from a script of
+/// answers. `on` returns a new flow and leaves the original unchanged, so that steps can be linked in another way, for
+/// example for an A/B test, without changing a screen.
 ///
-/// A flow has one run at a time: ``current``, ``path``, ``answers`` and ``events`` are of the one in flight, or the last.
-/// A further run meanwhile fails with ``FlowError/alreadyRunning``; make a second flow from the same steps for that.
+/// A flow has one run at a time. ``current``, ``path``, ``answers`` and ``events`` describe the run in flight, or the
+/// last one. A second run meanwhile fails with ``FlowError/alreadyRunning``; to run concurrently, create a second flow
+/// from the same steps.
 ///
-/// Unless `on(_:ended:)` says otherwise, a step that ends as back has the step before asked again (from the first one the
-/// flow ends as back), one that is abandoned or fails fails the flow, and one that is cancelled cancels it. A step without
-/// `on` ends the flow: with its result, if that is of the flow's output type, and with nothing, if the output is `Void`.
+/// Unless `on(_:ended:)` changes it, a step that the user leaves with back presents the previous step again; from the
+/// first step, the flow ends as back. An abandoned or failed step fails the flow. A cancelled step cancels it. A step
+/// without `on` finishes the flow: with its result if that has the type of the flow's output, and without one if the
+/// output is `Void`.
 @MainActor
 public final class Flow<Output: Sendable> {
-  /// What errors, events and pictures call the flow.
+  /// The name of the flow in errors, events and diagrams.
   public nonisolated let name: String
 
   let definition: FlowDefinition<Output>
@@ -40,10 +42,10 @@ public final class Flow<Output: Sendable> {
   /// Creates a flow.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and pictures call the flow.
-  ///   - first: The step that is asked first.
-  ///   - content: What it is asked with.
-  ///   - log: Which answers are kept.
+  ///   - name: The name of the flow in errors, events and diagrams.
+  ///   - first: The step to present first.
+  ///   - content: The content to present it with.
+  ///   - log: Which answers the flow keeps.
   public convenience init<Content, Result>(
     _ name: String,
     first: FlowStep<Content, Result>,
@@ -56,9 +58,9 @@ public final class Flow<Output: Sendable> {
   /// Creates a flow whose first step has its content, or needs none.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and pictures call the flow.
-  ///   - first: The step that is asked first.
-  ///   - log: Which answers are kept.
+  ///   - name: The name of the flow in errors, events and diagrams.
+  ///   - first: The step to present first.
+  ///   - log: Which answers the flow keeps.
   public convenience init<Content, Result>(
     _ name: String,
     first: FlowStep<Content, Result>,
@@ -76,7 +78,8 @@ public final class Flow<Output: Sendable> {
   /// The step that is being presented; nil when the flow is not running.
   public var current: AnyFlowStep? { latest.path.last }
 
-  /// The steps that back leads through, the first one first, the current one last; empty when the flow is not running.
+  /// The steps that going back leads through, from the first one to the current one; empty when the flow is not
+  /// running.
   public var path: [AnyFlowStep] { latest.path }
 
   /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
@@ -85,13 +88,13 @@ public final class Flow<Output: Sendable> {
   /// again what was presented last; with `log: .all` it ends as the run did.
   public var answers: FlowLog { latest.log }
 
-  /// The types of the answers, for decoding a ``FlowLog``; of the steps that the flow was given by name, and of those that
-  /// its runs came through.
+  /// The types of the answers, for decoding a ``FlowLog``. Contains the steps that the flow names and those that its
+  /// runs have presented.
   public var answerTypes: FlowAnswerTypes {
     FlowAnswerTypes(byName: Dictionary(latest.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
   }
 
-  /// What happens in the run in flight, or in the next one, or, when there was one, in the last.
+  /// The events of the run in flight; of the last run when none is in flight; of the first run before it starts.
   public var events: FlowEvents { FlowEvents(recorder: latest.recorder) }
 
   // MARK: - Running
@@ -111,13 +114,13 @@ public final class Flow<Output: Sendable> {
   }
 }
 
-/// A flow without its output's type, as the step that it is has it.
+/// A flow with its output type erased, as a step uses it.
 @MainActor
 protocol AnyFlow: AnyObject {
   /// Runs the flow as a step of another one.
   func present(in context: FlowPresentationContext) async -> FlowEnd
 
-  /// Begins a walk through the flow.
+  /// Starts a walk through the flow.
   func enter() throws -> any FlowLevel
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How the ask of a flow's step has ended, as ``FlowStep/ask(_:)`` gives it.
+/// The outcome of presenting a step, as ``FlowStep/ask(_:)`` returns it.
 public enum FlowAnswer<Result: Sendable>: Sendable {
   /// The step was completed with a result.
   case answered(Result)
@@ -9,12 +9,12 @@ public enum FlowAnswer<Result: Sendable>: Sendable {
   /// The user went back.
   case back
 
-  /// Nobody can answer any more: the handler was let go of, or the work behind the step failed.
+  /// The step cannot be completed any more: its handler was released, or the work behind the step failed.
   ///
-  /// ``FlowStep/result(for:)`` throws the error in the latter case.
+  /// In the second case ``FlowStep/result(for:)`` throws the error.
   case abandoned
 
-  /// The ask was cancelled, by its handler or with the Task that asked.
+  /// The presentation was cancelled, through its handler or with the task that presented the step.
   case cancelled
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Which step of a flow has which type of answer: what a decoder needs for a ``FlowLog``.
+/// The result type of each step of a flow, which a decoder needs for a ``FlowLog``.
 public struct FlowAnswerTypes: Sendable {
   let byName: [String: FlowAnswerType]
 }
 
-/// How the answers of one step are decoded.
+/// How to decode the answers of one step.
 struct FlowAnswerType: Sendable {
   /// Nil for answers that cannot be decoded.
   private let decode: (@Sendable (any Decoder) throws -> any AnyBox)?

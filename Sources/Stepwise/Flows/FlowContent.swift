@@ -4,15 +4,15 @@
 /// The content of a step at one moment, as answer logs and walks store it.
 package enum FlowContent: Sendable {
   case value(FlowContentBox)
-  /// Of a step that presents several.
+  /// The contents of a step that presents several.
   case members([FlowContent?])
-  /// From a log that was decoded.
+  /// A content of a decoded log.
   case stored(FlowStored)
 }
 
 /// A content without its type.
 package final class FlowContentBox: Sendable {
-  // Proof: the main actor alone reads it, apart from `encode`, whose documentation says where it may be called.
+  // Safety: only the main actor reads it, apart from `encode`, whose documentation says where it may be called.
   fileprivate nonisolated(unsafe) let value: Any
 
   init(_ value: Any) {
@@ -25,7 +25,7 @@ package final class FlowContentBox: Sendable {
     return content
   }
 
-  /// Nil for an object too: a file cannot store the identity of a model that several screens share.
+  /// Nil for an object as well: a file cannot store the identity of a model that several screens share.
   fileprivate var encodable: (any Encodable)? {
     type(of: value) is AnyClass ? nil : value as? any Encodable & Decodable
   }

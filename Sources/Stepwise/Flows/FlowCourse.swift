@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One way through a flow: its path, and what follows each step.
+/// The progress of a run through a flow: its path, and the step that follows each result.
 ///
-/// It presents no step and waits for nothing.
+/// It neither presents steps nor suspends.
 @MainActor
 struct FlowCourse<Output: Sendable> {
   typealias Transition = FlowTransition<Output>.Kind
 
   let definition: FlowDefinition<Output>
   private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
-  /// The steps that a name stands for.
+  /// The steps by name.
   private var named: [String: AnyFlowStep]
 
   init(_ definition: FlowDefinition<Output>, from first: AnyFlowStep? = nil) {
@@ -20,9 +20,9 @@ struct FlowCourse<Output: Sendable> {
     if let first { named[first.name] = first }
   }
 
-  /// Runs what `on` says about the end of a step, and sets the content of the step that follows.
+  /// Runs the rule that `on` set for a step, and sets the content of the next step.
   ///
-  /// It changes nothing here, so that what `on` says may read the flow.
+  /// This method does not change the course, so that the rule may read the flow.
   func transition(after step: AnyFlowStep, _ end: FlowEnd) -> Transition {
     do {
       let transition = try definition.transition(after: step, end)

@@ -14,7 +14,7 @@ struct FlowDefinition<Output: Sendable> {
   let logging: FlowLogging
   let first: AnyFlowStep
   let prepareFirst: @MainActor () -> Void
-  /// All steps that the definition names, in its order.
+  /// All steps that the definition names, in order of appearance.
   private(set) var steps: [AnyFlowStep] = []
   private var links: [AnyFlowStep: Link] = [:]
 
@@ -41,7 +41,7 @@ struct FlowDefinition<Output: Sendable> {
     }
   }
 
-  /// Sets the content that a run begins with, unless another flow presents the first step with its own.
+  /// Sets the initial content for a run, unless another flow presents the first step with its own content.
   ///
   /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
   ///   step to begin with is being presented.
@@ -51,13 +51,13 @@ struct FlowDefinition<Output: Sendable> {
     let step = start ?? first
     if !steps.contains(step), names.contains(step.name) { throw FlowError(.duplicateName, step: step.name) }
     try step.checkFree()
-    // A step that the caller begins with has what the caller gave it.
+    // The caller has set the content of the step that it starts with.
     if start == nil || (step === first ? !first.hasContent : first.isFree) { prepareFirst() }
   }
 
-  /// Where the end of a step leads.
+  /// Returns the transition after a step.
   ///
-  /// - Throws: What `on` throws, and ``FlowError`` for an answer that leads nowhere.
+  /// - Throws: What `on` throws, and ``FlowError`` for a result without a rule.
   func transition(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowTransition<Output> {
     let link = self[step]
     switch end {

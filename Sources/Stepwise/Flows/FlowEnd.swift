@@ -18,7 +18,7 @@ package enum FlowEnd: Sendable {
     .ended(.cancelled(Cancellation(reason: CancellationScope.current?.cancellationCause?.reason)))
   }
 
-  /// The result; the error that stands in its place.
+  /// Returns the result; throws the error for an end without one.
   func result<Result: Sendable>(of step: String) throws -> Result {
     switch self {
     case .answered(let box as Box<Result>): return box.value

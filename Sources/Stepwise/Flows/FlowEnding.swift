@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How the presentation of a step has ended when it has no answer, as `on(_:ended:)` receives it.
+/// How a presentation ended without a result, as `on(_:ended:)` receives it.
 public enum FlowEnding: Sendable {
   /// The user went back.
   case back
 
-  /// The handler was released without a call, so that the step cannot be answered.
+  /// The handler was released without being completed, so that the step cannot have a result.
   case abandoned
 
   /// The presentation was cancelled.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What happens in a run of a flow.
+/// An event in a run of a flow.
 public enum FlowEvent: Sendable {
-  /// The run has begun.
+  /// The run has started.
   case started
 
-  /// A step is being asked.
+  /// A step is being presented.
   case presented(step: String)
 
-  /// A step was answered.
+  /// A step has a result.
   case answered(step: String)
 
-  /// A step has ended without an answer.
+  /// A step has ended without a result.
   case unanswered(step: String, FlowEnding)
 
-  /// The run has ended; nothing follows.
+  /// The run has ended; no event follows.
   case ended(ChainState)
 }

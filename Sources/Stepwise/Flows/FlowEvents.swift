@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What happens in a run of a flow, as an asynchronous sequence.
+/// The events of a run of a flow, as an asynchronous sequence.
 ///
-/// Whoever comes late is given the latest state of each step, then what follows. Whoever is slow misses what was superseded
-/// meanwhile, but never the end, and no buffer grows beyond the number of steps. The sequence ends after `.ended`, or when
-/// the Task that iterates is cancelled.
+/// A subscriber that starts late receives the latest state of each step, then the events that follow. A slow subscriber
+/// misses superseded events, but never the last one. No buffer grows beyond the number of steps. The sequence ends
+/// after `.ended`, or when the iterating task is cancelled.
 public struct FlowEvents: AsyncSequence, Sendable {
-  /// Something that happened in the run.
+  /// An event of the run.
   public typealias Element = FlowEvent
-  /// Iterating does not throw: how the run ended is an element.
+  /// Iterating does not throw; the last event carries the outcome of the run.
   public typealias Failure = Never
 
   let recorder: FlowRecorder
 
-  /// Begins to look; each iterator looks for itself.
+  /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: recorder.observe()) }
 
-  /// Looks at one run for one consumer.
+  /// An iterator over the events for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Broadcast<FlowRecord, FlowRecord.Key>.Subscription
 
-    /// Waits for the next event; nil after the last.
+    /// Waits for the next event; returns nil after the last one.
     public mutating func next() async -> FlowEvent? { await next(isolation: nil) }
 
-    /// Waits for the next event in an actor's isolation; nil after the last.
+    /// Waits for the next event in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
       await subscription.next { $0.event(for: $1) }
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Steps that are asked at once as one step, whose content is theirs.
+/// Steps that are presented concurrently as one step, whose content consists of theirs.
 @MainActor
 struct FlowGroup<Content> {
   let steps: [AnyFlowStep]
 
-  /// Theirs, when each has one.
+  /// Returns the contents of all steps, when each has one.
   let content: @MainActor () -> Content?
 
-  /// Gives each its own, and returns what passes them on.
+  /// Sets the content of each step, and returns closures that notify the handlers.
   let store: @MainActor (Content?) -> [@MainActor () -> Void]
 }

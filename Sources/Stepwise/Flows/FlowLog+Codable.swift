@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension CodingUserInfoKey {
-  /// Where a decoder finds a flow's ``Flow/answerTypes``, which it needs for a ``FlowLog``.
+  /// The key under which a decoder finds a flow's ``Flow/answerTypes``, which it needs for a ``FlowLog``.
   public static var flowAnswers: CodingUserInfoKey {
     guard let key = CodingUserInfoKey(rawValue: "Stepwise.FlowLog") else {
-      // Proof: the initialiser is failable for its protocol's sake alone, and takes every string.
+      // Safety: the initializer is failable only because its protocol requires it; it accepts every string.
       fatalError("a user info key was refused")
     }
     return key
@@ -19,8 +19,8 @@ extension FlowLog: Codable {
 
   /// Encodes the answers, each under the name of its step.
   ///
-  /// Contents are encoded as far as they are `Codable` values. A replay from the decoded log shows a content of another kind
-  /// as the answers lead to it. Encode on the main actor when contents refer to objects that are not `Sendable`.
+  /// Contents are encoded if they are `Codable` values. For other contents, a replay from the decoded log shows what
+  /// the answers lead to. Encode on the main actor when contents refer to objects that are not `Sendable`.
   ///
   /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`, unless the answers of a nested flow lead to it;
   ///   what the encoder throws.
@@ -62,10 +62,10 @@ extension FlowLog: Codable {
     }
   }
 
-  /// Decodes answers, with the types that the decoder's `userInfo` has under `.flowAnswers`.
+  /// Decodes answers, with the types that the decoder's `userInfo` contains under `.flowAnswers`.
   ///
-  /// A content, an answer of a nested flow, and an answer of a step that only a transition names are decoded when a replay
-  /// has come to their step. Until then the log retains the decoder.
+  /// Contents, answers of a nested flow, and answers of a step that only a transition names are decoded when a replay
+  /// reaches their step. Until then the log retains the decoder.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is not
   ///   `Decodable`, or without the types.

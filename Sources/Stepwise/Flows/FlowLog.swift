@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The answers that a flow received: what it can be replayed from.
+/// The answers that a flow received, from which it can be replayed.
 ///
-/// A log also stores the content that each step had when it was answered, and the latest content of each step on the path, so
-/// that a replay shows what the user saw. It can be encoded when the results in it are `Encodable`. A decoder has to be told
-/// which step has which type:
+/// A log also stores the content that each step had when it was answered, and the latest content of each step on the
+/// path, so that a replay shows what the user saw. It can be encoded when its results are `Encodable`. A decoder needs
+/// the result type of each step:
 ///
 /// ```swift
 /// let data = try JSONEncoder().encode(flow.answers)

@@ -6,10 +6,10 @@ public struct FlowLogEntry: Sendable {
   /// The name of the step that was presented.
   public let step: String
 
-  /// The answers that the step's own flow received; nil for a step that is no flow.
+  /// The answers that the step's own flow received; nil for a step that does not run a flow.
   public let inside: FlowLog?
 
-  /// The content that the step had when it was answered.
+  /// The content of the step when it was answered.
   let content: FlowContent?
 
   /// Nil for a flow in progress.
@@ -34,7 +34,8 @@ public struct FlowLogEntry: Sendable {
     FlowLogEntry(step: step.name, end: .ended(ending))
   }
 
-  /// The result; nil when the step ended without one, is a flow in progress, or when its type is known only after a replay.
+  /// The result; nil when the step ended without one, is a flow in progress, or when its type is not known before a
+  /// replay.
   public var result: (any Sendable)? {
     if case .answered(let box) = end, !(box is Box<FlowStored>) { box.any } else { nil }
   }
@@ -44,7 +45,8 @@ public struct FlowLogEntry: Sendable {
     if case .ended(let ending) = end { ending } else { nil }
   }
 
-  /// The entry of a flow that has ended without an answer as one in progress, so that a replay presents the same step again.
+  /// The entry of a flow that ended without a result, converted to one in progress, so that a replay presents the same
+  /// step again.
   var inProgress: FlowLogEntry? {
     inside == nil ? nil : FlowLogEntry(step: step, content: content, end: nil, inside: inside)
   }

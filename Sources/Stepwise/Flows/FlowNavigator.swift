@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What shows the screens of a flow: a host implements it, the flow says what is to be seen.
+/// A type that shows the screens of a flow in a user interface.
 ///
-/// A step that is made with a navigator hands its screens over: `FlowStep("edit", .push, on: navigator) { handler in … }`.
-/// The user may have taken a screen away before the flow asks for it: then `pop` and `dismiss` do nothing. The flow holds
-/// screens weakly, so that one that the user has taken away lets go of its handler.
+/// A step that is created with a navigator shows its screens through it: `FlowStep("edit", .push, on: navigator) {
+/// handler in … }`. The user may remove a screen before the flow does; then `pop` and `dismiss` must do nothing. The
+/// flow does not retain screens, so a screen that the user has removed releases its handler.
 @MainActor
 public protocol FlowNavigator<Screen>: AnyObject {
-  /// What is shown, such as a view controller.
+  /// The type of a screen, such as a view controller.
   associatedtype Screen: AnyObject
 
   /// Shows a screen on top of the others.
   func push(_ screen: Screen)
 
-  /// Shows a screen in the place of another one, or of the topmost when that is nil.
+  /// Replaces a screen, or the topmost one when `screen` is nil.
   ///
-  /// The user may have taken the other one away. Then the new one is pushed: nobody else is to go for it.
+  /// When the user has already removed the screen, push the new one: no other screen may be removed in its place.
   func replace(_ screen: Screen?, with newScreen: Screen)
 
-  /// Takes a pushed screen away, unless the user has done so.
+  /// Removes a pushed screen, unless the user has removed it.
   func pop(_ screen: Screen)
 
-  /// Shows a screen over all others.
+  /// Presents a screen over all others.
   func present(_ screen: Screen)
 
-  /// Takes a presented screen away, unless the user has done so.
+  /// Dismisses a presented screen, unless the user has dismissed it.
   func dismiss(_ screen: Screen)
 }

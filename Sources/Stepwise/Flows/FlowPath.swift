@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The way that a flow has come: the steps that back leads through, and the answers that led along them.
+/// The path of a flow: the steps that going back leads through, and the answers between them.
 ///
-/// A step is on the path at most once, and the answers are those between the steps that are on it: so neither grows with
-/// the number of turns. With `keepsAll` no answer is ever removed.
+/// A step is on the path at most once, and only answers between steps on the path are stored, so neither grows with the
+/// number of transitions. With `keepsAll` no answer is ever removed.
 package struct FlowPath<Step: Hashable, Answer> {
   private struct Place {
     var step: Step
-    /// How many answers had been given when the step came here.
+    /// The number of answers when the step joined the path.
     var mark: Int
-    /// The steps that it replaced, directly or not, each with its mark.
+    /// The steps that this one replaced, directly or not, each with its mark.
     var replaced: [(step: Step, mark: Int)] = []
   }
 
@@ -28,12 +28,12 @@ package struct FlowPath<Step: Hashable, Answer> {
   /// The steps, the first one first.
   package var steps: [Step] { places.map(\.step) }
 
-  /// The step that is being asked; nil once the flow has gone back from the first.
+  /// The current step; nil once the flow has gone back from the first one.
   package var top: Step? { places.last?.step }
 
   package func contains(_ step: Step) -> Bool { positions[step] != nil }
 
-  /// Goes on, or back to a step that is on the path.
+  /// Continues to a step, or returns to it when it is on the path.
   ///
   /// - Returns: the steps that left the path, newest first.
   package mutating func next(_ step: Step, by answer: Answer) -> [Step] {
@@ -47,7 +47,7 @@ package struct FlowPath<Step: Hashable, Answer> {
     return []
   }
 
-  /// Goes back by one step; from the first one off the path.
+  /// Goes back by one step; removes the first step when it is the only one.
   ///
   /// - Returns: the step that left the path.
   package mutating func back(by answer: Answer) -> [Step] {
@@ -59,7 +59,7 @@ package struct FlowPath<Step: Hashable, Answer> {
     return cut(to: places.count - 2)
   }
 
-  /// Puts a step in the place of the newest, or goes back to it when it is on the path.
+  /// Replaces the newest step, or returns to the given step when it is on the path.
   ///
   /// - Returns: the steps that left the path, newest first.
   package mutating func replace(with step: Step, by answer: Answer) -> [Step] {
@@ -67,7 +67,7 @@ package struct FlowPath<Step: Hashable, Answer> {
     var place = old
     place.step = step
     if let index = place.replaced.firstIndex(where: { $0.step == step }) {
-      // It was here before: what led away from it and back again is no part of the way.
+      // The step was here before: discard the answers of the detour.
       place.mark = place.replaced[index].mark
       place.replaced.removeSubrange(index...)
       if keepsAll { answers.append(answer) } else { answers.removeSubrange(place.mark...) }
@@ -82,12 +82,12 @@ package struct FlowPath<Step: Hashable, Answer> {
     return left
   }
 
-  /// Keeps the answer that the flow has finished with.
+  /// Stores the answer that finished the flow.
   package mutating func finish(by answer: Answer) {
     answers.append(answer)
   }
 
-  /// Keeps, where all are kept, the answer that the flow has failed by: the way ends before it.
+  /// Stores the answer that failed the flow, if all answers are stored; the path ends before it.
   package mutating func fail(by answer: Answer) {
     if keepsAll { answers.append(answer) }
   }

@@ -9,13 +9,13 @@ public struct FlowPresentation: Hashable, Sendable, CustomStringConvertible {
 
   let kind: Kind
 
-  /// On top of the others, until its step leaves the path or the flow has ended.
+  /// Pushed on top of the others, until its step leaves the path or the flow ends.
   public static let push = FlowPresentation(kind: .push)
 
-  /// In the place of the topmost one, until its step leaves the path; when the flow ends it stays.
+  /// Replaces the topmost screen, until its step leaves the path. It stays when the flow ends.
   public static let replace = FlowPresentation(kind: .replace)
 
-  /// Over all others, until the ask has ended.
+  /// Presented over all others, until the presentation of the step ends.
   public static let present = FlowPresentation(kind: .present)
 
   /// The name of the presentation.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One presentation of a step: what it shows, and for a nested flow what connects its run with the run around.
+/// The context of one presentation of a step: its screen, and for a nested flow the link to the enclosing run.
 @MainActor
 final class FlowPresentationContext {
-  /// What the step, or the one that it replaces, has shown before.
+  /// The earlier screen of the step, or of the one that it replaces.
   let previous: FlowShown?
-  /// What is shown now.
+  /// The current screen.
   var shown: FlowShown?
-  /// The run around.
+  /// The enclosing run.
   let around: (any AnyFlowRun)?
   /// The answers for the nested flow.
   let replay: FlowReplay?
@@ -22,7 +22,7 @@ final class FlowPresentationContext {
   }
 }
 
-/// What a step has shown; the navigator retains the screens, this does not.
+/// The screen of a step. The navigator retains the screen; this object does not.
 @MainActor
 final class FlowShown {
   private(set) var place: FlowPlace?
@@ -33,30 +33,30 @@ final class FlowShown {
     self.place = place
   }
 
-  /// A screen over all others: the step keeps the place that it has on the stack.
+  /// A presented screen; the step keeps its position on the stack.
   init(over previous: FlowShown?, dismiss: @escaping @MainActor () -> Void) {
     place = previous?.place
     self.dismiss = dismiss
   }
 
-  /// Dismisses the presented screen: the step has ended.
+  /// Dismisses a presented screen, because the step has ended.
   func stepEnded() {
     dismiss.take()?()
   }
 
-  /// Takes the screen away: the step has left the path and another one is presented.
+  /// Removes the screen, because the step has left the path and another one is presented.
   ///
-  /// - Parameter lower: What the steps below have shown, the uppermost first, as far as they leave too or are presented.
+  /// - Parameter lower: The screens of the steps below, topmost first, as far as they leave or are presented.
   func leave(to lower: some Sequence<FlowShown>) {
     stepEnded()
     guard let place = place.take() else { return }
     if let below = place.placeBelow(lower) { below.screen = place.screen } else { place.pop() }
   }
 
-  /// Takes the screen away, unless it is to stay: the flow has ended.
+  /// Removes the screen unless it stays, because the flow has ended.
   ///
-  /// - Parameter lower: What the steps below have shown, the uppermost first.
-  /// - Returns: What stays, and covers no screen of the flow's own.
+  /// - Parameter lower: The screens of the steps below, topmost first.
+  /// - Returns: The screen if it stays and does not cover another screen of the flow.
   func finish(above lower: some Sequence<FlowShown>) -> FlowShown? {
     stepEnded()
     guard let place else { return nil }
@@ -71,12 +71,12 @@ final class FlowShown {
   }
 }
 
-/// The place of a step on a navigator's stack.
+/// The position of a step on a navigator's stack.
 @MainActor
 final class FlowPlace {
   fileprivate(set) weak var screen: AnyObject?
   fileprivate var staysAtEnd: Bool
-  /// Whether the screen took the place of the one below, which is therefore gone.
+  /// Whether the screen replaced the one below, which is therefore gone.
   let isCovering: Bool
   private weak var navigator: AnyObject?
   private let popScreen: @MainActor (AnyObject) -> Void
@@ -99,7 +99,7 @@ final class FlowPlace {
     if let screen { popScreen(screen) }
   }
 
-  /// The place that the screen took, if a step of the same navigator has it.
+  /// The position that the screen took over, if a step with the same navigator has it.
   fileprivate func placeBelow(_ lower: some Sequence<FlowShown>) -> FlowPlace? {
     guard isCovering else { return nil }
     return lower.lazy.compactMap(\.place).first { $0.navigator === navigator }

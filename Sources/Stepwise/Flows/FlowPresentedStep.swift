@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The step that an answer is of, as `on` hands it over.
+/// The step that a result belongs to, as `on` receives it.
 @MainActor
 public struct FlowPresentedStep<Content, Result: Sendable> {
   /// The step itself.
@@ -18,7 +18,7 @@ public struct FlowPresentedStep<Content, Result: Sendable> {
   /// The step's name.
   public var name: String { step.name }
 
-  /// The step's content, as it is now; setting it tells the screens that show it.
+  /// The current content of the step; setting it notifies the screens that show it.
   public var content: Content {
     get { step.content ?? latest }
     nonmutating set { step.content = newValue }

@@ -55,7 +55,7 @@ struct FlowRecord {
     }
   }
 
-  /// What somebody who comes now is owed.
+  /// The events that a new subscriber receives first.
   var owed: [Key] {
     var keys: [Key] = hasStarted ? [.started] : []
     order.forEach { _, step in
@@ -68,7 +68,7 @@ struct FlowRecord {
   }
 }
 
-/// Keeps what happens in one run of a flow, and tells of it.
+/// Stores the latest events of one run of a flow, and delivers them.
 final class FlowRecorder: Sendable {
   private let broadcast = Broadcast<FlowRecord, FlowRecord.Key>(FlowRecord())
 

@@ -10,22 +10,22 @@ final class FlowRun<Output: Sendable> {
   }
 
   let recorder = FlowRecorder()
-  /// The turns that this run and those before it took.
+  /// The transitions that this run and earlier ones took.
   private(set) var taken: FlowTurns
   private var course: FlowCourse<Output>
   private var phase = Phase.ready
   private var start = FlowStart()
-  /// What the steps on the path have shown.
+  /// The screens of the steps on the path.
   private var shown: [AnyFlowStep: FlowShown] = [:]
   /// Whether the first step has its content.
   private var isPrepared = false
   /// The presentation in progress.
   private var context: FlowPresentationContext?
-  /// A nested flow that ended this one without an answer, as one in progress.
+  /// The entry, as one in progress, of a nested flow that ended this one without a result.
   private var interrupted: FlowLogEntry?
-  /// Whether a step was presented that the log had no answer of.
+  /// Whether a step was presented because the log had no answer for it.
   private var isLive = false
-  /// How the run has ended by its steps.
+  /// The end of the run as its steps determined it.
   private var end: FlowEnd?
   private var token: CancellationToken?
 
@@ -36,18 +36,18 @@ final class FlowRun<Output: Sendable> {
     course = FlowCourse(definition)
   }
 
-  // MARK: - As the flow shows it
+  // MARK: - State for the flow
 
   var isReady: Bool { if case .ready = phase { true } else { false } }
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var path: [AnyFlowStep] { isRunning ? course.path.steps : [] }
 
-  /// The steps that the definition names, and those that transitions have led to so far.
+  /// The steps that the definition names, and those that transitions have led to.
   var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
 
   // MARK: - Running
 
-  /// Reserves the run for one caller, and returns it as a chain, which has not begun.
+  /// Reserves the run for one caller, and returns it as a chain that has not started.
   func begin(_ start: FlowStart) -> Chain<Void, Output> {
     phase = .running
     self.start = start
@@ -55,12 +55,12 @@ final class FlowRun<Output: Sendable> {
     course = FlowCourse(definition, from: start.step)
     let chain = Chain<Void, Output>(definition.name) { @MainActor in try await self.perform() }
       .finally { @MainActor state in self.finish(state) }
-    // Accessed, so that a step can cancel the run, and so that each cancellation interrupts it at once.
+    // Accessing the token lets a step cancel the run, and makes each cancellation interrupt it immediately.
     token = chain.cancellationToken
     return chain
   }
 
-  /// - Throws: What the run ends with when that is no output.
+  /// - Throws: The error of a run without an output.
   private func perform() async throws -> Output {
     try definition.prepare(startingAt: start.step)
     start.prepare?()
@@ -71,8 +71,8 @@ final class FlowRun<Output: Sendable> {
     while let step = course.path.top {
       let entry = try await entry(of: step)
       turns += 1
-      // A flow whose steps never wait would not let others have the main actor. Not between the choice of the next step and
-      // its presentation: another flow might present it.
+      // A flow whose steps never suspend would block the main actor. Yield here, and not between the choice of the next
+      // step and its presentation, because another flow might present the step meanwhile.
       if turns.isMultiple(of: 64) { await Task.yield() }
       if let end = try follow(entry, of: step) {
         self.end = end
@@ -84,13 +84,13 @@ final class FlowRun<Output: Sendable> {
     throw FlowError(.back, step: definition.name)
   }
 
-  /// How a step has ended: by the log that is replayed, or by its presentation.
+  /// Returns how a step ended: from the log, or by presenting it.
   private func entry(of step: AnyFlowStep) async throws -> FlowLogEntry {
     guard let replay = start.replay else { return try await present(step) }
     do {
       guard let entry = replay.entries.first else { return try await present(step) }
       try Task.checkCancellation()
-      // A log that was written by hand may have the answers of a nested flow among its own.
+      // A log that was written by hand may contain the answers of a nested flow among its own.
       if entry.step != step.name, step.isFlow { return try await present(step, replaying: replay) }
       replay.entries.removeFirst()
       guard entry.step == step.name else { throw misfit(entry, at: step) }
@@ -102,7 +102,7 @@ final class FlowRun<Output: Sendable> {
       guard let end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
       return FlowLogEntry(step: step.name, content: step.savedContent, end: try step.typed(end), inside: entry.inside)
     } catch {
-      // The flow around a nested one must not take it for a failure of the step.
+      // The enclosing flow must not treat it as a failure of the step.
       replay.failure = error as? FlowError
       throw error
     }
@@ -121,10 +121,10 @@ final class FlowRun<Output: Sendable> {
     return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: context.nested?.log)
   }
 
-  /// Goes where the end of a step leads; returns the end of the flow when that is there.
+  /// Follows the transition after a step; returns the end of the flow if it ends there.
   private func follow(_ entry: FlowLogEntry, of step: AnyFlowStep) throws -> FlowEnd? {
     guard let end = entry.end else { return nil }
-    // Cancelling the Task cancelled the run: what the step makes of it leads nowhere.
+    // Cancelling the task cancelled the run, so the transition of the step is ignored.
     if Task.isCancelled, case .ended = end {
       interrupted = entry.inProgress
       throw CancellationError()
@@ -162,7 +162,7 @@ final class FlowRun<Output: Sendable> {
 
   // MARK: - Screens
 
-  /// Takes the screens of steps that left the path away, newest first.
+  /// Removes the screens of steps that left the path, newest first.
   private func leave(_ steps: [AnyFlowStep]) {
     let presented = course.path.top.map { [$0] } ?? []
     for (index, step) in steps.enumerated() {
@@ -171,10 +171,10 @@ final class FlowRun<Output: Sendable> {
     }
   }
 
-  /// The last thing of all, whatever happened: takes the screens away, newest first.
+  /// Removes the screens at the end of every run, newest first.
   private func finish(_ state: ChainState) {
     phase = .over(log)
-    // A flow that has gone back from its first step has no path, and that step's screen.
+    // A flow that has gone back from its first step has an empty path, but still the screen of that step.
     let steps = course.path.steps
     let places = steps.isEmpty ? Array(shown.values) : steps.reversed().compactMap { shown[$0] }
     for (index, place) in places.enumerated() {
@@ -209,7 +209,7 @@ extension FlowRun: AnyFlowRun {
     }
   }
 
-  /// Shows what the steps before would have shown whose answers came from the log, with their latest contents.
+  /// Restores the screens of the earlier steps that the log answered, with their latest contents.
   func goLive() throws {
     guard !isLive else { return }
     isLive = true
@@ -231,7 +231,7 @@ extension FlowRun: AnyFlowRun {
     start.context?.nested = self
     do {
       let conclusion: Conclusion = try await begin(start).core.runApart(as: nil) { $0.put(()) }
-      // An error alone does not tell: work inside the flow may fail with one that looks like the flow's.
+      // The error alone is ambiguous: work inside the flow may throw one that looks like the flow's.
       if case .failed = conclusion.outcome, let end { return end }
       return FlowEnd(conclusion.outcome.map { $0.value() as Output })
     } catch {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Where a run begins.
+/// How a run starts.
 @MainActor
 struct FlowStart {
   var step: AnyFlowStep?
   var prepare: (@MainActor () -> Void)?
   var replay: FlowReplay?
-  /// The presentation that the run is, of a step of another flow.
+  /// The context of the presentation, when the run is a step of another flow.
   var context: FlowPresentationContext?
 
-  /// Whether the answers that are left over are for the flow around.
+  /// Whether the answers that remain belong to the enclosing flow.
   var isReplayShared: Bool { replay != nil && replay === context?.around?.replay }
 }
 
-/// The answers of a log that are left.
+/// The answers of a log that remain.
 @MainActor
 final class FlowReplay {
   var entries: ArraySlice<FlowLogEntry>
@@ -28,12 +28,12 @@ final class FlowReplay {
   }
 }
 
-/// A run of a flow without its output's type, as the presentation of a step has it.
+/// A run of a flow with its output type erased, as the presentation of a step uses it.
 @MainActor
 protocol AnyFlowRun: AnyObject {
   var log: FlowLog { get }
   var replay: FlowReplay? { get }
 
-  /// To be called before the first step is presented whose answer is not in the log.
+  /// Called before the first step is presented that the log has no answer for.
   func goLive() throws
 }

@@ -2,15 +2,15 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension FlowStep {
-  /// Asks several steps at once; the results are the answer, in their order.
+  /// Returns a step that presents several steps concurrently; its result consists of theirs, in order.
   ///
-  /// When one ends without an answer, the others are cancelled and waited for, and the ask ends as that one did. Its content
-  /// has that of each step: it is there when each has one, and setting it sets theirs. A tuple is not `Codable`, so that a
-  /// log with such an answer stays in memory.
+  /// When one of them ends without a result, the others are cancelled and awaited, and this step ends in the same way.
+  /// Its content consists of the contents of the steps: it is nil until each has one, and setting it sets each of them.
+  /// A tuple is not `Codable`, so a log with such a result cannot be stored.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step; the names of the steps when nil.
-  ///   - steps: The steps, all different.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs; the names of the steps when nil.
+  ///   - steps: The steps, which must be distinct.
   /// - Returns: A step.
   public static func all<each StepContent, each StepResult: Sendable>(
     name: String? = nil,
@@ -56,11 +56,12 @@ extension FlowStep {
     }
   }
 
-  /// Asks any number of steps of one kind at once; the results are the answer, in their order.
+  /// Returns a step that presents any number of steps of one type concurrently; its result consists of theirs, in
+  /// order.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step; the names of the steps when nil.
-  ///   - steps: The steps, all different, each of which has its content.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs; the names of the steps when nil.
+  ///   - steps: The steps, which must be distinct and have their contents.
   /// - Returns: A step.
   public static func all<StepContent, StepResult: Sendable>(
     name: String? = nil,
@@ -85,7 +86,7 @@ extension FlowStep {
   }
 }
 
-/// The first ending without an answer.
+/// The first ending without a result.
 private struct FirstEnding: Error {
   let ending: FlowEnding
 }

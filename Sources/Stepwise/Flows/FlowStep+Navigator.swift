@@ -2,15 +2,15 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension FlowStep {
-  /// Creates a step whose screens a navigator shows and takes away.
+  /// Creates a step whose screens a navigator shows and removes.
   ///
-  /// When the step is presented again, its new screen takes the place of the old one.
+  /// When the step is presented again, its new screen replaces the old one.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step.
-  ///   - presentation: How its screens are shown.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - presentation: How to show the screens.
   ///   - navigator: The navigator that shows them.
-  ///   - makeScreen: Makes a screen, which retains the handler and answers through it.
+  ///   - makeScreen: Creates a screen, which retains the handler and completes it.
   public convenience init<Navigator: FlowNavigator>(
     _ name: String,
     _ presentation: FlowPresentation,

@@ -2,13 +2,14 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension FlowStep where Content: Sendable {
-  /// Creates a step that runs a chain: it is asked with the chain's input, and its output is the answer.
+  /// Creates a step that runs a chain: its content is the chain's input, and its result is the chain's output.
   ///
-  /// An error of the chain fails the flow, unless `on(_:ended:)` says otherwise. When the ask is cancelled, so is the run.
+  /// An error of the chain fails the flow, unless `on(_:ended:)` handles it. Cancelling the presentation cancels the
+  /// run.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step.
-  ///   - chain: The work.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - chain: The chain to run.
   public convenience init(_ name: String, running chain: Chain<Content, Result>) {
     let core = chain.core
     self.init(name: name) { _, content, _ in
@@ -21,15 +22,15 @@ extension FlowStep where Content: Sendable {
     }
   }
 
-  /// Creates a step that runs a progression: it is asked with what its first stage needs, and its result is the answer.
+  /// Creates a step that runs a progression: its content selects the first stage, and its result is the progression's.
   ///
   /// ```swift
   /// let open = FlowStep("open", running: FileOpen.read)
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step.
-  ///   - first: Takes the content and gives the stage to begin with.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - first: Receives the content and returns the first stage.
   public convenience init<P: Progression>(
     _ name: String,
     running first: nonisolated(nonsending) @escaping @Sendable (Content) async throws -> P
@@ -40,24 +41,25 @@ extension FlowStep where Content: Sendable {
 }
 
 extension FlowStep {
-  /// Creates a step that is another flow: its output is the answer.
+  /// Creates a step that runs another flow: its result is the flow's output.
   ///
-  /// Going back from the flow's first step is going back from this step. Whatever else ends the flow ends the ask alike.
+  /// Going back from the first step of that flow goes back from this step. Every other end of the flow ends this step
+  /// in the same way.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step.
-  ///   - makeFlow: Gives the flow for a content, each time the step is asked.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - makeFlow: Receives the content and returns the flow, each time the step is presented.
   public convenience init(_ name: String, flow makeFlow: @escaping @MainActor (Content) -> Flow<Result>) {
     self.init(name: name, flow: makeFlow) { _, content, context in await makeFlow(content).present(in: context) }
   }
 }
 
 extension FlowStep where Content == Void {
-  /// Creates a step that is another flow: its output is the answer.
+  /// Creates a step that runs another flow: its result is the flow's output.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step; the flow's name when nil.
-  ///   - flow: The flow.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs; the flow's name when nil.
+  ///   - flow: The flow to run.
   public convenience init(_ name: String? = nil, flow: Flow<Result>) {
     self.init(name ?? flow.name, flow: { (_: Void) in flow })
   }

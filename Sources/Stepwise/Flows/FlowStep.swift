@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One interaction of a flow: it is asked with a content and ends with a result.
+/// One interaction of a flow, which is presented with a content and ends with a result.
 ///
 /// ```swift
 /// let profile = FlowStep<UserProfile, ProfileAction>("profile") { handler in show(ProfileScreen(handler)) }
 /// let action = try await profile.result(for: user)
 /// ```
 ///
-/// The closure, the step's intent, is called each time the step is asked. It shows a screen and gives it the handler, which
-/// the screen answers through. A step can also be a chain, a progression, another flow, or several steps at once.
+/// The closure runs each time the step is presented. It shows a screen and passes it the handler, which the screen
+/// completes with the result. A step can also run a chain, a progression, another flow, or several steps concurrently.
 @MainActor
 public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   typealias Body = @MainActor (FlowStep, Content, FlowPresentationContext) async -> FlowEnd
   typealias Show = @MainActor (FlowStepHandler<Content, Result>, FlowPresentationContext) -> FlowShown?
 
-  /// The content of the latest ask, or of the next one; nil when there was none yet.
+  /// The content of the latest presentation, or of the next one; nil before the first.
   ///
-  /// It may be set at any time. The handlers of the step that still live are told, also when the step is past. That of
-  /// several steps at once has theirs: setting it sets each, and it is nil as long as one has none.
+  /// It may be set at any time. Setting it notifies the handlers of the step that still exist, even after the step has
+  /// ended. The content of several steps presented as one consists of theirs: setting it sets each of them, and it is
+  /// nil until each has one.
   public var content: Content? {
     get { if let group { group.content() } else { ownContent } }
     set { for deliver in store(newValue) { deliver() } }
@@ -26,22 +27,22 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   private var ownContent: Content?
   private var version = 0
-  /// The steps that this one stands for, if it does.
+  /// The steps that this one combines, if any.
   private let group: FlowGroup<Content>?
-  /// The flow that the step is, if it is one.
+  /// Returns the flow that the step runs, if any.
   private let flow: (@MainActor (Content) -> any AnyFlow)?
   private let body: Body
-  /// Shows the step as one that was answered before.
+  /// Shows the step as one that was answered earlier.
   private let restoring: Show?
   private var handlers: [FlowWeakHandler<Content, Result>] = []
   private var pruneLimit = 4
 
-  /// Creates a step that shows something.
+  /// Creates a step that shows a screen, or interacts with the user in another way.
   ///
   /// - Parameters:
-  ///   - name: What events, errors, pictures and answer logs call the step.
-  ///   - intent: Shows what asks the user, and gives it the handler. A handler that nobody keeps ends the ask as abandoned.
-  ///     It may be completed before the intent has returned.
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - intent: Shows the screen and passes it the handler. If the handler is not retained, the presentation ends as
+  ///     abandoned. The handler may be completed before the closure returns.
   public convenience init(_ name: String, _ intent: @escaping @MainActor (FlowStepHandler<Content, Result>) -> Void) {
     self.init(
       name,
@@ -65,7 +66,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     super.init(name: name)
   }
 
-  /// `show` shows a screen, and returns what is to be taken away again.
+  /// `show` shows a screen, and returns what to remove later.
   init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
     group = nil
     flow = nil
@@ -74,30 +75,31 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     super.init(name: name)
   }
 
-  // MARK: - Asking
+  // MARK: - Presenting
 
-  /// Asks with a content, and waits for how that ends.
+  /// Presents the step with a content and waits for the outcome.
   ///
-  /// Cancelling the Task that waits ends the ask as cancelled, at once; in a Task that is cancelled already nothing is shown.
+  /// Cancelling the waiting task ends the presentation immediately. In a task that is already cancelled, nothing is
+  /// shown.
   ///
-  /// - Parameter content: What the step is about; it becomes the step's content.
-  /// - Returns: The answer, or what came in its place.
+  /// - Parameter content: The content, which becomes the step's content.
+  /// - Returns: The result, or how the presentation ended without one.
   public func ask(_ content: Content) async -> FlowAnswer<Result> { FlowAnswer(await alone(content)) }
 
-  /// Asks with the content that the step has, and waits for how that ends.
+  /// Presents the step with its current content and waits for the outcome.
   ///
-  /// - Returns: The answer, or what came in its place; `.abandoned` when the step has no content.
+  /// - Returns: The result, or how the presentation ended without one; `.abandoned` when the step has no content.
   public func ask() async -> FlowAnswer<Result> { FlowAnswer(await alone(nil)) }
 
-  /// Asks with a content, and waits for the result.
+  /// Presents the step with a content and waits for the result.
   ///
-  /// - Parameter content: What the step is about; it becomes the step's content.
+  /// - Parameter content: The content, which becomes the step's content.
   /// - Returns: The result.
-  /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the step;
-  ///   ``FlowError/alreadyPresented`` when the step is being asked.
+  /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the
+  ///   step; ``FlowError/alreadyPresented`` when the step is already waiting for a result.
   public func result(for content: Content) async throws -> Result { try await alone(content).result(of: name) }
 
-  /// Asks with the content that the step has, and waits for the result.
+  /// Presents the step with its current content and waits for the result.
   ///
   /// - Returns: The result.
   /// - Throws: ``FlowError/noContent``, and what ``result(for:)`` throws.
@@ -123,7 +125,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   private func presentScreen(_ content: Content, in context: FlowPresentationContext, _ show: Show) async -> FlowEnd {
     let answer = Once<FlowEnd>()
-    // No frame that waits retains the handler.
+    // No waiting frame may retain the handler.
     context.shown = show(makeHandler(content, answer), context)
     defer { context.shown?.stepEnded() }
     if let end = await answer.value() { return end }
@@ -146,8 +148,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   /// Sets the content, or that of each member.
   ///
-  /// - Returns: What passes it to the handlers. An observer may set a newer content, which reaches all of them; the older
-  ///   one goes no further then.
+  /// - Returns: Closures that notify the handlers. An observer may set a newer content, which reaches all handlers; the
+  ///   remaining ones then skip the older one.
   func store(_ content: Content?) -> [@MainActor () -> Void] {
     if let group { return group.store(content) }
     FlowWalker.current?.note(self)
@@ -164,7 +166,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   // MARK: - Without types
 
-  /// The content, also where there is nothing in it.
+  /// The content; for `Void` also when none was set.
   var knownContent: Content? { content ?? () as? Content }
 
   override var hasContent: Bool { knownContent != nil && members.allSatisfy(\.hasContent) }

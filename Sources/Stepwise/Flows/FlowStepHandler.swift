@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a screen answers through: it has the content of its step, and ends the ask.
+/// The handle through which a screen reads the content of its step and completes it.
 ///
-/// It belongs to the screen. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts, from whatever
-/// thread; later ones are ignored. A handler that is let go of without a call ends the ask as abandoned, so that nothing
-/// waits for a screen that has gone.
+/// Let the screen retain the handler. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts,
+/// from any thread; later calls have no effect. A handler that is released without a call ends the presentation as
+/// abandoned, so that nothing waits for a screen that no longer exists.
 @MainActor
 public final class FlowStepHandler<Content, Result: Sendable> {
-  /// The step's content, the newest one.
+  /// The current content of the step.
   public private(set) var content: Content
 
   private var observers: [@MainActor (Content) -> Void] = []
@@ -19,14 +19,14 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     self.answer = answer
   }
 
-  // Not isolated: the last reference may be let go of on any thread.
+  // Not isolated, because the last reference may be released on any thread.
   deinit {
     answer.settle(.ended(.abandoned))
   }
 
-  /// Calls an observer with the current content, at once, and then with each new one, also when the step is already past.
+  /// Calls an observer immediately with the current content, and then with each new one, even after the step has ended.
   ///
-  /// Capture the screen weakly: it holds the handler.
+  /// Capture the screen weakly, because it retains the handler.
   public func onContent(_ observer: @escaping @MainActor (Content) -> Void) {
     observers.append(observer)
     observer(content)
@@ -38,25 +38,25 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     for observer in observers where isNewest() { observer(content) }
   }
 
-  /// Whether the ask has ended, so that a further call changes nothing.
+  /// A Boolean value that indicates whether the presentation has ended, so that a further call has no effect.
   public nonisolated var isFinished: Bool { answer.settled != nil }
 
-  /// Answers.
+  /// Completes the step with a result.
   ///
-  /// - Returns: Whether this was the call that ended the ask.
+  /// - Returns: A Boolean value that indicates whether this call ended the presentation.
   @discardableResult
   public nonisolated func complete(_ result: Result) -> Bool { answer.settle(.answered(Box(result))) }
 
-  /// Goes back: in a flow the step before is asked again.
+  /// Goes back: a flow presents the previous step again.
   ///
-  /// - Returns: Whether this was the call that ended the ask.
+  /// - Returns: A Boolean value that indicates whether this call ended the presentation.
   @discardableResult
   public nonisolated func back() -> Bool { answer.settle(.ended(.back)) }
 
-  /// Cancels: in a flow that cancels the run.
+  /// Cancels the step: a flow cancels its run.
   ///
-  /// - Parameter reason: Why, for those who are told.
-  /// - Returns: Whether this was the call that ended the ask.
+  /// - Parameter reason: The reason, for handlers and errors.
+  /// - Returns: A Boolean value that indicates whether this call ended the presentation.
   @discardableResult
   public nonisolated func cancel(reason: String? = nil) -> Bool {
     answer.settle(.ended(.cancelled(Cancellation(reason: reason))))
@@ -64,9 +64,9 @@ public final class FlowStepHandler<Content, Result: Sendable> {
 }
 
 extension FlowStepHandler where Result == Void {
-  /// Answers a step that has no result but the fact.
+  /// Completes a step that has no result.
   ///
-  /// - Returns: Whether this was the call that ended the ask.
+  /// - Returns: A Boolean value that indicates whether this call ended the presentation.
   @discardableResult
   public nonisolated func complete() -> Bool { complete(()) }
 }

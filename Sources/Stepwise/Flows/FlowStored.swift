@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// An answer or a content of a decoded log, until the step that it belongs to is known.
+/// A result or a content of a decoded log whose step is not known yet.
 ///
-/// The decoder that has it decodes it then, in its own way, such as `JSONDecoder` with its strategies. Until then it can only
-/// be encoded again.
+/// Its decoder decodes it later, with the decoder's own strategies. Until then it can only be encoded again.
 package final class FlowStored: Sendable {
   private let tree: FlowTree
-  // Proof: after the initialiser the main actor alone uses it, and the decoding that it was part of is over by then.
+  // Safety: after the initializer only the main actor uses it, and the decoding that it was part of has ended by then.
   private nonisolated(unsafe) let decoder: any Decoder
 
   init(from decoder: any Decoder) throws {
@@ -15,11 +14,11 @@ package final class FlowStored: Sendable {
     self.decoder = decoder
   }
 
-  /// Decodes an answer, now that its type is known.
+  /// Decodes a result, when its type is known.
   @MainActor
   func answer(of step: AnyFlowStep) throws -> any AnyBox { try step.answerType.answer(of: step.name, from: decoder) }
 
-  /// Decodes a content, now that its type is known.
+  /// Decodes a content, when its type is known.
   @MainActor
   func content<Content>(as type: Content.Type) throws -> Content {
     guard let type = type as? any Decodable.Type, let content = try type.init(from: decoder) as? Content else {
@@ -42,7 +41,7 @@ package final class FlowStored: Sendable {
   func encode(to encoder: any Encoder) throws { try tree.encode(to: encoder) }
 }
 
-/// A stored value as the simple values that it consists of.
+/// A stored value as a tree of simple values.
 private indirect enum FlowTree: Codable, Sendable {
   case null
   case bool(Bool)

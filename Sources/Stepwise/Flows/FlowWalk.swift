@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A flow on the way of a walk, without its output's type.
+/// A flow within a walk, with its output type erased.
 @MainActor
 protocol FlowLevel {
   /// The steps that the flow's definition names.
   var definedSteps: [AnyFlowStep] { get }
-  /// The steps that back leads through.
+  /// The steps that going back leads through.
   var steps: [AnyFlowStep] { get }
 
-  /// Goes where the end of the current step leads; returns the end of the flow when that is there.
+  /// Follows the transition after the current step; returns the end of the flow if it ends there.
   mutating func advance(_ end: FlowEnd) -> FlowEnd?
 }
 
@@ -25,14 +25,14 @@ extension FlowCourse: FlowLevel {
   }
 }
 
-/// Where a walk stands after some answers.
+/// The state of a walk after some answers.
 @MainActor
 package struct FlowWalk {
   /// The flow, the flow that its current step is, and so on.
   fileprivate var levels: [any FlowLevel]
-  /// The contents of the steps that the walk has changed so far, in the walker's order.
+  /// The contents of the steps that the walk has changed, in the walker's order.
   fileprivate var contents: [FlowContent?] = []
-  /// What tells positions apart: the paths, and the contents that differ from those at the beginning.
+  /// The state that distinguishes positions: the paths, and the contents that differ from the initial ones.
   package fileprivate(set) var state: [String] = []
 
   /// The current step of each flow, the outermost first.
@@ -42,7 +42,7 @@ package struct FlowWalk {
   package var named: [AnyFlowStep] { levels.last?.definedSteps ?? [] }
 }
 
-/// What a walk has come to.
+/// The position that a walk has reached.
 package enum FlowPosition {
   case at(FlowWalk)
   case finished
@@ -51,16 +51,16 @@ package enum FlowPosition {
   case failed(any Error)
 }
 
-/// Walks through a flow as runs with certain answers would, and presents no step.
+/// Walks through a flow in the same way as runs with given answers, without presenting a step.
 @MainActor
 package final class FlowWalker {
-  /// The walker whose contents are set now.
+  /// The walker that is setting contents.
   static var current: FlowWalker?
 
   private let flow: any AnyFlow
-  /// Whether a nested flow's step is answered as a whole.
+  /// Whether the step of a nested flow is answered as a whole.
   private let isAnswered: (AnyFlowStep) -> Bool
-  /// The steps whose content the walk has changed, with the contents from before.
+  /// The steps whose content the walk has changed, with their original contents.
   private var originals: [(step: AnyFlowStep, content: FlowContent?, text: String)] = []
   private var noted: Set<AnyFlowStep> = []
 
@@ -76,7 +76,7 @@ package final class FlowWalker {
     }
   }
 
-  /// Goes where the end of the current step leads.
+  /// Follows the transition after the current step.
   package func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowPosition {
     position(from: walk) { walk in
       var end = end
@@ -91,12 +91,12 @@ package final class FlowWalker {
     }
   }
 
-  /// Sets all contents as they were before the walk.
+  /// Restores all contents to those before the walk.
   package func restore() {
     for original in originals { try? original.step.restore(original.content) }
   }
 
-  /// To be called before a content is set.
+  /// Called before a content is set.
   func note(_ step: AnyFlowStep) {
     if noted.insert(step).inserted { originals.append((step, step.savedContent, step.contentText)) }
   }

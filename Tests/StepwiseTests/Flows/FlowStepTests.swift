@@ -123,7 +123,7 @@ struct FlowStepTests {
     async let first = step.ask(1)
     await desk.asked.elements(atLeast: 1)
     let error = await #expect(throws: FlowError.alreadyPresented) { try await step.result(for: 2) }
-    #expect("\(try #require(error))".contains("“a” is being asked already"))
+    #expect("\(try #require(error))".contains("“a” is already waiting for a result"))
     #expect(await step.ask(2) == .abandoned)
     #expect(step.content == 1)
     desk.handler(step)?.complete(7)
