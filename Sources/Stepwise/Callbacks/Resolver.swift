@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Takes the result of a callback, exactly once.
+/// Receives the result of a callback, exactly once.
 ///
-/// The first call wins and returns `true`; later ones return `false` and change nothing. A resolver that is let go of
-/// without a call fails with ``ResolverError/abandoned``, so that a lost callback is an error and not a hang. All members
-/// may be used from any thread.
+/// The first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. A
+/// resolver that is released without a call fails with ``ResolverError/abandoned``, so that a lost callback becomes an
+/// error instead of a hang. All members may be used from any thread.
 public final class Resolver<Value: Sendable>: Sendable {
   private let box: ResolverBox<Value>
   private let step: (any StepReporting)?
@@ -17,29 +17,30 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   deinit { box.release() }
 
-  /// Ends the wait with a value.
+  /// Resolves with a value.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: Value) -> Bool { box.call(.success(value)) }
 
-  /// Ends the wait with an error.
+  /// Fails with an error.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func fail(_ error: any Error) -> Bool { box.call(.failure(error)) }
 
-  /// Ends the wait with a value or an error.
+  /// Resolves with a value or fails with an error.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(with result: Result<Value, any Error>) -> Bool { box.call(result) }
 
-  /// Ends the wait with what a callback of two optionals was given.
+  /// Resolves with the two optionals that a callback received.
   ///
-  /// The error wins over the value; neither is ``ResolverError/noValueAndNoError``.
+  /// The error takes precedence over the value. Without either, the resolver fails with
+  /// ``ResolverError/noValueAndNoError``.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: Value?, _ error: (any Error)?) -> Bool {
     if let error { return box.call(.failure(error)) }
@@ -47,44 +48,44 @@ public final class Resolver<Value: Sendable>: Sendable {
     return box.call(.failure(ResolverError(.noValueAndNoError, file: box.file, line: box.line)))
   }
 
-  /// Ends the wait with what a closure returns or throws.
+  /// Resolves with what a closure returns, or fails with what it throws.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: () throws -> Value) -> Bool {
     box.call(Result { try value() })
   }
 
-  /// Calls a handler when the waiting step is cancelled before the first call; at once when it was already.
+  /// Calls a handler when the waiting step is cancelled before the first call; immediately if it already was.
   ///
-  /// The step ends after its handlers have returned. They run on the thread that cancels, and must not block.
-  /// A handler is kept until the step ends: if it holds an object that holds the callback, a callback that is lost is not
-  /// noticed, so capture that object weakly.
+  /// The step ends after its handlers have returned. They run on the thread that cancels, and must not block. The
+  /// resolver retains the handler until the step ends. If the handler retains an object that retains the callback, a
+  /// lost callback goes unnoticed, so capture that object weakly.
   ///
-  /// - Parameter handler: What to do; it is given the reason.
+  /// - Parameter handler: Receives the reason of the cancellation.
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) { box.onCancel(handler) }
 
-  /// Calls a handler with the value of a first call that comes after the step was cancelled or timed out.
+  /// Calls a handler with a value that is delivered after the step was cancelled or timed out, by the first call.
   ///
-  /// - Parameter handler: What to do with the value that nobody waits for; it runs on the thread of the call.
+  /// - Parameter handler: Receives the unused value, for example to release a resource; runs on the thread of the call.
   public func onLateValue(_ handler: @escaping @Sendable (Value) -> Void) { box.onLateValue(handler) }
 
-  /// Reports how far the step is, as `StepProgress.report` does, from any thread.
+  /// Reports the progress of the step, like `StepProgress.report`, from any thread.
   ///
-  /// - Parameter fraction: From 0 to 1; values outside are moved to the nearest.
+  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
   public func report(_ fraction: Double) { step?.report(fraction) }
 }
 
 extension Resolver where Value == Void {
-  /// Ends the wait.
+  /// Resolves the step.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve() -> Bool { resolve(()) }
 
-  /// Ends the wait: with an error if there is one.
+  /// Resolves the step, or fails with the error if there is one.
   ///
-  /// - Returns: Whether this was the first call.
+  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ error: (any Error)?) -> Bool { resolve(error == nil ? () : nil, error) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a resolver and whoever waits for it share; it does not keep the resolver alive.
+/// The state that a resolver shares with the waiting task; it does not retain the resolver.
 final class ResolverBox<Value: Sendable>: Sendable {
   let file: String
   let line: UInt
@@ -27,7 +27,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
     }
   }
 
-  /// Ends the wait with what the body threw, unless something was first.
+  /// Ends the wait with the error of the body, unless it has ended already.
   func fail(_ error: any Error) {
     guard machine.withLock({ $0.fail() }).isFirst else { return }
     result.settle(.failure(error))
@@ -49,14 +49,14 @@ final class ResolverBox<Value: Sendable>: Sendable {
     _ = machine.withLock { $0.registerLate(handler) }
   }
 
-  /// Ends the wait with an error because the Task is cancelled, unless a call came first.
+  /// Ends the wait with an error because the task is cancelled, unless a call came first.
   func cancel(reason: String?, throwing error: any Error = CancellationError()) {
     guard let handlers = machine.withLock({ $0.cancel(reason: reason) }) else { return }
     for handler in handlers { handler(reason) }
     result.settle(.failure(error))
   }
 
-  /// Waits for the first call; when the Task is cancelled, ends as soon as the cancel handlers have returned.
+  /// Waits for the first call. When the task is cancelled, returns as soon as the cancel handlers have returned.
   nonisolated(nonsending) func value() async throws -> Value {
     let scope = CancellationScope.current
     let settled = await withTaskCancellationHandler {

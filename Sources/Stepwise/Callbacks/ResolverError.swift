@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a callback's resolver ends with when the callback gave neither a value nor an error of its own.
+/// An error that a resolver fails with when its callback delivers neither a value nor an error.
 public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// What went wrong.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -11,10 +11,10 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
 
     private let kind: Kind
 
-    /// Every reference to the resolver was let go of, and it had not been called.
+    /// The resolver was released without being called.
     public static let abandoned = Code(kind: .abandoned)
 
-    /// The callback gave neither a value nor an error.
+    /// The callback delivered neither a value nor an error.
     public static let noValueAndNoError = Code(kind: .noValueAndNoError)
 
     /// The name of the code.
@@ -24,10 +24,10 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// What went wrong.
   public let code: Code
 
-  /// The file that made the resolver.
+  /// The file in which the resolver was created.
   public let file: String
 
-  /// The line that made the resolver.
+  /// The line at which the resolver was created.
   public let line: UInt
 
   package init(_ code: Code, file: String, line: UInt) {
@@ -36,28 +36,28 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
     self.line = line
   }
 
-  /// To compare with: a resolver was let go of without a call.
+  /// The resolver was released without being called. For comparison.
   public static let abandoned = ResolverError(.abandoned, file: "", line: 0)
 
-  /// To compare with: the callback gave neither a value nor an error.
+  /// The callback delivered neither a value nor an error. For comparison.
   public static let noValueAndNoError = ResolverError(.noValueAndNoError, file: "", line: 0)
 
-  /// Errors are equal when their codes are, wherever the resolver was made.
+  /// Returns a Boolean value that indicates whether two errors have the same code.
   public static func == (left: ResolverError, right: ResolverError) -> Bool { left.code == right.code }
 
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ResolverError, error: any Error) -> Bool { (error as? ResolverError) == pattern }
 
-  /// Hashes the code alone, as `==` compares it.
+  /// Hashes the code, consistently with `==`.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
-  /// What went wrong, where the resolver was made, and how to mend it.
+  /// What went wrong, where the resolver was created, and how to fix it.
   public var description: String {
     switch code {
     case .abandoned:
-      "the resolver made at \(file):\(line) was let go of without a call; call resolve or fail on every path of the callback"
+      "resolver created at \(file):\(line) was released without being resolved; call `resolve` or `fail` on every path"
     default:
-      "the callback of the resolver made at \(file):\(line) gave neither a value nor an error"
+      "the callback of the resolver created at \(file):\(line) delivered neither a value nor an error"
     }
   }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Decides which of a callback's calls counts.
+/// Decides which call of a resolver counts.
 ///
-/// Calls come from the callback's side, from cancellation, and from letting the resolver go, in any order.
+/// Calls come from the callback, from cancellation and from the release of the resolver, in any order.
 struct ResolverMachine<Value> {
   typealias CancelHandler = @Sendable (_ reason: String?) -> Void
   typealias LateValueHandler = @Sendable (Value) -> Void
 
-  /// What users gave to a resolver.
+  /// The handlers that users registered.
   ///
-  /// It is let go of outside the lock: what it holds may use the resolver when it goes.
+  /// They are released outside the lock, because releasing them may run code that uses the resolver.
   struct Handlers {
     var onCancel: [CancelHandler] = []
     var onLateValue: LateValueHandler?
@@ -18,7 +18,7 @@ struct ResolverMachine<Value> {
 
   private enum State {
     case open
-    /// The callback's side, or letting go, was first.
+    /// A call, or the release of the resolver, was first.
     case settled
     /// The body threw first.
     case failed
@@ -28,7 +28,7 @@ struct ResolverMachine<Value> {
 
   enum CallAction {
     case settle(releasing: Handlers)
-    /// The first call after the wait has ended without it: no misuse.
+    /// The first call after the wait has ended for another reason, which is not a misuse.
     case late(LateValueHandler?)
     case misuse(count: Int)
   }
@@ -50,21 +50,21 @@ struct ResolverMachine<Value> {
     }
   }
 
-  /// The body threw, which is no call; returns whether that ends the wait, and what to let go of.
+  /// The body threw. Returns whether that ends the wait, and the handlers to release.
   mutating func fail() -> (isFirst: Bool, releasing: [CancelHandler]) {
     guard case .open = state else { return (false, []) }
     state = .failed
     return (true, takeCancelHandlers())
   }
 
-  /// Returns whether the resolver ends as abandoned, and what to let go of.
+  /// Returns whether the resolver ends as abandoned, and the handlers to release.
   mutating func release() -> (isAbandoned: Bool, releasing: Handlers) {
     guard case .open = state else { return (false, takeHandlers()) }
     state = .settled
     return (true, takeHandlers())
   }
 
-  /// Returns the handlers to call before the waiting step ends, or nil when something was first.
+  /// Returns the handlers to call before the waiting step ends, or nil when another event was first.
   mutating func cancel(reason: String?) -> [CancelHandler]? {
     guard case .open = state else { return nil }
     state = .cancelled(reason: reason)
@@ -88,7 +88,7 @@ struct ResolverMachine<Value> {
     }
   }
 
-  /// Returns the handler that was replaced.
+  /// Returns the replaced handler.
   mutating func registerLate(_ handler: @escaping LateValueHandler) -> LateValueHandler? {
     guard calls == 0 else { return nil }
     defer { handlers.onLateValue = handler }

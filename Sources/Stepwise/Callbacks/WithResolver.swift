@@ -3,19 +3,19 @@
 
 /// Waits for a callback.
 ///
-/// The body starts the work and hands the resolver to the callback. It runs in the caller's isolation, on this Task, and
-/// may capture anything. When the Task is cancelled while it waits, the wait ends at once, after the resolver's `onCancel`
-/// handlers have returned, even if the callback never comes. Until the body has returned, a cancel reaches it as Task
-/// cancellation only.
+/// The body starts the work and passes the resolver to the callback. It runs in the caller's isolation, on the current
+/// task, and may capture anything. When the task is cancelled while it waits, the wait ends as soon as the resolver's
+/// `onCancel` handlers have returned, even if the callback is never called. Until the body returns, it observes
+/// cancellation only through its task.
 ///
 /// - Parameters:
-///   - isolation: The isolation of the body; the caller's.
-///   - file: The file named in errors.
-///   - line: The line named in errors.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - file: The file to name in errors.
+///   - line: The line to name in errors.
 ///   - body: Starts the work.
 /// - Returns: The value of the resolver's first call.
-/// - Throws: The error of the first call; ``ResolverError/abandoned`` when the resolver was let go of without a call;
-///   `CancellationError` when the Task was cancelled first; what the body throws.
+/// - Throws: The error of the first call; ``ResolverError/abandoned`` when the resolver was released without a call;
+///   `CancellationError` when the task was cancelled first; the error of the body.
 public func withResolver<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   file: String = #fileID,
@@ -27,7 +27,7 @@ public func withResolver<Value: Sendable>(
   return try await box.value()
 }
 
-/// Runs the body in a frame of its own, so that none that waits keeps the resolver alive.
+/// Runs the body in its own frame, so that no waiting frame retains the resolver.
 private func handOut<Value: Sendable>(
   _ box: ResolverBox<Value>,
   isolation: isolated (any Actor)?,

@@ -3,9 +3,10 @@
 
 import Synchronization
 
-/// A Task that the library makes within a run and that the run waits for: a branch, work with a time limit, a shield.
+/// A task that the library creates within a run and that the run awaits: a branch, work with a time limit, a shield.
 ///
-/// Code in such a Task waits on behalf of the run. Code in a Task that a step made does not: the run may not wait for it.
+/// Code in such a task waits on behalf of the run. Code in a task that a step creates does not, because the run may not
+/// await that task.
 package final class AwaitedTask: Sendable {
   private let parent: AwaitedTask?
   private let isOver = Atomic(false)
@@ -14,13 +15,14 @@ package final class AwaitedTask: Sendable {
     self.parent = parent
   }
 
-  /// For a Task that the current Task is about to make; nil where the current Task is not one of a run.
+  /// Returns an object for a task that the current task is about to create; nil when the current task is not part of a
+  /// run.
   package static func make() -> AwaitedTask? {
     guard let scope = CancellationScope.current, scope.isOfThisTask else { return nil }
     return AwaitedTask(parent: scope.awaitedTask)
   }
 
-  /// Whether the run still waits for the Task.
+  /// Whether the run still awaits the task.
   package var isAwaited: Bool {
     var task: AwaitedTask? = self
     while let current = task {
@@ -30,12 +32,12 @@ package final class AwaitedTask: Sendable {
     return true
   }
 
-  /// From now on the run does not wait for the Task.
+  /// Marks the task as no longer awaited by the run.
   package func end() { isOver.store(true, ordering: .releasing) }
 }
 
 extension Optional where Wrapped == AwaitedTask {
-  /// Runs the operation of the Task, which calls this.
+  /// Runs the operation; called by the task.
   package nonisolated(nonsending) func run<Value>(
     _ operation: nonisolated(nonsending) () async throws -> Value
   ) async rethrows -> Value {

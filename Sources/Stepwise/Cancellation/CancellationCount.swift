@@ -3,14 +3,15 @@
 
 import Synchronization
 
-/// Counts the cancellations in this process, of tokens, runs and chains.
+/// Counts the cancellations of tokens, runs and chains in this process.
 ///
-/// A run that is nested in many others, each of which may be cancelled, looks at them again only after this has changed.
+/// A run that is nested in many others, each of which may be cancelled, checks them again only after the count has
+/// changed.
 enum CancellationCount {
   private static let count = Atomic(0)
 
   static var current: Int { count.load(ordering: .acquiring) }
 
-  /// To be called when what was cancelled can be seen to be.
+  /// Call after the cancellation has become observable.
   static func increment() { count.add(1, ordering: .acquiringAndReleasing) }
 }

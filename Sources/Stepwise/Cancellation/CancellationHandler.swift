@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The life of one `onCancel` handler: called once, or removed before that.
+/// The states of one `onCancel` handler, which is called once or removed first.
 struct HandlerMachine {
   typealias Handler = @Sendable (_ reason: String?) -> Void
 
   private enum State {
     case waiting(Handler)
     case running(thread: UInt)
-    /// Called to its end, or removed.
+    /// The handler has returned, or was removed.
     case over
   }
 
   enum RemoveAction {
     case nothing
-    /// The handler will not be called. What it holds is the user's, and is let go of outside the lock.
+    /// The handler will not be called. It is released outside the lock, because it belongs to the user.
     case release(Handler)
     case waitForEnd
   }
@@ -25,7 +25,7 @@ struct HandlerMachine {
     state = .waiting(handler)
   }
 
-  /// Returns the handler if it is to be called now.
+  /// Returns the handler if it should be called now.
   mutating func begin(on thread: UInt) -> Handler? {
     guard case .waiting(let handler) = state else { return nil }
     state = .running(thread: thread)
@@ -53,7 +53,7 @@ struct HandlerMachine {
 final class CancellationHandler: Sendable {
   private let machine: Lock<HandlerMachine>
 
-  /// Held while the handler runs, and guards nothing: whoever removes the handler meanwhile waits here.
+  /// Held while the handler runs. It guards no state: a thread that removes the handler meanwhile waits here.
   private let running = Lock(())
 
   init(_ handler: @escaping HandlerMachine.Handler) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A handler's place on a `CancellationToken`.
+/// The registration of a handler with a `CancellationToken`.
 ///
-/// Letting a registration go changes nothing: the handler stays. A registration keeps its token alive
-/// until it is removed.
+/// Releasing a registration does not remove the handler. A registration retains its token until it is removed.
 public final class CancellationRegistration: Sendable {
   /// Nil once removed.
   private let token: Lock<CancellationToken?>
@@ -17,10 +16,11 @@ public final class CancellationRegistration: Sendable {
     self.handler = handler
   }
 
-  /// Removes the handler: afterwards it does not run and is not running.
+  /// Removes the handler. Afterwards it neither runs nor starts.
   ///
-  /// When the handler is running on another thread, this blocks until it has returned, so do not call it while holding
-  /// a lock that the handler takes. Called from the handler itself it does not wait. Removing twice does nothing.
+  /// When the handler is running on another thread, this method blocks until it has returned, so do not call it while
+  /// holding a lock that the handler acquires. It does not wait when the handler itself calls it. Removing twice has no
+  /// effect.
   public func remove() {
     token.withLock { $0.take() }?.remove(key)
     handler.remove()

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The tokens, and the runs, that the current Task works under.
+/// The tokens and the runs that may cancel the current task.
 ///
-/// It travels as a task-local, so that a chain knows that it was asked to stop, and why, when all that reaches it otherwise
-/// is plain Task cancellation.
+/// It is a task-local value, so that a chain knows that cancellation was requested, and why. Task cancellation alone
+/// carries no reason.
 package struct CancellationScope: Sendable {
   @TaskLocal package static var current: CancellationScope?
 
-  /// The tokens of `withCancellation(by:)` around the Task, innermost first: cancelling one requests cancellation here.
+  /// The tokens of `withCancellation(by:)` around the task, innermost first; cancelling one cancels the work in this
+  /// scope.
   package private(set) var tokens: [CancellationToken] = []
 
-  /// Those that a shield keeps away, which still reach what is started behind it.
+  /// The tokens that a shield keeps away. They still reach the runs that start behind it.
   private var shieldedTokens: [CancellationToken] = []
 
-  /// The runs with a Task of their own around this one, innermost first, which only know why the Task was cancelled.
+  /// The enclosing runs that have their own task, innermost first. They provide only the reason for its cancellation.
   package private(set) var enclosing: [any CancellationSource] = []
 
   private var isShielded = false
 
-  /// The Task that this is the scope of, which Tasks made there inherit the rest of this from.
+  /// The task of this scope. Tasks created in it inherit everything else.
   private var task: Int?
 
-  /// The Task, if it is one that the innermost run waits for and not the run's own.
+  /// The current task, if the innermost run awaits it and it is not the run's own.
   package private(set) var awaitedTask: AwaitedTask?
 
   package init() {}
 
-  /// What a token asked for.
+  /// The cancellation that a token requested.
   package var request: Cancellation? {
     for token in tokens {
       if let request = token.request { return request }
@@ -35,7 +36,7 @@ package struct CancellationScope: Sendable {
     return nil
   }
 
-  /// What is known of a cancellation of the Task itself.
+  /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
     if let request { return request }
     guard !isShielded, let run = enclosing.first, !run.isOver else { return nil }
@@ -50,7 +51,7 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
-  /// The scope of a run that is awaited here.
+  /// Returns the scope of a run that is awaited here.
   package func inside(_ source: any CancellationSource) -> CancellationScope {
     var scope = self
     scope.enclosing.removeAll { $0.isOver }
@@ -59,25 +60,25 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
-  /// What reaches a run that is started here: no run, since none awaits it, and all tokens.
+  /// The scope of a run that `start` starts here: all tokens, and no run, because none awaits it.
   ///
-  /// It outlives the shield, so that a token behind the shield reaches it, too, unless that was cancelled before.
+  /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
   package var ofStartedRuns: CancellationScope {
     var scope = CancellationScope()
     scope.tokens = tokens + shieldedTokens.filter { !$0.isCancelled }
     return scope
   }
 
-  /// Whether this scope was made for the current Task, and not inherited by it from the Task that made it.
+  /// Whether this scope was created for the current task, and not inherited from the task that created it.
   package var isOfThisTask: Bool { task != nil && task == Self.currentTask }
 
-  /// Whether the innermost run waits for the current Task.
+  /// Whether the innermost run awaits the current task.
   package var isAwaited: Bool {
     guard let run = enclosing.first, isOfThisTask else { return false }
     return !run.isOver && (awaitedTask?.isAwaited ?? true)
   }
 
-  /// The scope in the current Task, which the innermost run waits for.
+  /// Returns the scope for the current task, which the innermost run awaits.
   package func inThisTask(_ awaited: AwaitedTask? = nil) -> CancellationScope {
     var scope = self
     scope.task = Self.currentTask
@@ -87,10 +88,10 @@ package struct CancellationScope: Sendable {
 
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
-  /// Runs handlers, which cancellation does not reach, and which report for no step.
+  /// Runs handlers shielded from cancellation and without a step to report to.
   ///
   /// - Parameters:
-  ///   - isCancelled: Whether the Task is, or may be cancelled meanwhile. One that is not, and will not be, needs no shield.
+  ///   - isCancelled: Whether the task is cancelled or may be cancelled meanwhile. Otherwise no shield is needed.
   ///   - operation: Calls the handlers, off the caller's actor.
   /// - Returns: What the operation returns.
   package nonisolated(nonsending) static func withCancellationShield<Value: Sendable>(
@@ -114,10 +115,10 @@ package struct CancellationScope: Sendable {
   }
 }
 
-/// Something that was, or was not, asked to stop.
+/// Something that can be cancelled.
 package protocol CancellationSource: AnyObject, Sendable {
   var request: Cancellation? { get }
 
-  /// Whether it has ended, handlers included.
+  /// Whether it has ended, including its handlers.
   var isOver: Bool { get }
 }

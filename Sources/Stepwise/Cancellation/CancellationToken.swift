@@ -3,10 +3,11 @@
 
 import Synchronization
 
-/// Asks any number of chains, bodies and callbacks to stop, once and for good, with a reason.
+/// Cancels any number of chains, tasks and callbacks, once and permanently, with a reason.
 ///
-/// A token is the bridge between code that is not a Task and Task cancellation: ``withCancellation(by:isolation:_:)`` goes
-/// from token to Task, ``withCancellationToken(isolation:_:)`` from Task to token. All members may be used from any thread.
+/// A token connects code outside of tasks with task cancellation: ``withCancellation(by:isolation:_:)`` lets a token
+/// cancel a task, and ``withCancellationToken(isolation:_:)`` lets a task cancel a token. All members may be used from
+/// any thread.
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
     case handler(CancellationHandler)
@@ -19,7 +20,7 @@ public final class CancellationToken: Sendable {
 
   typealias Key = OrderedSlots<Listener>.Key
 
-  /// This token's place on its parent.
+  /// The registration of this token with its parent.
   private struct Link {
     var parent: CancellationToken
     let key: Key
@@ -34,12 +35,12 @@ public final class CancellationToken: Sendable {
   private let state = Lock(State())
   private let flag = Atomic(false)
 
-  /// Creates a token that nobody has cancelled.
+  /// Creates a token that is not cancelled.
   public init() {}
 
-  /// Creates a token that is also cancelled, with the same reason, when its parent is.
+  /// Creates a token that is cancelled, with the same reason, when its parent is cancelled.
   ///
-  /// Cancelling the new token leaves the parent alone, and the parent does not keep the new token alive.
+  /// Cancelling the new token does not cancel the parent. The parent does not retain the new token.
   public init(linkedTo parent: CancellationToken) {
     guard let key = parent.add(.child(Child(token: self))) else {
       cancel(reason: parent.reason)
@@ -55,30 +56,30 @@ public final class CancellationToken: Sendable {
   deinit {
     guard var link = state.withLock({ $0.link.take() }) else { return }
     link.parent.remove(link.key)
-    // The parent's own parent is retained before the parent is released, so that a line of tokens is released in a loop
-    // and not one stack frame deeper for each.
+    // Retains the parent's parent before releasing the parent, so that a chain of tokens is released in a loop instead
+    // of recursively.
     while isKnownUniquelyReferenced(&link.parent), let above = link.parent.state.withLock({ $0.link }) { link = above }
   }
 
-  /// Whether the token was cancelled.
+  /// A Boolean value that indicates whether the token has been cancelled.
   public var isCancelled: Bool { flag.load(ordering: .acquiring) }
 
-  /// The reason given with the cancellation, if there was one of either.
+  /// The reason of the cancellation, if the token has been cancelled with one.
   public var reason: String? { request?.reason }
 
-  /// What the token was cancelled with, if it was.
+  /// The cancellation, if the token has been cancelled.
   package var request: Cancellation? {
     isCancelled ? state.withLock { $0.cancellation } : nil
   }
 
-  /// Cancels the token for good and calls its handlers, in the order of their registration, on this thread.
+  /// Cancels the token permanently and calls its handlers on the current thread, in the order of their registration.
   ///
-  /// - Parameter reason: Why, for those who are told.
-  /// - Returns: `true` for the call that cancelled the token, `false` for every later one.
+  /// - Parameter reason: The reason, for handlers and errors.
+  /// - Returns: `true` for the call that cancelled the token, `false` for every later call.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool {
     guard var pending = begin(Cancellation(reason: reason)) else { return false }
-    // Children are cancelled in this loop, at their place among the handlers, however many are linked one to another.
+    // Children are cancelled in this loop, at their position among the handlers, so that long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
       case .handler(let handler): handler.call(reason: reason)
@@ -88,9 +89,9 @@ public final class CancellationToken: Sendable {
     return true
   }
 
-  /// Decides that the token is cancelled.
+  /// Marks the token as cancelled.
   ///
-  /// - Returns: What is to be told, the last first; nil when the token was cancelled before.
+  /// - Returns: The listeners to notify, last one first; nil when the token was cancelled before.
   private func begin(_ cancellation: Cancellation) -> [Listener]? {
     let effects: ([Listener], Link?)? = state.withLock { state in
       guard state.cancellation == nil else { return nil }
@@ -104,13 +105,13 @@ public final class CancellationToken: Sendable {
     return listeners.reversed()
   }
 
-  /// Calls a handler when the token is cancelled: once, and at once when it is cancelled already.
+  /// Calls a handler once, when the token is cancelled; immediately if it already is.
   ///
-  /// The handler runs on the thread that cancels, or on this one, outside the token's lock, so that it may use the token.
-  /// It is kept until it has run or is removed.
+  /// The handler runs on the thread that cancels, or on the current one, outside the token's lock, so it may use the
+  /// token. The token retains the handler until it has run or is removed.
   ///
-  /// - Parameter handler: What to do; it is given the reason.
-  /// - Returns: The registration, with which to remove the handler. It may be ignored.
+  /// - Parameter handler: Receives the reason of the cancellation.
+  /// - Returns: The registration, through which to remove the handler. It may be ignored.
   @discardableResult
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> CancellationRegistration {
     let handler = CancellationHandler(handler)
@@ -119,14 +120,14 @@ public final class CancellationToken: Sendable {
     return CancellationRegistration(token: self, key: key, handler: handler)
   }
 
-  /// Throws when the token was cancelled.
+  /// Throws an error if the token has been cancelled.
   ///
   /// - Throws: `CancellationError`.
   public func checkCancellation() throws {
     if isCancelled { throw CancellationError() }
   }
 
-  /// Waits until the token, or the Task that waits, is cancelled.
+  /// Waits until the token, or the waiting task, is cancelled.
   public var cancellation: Void {
     get async {
       let cancelled = Once<Void>()
@@ -136,17 +137,17 @@ public final class CancellationToken: Sendable {
     }
   }
 
-  /// How many handlers wait, linked tokens included.
+  /// The number of registered handlers, including those of linked tokens.
   var handlerCount: Int { state.withLock { $0.listeners.count } }
 
-  /// Returns nil when the token is cancelled already.
+  /// Returns nil when the token is already cancelled.
   private func add(_ listener: Listener) -> Key? {
     state.withLock { $0.cancellation == nil ? $0.listeners.append(listener) : nil }
   }
 
   func remove(_ key: Key?) {
     guard let key else { return }
-    // What is removed is released outside the lock.
+    // The removed listener is released outside the lock.
     _ = state.withLock { $0.listeners.remove(key) }
   }
 }

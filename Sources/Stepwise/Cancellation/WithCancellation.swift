@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs a body that is cancelled when a token is, besides when the calling Task is.
+/// Runs a body that is cancelled when the token or the calling task is cancelled.
 ///
-/// The body runs in the caller's isolation, in a Task of its own, for which the caller waits; it need not be, nor capture,
-/// anything Sendable. Chains inside know the token: a run in the body or in its child tasks is interrupted at once, in an
-/// unstructured Task made there it stops at its next step, and what `start` began there is cancelled at once, also
-/// after the body has ended. With a token that is cancelled already the body still runs, in a cancelled Task.
+/// The body runs in the caller's isolation, in its own task, which the caller awaits. It does not have to be Sendable,
+/// nor do its captures. Cancelling the token interrupts runs of chains in the body and in its child tasks immediately.
+/// A run in an unstructured task that the body created stops at its next step. A run that `start` started in the body
+/// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
+/// in a cancelled task.
 ///
 /// - Parameters:
 ///   - token: The token that cancels the body.
-///   - isolation: The isolation of the body; the caller's.
-///   - body: What to run.
-/// - Returns: What the body returns, whether it was cancelled or not.
-/// - Throws: What the body throws, and nothing else: that the token was cancelled is not an error by itself.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run.
+/// - Returns: What the body returns, whether or not it was cancelled.
+/// - Throws: Only what the body throws; cancellation of the token alone is not an error.
 public func withCancellation<Value: Sendable>(
   by token: CancellationToken,
   isolation: isolated (any Actor)? = #isolation,
@@ -24,7 +25,7 @@ public func withCancellation<Value: Sendable>(
   let awaited = AwaitedTask.make()
   let task = spawn { () async -> Result<Value, any Error> in
     _ = isolation
-    // The Task may begin before it can be cancelled from outside.
+    // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
     defer { awaited?.end() }
     let inner = awaited == nil ? scope : scope.inThisTask(awaited)
@@ -41,16 +42,16 @@ public func withCancellation<Value: Sendable>(
   }.get()
 }
 
-/// Gives a body a token that is cancelled when the calling Task is.
+/// Runs a body with a token that is cancelled when the calling task is cancelled.
 ///
-/// The token is for code that asks a token, not the Task, whether it should stop. It has the reason of the cancellation
-/// where one is known. It stays alive, and is never cancelled, after a body that was not cancelled.
+/// Use the token for code that checks a token instead of the task. Its reason is that of the task's cancellation where
+/// one is known. After a body that was not cancelled, the token stays valid and uncancelled.
 ///
 /// - Parameters:
-///   - isolation: The isolation of the body; the caller's.
-///   - body: What to run, on this Task.
-/// - Returns: What the body returns, whether it was cancelled or not.
-/// - Throws: What the body throws, and nothing else.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns, whether or not it was cancelled.
+/// - Throws: Only what the body throws.
 public func withCancellationToken<Value>(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (CancellationToken) async throws -> Value

@@ -40,7 +40,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// - Parameter reason: The reason that `finally`, events and outcomes receive.
   public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
 
-  /// Waits until no run is in counter.
+  /// Waits until no run is in flight.
   ///
   /// It refuses no new run, and returns early when the waiting Task is cancelled. Awaited in one of the chain's own steps
   /// it also waits for that step's run, so that only cancellation ends the wait.

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What happens in a run that was begun by `start`.
+/// An event in a run that `start` started.
 public enum ChainEvent: Sendable {
-  /// The run has begun.
+  /// The run has started.
   case started
 
-  /// A step, or a further attempt of the steps from here on, has begun.
+  /// A step, or a further attempt of the steps from here on, has started.
   case stepStarted(ChainStep)
 
-  /// A step has reported how far it is, from 0 to 1.
+  /// A step has reported its progress, from 0 to 1.
   case stepProgress(ChainStep, Double)
 
-  /// After a failure at this step there will be another attempt; the number counts the first one.
+  /// The work is retried after a failure at this step; the number counts the first attempt.
   case stepRetrying(ChainStep, attempt: Int)
 
-  /// The progression that runs as this step has reached a stage.
+  /// The progression of this step has reached a stage.
   case stageReached(ChainStep, any Sendable)
 
   /// A step has ended, with an error if it threw one.
@@ -24,6 +24,6 @@ public enum ChainEvent: Sendable {
   /// A completed step was undone, with an error if its undo threw one.
   case undone(ChainStep, error: (any Error)?)
 
-  /// The run has ended; nothing follows.
+  /// The run has ended; no event follows.
   case ended(ChainState)
 }

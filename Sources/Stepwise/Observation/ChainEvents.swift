@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What happens in a run, as an asynchronous sequence.
+/// The events of a run, as an asynchronous sequence.
 ///
-/// Whoever comes late is given, for each step, that it started and its latest state, and then what follows. Whoever is slow
-/// misses what was superseded meanwhile, but never the end, and no buffer grows beyond the number of steps. The sequence
-/// ends after `.ended`, or when the Task that iterates is cancelled.
+/// A subscriber that starts late receives, for each step, that it started and its latest state, and then the events
+/// that follow. A slow subscriber misses superseded events, but never the last one. No buffer grows beyond the number
+/// of steps. The sequence ends after `.ended`, or when the iterating task is cancelled.
 public struct ChainEvents: AsyncSequence, Sendable {
-  /// Something that happened in the run.
+  /// An event of the run.
   public typealias Element = ChainEvent
-  /// Iterating does not throw: how the run ended is an element.
+  /// Iterating does not throw; the last event carries the outcome of the run.
   public typealias Failure = Never
 
   let recorder: RunRecorder
-  /// The handle, whose release ends the record.
+  /// The handle, whose release ends the recording.
   let run: any AnyObject & Sendable
 
-  /// Begins to look; each iterator looks for itself.
+  /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
     Iterator(recorder: recorder, run: run, subscription: recorder.observeEvents())
   }
 
-  /// Looks at one run for one consumer.
+  /// An iterator over the events for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
     let recorder: RunRecorder
     let run: any AnyObject & Sendable
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
 
-    /// Waits for the next event; nil after the last.
+    /// Waits for the next event; returns nil after the last one.
     public mutating func next() async -> ChainEvent? { await next(isolation: nil) }
 
-    /// Waits for the next event in an actor's isolation; nil after the last.
+    /// Waits for the next event in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChainEvent? {
       await subscription.next { recorder.event($0, $1) }
     }

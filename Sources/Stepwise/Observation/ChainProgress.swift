@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How far a run is.
+/// The progress of a run.
 public struct ChainProgress: Hashable, Sendable {
-  /// From 0 to 1; it never goes back, and is 1 when the run has ended with a value.
+  /// The completed fraction, from 0 to 1. It never decreases, and is 1 when the run has completed with a value.
   public let fractionCompleted: Double
 
-  /// The step that began last: its name, or its place when it has none.
+  /// The step that started last: its name, or its position.
   public let step: String
 }

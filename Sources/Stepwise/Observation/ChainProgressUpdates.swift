@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How far a run is, as an asynchronous sequence that begins with how far it is now.
+/// The progress of a run, as an asynchronous sequence that starts with the current progress.
 ///
-/// Whoever is slow is given the newest. The sequence ends with the run, after its last element, or when the Task that
-/// iterates is cancelled.
+/// A slow subscriber receives the newest element. The sequence ends after the last element of the run, or when the
+/// iterating task is cancelled.
 public struct ChainProgressUpdates: AsyncSequence, Sendable {
-  /// How far the run is.
+  /// The progress of the run.
   public typealias Element = ChainProgress
   /// Iterating does not throw.
   public typealias Failure = Never
 
   let recorder: RunRecorder
-  /// The handle, whose release ends the record.
+  /// The handle, whose release ends the recording.
   let run: any AnyObject & Sendable
 
-  /// Begins to look; each iterator looks for itself.
+  /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
     Iterator(recorder: recorder, run: run, subscription: recorder.observeProgress())
   }
 
-  /// Looks at one run for one consumer.
+  /// An iterator over the progress for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
     let recorder: RunRecorder
     let run: any AnyObject & Sendable
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
 
-    /// Waits for the next element; nil after the last.
+    /// Waits for the next element; returns nil after the last one.
     public mutating func next() async -> ChainProgress? { await next(isolation: nil) }
 
-    /// Waits for the next element in an actor's isolation; nil after the last.
+    /// Waits for the next element in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChainProgress? {
       await subscription.next { recorder.progress($0, $1) }
     }

@@ -3,10 +3,10 @@
 
 /// A step of a chain, as events name it.
 public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
-  /// Its place in the chain, from 0; the steps of a nested chain are counted where it stands.
+  /// The position in the chain, starting at 0. The steps of a nested chain are counted at its position.
   public let index: Int
 
-  /// Its name, if it was given one.
+  /// The name, if the step has one.
   public let name: String?
 
   package init(index: Int, name: String?) {
@@ -14,6 +14,6 @@ public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
     self.name = name
   }
 
-  /// The name, or the place, counted from 1, of a step that has none.
+  /// The name, or the position, counted from 1, of a step without a name.
   public var description: String { name ?? "step \(index + 1)" }
 }

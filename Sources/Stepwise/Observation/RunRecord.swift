@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The latest state of each step of a run, kept by index so that a step costs a few bytes.
+/// The latest state of each step of a run, stored by index so that a step costs a few bytes.
 struct RunRecord {
   enum Phase {
     case idle, running, stage, undone
@@ -10,7 +10,7 @@ struct RunRecord {
     case finished(Duration)
   }
 
-  /// What a consumer can be owed.
+  /// The changes that are delivered to a subscriber.
   enum Key: Hashable, Sendable {
     case started
     case begun(Int)
@@ -28,16 +28,16 @@ struct RunRecord {
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
   private(set) var ended: (@Sendable () -> ChainState)?
-  /// Whether nobody can observe the run any more, so that nothing is kept.
+  /// Whether the run can no longer be observed, so that nothing is stored.
   private(set) var isForgotten = false
 
   init(stepCount: Int) {
     steps = Array(repeating: .idle, count: stepCount)
   }
 
-  /// Errors and stages that are no longer kept.
+  /// Errors and stages that are no longer stored.
   ///
-  /// They are let go of outside the lock: what they hold is the user's.
+  /// They are released outside the lock, because they belong to the user.
   struct Dropped {
     var error: (any Error)?
     var stage: (any Sendable)?
@@ -45,8 +45,8 @@ struct RunRecord {
 
   /// - Parameters:
   ///   - index: The step.
-  ///   - instant: When it began, for a step that the run may abandon.
-  /// - Returns: what is to be dropped outside the lock.
+  ///   - instant: The start, for a step that the run may abandon.
+  /// - Returns: The values to release outside the lock.
   mutating func begin(_ index: Int, at instant: ContinuousClock.Instant? = nil) -> Dropped {
     if let instant { begun[index] = instant }
     if isComplete(index) { completeCount -= 1 }
@@ -55,7 +55,7 @@ struct RunRecord {
     return forget(index)
   }
 
-  /// Returns nil when there was nothing to change: a report that comes after its step has ended is late.
+  /// Returns nil when nothing changes, for example because the step has already ended.
   mutating func set(_ index: Int, to phase: Phase, error: (any Error)? = nil) -> Dropped? {
     var part = 0.0
     if case .progress(let fraction) = phase {
@@ -71,7 +71,7 @@ struct RunRecord {
     return dropped
   }
 
-  /// Whether a step has ended with a value: one that failed leaves its part of the work to be done.
+  /// Whether a step has ended with a value; the work of a failed step remains to be done.
   private func isComplete(_ index: Int) -> Bool {
     guard case .finished = steps[index] else { return false }
     return errors.isEmpty || errors[index] == nil
@@ -84,7 +84,7 @@ struct RunRecord {
     }
   }
 
-  /// Returns nil when there was nothing to change: an abandoned step may reach a stage after its end.
+  /// Returns nil when nothing changes: an abandoned step may reach a stage after it has ended.
   mutating func set(_ index: Int, stage: any Sendable) -> Dropped? {
     guard isActive(index) else { return nil }
     steps[index] = .stage
@@ -96,13 +96,13 @@ struct RunRecord {
     if hasValue { fraction = 1 }
   }
 
-  /// Steps that have begun and not ended, of those that the run may abandon, and for how long they run.
+  /// The steps that are running and that the run may abandon, and how long they have been running.
   func running(in steps: Range<Int>) -> [(Int, Duration)] {
     let now = ContinuousClock.now
     return begun.filter { steps.contains($0.key) && isActive($0.key) }.map { ($0.key, $0.value.duration(to: now)) }
   }
 
-  /// Returns everything that is the user's.
+  /// Removes and returns everything that belongs to the user.
   mutating func forgetAll() -> RunRecord {
     defer {
       self = RunRecord(stepCount: 0)
@@ -118,7 +118,7 @@ struct RunRecord {
     )
   }
 
-  /// The overall progress never goes back, also when steps are tried again or undone.
+  /// Advances the overall progress, which never decreases, even when steps are retried or undone.
   private mutating func advance(within part: Double) {
     fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, steps.count))))
   }
@@ -144,7 +144,7 @@ struct RunRecord {
     }
   }
 
-  /// What somebody who comes now is owed: per step, that it began and its latest state.
+  /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
   var owed: [Key] {
     var keys = [Key.started]
     for (index, phase) in steps.enumerated() {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Keeps what happens in a run for whoever looks, and tells those who look already.
+/// Stores what happens in a run, and notifies its subscribers.
 final class RunRecorder: Sendable {
   typealias Key = RunRecord.Key
 
   private let broadcast: Broadcast<RunRecord, Key>
   private let names: [Int: String]
-  /// For how long it records, when the run may abandon the work; checked inside the broadcast's lock.
+  /// Returns whether to record, when the run may abandon the work; checked inside the broadcast's lock.
   private let condition: Condition?
 
-  /// A list, as closures inside closures would use up the stack where thousands of parts are inside one another.
+  /// A linked list; nested closures would exhaust the stack when thousands of parts are nested.
   private final class Condition: Sendable {
     let outer: Condition?
     let holds: @Sendable () -> Bool
@@ -33,7 +33,7 @@ final class RunRecorder: Sendable {
     condition = Condition(outer: recorder.condition, holds: isOpen)
   }
 
-  /// The same record, for work that the run may abandon: what it does from then on is ignored.
+  /// Returns a recorder for work that the run may abandon; it ignores what that work does afterwards.
   func recording(while isOpen: @escaping @Sendable () -> Bool) -> RunRecorder { RunRecorder(self, while: isOpen) }
 
   private var isOpen: Bool {
@@ -45,11 +45,11 @@ final class RunRecorder: Sendable {
     return true
   }
 
-  /// Changes the record if it is open.
+  /// Changes the record while it is open.
   private func record(
     _ change: (inout Broadcast<RunRecord, Key>.Content) -> RunRecord.Dropped?
   ) {
-    // What is dropped goes outside the lock.
+    // Values are released outside the lock.
     _ = broadcast.update { content -> RunRecord.Dropped? in
       guard isOpen, !content.state.isForgotten else { return nil }
       return change(&content)
@@ -100,10 +100,10 @@ final class RunRecorder: Sendable {
 
   /// - Parameters:
   ///   - hasValue: Whether the run ended with a value.
-  ///   - state: How the run ended; asked for when somebody looks.
+  ///   - state: Returns how the run ended; called when a subscriber reads it.
   func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
     _ = broadcast.update { content -> (@Sendable () -> ChainState)? in
-      // Dropped outside the lock when nobody can see it.
+      // Released outside the lock when the run is no longer observed.
       guard !content.state.isForgotten else { return state }
       content.state.end(withValue: hasValue, state)
       content.publish(.overall)
@@ -123,12 +123,12 @@ final class RunRecorder: Sendable {
     }
   }
 
-  /// Drops the record: the handle is gone, and so is everybody who could observe the run.
+  /// Drops the record, because the handle and all subscribers are gone.
   func forget() {
     _ = broadcast.update { $0.state.forgetAll() }
   }
 
-  // MARK: - Consumers
+  // MARK: - Subscribers
 
   func observeEvents() -> Broadcast<RunRecord, Key>.Subscription {
     broadcast.subscribe(to: { $0 != .overall }) { $0.owed }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Reports how far the running step is.
+/// Reports the progress of the running step.
 public enum StepProgress: Sendable {
-  /// Tells those who look at the run how far the step that calls is.
+  /// Reports the progress of the calling step to the observers of the run.
   ///
-  /// In a run that nobody can look at, and outside of a run, this does nothing. Code on foreign threads, where task-locals
-  /// do not reach, calls `Resolver.report` instead.
+  /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
+  /// reach, call `Resolver.report` instead.
   ///
-  /// - Parameter fraction: From 0 to 1; values outside are moved to the nearest.
+  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
   public static func report(_ fraction: Double) {
     StepContext.current?.report(fraction)
   }
 }
 
-/// One step of one run, as the code inside the step sees it.
+/// One step of one run, as code inside the step sees it.
 struct RecordedStep: StepReporting {
   let recorder: RunRecorder
   let index: Int

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A value without its type, which stays an optional or an existential if it is one.
+/// A value with its type erased, which stays an optional or an existential if it is one.
 package protocol AnyBox: AnyObject, Sendable {
   var any: any Sendable { get }
 }
 
-/// A value that passes through code that does not know its type.
+/// A value that passes through code without its type.
 package final class Box<Value: Sendable>: AnyBox {
   package let value: Value
 

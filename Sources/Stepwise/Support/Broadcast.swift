@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Tells any number of consumers what has changed, and keeps no queue.
+/// Notifies any number of subscribers of changes, without a queue.
 ///
-/// What can change has keys. A consumer that falls behind is owed each key once, at the place of its newest change, and
-/// reads the state as it is then: so what it sees is the true sequence of changes with the superseded ones left out, and
-/// memory is bounded by the number of keys. The end is told last and is never lost.
+/// Each thing that can change has a key. A slow subscriber has at most one pending notification for each key, at the
+/// position of its newest change, and reads the state at that time. It therefore sees the true sequence of changes
+/// without the superseded ones, and memory is bounded by the number of keys. The end is delivered last and is never
+/// lost.
 package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   package struct Content {
     package var state: State
@@ -13,10 +14,10 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     fileprivate var isFinished = false
     fileprivate var woken: [Once<Void>] = []
 
-    /// Whether anybody is told of changes, so that keys need not be made for nobody.
+    /// Whether there are subscribers, so that keys are not created needlessly.
     package var isObserved: Bool { !consumers.isEmpty }
 
-    /// Tells everybody that a key has changed; nothing follows the end.
+    /// Notifies all subscribers that a key has changed; nothing follows the end.
     package mutating func publish(_ key: Key) {
       guard !isFinished else { return }
       forEachConsumer { consumer, woken in
@@ -25,7 +26,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
       }
     }
 
-    /// Takes back what nobody has been told yet, because something newer stands in its place.
+    /// Removes the pending notifications of a key, because a newer one replaces them.
     package mutating func retract(_ key: Key) {
       guard !isFinished else { return }
       forEachConsumer { consumer, _ in consumer.forget(key) }
@@ -38,8 +39,8 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
       }
     }
 
-    /// Changes the consumers where they are: while a loop over the keys holds the dictionary, each change would copy
-    /// all that everybody is owed.
+    /// Mutates the subscribers in place. A loop that retained the dictionary would copy all pending notifications with
+    /// each change.
     private mutating func forEachConsumer(_ body: (inout Pending, inout [Once<Void>]) -> Void) {
       var index = consumers.startIndex
       while index != consumers.endIndex {
@@ -55,7 +56,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     var waiting: Once<Void>?
     let isInterested: @Sendable (Key) -> Bool
 
-    /// Returns whether the consumer wants to know.
+    /// Returns whether the subscriber observes the key.
     mutating func owe(_ key: Key) -> Bool {
       guard isInterested(key) else { return false }
       forget(key)
@@ -80,7 +81,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     content = Lock(Content(state: state))
   }
 
-  /// Changes the state and tells of it.
+  /// Changes the state and notifies subscribers.
   @discardableResult
   package func update<Result>(_ change: (inout Content) -> sending Result) -> sending Result {
     let (result, woken) = content.withLock { content in
@@ -91,7 +92,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     return result
   }
 
-  /// One consumer; it is told of nothing further once it is let go of.
+  /// One subscriber; releasing it ends the subscription.
   package final class Subscription: Sendable {
     private let broadcast: Broadcast
 
@@ -103,7 +104,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
       broadcast.update { $0.consumers[ObjectIdentifier(self)] = nil }
     }
 
-    /// Waits for the next change and reads it; nil at the end, or when the waiting Task is cancelled.
+    /// Waits for the next change and reads it; returns nil at the end, or when the waiting task is cancelled.
     package nonisolated(nonsending) func next<Element>(
       _ read: (borrowing State, Key) -> sending Element?
     ) async -> sending Element? {
@@ -126,7 +127,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Adds a consumer of some of the keys, that is owed some to begin with.
+  /// Adds a subscriber for some of the keys, with initial notifications.
   package func subscribe(
     to isInterested: @escaping @Sendable (Key) -> Bool = { _ in true },
     owed: (borrowing State) -> [Key]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A gate with a number of slots: first come, first served, among those of one priority.
+/// A gate with a number of slots: first come, first served within a priority.
 final class Gate<Entrant: Sendable>: Sendable {
   private let machine: Lock<GateMachine<Entrant>>
   private let admit: @Sendable (Entrant) -> Void
 
   /// - Parameters:
-  ///   - slots: How many may be inside at once; at least one.
-  ///   - admit: Tells one who waited that it is inside now.
+  ///   - slots: The maximum number of entrants inside; at least one.
+  ///   - admit: Notifies a waiting entrant that it has a slot.
   init(slots: Int, admit: @escaping @Sendable (Entrant) -> Void) {
     machine = Lock(GateMachine(slots: slots))
     self.admit = admit
@@ -22,10 +22,10 @@ final class Gate<Entrant: Sendable>: Sendable {
     machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
   }
 
-  /// Those inside.
+  /// The entrants that hold a slot.
   var insiders: [Entrant] { machine.withLock { $0.insiders } }
 
-  /// Takes those out of the queue who wait there, all at one instant.
+  /// Removes waiting entrants from the queue, all at one instant.
   func withdraw(_ ids: some Sequence<GateMachine<Entrant>.ID>) {
     machine.withLock { machine in
       for id in ids { machine.withdraw(id) }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Lets in so many at a time: those of a higher priority first, and among equals in the order in which they came.
+/// Admits a limited number of entrants: those of a higher priority first, and equals in order of arrival.
 struct GateMachine<Entrant> {
   typealias ID = UInt64
 
-  /// What happens to one who comes while the gate is full, and to those who were there before.
+  /// What happens when an entrant arrives at a full gate.
   enum Mode {
-    /// Waits for its turn.
+    /// It waits for a slot.
     case queue
-    /// Is refused.
+    /// It is refused.
     case refuse
-    /// Waits in the place of whoever waited.
+    /// It waits and replaces the entrants that were waiting.
     case replaceWaiting
-    /// Waits in the place of whoever waited, and those inside are asked to leave.
+    /// It waits and replaces the entrants that were waiting; those inside are cancelled.
     case replaceAll
   }
 
@@ -24,7 +24,7 @@ struct GateMachine<Entrant> {
   struct Arrival {
     let id: ID
     let verdict: Verdict
-    /// Those who lost their place by it.
+    /// The entrants that were displaced.
     var displaced: [Entrant] = []
   }
 
@@ -67,22 +67,22 @@ struct GateMachine<Entrant> {
     return Arrival(id: id, verdict: .waiting, displaced: displaced)
   }
 
-  /// Somebody leaves, from inside or from the queue; returns whom to let in.
+  /// An entrant leaves, from inside or from the queue. Returns the entrants to admit.
   ///
-  /// Whoever is gone already changes nothing.
+  /// An entrant that has already left has no effect.
   mutating func leave(_ id: ID) -> [Entrant] {
     if inside.removeValue(forKey: id) == nil { withdraw(id) }
     return admit()
   }
 
-  /// Somebody who waits leaves the queue; whoever is inside, or gone already, is left alone.
+  /// Removes a waiting entrant from the queue; does nothing for one that is inside or has left.
   mutating func withdraw(_ id: ID) {
     if let place = places.removeValue(forKey: id) { waiting.remove(place) }
   }
 
   mutating func suspend() { isSuspended = true }
 
-  /// Returns whom to let in.
+  /// Returns the entrants to admit.
   mutating func resume() -> [Entrant] {
     isSuspended = false
     return admit()

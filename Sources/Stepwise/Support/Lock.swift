@@ -5,12 +5,11 @@ import Synchronization
 
 /// State behind a mutex: the only lock of the package.
 ///
-/// Nothing that a user wrote runs, no continuation is resumed and no task is started inside `withLock`: the body returns
-/// what is to be done, and the caller does it afterwards.
+/// `withLock` never calls user code, resumes a continuation or starts a task: the body returns an action, which the
+/// caller performs afterwards.
 ///
-/// ThreadSanitizer does not see the kernel hand a contended mutex from one thread to another on Linux and reports races
-/// where there are none. Under the `TSAN` define each critical section also acquires and releases an atomic, which it does
-/// see.
+/// On Linux, ThreadSanitizer does not see the kernel hand a contended mutex from one thread to another, and reports
+/// false races. Under the `TSAN` define each critical section also acquires and releases an atomic, which it does see.
 package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Mutex<State>
   #if TSAN

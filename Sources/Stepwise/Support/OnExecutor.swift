@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs an operation on an executor, and comes back from it.
+/// Runs an operation on an executor and returns to the caller's.
 ///
-/// A preference alone moves nobody: code that keeps its caller's isolation stays where it is until something switches.
+/// A preference alone does not switch executors: code that keeps its caller's isolation stays where it is until a
+/// switch occurs.
 nonisolated(nonsending) func onExecutor<Value>(
   _ executor: any TaskExecutor,
   _ operation: nonisolated(nonsending) () async throws -> Value
@@ -31,7 +32,7 @@ private func moveToPreferredExecutor() async {
   arrive()
 }
 
-/// Something to do on the executor: the compiler leaves out a switch after which only asynchronous calls follow.
+/// Does some work on the executor: the compiler removes a switch that only asynchronous calls follow.
 private func arrive() {
   _ = Task.isCancelled
 }

@@ -3,19 +3,20 @@
 
 /// A value that is settled once and can be awaited by many.
 package final class Once<Value: Sendable>: Sendable {
-  /// Unsafe, as it is on the path of every run: the machine gives each waiter out once, and the checks cost a fifth of a run.
+  /// An unsafe continuation, because every run uses it and the checks cost a fifth of a run. The machine returns each
+  /// waiter once.
   private typealias Waiter = UnsafeContinuation<Value?, Never>
 
   private let machine = Lock(OnceMachine<Value, Waiter>())
 
   package init() {}
 
-  /// The value, if there is one yet.
+  /// The value, if it has been settled.
   package var settled: Value? { machine.withLock { $0.value } }
 
-  /// Settles the value unless it is settled already.
+  /// Settles the value, unless it is already settled.
   ///
-  /// - Returns: whether this call was the one.
+  /// - Returns: Whether this call settled it.
   @discardableResult
   package func settle(_ value: Value) -> Bool {
     guard let waiters = machine.withLock({ $0.settle(value) }) else { return false }
@@ -23,9 +24,9 @@ package final class Once<Value: Sendable>: Sendable {
     return true
   }
 
-  /// Waits for the value; nil when the waiting Task was cancelled first.
+  /// Waits for the value; returns nil when the waiting task was cancelled first.
   ///
-  /// A value that is there already is returned to a cancelled Task as well.
+  /// A value that is already settled is returned in a cancelled task as well.
   package nonisolated(nonsending) func value() async -> Value? {
     if let settled { return settled }
     let place = machine.withLock { $0.reserve() }
@@ -36,10 +37,10 @@ package final class Once<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the value, also when the waiting Task is cancelled.
+  /// Waits for the value, and ignores cancellation of the waiting task.
   package nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
     while true {
-      // A place that nobody leaves is resumed with a value: there is no second round.
+      // A reservation that is never left is resumed with a value, so there is no second round.
       if let value = await wait(at: machine.withLock { $0.reserve() }) { return value }
     }
   }
@@ -54,7 +55,7 @@ package final class Once<Value: Sendable>: Sendable {
       }
     }
     #if TSAN
-      // It does not see the hand-over by a continuation that is resumed before its task is suspended, either.
+      // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends, either.
       machine.withLock { _ in }
     #endif
     return value

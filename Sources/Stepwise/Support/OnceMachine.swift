@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Something that is settled once: the first value wins, everybody who waits is told, and waiters may leave.
+/// A value that is settled once: the first value wins, all waiters are resumed, and waiters may leave.
 struct OnceMachine<Value, Waiter> {
   enum Place {
-    /// Its task has the place but is not suspended yet.
+    /// Its task has reserved the position but is not suspended yet.
     case reserved
     case suspended(Waiter)
     /// Its task was cancelled before it was suspended.
@@ -31,7 +31,7 @@ struct OnceMachine<Value, Waiter> {
     return value
   }
 
-  /// Returns whom to tell, or nil when a value was there before.
+  /// Returns the waiters to resume, or nil when the value was already settled.
   mutating func settle(_ value: Value) -> [Waiter]? {
     guard case .open = state else { return nil }
     state = .settled(value)
@@ -42,7 +42,7 @@ struct OnceMachine<Value, Waiter> {
     }
   }
 
-  /// Takes a place, before there is anything to resume there.
+  /// Reserves a position before there is a continuation to resume.
   mutating func reserve() -> PlaceID {
     places.append(.reserved)
   }
@@ -60,7 +60,7 @@ struct OnceMachine<Value, Waiter> {
     return .suspend
   }
 
-  /// Returns the waiter that is to be resumed without a value.
+  /// Returns the waiter to resume without a value.
   mutating func leave(_ place: PlaceID) -> Waiter? {
     switch places[place] {
     case .reserved:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Elements in the order of their arrival, each removable by its key in constant time.
+/// Elements in order of insertion, each removable by its key in constant time.
 ///
-/// A doubly linked list whose links are indices into one array. Memory follows the largest number of elements held at
-/// once since the list was last empty, not the number that passed through. Keys are never used twice, so that a key of an
-/// element that is gone removes nothing.
+/// A doubly linked list whose links are indices into one array. Memory follows the largest number of elements stored at
+/// one time since the list was last empty. Keys are never reused, so the key of a removed element removes nothing.
 package struct OrderedSlots<Element> {
   package struct Key: Hashable, Sendable {
     fileprivate let index: Int

@@ -11,9 +11,9 @@
   import Android
 #endif
 
-/// The two things that the standard library does not offer, from the C library.
+/// Functions of the C library that the standard library does not offer.
 package enum Platform {
-  /// Identifies the calling thread among those that are running.
+  /// An identifier of the calling thread, unique among running threads.
   package static var currentThread: UInt {
     #if canImport(Glibc) || canImport(Android)
       UInt(pthread_self())
@@ -22,7 +22,7 @@ package enum Platform {
     #endif
   }
 
-  /// Writes a line to standard error in one piece.
+  /// Writes a line to standard error in one call.
   package static func reportToStandardError(_ line: String) {
     var line = line + "\n"
     line.withUTF8 { bytes in

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Elements by rank, the highest first, and within a rank in the order of their arrival.
+/// Elements by rank, highest first, and within a rank in order of insertion.
 ///
-/// Each is removable by its key in constant time. There are as many lists as ranks, which are few.
+/// Each element is removable by its key in constant time. There are as many lists as ranks, which are few.
 struct RankedSlots<Element> {
   struct Key: Sendable {
     fileprivate let rank: Int
@@ -15,7 +15,7 @@ struct RankedSlots<Element> {
     var slots = OrderedSlots<Element>()
   }
 
-  /// By rank, the highest last; those that were in use once stay.
+  /// The lists by rank, highest last. Empty lists stay for reuse.
   private var levels: [Level] = []
   private(set) var count = 0
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// SHA-256, as FIPS 180-4 defines it, of bytes that come in pieces.
+/// SHA-256, as FIPS 180-4 defines it, of a message that arrives in pieces.
 package struct SHA256: Sendable {
   private static let blockSize = 64
 
   private var hash: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
-  /// What does not make a block yet.
+  /// The bytes that do not fill a block yet.
   private var rest: [UInt8] = []
   private var byteCount: UInt64 = 0
   /// The message schedule of a block.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs work that the cancellation of the calling Task does not reach, and waits for its end.
+/// Runs work that the cancellation of the calling task does not reach, and waits for it.
 ///
-/// The work keeps the caller's priority, task-locals and executor preference. It runs off the caller's actor.
+/// The work inherits the caller's priority, task-local values and executor preference. It runs off the caller's actor.
 package nonisolated(nonsending) func shielded<Success: Sendable>(
   _ operation: @escaping @Sendable () async -> Success
 ) async -> Success {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Starts a Task: every unstructured one of this package is made here.
+/// Starts a task. Every unstructured task of this package is created here.
 ///
-/// It carries on the name, the priority, the task-locals and the executor preference of the Task that calls, of which
-/// `Task { }` by itself passes on only priority and task-locals. Below macOS 26.4 and its companions the runtime does not
-/// say what the preference is, and it is not passed on.
+/// It inherits the name, the priority, the task-local values and the executor preference of the calling task; `Task {
+/// }` inherits only priority and task-local values. Before macOS 26.4 and its companions the runtime does not expose
+/// the preference, so it is not inherited there.
 ///
 /// - Parameters:
-///   - name: the new Task's name; that of the calling Task when nil.
-///   - priority: the new Task's priority; that of the calling Task when nil.
-///   - operation: the work, in its own isolation.
-/// - Returns: the Task, which has begun or will begin by itself.
+///   - name: The new task's name; that of the calling task when nil.
+///   - priority: The new task's priority; that of the calling task when nil.
+///   - operation: The work, in its own isolation.
+/// - Returns: The task, which is already scheduled.
 package func spawn<Success: Sendable>(
   name: String? = nil,
   priority: TaskPriority? = nil,

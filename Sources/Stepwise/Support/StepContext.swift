@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Where a running step reports to, when somebody may be looking.
+/// The destination for reports of a running step, when the run may be observed.
 package protocol StepReporting: Sendable {
-  /// The step has come so far, from 0 to 1.
+  /// Reports the completed fraction of the step, from 0 to 1.
   func report(_ fraction: Double)
 
-  /// The step is about to be tried again; `attempt` counts the first one.
+  /// Reports that the step is about to be retried; `attempt` counts the first attempt.
   func retrying(attempt: Int)
 
-  /// The same step, for work that it may abandon: what that reports from then on is ignored.
+  /// Returns a destination for work that the step may abandon; it ignores what that work reports afterwards.
   func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting
 }
 
-/// Tells the code inside a step to whom to report.
+/// Provides the destination for reports to code inside a step.
 package enum StepContext {
   @TaskLocal package static var current: (any StepReporting)?
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs an operation, and returns without it when its time is up.
+/// Runs an operation and stops waiting for it when its time is up.
 ///
-/// The operation is cancelled then and goes on by itself to its end; a value that comes out of it is given to `discarding`,
-/// which is shielded from that cancellation. When the calling Task is cancelled, the operation is too, and is waited for
-/// until its time is up. It is told whether it still is waited for.
+/// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
+/// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
+/// its time is up. The operation receives a closure that returns whether it is still awaited.
 ///
-/// - Throws: what the operation throws, or `TimeoutError` when its time was up first.
+/// - Throws: The error of the operation; `TimeoutError` when its time was up first.
 func abandoned<Value: Sendable>(
   after duration: Duration,
   clock: any Clock<Duration>,
@@ -38,7 +38,7 @@ func abandoned<Value: Sendable>(
       return await first.valueIgnoringCancellation()
     }
     return await withTaskPriorityEscalationHandler {
-      // An escalation that came before the handler was there.
+      // An escalation may have occurred before the handler was registered.
       work.escalatePriority(to: Task.currentPriority)
       return await first.valueIgnoringCancellation()
     } onPriorityEscalated: { _, priority in

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The attempts of something that is retried: counts them, asks the policy, and waits.
+/// The attempts of retried work: counts them, consults the policy, and waits between them.
 struct Attempts {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
   private let elapsed: () -> Duration
   private var wait = Duration.zero
 
-  /// The number of the attempt that runs, from 1.
+  /// The number of the current attempt, starting at 1.
   private(set) var number = 1
 
   init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
@@ -17,7 +17,7 @@ struct Attempts {
     elapsed = Self.stopwatch(on: clock)
   }
 
-  /// Whether there is to be another attempt after one that failed.
+  /// Returns whether to make another attempt after a failed one.
   nonisolated(nonsending) mutating func allowAnother(
     after error: any Error,
     if isRetryable: nonisolated(nonsending) @Sendable (any Error) async -> Bool
@@ -29,12 +29,12 @@ struct Attempts {
     return elapsed() + wait <= limit
   }
 
-  /// A wait, which returns whether it came to its end.
+  /// A wait that returns whether it completed.
   typealias Wait = @Sendable () async -> Bool
 
-  /// Waits until it is time for the next attempt.
+  /// Waits until the next attempt is due.
   ///
-  /// - Parameter waiter: Makes a wait that more can end than the cancellation of the Task.
+  /// - Parameter waiter: Creates a wait that more than the cancellation of the task can interrupt.
   /// - Returns: false when the wait was cancelled.
   nonisolated(nonsending) mutating func waitForNext(
     by waiter: nonisolated(nonsending) (@escaping Wait) async -> Bool = { await $0() }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How long to wait before the next attempt.
+/// The delay before the next attempt.
 public struct Backoff: Sendable {
   private enum Kind {
     case none
@@ -11,22 +11,22 @@ public struct Backoff: Sendable {
 
   private let kind: Kind
 
-  /// No wait.
+  /// No delay.
   public static let none = Backoff(kind: .none)
 
-  /// The same wait before each further attempt.
+  /// The same delay before each further attempt.
   public static func constant(_ duration: Duration) -> Backoff { Backoff(kind: .constant(duration)) }
 
-  /// A wait that grows by a factor from one attempt to the next.
+  /// A delay that grows by a factor with each attempt.
   ///
-  /// Full jitter is what "Exponential Backoff And Jitter" (M. Brooker, AWS Architecture Blog, 2015) found to cost the
-  /// least work in all: a random time between zero and the wait.
+  /// Full jitter, a random delay between zero and the computed one, caused the least total work in "Exponential Backoff
+  /// And Jitter" (M. Brooker, AWS Architecture Blog, 2015).
   ///
   /// - Parameters:
-  ///   - start: The wait before the second attempt.
-  ///   - factor: How much longer each further wait is; at least 1.
-  ///   - cap: The longest wait; none when nil.
-  ///   - jitter: How a wait is varied, so that many clients do not come back at the same instant.
+  ///   - start: The delay before the second attempt.
+  ///   - factor: The factor between successive delays; at least 1.
+  ///   - cap: The longest delay; unlimited when nil.
+  ///   - jitter: How to randomize the delay, so that many clients do not retry at the same instant.
   /// - Returns: The backoff.
   public static func exponential(
     from start: Duration,
@@ -37,25 +37,25 @@ public struct Backoff: Sendable {
     Backoff(kind: .exponential(from: start, factor: max(1, factor), cap: cap, jitter: jitter))
   }
 
-  /// How a wait is varied.
+  /// How to randomize a delay.
   public struct Jitter: Hashable, Sendable {
     private enum Kind { case none, full }
 
     private let kind: Kind
 
-    /// Not at all.
+    /// No randomization.
     public static let none = Jitter(kind: .none)
 
-    /// Anything from zero to the wait, evenly.
+    /// A uniformly random delay between zero and the computed one.
     public static let full = Jitter(kind: .full)
   }
 
-  /// The wait after a number of failed attempts, computed anew at each call.
+  /// Returns the delay after a number of failed attempts; jitter is drawn at each call.
   ///
   /// - Parameters:
-  ///   - failures: How many attempts have failed; the first wait follows the first failure.
-  ///   - generator: Where jitter takes its chance from.
-  /// - Returns: The wait, never negative.
+  ///   - failures: The number of failed attempts; the first delay follows the first failure.
+  ///   - generator: The random source for jitter.
+  /// - Returns: The delay, never negative.
   public func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
     switch kind {
     case .none:
@@ -68,12 +68,12 @@ public struct Backoff: Sendable {
     }
   }
 
-  /// Multiplies without ever leaving what a `Duration` holds.
+  /// Multiplies without overflowing `Duration`.
   private static func grown(_ start: Duration, by factor: Double, times: Int, cap: Duration?) -> Duration {
     let ceiling = (cap ?? .century).clamped
     var wait = min(start.clamped, ceiling)
     guard factor > 1, wait > .zero else { return wait }
-    // By squaring: however many attempts there were, this takes a few rounds.
+    // Exponentiation by squaring takes few rounds for any number of attempts.
     var power = factor
     var remaining = times
     while remaining > 0 {

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Duration {
-  /// As long as anything waits here.
+  /// The longest wait that this package uses.
   package static var century: Duration { .seconds(3_155_760_000) }
 
-  /// The duration, moved to between zero and a century: every clock can add that to its time, where longer ones trap.
+  /// The duration, clamped to between zero and a century. Every clock can add that to its time; longer ones may trap.
   package var clamped: Duration { min(max(self, .zero), .century) }
 }

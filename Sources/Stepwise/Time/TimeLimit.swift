@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs an operation, cancels it when its time is up, and waits for its end.
+/// Runs an operation, cancels it when its time is up, and waits until it ends.
 ///
-/// A value that the operation returns wins, also when it met the timer. The timer decides that it was the one before it
-/// cancels, so that whatever the operation throws then is a timeout, and no timeout within is taken for this one.
+/// A value that the operation returns wins, even against the timer. The timer claims its verdict before it cancels, so
+/// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
+/// it.
 ///
-/// - Throws: what the operation throws, or `TimeoutError` when its time was up.
+/// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to duration: Duration,
   clock: any Clock<Duration>,
@@ -21,16 +22,16 @@ func limited<Value: Sendable>(
   )
 }
 
-/// Does the same by a timer that may have begun before.
+/// Runs an operation under a timer that may already have started.
 ///
-/// - Throws: what the operation throws, or `TimeoutError` when its time was up.
+/// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to duration: Duration,
   timer: @escaping @Sendable () async throws -> Void,
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  // Tasks of its own, not a group, which would wait for a clock that ignores cancellation.
+  // Separate tasks instead of a group, which would wait for a clock that ignores cancellation.
   let verdict = Once<Verdict>()
   let late = Once<String>()
   let awaited = AwaitedTask.make()
@@ -54,7 +55,7 @@ func limited<Value: Sendable>(
   throw TimeoutError(step: await late.valueIgnoringCancellation(), duration: duration, underlyingError: error)
 }
 
-/// Which came first: the end of the operation, or that of its time.
+/// Which came first: the end of the operation, or the timer.
 private enum Verdict: Sendable {
   case inTime, late
 }

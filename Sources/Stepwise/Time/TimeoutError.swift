@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A step, or the steps that a timeout covers, took longer than allowed.
+/// An error thrown when a step, or the steps that a timeout covers, exceed their time limit.
 public struct TimeoutError: Error, CustomStringConvertible {
-  /// The step that was running: its name, or its place in the chain when it has none.
+  /// The running step: its name, or its position in the chain.
   public let step: String
 
-  /// How long it was allowed to take.
+  /// The time limit.
   public let duration: Duration
 
-  /// What the step threw when it was cancelled for its time, unless that was a `CancellationError`.
+  /// The error that the cancelled step threw, unless it was a `CancellationError`.
   public let underlyingError: (any Error)?
 
   init(step: String, duration: Duration, underlyingError: (any Error)? = nil) {
@@ -18,7 +18,7 @@ public struct TimeoutError: Error, CustomStringConvertible {
     self.underlyingError = underlyingError is CancellationError ? nil : underlyingError
   }
 
-  /// The step, its limit, and what it threw when its time was up.
+  /// The step, its time limit, and the error that it threw.
   public var description: String {
     let cause = underlyingError.map { ": \($0)" } ?? ""
     return "\(step) did not end within \(duration)\(cause)"

@@ -158,7 +158,7 @@ struct ResolverMisuseTests {
     }
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
     #if DEBUG
-      #expect(text.contains("Stepwise: the resolver made at Module/File.swift:42 was called 2 times"))
+      #expect(text.contains("Stepwise: resolver created at Module/File.swift:42 was called 2 times"))
     #else
       #expect(!text.contains("Module/File.swift"))
     #endif

@@ -53,12 +53,12 @@ struct StepwiseDefectTests {
     }.then { text in
       seen.record(text)
     }.onError { error in
-      seen.record("\(error)".contains("was let go of without a call") ? "let go of" : "\(error)")
+      seen.record("\(error)".contains("was released without being resolved") ? "released" : "\(error)")
     }.finally { state in
       seen.record("errored: \(state.errored)")
     }.start("text")
 
-    #expect(await seen.elements(atLeast: 2) == ["let go of", "errored: true"])
+    #expect(await seen.elements(atLeast: 2) == ["released", "errored: true"])
   }
 
   @available(*, deprecated)
