@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Job where Update == Never {
-  // Disfavoured, since a context is no input.
+  // Disfavoured, because a context is not an input.
 
-  /// Creates a job whose work tells no updates.
+  /// Creates a job whose work reports no updates.
   ///
   /// - Parameters:
-  ///   - name: What queues call the job.
-  ///   - work: Takes the input; what it throws ends the job.
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the input. An error that it throws ends the job.
   @_disfavoredOverload
   public init(
     _ name: String,
@@ -19,11 +19,11 @@ extension Job where Update == Never {
 }
 
 extension Job where Input == Void {
-  /// Creates a job without input whose work tells how it gets on.
+  /// Creates a job without input whose work reports updates.
   ///
   /// - Parameters:
-  ///   - name: What queues call the job.
-  ///   - work: Takes the context to tell updates by; what it throws ends the job.
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the context through which to report updates. An error that it throws ends the job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable (JobContext<Update>) async throws -> Output
@@ -31,27 +31,27 @@ extension Job where Input == Void {
     self.init(name) { _, context in try await work(context) }
   }
 
-  /// Launches the job, as `launch(_:on:)` does.
+  /// Launches the job, like `launch(_:on:)`.
   ///
-  /// - Parameter queue: Says when the work begins.
-  /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
+  /// - Parameter queue: The queue that schedules the job.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(on queue: JobQueue = .shared) -> JobRun<Update, Output> { launch((), on: queue) }
 
-  /// Launches the job, and gives the handle without the type of the updates.
+  /// Launches the job, and returns a handle without the type of the updates.
   ///
-  /// - Parameter queue: Says when the work begins.
-  /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
+  /// - Parameter queue: The queue that schedules the job.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
   @_disfavoredOverload
   public func launch(on queue: JobQueue = .shared) -> Run<Output> { launch((), on: queue) }
 }
 
 extension Job where Input == Void, Update == Never {
-  /// Creates a job without input whose work tells no updates.
+  /// Creates a job without input whose work reports no updates.
   ///
   /// - Parameters:
-  ///   - name: What queues call the job.
-  ///   - work: What it throws ends the job.
+  ///   - name: The name of the job in queues.
+  ///   - work: The work. An error that it throws ends the job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable () async throws -> Output

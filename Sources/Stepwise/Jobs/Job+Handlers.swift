@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-// Handlers of one kind may be any number, which are called in the order in which they were attached; `onError` apart.
+// A job may have several handlers of each kind, called in the order in which they were attached; `onError` calls one.
 extension Job {
-  /// Calls a handler when the job was launched.
+  /// Calls a handler when the job is launched.
   ///
-  /// That is also while it waits in its queue. It comes before every other handler.
+  /// The handler also runs while the job waits in its queue. It is called before every other handler.
   ///
   /// - Parameter handler: Called on the main actor.
   /// - Returns: A new job; this one is unchanged.
@@ -13,7 +13,7 @@ extension Job {
     setting { $0.beginning.onStart.append(handler) }
   }
 
-  /// Calls a handler with each update that the work tells, in their order.
+  /// Calls a handler with each update that the work reports, in order.
   ///
   /// - Parameter handler: Called on the main actor.
   /// - Returns: A new job; this one is unchanged.
@@ -27,8 +27,8 @@ extension Job {
 
   /// Calls a handler when `timeout` or `deadline` ended the job.
   ///
-  /// A `TimeoutError` that the work itself throws is an error like any other. A job without this handler gives its own to
-  /// `onError`.
+  /// A `TimeoutError` that the work itself throws is handled like any other error. In a job without this handler, the
+  /// job's own timeout is passed to `onError`.
   ///
   /// - Parameter handler: Called on the main actor, before `onFinish`.
   /// - Returns: A new job; this one is unchanged.
@@ -36,20 +36,21 @@ extension Job {
     setting { $0.ending.onTimeout.append(handler) }
   }
 
-  /// Calls a handler when the job failed with an error of one type, and no other handler is more specific.
+  /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
   ///
-  /// One handler alone is called: that for the error's own type; else that for the most derived of its base classes; else
-  /// that for a protocol it conforms to; else the one for all errors. Among equals it is the one that was attached first.
+  /// Only one error handler is called: the one for the error's own type, otherwise for the most derived of its base
+  /// classes, otherwise for a protocol that it conforms to, otherwise for all errors. Among equals, the one that was
+  /// attached first is called.
   ///
   /// - Parameters:
-  ///   - type: The type of error: a concrete one, a base class, or a protocol, as `(any NetworkProblem).self`.
+  ///   - type: The type of error: a concrete type, a base class, or a protocol such as `(any NetworkProblem).self`.
   ///   - handler: Called on the main actor, before `onFinish`.
   /// - Returns: A new job; this one is unchanged.
   public func onError<Failure>(of type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) -> Job {
     setting { $0.ending.onError.append(JobErrorHandler(type, handler)) }
   }
 
-  /// Calls a handler when the job failed with an error that has no handler of its own.
+  /// Calls a handler when the job failed with an error that no other handler matches.
   ///
   /// - Parameter handler: Called on the main actor, before `onFinish`.
   /// - Returns: A new job; this one is unchanged.
@@ -57,9 +58,9 @@ extension Job {
     onError(of: (any Error).self, handler)
   }
 
-  /// Calls a handler when the job has ended, in whatever way but by a cancel: the last of all.
+  /// Calls a handler when the job has completed, unless it was cancelled; called after all other handlers.
   ///
-  /// - Parameter handler: Called on the main actor; it is told how the job has ended.
+  /// - Parameter handler: Called on the main actor with the outcome of the job.
   /// - Returns: A new job; this one is unchanged.
   public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
     setting { settings in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Work in the background that tells the main actor how it gets on.
+/// Background work that reports progress on the main actor.
 ///
-/// A job is a chain with listeners: it is described once, is a value, and can be launched any number of times. Each modifier
-/// returns a new job and leaves the old one as it was.
+/// A job is a chain with handlers. It is a value and can be launched any number of times. Each modifier returns a new
+/// job and leaves the original unchanged.
 ///
 /// ```swift
 /// let track = Job("track") { (artist: String, job: JobContext<String>) in
@@ -18,22 +18,23 @@
 /// let run = track.launch("Prince")
 /// ```
 ///
-/// The work runs off the main actor, when its ``JobQueue`` lets it. Handlers are called on the main actor, in this order:
-/// `onStart`, at launch; `onUpdate`, for each update; then `onTimeout`, if one of the job's own timers ended it, or else the
-/// most specific `onError`, if it failed; then `onFinish`. After a cancel, by whomever, none is called any more. Whoever
-/// awaits the run goes on when the last handler has returned.
+/// The work runs off the main actor, when its ``JobQueue`` admits it. Handlers are called on the main actor in this
+/// order: `onStart` at launch; `onUpdate` for each update; then `onTimeout` if one of the job's own timers ended it, or
+/// else the most specific `onError` if it failed; then `onFinish`. Once the job is cancelled, no further handler runs.
+/// The job completes when the last handler has returned.
 public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable {
-  /// What queues call the job, and errors, events and pictures its step.
+  /// The name of the job in queues, and of its step in errors, events and diagrams.
   public let name: String
 
   let chain: Chain<JobInput<Input>, Output>
   var settings = JobSettings()
 
-  /// Creates a job whose work tells how it gets on.
+  /// Creates a job whose work reports updates.
   ///
   /// - Parameters:
-  ///   - name: What queues call the job.
-  ///   - work: Takes the input, and the context to tell updates by; what it throws ends the job.
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the input, and the context through which to report updates. An error that it throws ends the
+  ///     job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
@@ -55,18 +56,18 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
 
   /// Launches the job.
   ///
-  /// The job enters its queue before this returns. `onStart` handlers are called on the main actor as soon as it has time.
-  /// When this is called on the main actor, that is after it has returned, so that there is a handle to cancel by; elsewhere
-  /// they may be called meanwhile. Launched under a token that is cancelled already, the job ends cancelled, and no handler is
-  /// called.
+  /// The job enters its queue before this method returns. `onStart` handlers are called on the main actor as soon as
+  /// possible. If you launch from the main actor, they run after this method has returned, so that you can cancel
+  /// through the handle first; elsewhere they may run meanwhile. Launched under a token that is already cancelled, the
+  /// job ends as cancelled and calls no handler.
   ///
-  /// The run keeps the task-locals, the executor preference and, unless ``priority(_:)`` says otherwise, the priority of the
-  /// caller, but is not cancelled with it. Letting the returned handle go cancels nothing.
+  /// The run inherits the task-local values, the executor preference and, without ``priority(_:)``, the priority of the
+  /// caller, but not its cancellation. Releasing the returned handle does not cancel the run.
   ///
   /// - Parameters:
-  ///   - input: What to work on.
-  ///   - queue: Says when the work begins.
-  /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
+  ///   - input: The input of the work.
+  ///   - queue: The queue that schedules the job.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
     let launch = JobLaunch(name: name, settings: settings, on: queue.core)
@@ -75,12 +76,12 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     return JobRun(run: run, updates: JobUpdates(latest: launch.channel.latest))
   }
 
-  /// Launches the job, and gives the handle without the type of the updates.
+  /// Launches the job, and returns a handle without the type of the updates.
   ///
   /// - Parameters:
-  ///   - input: What to work on.
-  ///   - queue: Says when the work begins.
-  /// - Returns: The handle, to cancel the job, to wait for it, and to look at it.
+  ///   - input: The input of the work.
+  ///   - queue: The queue that schedules the job.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
   @_disfavoredOverload
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> Run<Output> {
     let run: JobRun<Update, Output> = launch(input, on: queue)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// An update or an output without its type.
+/// An update or an output with its type erased.
 ///
-/// What a launch is made of knows no types, so that launching a job looks none up.
+/// The parts of a launch have no generic parameters, so that launching a job needs no type metadata lookup.
 typealias JobValue = any AnyObject & Sendable
 
-/// Keeps values that are optionals or existentials as they are.
+/// Preserves values that are optionals or existentials.
 final class JobBox<Value: Sendable>: Sendable {
   let value: Value
 
@@ -14,6 +14,6 @@ final class JobBox<Value: Sendable>: Sendable {
     self.value = value
   }
 
-  /// What a box holds, whose type the caller knows.
+  /// Returns the value in a box, whose type the caller knows.
   static func value(in box: JobValue) -> Value? { (box as? JobBox<Value>)?.value }
 }

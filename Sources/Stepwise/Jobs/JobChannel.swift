@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Carries what the work of one job tells to the main actor, and to those who look at the run.
+/// Delivers the reports of one job's work to the handlers on the main actor and to the subscribers of its updates.
 final class JobChannel: Sendable {
-  /// The newest update, for those who look.
+  /// The newest update, for subscribers.
   struct Latest {
     fileprivate(set) var update: JobValue?
     fileprivate var isLast = false
   }
 
-  /// The one thing that changes.
+  /// The only key of the broadcast.
   enum Key: Hashable, Sendable {
     case latest
   }
@@ -20,7 +20,7 @@ final class JobChannel: Sendable {
   }
 
   private let machine = Lock(JobChannelMachine<JobValue>())
-  /// Let go of at the end, so that work which keeps its context keeps no screen.
+  /// Released on completion, so that work that retains its context does not retain a screen.
   private let handlers: Lock<Handlers>
   private let owner: JobOwner?
   private let tellsUpdates: Bool
@@ -54,7 +54,7 @@ final class JobChannel: Sendable {
       _ = spawn { @MainActor in await self.tell() }
       return
     }
-    // Nothing that asks the work to stop reaches its handlers, nor do they report for a step.
+    // The handlers are shielded from the cancellation of the work, and have no step to report to.
     _ = spawn { @MainActor in
       await CancellationScope.$current.withValue(nil) {
         await StepContext.$current.withValue(nil) { await self.tell() }
@@ -62,7 +62,7 @@ final class JobChannel: Sendable {
     }
   }
 
-  /// The work has ended; what it tells from now on is nobody's.
+  /// The work has ended; later updates are ignored.
   func close() {
     machine.withLock { $0.close() }
     latest.update { $0.state.isLast = true }
@@ -77,17 +77,17 @@ final class JobChannel: Sendable {
 
   // MARK: - On the main actor
 
-  /// Whether a handler is owed a call, or is just being called.
+  /// Whether a handler call is pending or in progress.
   var isTelling: Bool { machine.withLock { $0.isTelling } }
   var isSilent: Bool { machine.withLock { $0.isSilent } }
 
-  /// Whether a handler may be called now; finds out when the owner has gone.
+  /// Whether a handler may be called now; false once the owner is deallocated.
   @MainActor var mayTell: Bool {
     if let owner, !owner.isAlive { silence() }
     return !isSilent
   }
 
-  /// Makes the calls that are owed, and lets others have the main actor in between when they are many.
+  /// Makes the pending calls, and yields the main actor now and then when there are many.
   @MainActor func tell() async {
     var count = 0
     while let call = machine.withLock({ $0.next() }) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a job's handlers are owed before its end: that it was launched, and its updates.
+/// The pending handler calls of a job before its completion: the launch and the updates.
 ///
-/// Whoever works on the main actor asks for one call after the other. There may be several who do so by turns: the order is
-/// the same, since each call is made at once.
+/// Code on the main actor requests one call after the other. Several callers may take turns: the order stays the same,
+/// because each call is made immediately.
 struct JobChannelMachine<Update> {
   enum Call {
     case start
@@ -13,19 +13,19 @@ struct JobChannelMachine<Update> {
 
   private enum State {
     case open
-    /// The work has ended: what is owed is told, and nothing is added.
+    /// The work has ended: pending calls are made, and none is added.
     case closed
-    /// Cancelled, or its owner is gone: nothing is told any more.
+    /// The job is cancelled, or its owner is deallocated: no further call is made.
     case silent
   }
 
-  /// Where the one is who makes the calls.
+  /// The state of the task that makes the calls.
   private enum Teller {
-    /// Nobody was sent.
+    /// There is no such task.
     case away
-    /// On the way to the main actor.
+    /// The task is on its way to the main actor.
     case coming
-    /// There: makes a call, or comes back for the next one.
+    /// The task makes a call or requests the next one.
     case calling
   }
 
@@ -37,12 +37,12 @@ struct JobChannelMachine<Update> {
     if case .silent = state { true } else { false }
   }
 
-  /// Whether a call is owed, or is just being made; the latter also after the silence.
+  /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isTelling: Bool {
     if case .calling = teller { true } else { !owed.isEmpty }
   }
 
-  /// Returns whether somebody is to be sent to the main actor.
+  /// Returns whether a task has to be started on the main actor.
   mutating func owe(_ call: Call) -> Bool {
     guard case .open = state else { return false }
     _ = owed.append(call)
@@ -51,7 +51,7 @@ struct JobChannelMachine<Update> {
     return true
   }
 
-  /// Returns the call that is to be made now; the one before has returned.
+  /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
     let call = owed.popFirst()
     teller = call == nil ? .away : .calling
@@ -62,7 +62,7 @@ struct JobChannelMachine<Update> {
     if case .open = state { state = .closed }
   }
 
-  /// Returns what nobody will be told, to be let go of outside the lock.
+  /// Returns the calls that will not be made, to release them outside the lock.
   mutating func silence() -> [Call] {
     state = .silent
     return owed.removeAll()

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What the work of a job has besides its input: the way to say how it gets on.
+/// The context of a job's work, through which it reports updates.
 public struct JobContext<Update: Sendable>: Sendable {
   let channel: JobChannel
 
-  /// Tells those who listen, and those who look at ``JobRun/updates``.
+  /// Delivers an update to the `onUpdate` handlers and to the subscribers of ``JobRun/updates``.
   ///
-  /// Does not wait, and may be called from any thread. Each update is given to each `onUpdate` handler, in the order of the
-  /// calls; until the main actor comes to it, it is kept, so that work which is faster than the main actor for long makes a
-  /// long list. Nothing is kept where nobody listens. Once the work has ended, or the job was cancelled, handlers are told
-  /// nothing more.
+  /// This method does not suspend, and may be called from any thread. Each handler receives each update, in the order
+  /// of the calls. Pending updates are buffered until the main actor handles them, so work that is faster than the main
+  /// actor for a long time grows the buffer. Without handlers and subscribers nothing is buffered. Once the work has
+  /// ended or the job was cancelled, handlers receive no further update.
   ///
-  /// - Parameter update: What there is to tell.
+  /// - Parameter update: The update.
   public func update(_ update: Update) { channel.update(JobBox(update)) }
 }

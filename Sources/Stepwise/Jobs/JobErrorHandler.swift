@@ -3,21 +3,21 @@
 
 /// A handler for errors of one type.
 struct JobErrorHandler: Sendable {
-  /// How close a type is to that of an error, the closest first.
+  /// How specific a handler is for an error, most specific first.
   private enum Closeness: Int {
-    /// The error's own.
+    /// The handler's type is that of the error.
     case same
-    /// A class that the error's is derived from.
+    /// The handler's type is a base class of the error's.
     case base
-    /// A protocol, or what the error can be converted to.
+    /// The handler's type is a protocol, or a type that the error converts to.
     case convertible
-    /// Of every error.
+    /// The handler accepts every error.
     case any
   }
 
   private let type: Any.Type
   private let closeness: @Sendable (any Error) -> Closeness?
-  /// Whether a class is the handler's or derived from it.
+  /// Returns whether a class is the handler's or derived from it.
   private let isBase: @Sendable (Any.Type) -> Bool
   private let handler: @MainActor (any Error) -> Void
 
@@ -37,7 +37,7 @@ struct JobErrorHandler: Sendable {
 
   @MainActor func callAsFunction(_ error: any Error) { handler(error) }
 
-  /// The one of several that an error goes to: the most specific, and among equals the one that was attached first.
+  /// Returns the handler to call for an error: the most specific one, and among equals the one that was attached first.
   static func mostSpecific(of handlers: [JobErrorHandler], for error: any Error) -> JobErrorHandler? {
     var best: (handler: JobErrorHandler, closeness: Closeness)?
     for handler in handlers {

@@ -3,13 +3,13 @@
 
 import Synchronization
 
-/// What the chain of a job is given.
+/// The input of a job's chain.
 struct JobInput<Value: Sendable>: Sendable {
   let launch: JobLaunch
   let value: Value
 }
 
-/// One launch of a job, without its types: when it may work and for how long, and what listens to its run.
+/// One launch of a job, without its types: its slot in the queue, its time limits, and its handlers.
 final class JobLaunch: RunListener {
   private let settings: JobSettings
   private let queue: JobQueueCore
@@ -32,17 +32,17 @@ final class JobLaunch: RunListener {
 
   // MARK: - The step of the chain
 
-  /// Whether a timer is to be kept.
+  /// Whether the job has a time limit.
   var isLimited: Bool { settings.deadline != nil || settings.timeout != nil }
 
-  /// Waits for its turn.
+  /// Waits for a slot in the queue.
   ///
-  /// - Throws: `CancellationError` when the Task that waits is cancelled.
+  /// - Throws: `CancellationError` when the waiting task is cancelled.
   nonisolated(nonsending) func waitForTurn() async throws { try await ticket.waitForTurn() }
 
-  /// Waits for its turn and does the work, as long as there is time.
+  /// Waits for a slot and does the work, within the time limits.
   ///
-  /// - Throws: what the work throws; `TimeoutError` when there was no time left.
+  /// - Throws: The error of the work; `TimeoutError` when no time was left.
   nonisolated(nonsending) func limited<Output: Sendable>(
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
@@ -60,14 +60,14 @@ final class JobLaunch: RunListener {
     return try await Stepwise.limited(to: limit.duration, clock: limit.clock, step: timeIsUp, operation: work)
   }
 
-  /// Keeps what the work returned, where somebody is to be told.
+  /// Stores the output of the work for the handlers, if there are any.
   func keep(_ output: () -> JobValue) {
     guard !settings.ending.onFinish.isEmpty else { return }
     let output = output()
     value.withLock { $0 = output }
   }
 
-  /// Decides that it was the job's own timer; called before the work is cancelled for it.
+  /// Records that the job's own timer fired; called before the work is cancelled for it.
   private var timeIsUp: @Sendable () -> String {
     {
       self.isTimeUp.store(true, ordering: .releasing)
@@ -79,7 +79,7 @@ final class JobLaunch: RunListener {
 
   func attach(_ run: RunCore) { ticket.attach(run) }
 
-  /// Before the work begins, which may have something to tell; a run that is cancelled already is silent.
+  /// Called before the work starts; a run that is already cancelled calls no handler.
   func begin() { channel.start() }
 
   func stop() {
@@ -91,7 +91,7 @@ final class JobLaunch: RunListener {
     channel.close()
     if case .cancelled = outcome { channel.silence() }
     let end = reported(outcome)
-    // A handler that is being called is waited for also when nothing follows it.
+    // A handler that is in progress is awaited even when no call follows it.
     if channel.isTelling || (end != nil && !channel.isSilent) {
       await CancellationScope.$current.withValue(nil) { await tell(end) }
     }
@@ -100,10 +100,10 @@ final class JobLaunch: RunListener {
     queue.leave(ticket, at: place)
   }
 
-  /// How the job ended, for those who are told; nil when nobody is.
+  /// Returns the outcome for the handlers; nil when there are none to call.
   private func reported(_ outcome: Outcome<Void>) -> Outcome<JobValue>? {
     switch outcome {
-    // Kept where somebody is to be told.
+    // Only stored when there are handlers for it.
     case .resolved: value.withLock { $0.take() }.map { .resolved($0) }
     case .failed(let error): settings.ending.isEmpty ? nil : .failed(error)
     case .cancelled: nil

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Whom a job's handlers belong to, without keeping it alive.
+/// The owner of a job's handlers, which is not retained.
 final class JobOwner: Sendable {
   private let id: ObjectIdentifier
-  // Proof: only whether it is there is ever used; where a read could release it last, that is on the main actor.
+  // Safety: only its existence is checked; a read that may release it last happens on the main actor.
   private nonisolated(unsafe) weak let owner: AnyObject?
 
   init(_ owner: AnyObject) {
@@ -14,6 +14,6 @@ final class JobOwner: Sendable {
 
   @MainActor var isAlive: Bool { owner != nil }
 
-  /// Whether an object is the owner, and not another one in its place in memory.
+  /// Returns whether an object is the owner, and not a later one at the same address.
   func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }

@@ -1,62 +1,62 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Says when the jobs launched on it begin: so many at a time, the others in the order of the calls.
+/// Schedules jobs with a concurrency limit, in the order in which they are launched.
 ///
-/// Among those that wait, the ones of a higher priority begin first; see ``Job/priority(_:)``. A job has its place until its
-/// last handler has returned, so that what a serial queue runs never overlaps, handlers included. A job whose work launches
-/// another on the same serial queue and waits for it there waits for ever: give that one a queue of its own.
+/// Waiting jobs of a higher priority start first; see ``Job/priority(_:)``. A job holds its slot until its last handler
+/// has returned, so that the jobs of a serial queue never overlap, handlers included. A job must not await another job
+/// on the same serial queue, because that one would never start: use a separate queue.
 ///
-/// Letting the queue go cancels nothing. The jobs that wait go on, also those of a suspended queue: nobody is left who could
-/// resume it.
+/// Releasing the queue does not cancel its jobs. Waiting jobs start eventually, even if the queue was suspended,
+/// because it can no longer be resumed.
 public final class JobQueue: Sendable {
-  /// A serial queue for all jobs that are launched on no other.
+  /// The serial queue on which jobs are launched by default.
   public static let shared = JobQueue(maxConcurrent: 1)
 
   let core: JobQueueCore
 
-  /// Creates a queue in which nothing waits.
+  /// Creates an empty queue.
   ///
-  /// - Parameter maxConcurrent: How many jobs run at once; less than one counts as one.
+  /// - Parameter maxConcurrent: The maximum number of jobs that run concurrently; values below one count as one.
   public init(maxConcurrent: Int) {
     core = JobQueueCore(maxConcurrent: maxConcurrent)
   }
 
   deinit { core.resume() }
 
-  /// Begins no further job until ``resume()``; those that run go on.
+  /// Starts no further job until ``resume()``; running jobs continue.
   ///
-  /// Jobs may still be launched, and their `onStart` handlers are told at once.
+  /// Jobs can still be launched, and their `onStart` handlers are called immediately.
   public func suspend() { core.suspend() }
 
-  /// Goes on after ``suspend()``.
+  /// Resumes the queue after ``suspend()``.
   public func resume() { core.resume() }
 
-  /// Cancels the jobs of one name, those that run and those that wait.
+  /// Cancels all running and waiting jobs with a name.
   ///
-  /// What holds for ``JobRun/cancel(reason:)`` holds for each of them. None of those that wait begins any more.
+  /// Each job is cancelled as by ``JobRun/cancel(reason:)``. Waiting jobs never start.
   ///
   /// - Parameters:
-  ///   - name: The name that the jobs were made with.
-  ///   - reason: Why, for those who are told.
+  ///   - name: The name of the jobs.
+  ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, reason: String? = nil) {
     core.cancel(named: name, boundTo: nil, reason: reason)
   }
 
-  /// Cancels the jobs of one name that are bound to one owner, those that run and those that wait.
+  /// Cancels all running and waiting jobs with a name that are bound to an owner.
   ///
   /// - Parameters:
-  ///   - name: The name that the jobs were made with.
-  ///   - owner: Whom they were bound to by `bound(to:)`.
-  ///   - reason: Why, for those who are told.
+  ///   - name: The name of the jobs.
+  ///   - owner: The owner that was passed to `bound(to:)`.
+  ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, boundTo owner: AnyObject, reason: String? = nil) {
     core.cancel(named: name, boundTo: owner, reason: reason)
   }
 
-  /// Cancels all jobs, those that run and those that wait.
+  /// Cancels all running and waiting jobs.
   ///
-  /// The queue stays usable. None of the jobs that wait begins any more.
+  /// The queue stays usable. Waiting jobs never start.
   ///
-  /// - Parameter reason: Why, for those who are told.
+  /// - Parameter reason: The reason, for handlers and outcomes.
   public func cancelAll(reason: String? = nil) { core.cancelAll(reason: reason) }
 }

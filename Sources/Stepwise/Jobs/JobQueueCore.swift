@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a queue is for the jobs that are on it: they keep this, and not the queue, which may be let go of meanwhile.
+/// The state of a queue that its jobs share. Jobs retain it instead of the queue.
 final class JobQueueCore: Sendable {
   typealias Place = GateMachine<JobTicket>.ID
 
@@ -17,7 +17,7 @@ final class JobQueueCore: Sendable {
 
   // MARK: - Cancelling
 
-  /// Cancels the jobs of a name, and of an owner, if there is one.
+  /// Cancels the jobs with a name, and with an owner if there is one.
   func cancel(named name: String, boundTo owner: AnyObject?, reason: String?) {
     var named = tickets.withLock { Array($0[name, default: [:]]) }
     if let owner { named.removeAll { $0.value.owner?.isSame(owner) != true } }
@@ -29,12 +29,12 @@ final class JobQueueCore: Sendable {
   }
 
   private func cancel(_ tickets: [(key: Place, value: JobTicket)], reason: String?) {
-    // All at one instant, before any of those that run makes room.
+    // Withdraws all of them at one instant, before a running job frees a slot.
     gate.withdraw(tickets.map(\.key))
     for (_, ticket) in tickets.sorted(by: { $0.key < $1.key }) { ticket.cancel(reason: reason) }
   }
 
-  // MARK: - Places
+  // MARK: - Slots
 
   func enter(_ ticket: JobTicket, priority: TaskPriority) -> Place {
     let arrival = gate.arrive(ticket, mode: .queue, priority: Int(priority.rawValue))
@@ -43,7 +43,7 @@ final class JobQueueCore: Sendable {
     return arrival.id
   }
 
-  /// Leaves the queue if it waits there; one that runs keeps its place.
+  /// Removes a waiting job from the queue; a running job keeps its slot.
   func withdraw(_ place: Place) { gate.withdraw(CollectionOfOne(place)) }
 
   func leave(_ ticket: JobTicket, at place: Place) {

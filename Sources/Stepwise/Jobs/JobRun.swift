@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A job that was launched: a ``Run``, and its updates.
+/// A handle for a launched job: a ``Run`` and its updates.
 ///
-/// It has all that a `Run` has. Where a `Run<Output>` is asked for, `launch` gives that, and ``run`` is it. Letting the
-/// handle go cancels nothing.
+/// It has all members of a `Run`. In a context that expects a `Run<Output>`, `launch` returns one; ``run`` is the same
+/// handle. Releasing the handle does not cancel the job.
 public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// The handle without the type of the updates.
   public let run: Run<Output>
 
-  /// What the job tells while it runs, the newest first, for any number of consumers, at any time.
+  /// The updates of the job, newest first, for any number of subscribers, at any time.
   public let updates: JobUpdates<Update>
 
-  /// Cancels the job, and silences it.
+  /// Cancels the job and stops its handlers.
   ///
-  /// The work is interrupted at once, as Task cancellation; a job that waits leaves its queue at once and never begins. No
-  /// handler is called any more: once this has returned on the main actor none is, not even when it was on the way there.
-  /// Called on another thread, it does not wait for a handler that the main actor is calling just then.
+  /// The running work is interrupted immediately, through task cancellation. A waiting job leaves its queue immediately
+  /// and never starts. No further handler is called: once this method has returned on the main actor, not even a
+  /// pending one. Called on another thread, it does not wait for a handler that is running on the main actor.
   ///
-  /// - Parameter reason: Why, for those who look at the outcome.
-  /// - Returns: Whether this call cancelled the run: `false` when it was cancelled before, or when what it ends with was
-  ///   decided already. Handlers are silenced all the same.
+  /// - Parameter reason: The reason, for the outcome.
+  /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it was already
+  ///   cancelled or its outcome was already decided. In both cases no further handler is called.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool { run.cancel(reason: reason) }
 
-  /// Whether the job has ended, handlers included.
+  /// A Boolean value that indicates whether the job has completed, including its handlers.
   public var isFinished: Bool { run.isFinished }
 
-  /// Waits for the job's value, as ``Run/value`` does.
+  /// The job's value, once the job has completed; see ``Run/value``.
   public var value: Output { get async throws { try await run.value } }
 
-  /// Waits for the job's end, whatever happens to the Task that waits, as ``Run/outcome`` does.
+  /// The job's outcome, once the job has completed; the wait ignores cancellation. See ``Run/outcome``.
   public var outcome: Outcome<Output> { get async { await run.outcome } }
 
-  /// The undos that failed so far, of chains that run as the job's work.
+  /// The errors of undos so far, of chains that run as the job's work.
   public var undoErrors: [UndoError] { run.undoErrors }
 
-  /// What happens in the run, from its beginning, for any number of consumers, at any time.
+  /// The events of the run from its start, for any number of subscribers, at any time.
   public var events: ChainEvents { run.events }
 
-  /// How far the run is, for any number of consumers, at any time.
+  /// The progress of the run, for any number of subscribers, at any time.
   public var progress: ChainProgressUpdates { run.progress }
 }

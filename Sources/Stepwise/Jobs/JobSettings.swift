@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a job's modifiers have set.
+/// The settings of a job's modifiers.
 struct JobSettings: Sendable {
   struct Limit: Sendable {
     let duration: Duration
@@ -15,7 +15,7 @@ struct JobSettings: Sendable {
   var beginning = JobChannel.Handlers()
   var ending = Ending()
 
-  /// Who is told of the end.
+  /// The handlers for the completion.
   struct Ending: Sendable {
     var onTimeout: [@MainActor () -> Void] = []
     var onError: [JobErrorHandler] = []
@@ -23,14 +23,14 @@ struct JobSettings: Sendable {
 
     var isEmpty: Bool { onTimeout.isEmpty && onError.isEmpty && onFinish.isEmpty }
 
-    /// The calls to make for an outcome, in order.
+    /// Returns the handler calls for an outcome, in order.
     ///
-    /// On the main actor, where conformances that belong to it are seen.
+    /// On the main actor, so that conformances isolated to it are found.
     ///
     /// - Parameters:
-    ///   - outcome: How the job ended.
+    ///   - outcome: The outcome of the job.
     ///   - isTimeout: Whether one of the job's own timers ended it.
-    /// - Returns: The calls; none for a job that was cancelled.
+    /// - Returns: The calls; none for a cancelled job.
     @MainActor func calls(for outcome: Outcome<JobValue>, isTimeout: Bool) -> [@MainActor () -> Void] {
       var calls: [@MainActor () -> Void] = []
       switch outcome {
@@ -49,7 +49,7 @@ struct JobSettings: Sendable {
 }
 
 extension JobSettings.Limit {
-  /// A timer that has begun.
+  /// Starts the timer.
   var timer: @Sendable () async throws -> Void { Self.timer(for: duration, on: clock) }
 
   private static func timer<C: Clock<Duration>>(

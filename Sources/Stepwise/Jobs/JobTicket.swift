@@ -10,7 +10,7 @@ final class JobTicket: Sendable {
 
   private struct State {
     var run: RunCore?
-    /// Why it is to be cancelled, if that was asked before there was anything to cancel.
+    /// The cancellation, if it was requested before the run existed.
     var request: Cancellation?
   }
 
@@ -19,15 +19,15 @@ final class JobTicket: Sendable {
     self.owner = owner
   }
 
-  /// Its turn has come.
+  /// The queue has admitted the job.
   func admit() { turn.settle(()) }
 
-  /// Waits for its turn.
+  /// Waits for a slot in the queue.
   ///
-  /// - Throws: `CancellationError` when the Task that waits is cancelled.
+  /// - Throws: `CancellationError` when the waiting task is cancelled.
   nonisolated(nonsending) func waitForTurn() async throws {
     if await turn.value() == nil { throw CancellationError() }
-    // The turn of one that was cancelled may have come first.
+    // A job that is cancelled may have been admitted first.
     try Task.checkCancellation()
   }
 
@@ -47,7 +47,7 @@ final class JobTicket: Sendable {
     _ = run?.cancel(reason: reason)
   }
 
-  /// The job has ended.
+  /// The job has completed.
   func detach() {
     _ = state.withLock { $0.run.take() }
   }
