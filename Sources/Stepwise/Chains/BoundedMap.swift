@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Transforms elements side by side, at most so many at a time, and keeps their order.
+/// Transforms elements concurrently, up to a limit, and preserves their order.
 func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   _ elements: Elements,
   maxConcurrent: Int,
@@ -10,7 +10,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
-    /// Returns whether there was an element left.
+    /// Returns whether an element was left.
     func addNext() throws -> Bool {
       guard let (index, element) = pending.next() else { return false }
       let awaited = AwaitedTask.make()

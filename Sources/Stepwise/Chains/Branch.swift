@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One of several chains that run side by side on one input, without the type of its output.
+/// One of several chains that run concurrently on one input, with its output type erased.
 struct Branch<Input: Sendable>: Sendable {
   struct Finished: Sendable {
     fileprivate let output: any AnyObject & Sendable
@@ -9,18 +9,19 @@ struct Branch<Input: Sendable>: Sendable {
 
     /// The output of the branch's chain, whose type the caller knows.
     func output<Output: Sendable>(as type: Output.Type) -> Output {
-      // Proof: a branch boxes what its own chain returns, and is asked for that chain's type only; debug builds check.
+      // Safety: a branch boxes the output of its own chain and is read with that chain's output type; debug builds
+      // check it.
       unsafeDowncast(output, to: Box<Output>.self).value
     }
   }
 
-  /// Keeps outputs that are optionals or existentials as they are.
+  /// Preserves outputs that are optionals or existentials.
   private final class Box<Value: Sendable>: Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }
   }
 
-  /// The chain is kept by the branches, and not here: see `NestedChains`.
+  /// The branches retain the chain, and this closure does not: see `NestedChains`.
   private let run: @Sendable (ChainCore, Input, ChildRun) async throws -> Finished
 
   init<Output: Sendable>(of chain: Chain<Input, Output>) {
@@ -39,7 +40,7 @@ struct Branch<Input: Sendable>: Sendable {
   }
 }
 
-/// Chains that run side by side as one step.
+/// Chains that run concurrently as one step.
 struct Branches<Input: Sendable>: Sendable {
   let chains: NestedChains
   private let all: [Branch<Input>]
@@ -51,10 +52,10 @@ struct Branches<Input: Sendable>: Sendable {
 
   var count: Int { all.count }
 
-  /// Runs all of them; when one fails, the others are cancelled and waited for.
+  /// Runs all branches. When one fails, the others are cancelled and awaited.
   ///
-  /// - Returns: those that have succeeded, in their order, and the error of the first that failed: then what the others have
-  ///   completed is to be undone.
+  /// - Returns: The branches that succeeded, in order, and the error of the first one that failed. The caller then
+  ///   undoes what the others completed.
   func runAll(
     on input: Input,
     as first: ChildRun
@@ -62,16 +63,17 @@ struct Branches<Input: Sendable>: Sendable {
     let ended = await run(on: input, as: first) { if case .failure = $0 { true } else { false } }
     let succeeded = ended.compactMap { try? $0.get() }
     guard succeeded.count < ended.count else { return (succeeded, nil) }
-    // The first to fail: others may have failed since they were cancelled, and have been done with their handlers sooner.
+    // The first one to fail: others may have failed after they were cancelled, and may have finished their handlers
+    // sooner.
     let deciding = first.siblings.decider.map { ended[$0] } ?? ended.first { $0.error != nil }
     return (succeeded, deciding?.error)
   }
 
-  /// Runs all of them until one succeeds; the others are cancelled then and waited for.
+  /// Runs all branches until one succeeds; the others are then cancelled and awaited.
   ///
-  /// - Returns: the first that succeeded, and the others that did, which are to be undone.
-  /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted with the run and had no
-  ///   errors of their own.
+  /// - Returns: The first branch that succeeded, and the others that did, which the caller undoes.
+  /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted together with the run and
+  ///   threw no errors of their own.
   func runFirst(
     on input: Input,
     as first: ChildRun
@@ -92,13 +94,13 @@ struct Branches<Input: Sendable>: Sendable {
     return (winner, ended.compactMap { try? $0.get() }.filter { $0.output !== winner.output })
   }
 
-  /// Runs all of them side by side.
+  /// Runs all branches concurrently.
   ///
   /// - Parameters:
-  ///   - input: The input of each.
-  ///   - first: What the run of the first of them is to the one that they are a step of.
-  ///   - isDecided: Told of each end as it comes; the others are cancelled when it answers true.
-  /// - Returns: how they ended, in their order.
+  ///   - input: The input of each branch.
+  ///   - first: The relation of the first branch's run to the run that contains the step.
+  ///   - isDecided: Called with each result as it arrives; returning true cancels the other branches.
+  /// - Returns: The results, in the order of the branches.
   private func run(
     on input: Input,
     as first: ChildRun,

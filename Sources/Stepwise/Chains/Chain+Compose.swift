@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Runs chains on one input, side by side.
+  /// Returns a chain that runs chains concurrently on one input and collects their outputs.
   ///
-  /// When one fails, the others are cancelled and waited for, what they completed is undone, and the error of the first that
-  /// failed is thrown.
+  /// When one fails, the others are cancelled and awaited, what they completed is undone, and the error of the first
+  /// failure is thrown.
   ///
   /// - Parameter chains: The chains.
-  /// - Returns: A chain whose output has theirs, in their order.
+  /// - Returns: A chain whose output is a tuple of their outputs, in order.
   public static func zip<each Part: Sendable>(
     _ chains: repeat Chain<Input, each Part>
   ) -> Chain where Output == (repeat each Part) {
@@ -34,12 +34,13 @@ extension Chain {
     )
   }
 
-  /// Runs chains on one input, side by side, for the first success.
+  /// Returns a chain that runs chains concurrently on one input until one succeeds.
   ///
-  /// The others are cancelled then and waited for, and what they completed is undone.
+  /// The others are then cancelled and awaited, and what they completed is undone.
   ///
   /// - Parameter chains: The chains.
-  /// - Returns: A chain whose output is that of the first that succeeded. It throws ``RaceError`` when none did.
+  /// - Returns: A chain whose output is that of the first chain that succeeded. It throws ``RaceError`` when none
+  ///   succeeds.
   public static func race(_ chains: Chain...) -> Chain {
     let branches = Branches(chains.map { Branch(of: $0) }, of: chains.map(\.core))
     return Chain(
@@ -55,13 +56,13 @@ extension Chain {
   }
 }
 
-// Chains of different inputs fit no `zip`, and the compiler would say that it "cannot convert value of type 'Chain<Int, Int>'
-// to expected argument type 'Chain<Int, Int>'".
+// Without this declaration the compiler reports that it "cannot convert value of type 'Chain<Int, Int>' to expected
+// argument type 'Chain<Int, Int>'" when the inputs differ.
 extension Chain where Input == Void, Output == Void {
-  /// Explains that the chains take different inputs.
+  /// Unavailable: explains that the chains have different inputs.
   ///
   /// - Parameter chains: Chains of different inputs.
-  /// - Returns: Nothing, as it is unavailable.
+  /// - Returns: Never; it is unavailable.
   @available(*, unavailable, message: "all chains of a zip receive one input, so their Input has to be the same")
   @_documentation(visibility: internal)
   public static func zip<each Start: Sendable, each Part: Sendable>(

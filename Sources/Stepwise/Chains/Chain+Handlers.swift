@@ -4,12 +4,12 @@
 extension Chain {
   /// Calls a handler with the error that a run ends with.
   ///
-  /// There may be any number of handlers; each is called, in the order in which they were attached, wherever in the chain
-  /// that was. They are not called for cancellation, nor for errors that were retried or replaced. Undos that failed are
-  /// told after that error, as ``UndoError``, also when the run was cancelled or had a value in the end. The error is still
-  /// thrown. The handler may await, and is shielded from the run's cancellation.
+  /// A chain may have several handlers. They are called in the order in which they were attached, at any position in
+  /// the chain. They are not called for cancellation, nor for errors that were retried or replaced. Afterwards they
+  /// receive each failed undo as an ``UndoError``, even when the run was cancelled or ended with a value. The error is
+  /// still thrown. The handler may suspend, and is shielded from the run's cancellation.
   ///
-  /// - Parameter handler: What to do with the error.
+  /// - Parameter handler: Receives the error.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
@@ -17,12 +17,12 @@ extension Chain {
     Chain(core: core.appending(.onError(handler)))
   }
 
-  /// Calls a handler at the end of every run, whatever happened.
+  /// Calls a handler when a run completes, regardless of its outcome.
   ///
-  /// There may be any number of handlers; each is called exactly once a run, last of all, the newest first. Only then does
-  /// whoever awaits the run go on. The handler may await, and is shielded from the run's cancellation.
+  /// A chain may have several handlers. Each is called exactly once per run, after everything else, newest first. The
+  /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation.
   ///
-  /// - Parameter handler: What to do; it is told how the run has ended.
+  /// - Parameter handler: Receives the outcome of the run.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func finally(
     _ handler: nonisolated(nonsending) @escaping @Sendable (ChainState) async -> Void
@@ -30,10 +30,11 @@ extension Chain {
     Chain(core: core.appending(.finally(handler)))
   }
 
-  /// Says what a further run does while one is in flight.
+  /// Sets what a further run does while one is in flight.
   ///
-  /// It holds for the whole chain that this returns. A chain derived from that has the policy too, but a gate of its own.
-  /// Admission is decided in the order of the calls to `run` and `start`. The last policy given is the one that holds.
+  /// The policy applies to the whole chain that this method returns. A chain derived from that one has the same policy,
+  /// but its own gate. Runs are admitted in the order of the calls of `run` and `start`. The last policy that is set
+  /// applies.
   ///
   /// - Parameter policy: What a further run does.
   /// - Returns: A new chain; this one is unchanged.

@@ -2,11 +2,11 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Replaces an error of the steps before with a value.
+  /// Replaces an error of the previous steps with a value.
   ///
-  /// Steps that completed stay done. Cancellation is never replaced.
+  /// Steps that completed are not undone. Cancellation is never replaced.
   ///
-  /// - Parameter replacement: Gives the value, or throws, which replaces the error with another.
+  /// - Parameter replacement: Returns the value, or throws a different error.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
@@ -14,11 +14,11 @@ extension Chain {
     appendingRecovery { error in try await replacement(error) }
   }
 
-  /// Replaces an error of one type, thrown by the steps before, with a value.
+  /// Replaces an error of one type, thrown by the previous steps, with a value.
   ///
   /// - Parameters:
-  ///   - type: The type of error; others go on as they are.
-  ///   - replacement: Gives the value, or throws, which replaces the error with another.
+  ///   - type: The type of error to replace; other errors are passed on.
+  ///   - replacement: Returns the value, or throws a different error.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func recover<Failure: Error>(
     from type: Failure.Type,

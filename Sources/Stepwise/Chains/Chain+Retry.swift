@@ -2,16 +2,16 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Runs the steps before again, from the first, when one of them fails.
+  /// Retries the previous steps, from the first one, when one of them fails.
   ///
-  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the wait
-  /// between attempts at once.
+  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the delay
+  /// between attempts immediately.
   ///
   /// - Parameters:
-  ///   - policy: How often, and how soon.
-  ///   - isRetryable: Whether an error is worth another attempt; every error is unless told otherwise.
-  ///   - clock: What the waits are measured on.
-  /// - Returns: A new chain; this one is unchanged. When all attempts fail, its error is that of the last.
+  ///   - policy: The number of attempts and the delay between them.
+  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+  ///   - clock: The clock that measures the delays.
+  /// - Returns: A new chain; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public nonisolated func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },

@@ -2,16 +2,16 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Runs the chain and waits for its end.
+  /// Runs the chain and waits for its completion.
   ///
-  /// The run belongs to the Task that awaits it: it is cancelled with it, and keeps its priority and task-locals. The steps
-  /// run off the caller's actor.
+  /// The run belongs to the task that awaits it: it is cancelled with that task, and inherits its priority and
+  /// task-local values. The steps run off the caller's actor.
   ///
   /// - Parameter input: The first step's input.
-  /// - Returns: The last step's output, also when the run was cancelled too late to prevent it.
-  /// - Throws: A step's own error as it is; `CancellationError` when the run was cancelled, by whomever, or was refused or
-  ///   replaced by its overlap policy; ``ChainError/reentrant`` when a chain that lets in one run at a time is run from
-  ///   inside its own step.
+  /// - Returns: The last step's output, even when the run was cancelled while that step was running.
+  /// - Throws: The error of a step, unchanged; `CancellationError` when the run was cancelled in any way, or was
+  ///   refused or replaced by its overlap policy; ``ChainError/reentrant`` when a step runs its own chain, whose policy
+  ///   admits one run at a time.
   @inlinable
   nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
     guard var frame = core.makeFrame() else { return try await core.runApart { $0.put(input) }.value() }
@@ -20,28 +20,28 @@ extension Chain {
     return frame.slot.take()
   }
 
-  /// Begins a run that lives by itself.
+  /// Starts an unstructured run.
   ///
-  /// The run keeps the priority, the task-locals and the executor preference of the caller, but is not cancelled with it.
-  /// Letting the returned handle go cancels nothing.
+  /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
+  /// cancellation. Releasing the returned handle does not cancel the run.
   ///
   /// - Parameter input: The first step's input.
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start(_ input: Input) -> Run<Output> {
     Run(of: core, input: input)
   }
 
-  /// Begins a run that lives by itself and calls back when it has ended.
+  /// Starts an unstructured run and calls a closure when the run completes.
   ///
-  /// This is the door from chains to code that works with callbacks. The completion runs off the caller's actor unless it
-  /// says otherwise: `chain.start(input) { @MainActor result in show(result) }`.
+  /// Use this method to call a chain from code that works with callbacks. The completion runs off the caller's actor,
+  /// unless the closure is isolated: `chain.start(input) { @MainActor result in show(result) }`.
   ///
   /// - Parameters:
   ///   - input: The first step's input.
-  ///   - completion: Called once, whatever happened, after the `finally` handlers; a cancelled run gives
-  ///     `CancellationError`. It is not itself cancelled with the run.
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  ///   - completion: Called exactly once, after the `finally` handlers, regardless of the outcome; a cancelled run
+  ///     passes `CancellationError`. The run's cancellation does not cancel the completion.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start(
     _ input: Input,
@@ -69,23 +69,23 @@ extension Chain where Input == Void {
     self.init(name) { (_: Void) in try await body() }
   }
 
-  /// Runs the chain and waits for its end, as `run(_:)` does.
+  /// Runs the chain and waits for its completion, like `run(_:)`.
   ///
   /// - Returns: The last step's output.
   /// - Throws: What `run(_:)` throws.
   @inlinable
   nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
 
-  /// Begins a run that lives by itself, as `start(_:)` does.
+  /// Starts an unstructured run, like `start(_:)`.
   ///
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start() -> Run<Output> { start(()) }
 
-  /// Begins a run that lives by itself and calls back when it has ended, as `start(_:completion:)` does.
+  /// Starts an unstructured run and calls a closure when the run completes, like `start(_:completion:)`.
   ///
-  /// - Parameter completion: Called once, whatever happened, after the `finally` handlers.
-  /// - Returns: The handle, to cancel the run, to wait for it, and to look at it.
+  /// - Parameter completion: Called exactly once, after the `finally` handlers.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start(
     completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void

@@ -17,12 +17,12 @@ extension Chain {
     self.init(core: ChainCore(name: name, Self.code(body)))
   }
 
-  /// Creates a chain of one step that can be undone, as a later one that `then` appends.
+  /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - undo: Takes back what the step did; it is given the step's output.
-  ///   - body: Takes the chain's input; what it throws ends the run.
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the chain's input. An error that it throws ends the run.
   public init(
     _ name: String? = nil,
     undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
@@ -39,9 +39,9 @@ extension Chain {
 
   /// Appends a step: a closure or a function.
   ///
-  /// The closure runs off the caller's actor, unless it is bound to one itself.
+  /// The closure runs off the caller's actor, unless it is isolated to one.
   ///
-  /// - Parameter body: Takes the output of the step before; what it throws ends the run.
+  /// - Parameter body: Receives the output of the previous step. An error that it throws ends the run.
   /// - Returns: A new chain; this one is unchanged.
   @inlinable
   public nonisolated func then<Next: Sendable>(
@@ -53,8 +53,8 @@ extension Chain {
   /// Appends a step with a name: a closure or a function.
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - body: Takes the output of the step before; what it throws ends the run.
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   /// - Returns: A new chain; this one is unchanged.
   @inlinable
   public nonisolated func then<Next: Sendable>(
@@ -66,13 +66,14 @@ extension Chain {
 
   /// Appends a step that can be undone.
   ///
-  /// When a later step fails, or the run is cancelled, the undos of the completed steps run, newest first. They are shielded
-  /// from cancellation and may await; all are tried. One that throws is reported to `onError` as an ``UndoError``.
+  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first. The undos are
+  /// shielded from cancellation and may suspend; each of them is called, even after another one has failed. An undo
+  /// that throws is reported to `onError` as an ``UndoError``.
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - undo: Takes back what the step did; it is given the step's output.
-  ///   - body: Takes the output of the step before; what it throws ends the run.
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func then<Next: Sendable>(
     _ name: String? = nil,
@@ -83,15 +84,16 @@ extension Chain {
     return Chain<Input, Next>(core: core.appending(.step(name: name, isUndoable: true, code)))
   }
 
-  /// Appends a step that transforms the elements of a sequence side by side.
+  /// Appends a step that transforms the elements of a sequence concurrently.
   ///
-  /// The first failure cancels the others, waits for them, and ends the step.
+  /// The first failure cancels the other elements and awaits them, and then ends the step.
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - maxConcurrent: How many elements are worked on at once; less than one counts as one.
-  ///   - transform: Takes one element.
-  /// - Returns: A new chain, whose output has the order of the sequence; this one is unchanged.
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as
+  ///     one.
+  ///   - transform: Receives one element.
+  /// - Returns: A new chain, whose output is in the order of the sequence; this one is unchanged.
   public nonisolated func thenMap<Element: Sendable>(
     _ name: String? = nil,
     maxConcurrent: Int,
@@ -106,7 +108,7 @@ extension Chain {
 
   /// The erased form of a closure.
   ///
-  /// It is built where the closure is written, for its types, so that a step costs no thunk.
+  /// It is built at the call site, for concrete types, so that a step needs no thunk.
   @inlinable
   static func code(
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output

@@ -2,15 +2,15 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Limits the time of the steps before.
+  /// Limits the total duration of the previous steps.
   ///
-  /// When it is up, the step that runs is cancelled and waited for, what was completed is undone, and ``TimeoutError`` is
-  /// thrown, which names that step. A value that the last of them returns all the same wins. Use
-  /// ``abandon(after:clock:discarding:)`` for steps that do not heed cancellation.
+  /// When the time is up, the running step is cancelled and awaited, what was completed is undone, and ``TimeoutError``
+  /// is thrown, which names that step. A value that the last step still returns is the output. Use
+  /// ``abandon(after:clock:discarding:)`` for steps that ignore cancellation.
   ///
   /// - Parameters:
-  ///   - duration: How long the steps before may take together.
-  ///   - clock: What the time is measured on.
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func timeout(
     _ duration: Duration,
@@ -35,14 +35,16 @@ extension Chain {
   }
 
   /// Limits the time of the steps before, and does not wait for them when it is up.
+  /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
   ///
-  /// ``TimeoutError`` is thrown at once then, after what was completed so far is undone. The step that runs is cancelled and
-  /// goes on by itself to its end; no further step follows it, and if it can be undone it is undone then, too.
+  /// ``TimeoutError`` is then thrown immediately after the completed steps are undone. The running step is cancelled
+  /// and continues without being awaited. No further step follows it, and if it can be undone, it is undone when it
+  /// completes.
   ///
   /// - Parameters:
-  ///   - duration: How long the steps before may take together.
-  ///   - clock: What the time is measured on.
-  ///   - discard: Is given the value that comes out too late, to release what it holds.
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
+  ///   - discard: Receives a value that the abandoned steps return, for example to release a resource.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func abandon(
     after duration: Duration,
@@ -73,9 +75,9 @@ extension Chain {
     return Chain(core: core.appending(.enclosing(how: "abandon after \(duration)", code)))
   }
 
-  /// Runs the steps before on an executor.
+  /// Runs the previous steps on an executor.
   ///
-  /// - Parameter executor: The executor that those steps prefer which are not bound to an actor with its own.
+  /// - Parameter executor: The executor for the steps that are not isolated to an actor with its own.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Steps that run one after the other, each on the output of the one before.
+/// Steps that run one after the other, each on the output of the previous one.
 ///
-/// A chain never changes: `then` and every modifier return a new chain and leave the old one as it was. It can be run any
-/// number of times, by ``run(_:)``, which belongs to the Task that awaits it, and by `start`, which starts an unstructured
-/// run. It supervises its runs: how many are in flight, cancelling them, waiting for their completion.
+/// A chain is immutable: `then` and every modifier return a new chain and leave the original unchanged. It can be run
+/// any number of times: by ``run(_:)``, which belongs to the task that awaits it, and by `start`, which starts an
+/// unstructured run. It supervises its runs: it counts them, cancels them, and waits for their completion.
 ///
-/// A chain is an actor for its identity: chains that were built alike are supervised apart. No member is isolated. What
-/// changes, the registry of its runs, is behind a lock, so that ``cancelRuns(reason:)`` and ``runsInFlight`` take effect in
-/// the order of the calls, from any thread, also while every thread of the concurrency pool is busy.
+/// A chain is an actor for its identity: two chains with the same steps are supervised separately. No member is
+/// isolated. The only mutable state, the registry of runs, is behind a lock, so that ``cancelRuns(reason:)`` and
+/// ``runsInFlight`` take effect in the order of the calls, from any thread, even while every thread of the concurrency
+/// pool is busy.
 ///
 /// ```swift
 /// let thumbnail = Chain("download") { (url: URL) in try await download(url) }
@@ -18,8 +19,9 @@
 /// let image = try await thumbnail.run(url)
 /// ```
 ///
-/// *Positional* modifiers (`recover`, `retry`, `timeout`, `abandon`, `executor`) cover the steps before them. *Whole-chain*
-/// ones (`onError`, `finally`, `overlap`) may stand anywhere. A nested chain, given to `then`, is the parenthesis.
+/// *Positional* modifiers (`recover`, `retry`, `timeout`, `abandon`, `executor`) cover the steps before them.
+/// *Whole-chain* modifiers (`onError`, `finally`, `overlap`) may stand anywhere. To limit a modifier to some steps,
+/// append them as a nested chain.
 public actor Chain<Input: Sendable, Output: Sendable> {
   @usableFromInline nonisolated let core: ChainCore
 
@@ -30,26 +32,28 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 
   // MARK: - Supervision
 
-  /// The number of this chain's runs that are not completed, those that wait for their turn included.
+  /// The number of this chain's runs that have not completed, including those that wait for a slot.
   public nonisolated var runsInFlight: Int { core.counter.count }
 
-  /// Cancels this chain's runs that are in flight, before this returns; the chain stays usable.
+  /// Cancels this chain's runs that are in flight; the chain stays usable.
   ///
-  /// A run made by `start` is interrupted at once; a plain `run` stops at its next step, and its backoff ends at once.
+  /// The cancellation is in effect when this method returns. A run made by `start` is interrupted immediately. A plain
+  /// `run` stops at its next step, and the delay before a retry ends immediately.
   ///
   /// - Parameter reason: The reason that `finally`, events and outcomes receive.
   public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
 
   /// Waits until no run is in flight.
   ///
-  /// It refuses no new run, and returns early when the waiting Task is cancelled. Awaited in one of the chain's own steps
-  /// it also waits for that step's run, so that only cancellation ends the wait.
+  /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Called in one of the
+  /// chain's own steps, it also waits for that step's run, so that only cancellation ends the wait.
   public nonisolated(nonsending) func drain() async { await core.counter.drain() }
 
-  /// Ends this chain's runs, and those of all chains derived from it or that it is derived from, for good.
+  /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
+  /// derived.
   ///
-  /// The token is made on first use and meant for a chain that is made for one piece of work. Runs made by `start`, and
-  /// plain runs that begin after the token was taken, are interrupted at once when it is cancelled; a plain run that began
-  /// before stops at its next step.
+  /// The token is created on first access, and is meant for a chain that serves one piece of work. Cancelling it
+  /// interrupts runs made by `start`, and plain runs that start after the first access, immediately. A plain run that
+  /// started earlier stops at its next step.
   public nonisolated var cancellationToken: CancellationToken { core.registry.token }
 }

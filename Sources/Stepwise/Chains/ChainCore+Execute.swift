@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How a run has ended.
+/// The outcome of a run.
 struct Conclusion: Sendable {
   let outcome: Outcome<RunOutput>
-  /// How to undo what it completed, newest last.
+  /// How to undo what the run completed, newest last.
   ///
-  /// Nothing unless it ended with a value: then they belong to whatever it was a step of.
+  /// Empty unless the run ended with a value; the entries then belong to the run that contains it as a step.
   let undos: [UndoStack.Entry]
 
   var hasValue: Bool {
@@ -14,10 +14,10 @@ struct Conclusion: Sendable {
   }
 }
 
-// Runs know nothing of the types of the values that pass through them: what is typed, the first input and the last output,
-// is put into the frame and taken out of it by those who call these.
+// A run does not know the types of the values that pass through it. The typed callers of these methods store the first
+// input in the frame and remove the last output from it.
 extension ChainCore {
-  /// What a run needs that is awaited in the caller's Task; nil when it has to have a Task of its own.
+  /// Returns what a run in the caller's task needs; nil when the run needs its own task.
   @usableFromInline
   func makeFrame() -> Frame? {
     let program = program
@@ -27,21 +27,21 @@ extension ChainCore {
 
   func isPlain(_ program: Program) -> Bool { !registry.isTokenTaken && program.gate == nil }
 
-  /// A run in the caller's Task.
+  /// Runs the chain in the caller's task.
   ///
   /// It leaves the caller's actor here, once for all steps.
   ///
-  /// - Throws: what the run throws.
+  /// - Throws: The error of the run.
   @concurrent @usableFromInline
   func runInPlace(_ frame: inout Frame) async throws {
     counter.begin()
     defer { counter.end() }
     guard StepContext.current != nil else { return try await execute(&frame).get() }
-    // Called in a step of another run: what happens here is not that step's progress.
+    // When a step of another run calls this, progress in here is not that step's progress.
     try await StepContext.$current.withValue(nil) { try await execute(&frame).get() }
   }
 
-  /// Runs the steps in the current Task, then what is to follow them, in order: undos, `onError`, `finally`.
+  /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   nonisolated(nonsending) func execute(_ frame: inout Frame) async -> Outcome<Void> {
     do {
       try await frame.perform(part: frame.lastPart)
@@ -81,7 +81,7 @@ extension ChainCore {
       }
       for handler in program.finallyHandlers { await handler(state) }
     }
-    // A run with a Task of its own that nobody asked to stop before it was closed is not cancelled any more.
+    // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
     let isSafe = context.run.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
     await CancellationScope.withCancellationShield(isCancelled: !isSafe, handlers)
   }

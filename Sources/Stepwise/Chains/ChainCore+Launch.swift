@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A run that has been given a Task of its own.
+/// A run with its own task.
 struct Launch: Sendable {
   let run: RunCore
   let undoLog: UndoLog?
@@ -9,21 +9,20 @@ struct Launch: Sendable {
 }
 
 extension ChainCore {
-  /// Admits a run and gives it a Task, which everybody who may cancel the run can cancel.
+  /// Admits a run and starts its task, which every source of cancellation can cancel.
   ///
-  /// Admission is decided before this returns, so that it follows the order of the calls.
-  ///
-  /// A run that is cancelled by then is not admitted, so that it displaces no other.
+  /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
+  /// cancelled is not admitted, so that it displaces no other run.
   ///
   /// - Parameters:
-  ///   - isAwaited: Whether the current Task waits for the run, which then works inside what the Task works in.
-  ///   - child: What the run is to the one that it is a step of.
-  ///   - recorder: Who keeps what happens.
-  ///   - priority: The priority of the Task; that of the calling Task when nil.
-  ///   - listener: Who is told of a cancel, and of the end before anybody who waits for it.
-  ///   - load: Puts the input of the first step in.
-  ///   - end: Settled when all is done, the last thing of all.
-  /// - Returns: The run, and its Task.
+  ///   - isAwaited: Whether the current task awaits the run, which then inherits the scope of the task.
+  ///   - child: The relation of the run to the run that contains it as a step.
+  ///   - recorder: Records the events of the run.
+  ///   - priority: The priority of the task; that of the calling task when nil.
+  ///   - listener: Notified of a cancellation, and of the completion before it is delivered to waiters.
+  ///   - load: Stores the input of the first step.
+  ///   - end: Settled after everything else.
+  /// - Returns: The run, and its task.
   func launch(
     isAwaited: Bool = false,
     as child: ChildRun? = nil,
@@ -33,14 +32,14 @@ extension ChainCore {
     load: @escaping @Sendable (inout ValueSlot) -> Void,
     end: Once<Outcome<RunOutput>>? = nil
   ) -> Launch {
-    // Looked at before the run is seen in flight: a `cancelRuns` that comes later is meant for it.
+    // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     counter.begin()
     let program = program
     let run = RunCore(chain: self, gate: program.gate, listener: listener)
     listener?.attach(run)
     let membership = registry.add(run)
-    // One that came before the run could be found, or a cancel of the token, has not found it.
+    // A cancellation before the run was registered, or of the token, has not reached it.
     if let request = request(of: generation) { _ = run.cancel(reason: request.reason) }
     let around = CancellationScope.current ?? CancellationScope()
     let scope = isAwaited ? around : around.ofStartedRuns
@@ -59,7 +58,7 @@ extension ChainCore {
     listener?.begin()
     let task = spawn(priority: priority) { () async -> Conclusion in
       let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
-        // What happens here is not the progress of a step of another run.
+        // Progress in here is not the progress of a step of another run.
         guard StepContext.current != nil else { return await self.perform(program, at: place, in: context, load: load) }
         return await StepContext.$current.withValue(nil) {
           await self.perform(program, at: place, in: context, load: load)
@@ -78,7 +77,7 @@ extension ChainCore {
     return Launch(run: run, undoLog: context.undoLog, task: task)
   }
 
-  /// A run in a Task of its own, which the caller's Task waits for and cancels.
+  /// Runs the chain in its own task, which the caller's task awaits and cancels.
   nonisolated(nonsending) func runApart(
     as child: ChildRun? = nil,
     load: @escaping @Sendable (inout ValueSlot) -> Void
@@ -95,7 +94,7 @@ extension ChainCore {
         }
       }
     } catch {
-      // It waits for the run that this was called in, and leaves the queue.
+      // The run waits for the run that called this; cancelling it removes it from the queue.
       _ = launched.run.cancel(reason: "reentrant")
       throw error
     }
@@ -106,10 +105,10 @@ extension ChainCore {
     try await runApart(as: nil, load: load).outcome.get()
   }
 
-  /// A run as a step of another.
+  /// Runs the chain as a step of another run.
   ///
-  /// - Returns: the output, and how to undo what was completed.
-  /// - Throws: what the run throws; when it was cancelled with the other, what it was interrupted with.
+  /// - Returns: The output, and how to undo what was completed.
+  /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
   nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
     _ input: Input,
     as child: ChildRun
@@ -138,7 +137,7 @@ extension ChainCore {
     return try outcome.get()
   }
 
-  /// Takes a place at the gate, and cancels those who lose theirs; nil where there is no gate, or no place.
+  /// Requests a slot at the gate and cancels the runs that it displaces; returns nil without a gate, or without a slot.
   private func admit(_ run: RunCore, to program: Program) -> GateMachine<RunCore>.Arrival? {
     guard let gate = program.gate, let mode = program.overlap.mode else { return nil }
     let arrival = gate.arrive(run, mode: mode)
@@ -152,9 +151,9 @@ extension ChainCore {
     return arrival
   }
 
-  /// Waits for the gate, then runs.
+  /// Waits for a slot at the gate, then runs.
   ///
-  /// A run that was cancelled while it waited leaves the queue before its handlers run.
+  /// A run that is cancelled while it waits leaves the queue before its handlers run.
   private func perform(
     _ program: Program,
     at place: GateMachine<RunCore>.Arrival?,
@@ -173,7 +172,7 @@ extension ChainCore {
     }
     load(&frame.slot)
     let outcome = await execute(&frame)
-    // Of a run that is no step of another they go with the run.
+    // A run that is not a step of another one needs its undos no longer.
     let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
     let output = RunOutput(frame.slot)
     return Conclusion(outcome: outcome.map { output }, undos: undos)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A chain without its types.
+/// A chain with its types erased.
 @usableFromInline
 final class ChainCore: Sendable {
   let node: Node
@@ -15,7 +15,7 @@ final class ChainCore: Sendable {
     self.registry = registry
   }
 
-  /// The chain that this one becomes with one thing more.
+  /// Returns this chain with one more part.
   func appending(_ part: Node.Part) -> ChainCore {
     ChainCore(Node(part, after: node), registry: registry)
   }
@@ -34,10 +34,10 @@ final class ChainCore: Sendable {
     appending(.step(name: name, isUndoable: false, code))
   }
 
-  /// The path as an array, made by the first run.
+  /// The path as an array, created by the first run.
   var program: Program {
     if let program = compiled.withLock({ $0 }) { return program }
-    // Before it the chains that are steps of it, however deep they are, the innermost first.
+    // First the chains that are steps of this one, innermost first, to any depth.
     var missing = node.nestedChains
     while let last = missing.last {
       let inner = last.isCompiled ? [] : last.node.nestedChains.filter { !$0.isCompiled }
@@ -60,9 +60,10 @@ final class ChainCore: Sendable {
 
   // MARK: - Cancelling all runs
 
-  /// The token of the runs that begin between two calls of `cancelRuns`: the second call cancels it.
+  /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it.
   ///
-  /// A run made by `start` is also in the registry, which interrupts it; a plain run looks here before each step.
+  /// A run made by `start` is also in the registry, which interrupts it; a plain run checks this token before each
+  /// step.
   var currentGeneration: CancellationToken {
     generation.withLock { generation in
       let current = generation ?? CancellationToken()

@@ -18,7 +18,7 @@
 /// }
 /// ```
 public protocol ChainSegment<Input, Output>: Sendable {
-  /// The output of the step before.
+  /// The output of the previous step.
   associatedtype Input: Sendable
 
   /// The output of the chain that ends with this segment.
@@ -26,7 +26,7 @@ public protocol ChainSegment<Input, Output>: Sendable {
 
   /// Appends this segment to a chain.
   ///
-  /// - Parameter chain: The steps before; it is unchanged.
+  /// - Parameter chain: The preceding steps; the chain is unchanged.
   /// - Returns: A new chain, which ends with this segment.
   func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output>
 }
@@ -34,8 +34,9 @@ public protocol ChainSegment<Input, Output>: Sendable {
 extension Chain {
   /// Appends a step, another chain, or another segment.
   ///
-  /// An appended chain keeps its own handlers, policy and token for its own part, and its handlers run first; the handlers of
-  /// this chain cover the whole. Once it has completed, its undos belong to the run of the whole.
+  /// An appended chain keeps its own handlers, policy and token, which apply to its own steps. Its handlers run first;
+  /// the handlers of this chain cover the whole. Once the appended chain has completed, its undos belong to the run of
+  /// the whole.
   ///
   /// - Parameter segment: Receives the output of the previous step.
   /// - Returns: A new chain; this one is unchanged.
@@ -48,7 +49,7 @@ extension Chain {
 extension Step: ChainSegment {
   /// Appends this step to a chain.
   ///
-  /// - Parameter chain: The steps before; it is unchanged.
+  /// - Parameter chain: The preceding steps; the chain is unchanged.
   /// - Returns: A new chain, which ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     Chain<Start, Output>(core: chain.core.appending(name: name, Chain<Input, Output>.code(self)))
@@ -58,7 +59,7 @@ extension Step: ChainSegment {
 extension Chain: ChainSegment {
   /// Appends this chain to another, as one step.
   ///
-  /// - Parameter chain: The steps before; it is unchanged.
+  /// - Parameter chain: The preceding steps; the chain is unchanged.
   /// - Returns: A new chain, which ends with the steps of this one.
   public nonisolated func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     let nested = NestedChains([core])

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Decides when runs that are together one step have ended it, and whether that ends the run that has the step.
+/// Decides when the runs that form one step have ended it, and whether that ends the run that contains the step.
 struct ChildRunsMachine<Child> {
   enum Rule {
-    /// The first error ends the step, or the last value.
+    /// The first error ends the step; otherwise the last value does.
     case all
-    /// The first value ends the step, or the last error.
+    /// The first value ends the step; otherwise the last error does.
     case any
   }
 
   enum Ending {
     case none
-    /// The step has ended, and something may follow.
+    /// The step has ended, and more may follow.
     case step
-    /// Nothing follows: what the step has ended with, the run ends with.
+    /// Nothing follows: the run ends with the outcome of the step.
     case run
   }
 
@@ -23,14 +23,14 @@ struct ChildRunsMachine<Child> {
   private let isLastWithError: Bool
   private var running: [Child?]
   private var remaining: Int
-  /// Which of them has ended the step.
+  /// The position of the run that ended the step.
   private(set) var decider: Int?
 
   /// - Parameters:
-  ///   - count: How many runs there are.
+  ///   - count: The number of runs.
   ///   - rule: What ends the step.
-  ///   - isLastWithValue: Whether the run ends with this step if that has a value.
-  ///   - isLastWithError: Whether the run ends with this step if that fails.
+  ///   - isLastWithValue: Whether the run ends with this step if the step has a value.
+  ///   - isLastWithError: Whether the run ends with this step if the step fails.
   init(count: Int, rule: Rule, isLastWithValue: Bool, isLastWithError: Bool) {
     running = Array(repeating: nil, count: count)
     remaining = count
@@ -39,7 +39,7 @@ struct ChildRunsMachine<Child> {
     self.isLastWithError = isLastWithError
   }
 
-  /// The first of those whose steps have not ended.
+  /// The first run whose steps have not ended.
   var firstRunning: Child? {
     for case let child? in running { return child }
     return nil
@@ -47,7 +47,7 @@ struct ChildRunsMachine<Child> {
 
   mutating func begin(_ child: Child, at place: Int) { running[place] = child }
 
-  /// The steps of one have ended; what follows them, undos and handlers, may still run.
+  /// The steps of a run have ended; its undos and handlers may still run.
   mutating func end(at place: Int, hasValue: Bool) -> Ending {
     guard running[place].take() != nil, decider == nil else { return .none }
     remaining -= 1
@@ -57,7 +57,7 @@ struct ChildRunsMachine<Child> {
   }
 }
 
-/// The runs of chains that are together one step of a run.
+/// The runs of chains that together form one step of a run.
 final class ChildRuns: Sendable {
   private let machine: Lock<ChildRunsMachine<RunContext>>
 
@@ -75,18 +75,18 @@ final class ChildRuns: Sendable {
   }
 }
 
-/// One of them.
+/// One of the runs that form a step.
 struct ChildRun: Sendable {
-  /// The run that they are a step of.
+  /// The run that contains the step.
   let outer: RunContext
   let siblings: ChildRuns
   let recorder: RunRecorder?
-  /// Its place among them.
+  /// Its position among them.
   let place: Int
-  /// The index that events give to its first step.
+  /// The index of its first step in events.
   let firstStep: Int
 
-  /// The one that follows this one, which is a run of a chain.
+  /// Returns the child that follows this one, which is a run of the given chain.
   func next(after chain: ChainCore) -> ChildRun {
     let next = firstStep + chain.program.stepCount
     return ChildRun(outer: outer, siblings: siblings, recorder: recorder, place: place + 1, firstStep: next)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A part of a chain that runs in a Task other than the run's: under a timer, or abandoned to itself.
+/// The steps that a modifier covers and that run in their own task: under a timer, or abandoned.
 struct CoveredSteps: Sendable {
   let context: RunContext
   private let program: Program
   private let index: Int
   private let isRetried: Bool
   private let recorder: RunRecorder?
-  /// Where it keeps how to undo what it completes.
+  /// The stack for the undos of the steps that complete.
   private let undos: UndoStack?
 
   init(coveredBy frame: borrowing Frame, undos: UndoStack?) {
@@ -22,7 +22,7 @@ struct CoveredSteps: Sendable {
 
   /// - Parameters:
   ///   - input: The input of the first step.
-  ///   - isAwaited: Whether the run still waits for the part; what happens later is not recorded.
+  ///   - isAwaited: Returns whether the run still awaits the steps; what happens afterwards is not recorded.
   /// - Returns: The output of the last step.
   /// - Throws: The error of the step that failed.
   func run<Input: Sendable, Output: Sendable>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How `describe` draws a chain.
+/// The format of a diagram that `describe` returns.
 public struct DiagramFormat: Hashable, Sendable {
   fileprivate enum Kind {
     case text, mermaid
@@ -9,13 +9,13 @@ public struct DiagramFormat: Hashable, Sendable {
 
   fileprivate let kind: Kind
 
-  /// A line a step, for logs and terminals.
+  /// One line per step, for logs and terminals.
   public static let text = DiagramFormat(kind: .text)
 
-  /// A flow chart in the language of Mermaid (mermaid.js.org).
+  /// A flow chart in Mermaid syntax (mermaid.js.org).
   public static let mermaid = DiagramFormat(kind: .mermaid)
 
-  /// A label as a flow chart of Mermaid takes it.
+  /// Escapes a label for a Mermaid flow chart.
   static func escaped(_ label: String) -> String {
     label.reduce(into: "") { text, character in
       switch character {
@@ -29,10 +29,10 @@ public struct DiagramFormat: Hashable, Sendable {
 }
 
 extension Chain {
-  /// Draws the chain: its steps, what covers them, and the chains within.
+  /// Returns a diagram of the chain: its steps, the modifiers that cover them, and nested chains.
   ///
-  /// - Parameter format: How it is drawn.
-  /// - Returns: The drawing, in lines that end with a line break.
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
   public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
     switch format.kind {
     case .text:
@@ -69,7 +69,7 @@ extension Program {
 }
 
 extension Program.Operation {
-  /// What a description calls a step.
+  /// The label of a step in a diagram.
   fileprivate var label: String {
     guard case .step(let name, let isUndoable, _) = node.part else { return "" }
     return (name ?? "step \(firstStep + 1)") + (isUndoable ? ", with undo" : "")
@@ -80,13 +80,13 @@ extension Program.Operation {
 private struct FlowChart {
   private var lines = ["flowchart TD"]
   private var count = 0
-  /// Whence the next arrow comes.
+  /// The nodes from which the next arrows start.
   private var tails: [String] = []
 
   var text: String { lines.map { $0 + "\n" }.joined() }
 
   mutating func add(_ program: Program) {
-    // What covers steps covers all before it: so its boxes are opened at the beginning, outermost first.
+    // A modifier covers all steps before it, so its boxes open at the start, outermost first.
     for enclosing in program.enclosings.reversed() {
       guard case .enclosing(let how, _) = program.operations[enclosing].node.part else { continue }
       open(how)

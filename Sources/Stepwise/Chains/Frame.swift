@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One pass through a chain's steps: the value that is handed on, and what to undo.
+/// One pass through the steps of a chain: the current value, and what to undo.
 @usableFromInline
 struct Frame: ~Copyable {
   @usableFromInline var slot = ValueSlot()
   let program: Program
   let context: RunContext
   let recorder: RunRecorder?
-  /// Made for the first step that can be undone.
+  /// Created for the first step that can be undone.
   private(set) var undos: UndoStack?
-  /// The index, as events name it, of the operation that runs.
+  /// The index of the current operation in events.
   private(set) var index = 0
-  /// Where the operation is that runs, unless it is a step.
+  /// The position of the current operation, unless it is a step.
   private var position = 0
-  /// The part of the program that the operation which runs is wrapped around.
+  /// The part of the program that the current operation covers.
   private(set) var covered = 0
-  /// Whether a `retry` around the operation that runs has attempts left.
+  /// Whether a `retry` that covers the current operation has attempts left.
   var isRetried = false
-  /// The error that the next `recover` is to replace.
+  /// The error for the next `recover` to replace.
   var failure: (any Error)?
 
   init(_ program: Program, _ context: RunContext) {
@@ -27,7 +27,7 @@ struct Frame: ~Copyable {
     recorder = context.recorder
   }
 
-  /// For a part of the run whose undos and record are kept apart.
+  /// Creates a frame for a part of the run with its own undos and record.
   init(_ program: Program, _ context: RunContext, undos: UndoStack?, recorder: RunRecorder?) {
     self.program = program
     self.context = context
@@ -35,12 +35,13 @@ struct Frame: ~Copyable {
     self.recorder = recorder
   }
 
-  /// The operations are in parts: each ends before an operation that wraps it and all before it, the last at the end.
+  /// The index of the last part. Each part ends before an operation that covers it and all parts before; the last one
+  /// ends at the end.
   var lastPart: Int { program.enclosings.count }
 
   /// Runs the operations of one part, in a loop.
   ///
-  /// The first of them is the one that wraps the parts before.
+  /// The first of them covers the parts before.
   nonisolated(nonsending) mutating func perform(part: Int) async throws {
     var position = part == 0 ? 0 : program.enclosings[part - 1]
     let end = part == lastPart ? program.operations.count : program.enclosings[part]
@@ -70,17 +71,17 @@ struct Frame: ~Copyable {
     let operation = program.operations[position]
     guard operation.kind != .recover else { return }
     self.position = position
-    // A nested chain is a step: when the run is to stop, it does not begin, and its handlers have nothing to end.
+    // A nested chain does not start once cancellation is requested, so its handlers are not called.
     if operation.kind == .chains, context.isCancellationRequested { throw CancellationError() }
     index = context.firstStep + operation.firstStep
     covered = part - 1
     try await operation.code(&self)
   }
 
-  /// Finds a `recover` after the operation that failed and lets it replace the error.
+  /// Finds a `recover` after the failed operation, which replaces the error.
   ///
-  /// - Returns: where to go on.
-  /// - Throws: the error that none of them replaced.
+  /// - Returns: The position at which to continue.
+  /// - Throws: The error, when it was not replaced.
   private nonisolated(nonsending) mutating func recover(
     from error: any Error,
     at position: Int,
@@ -129,7 +130,7 @@ extension Frame {
     }
   }
 
-  /// Runs a step between two looks at the clock, of which the first is the last one of the step before.
+  /// Runs a step between two readings of the clock; the first is shared with the previous step.
   private nonisolated(nonsending) mutating func performRecorded(
     _ operation: Program.Operation,
     recorder: RunRecorder,
@@ -157,7 +158,7 @@ extension Frame {
 // MARK: - Chains that run as a step
 
 extension Frame {
-  /// What the first of the runs of some chains is to this one, which they are one step of.
+  /// Returns the relation of the first of some runs to this run, of which they form one step.
   func fork(into count: Int = 1, until rule: ChildRunsMachine<RunContext>.Rule = .all) -> ChildRun {
     let siblings = ChildRuns(
       ChildRunsMachine(
@@ -175,26 +176,26 @@ extension Frame {
 // MARK: - Undo
 
 extension Frame {
-  /// The step that runs.
+  /// The current step.
   var step: ChainStep {
     ChainStep(index: index, name: program.name(at: index - context.firstStep))
   }
 
-  /// Keeps how to undo the step that has just completed.
+  /// Stores how to undo the step that has just completed.
   nonisolated(nonsending) mutating func keep(
     undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
   ) async {
     await adopt([UndoStack.Entry(step: step, undo: undo)])
   }
 
-  /// Keeps how to undo what chains that ran as a step have completed.
+  /// Stores how to undo what nested chains have completed.
   ///
-  /// When the part it belongs to was abandoned meanwhile, nobody will: then it is undone here and now, and what cannot be
-  /// undone is told to the handlers at once, since the run may be over.
+  /// If the part that contains them was abandoned meanwhile, they are undone immediately. Failures are then reported to
+  /// the handlers immediately, because the run may already have completed.
   ///
   /// - Parameters:
-  ///   - entries: How to undo it.
-  ///   - isMarked: Whether it is to be undone in any case, also when a `recover` follows.
+  ///   - entries: How to undo the steps.
+  ///   - isMarked: Whether to undo them in any case, even when a `recover` follows.
   nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty else { return }
     let undos = self.undos ?? UndoStack()
@@ -203,24 +204,24 @@ extension Frame {
     await context.undoLate(UndoStack.Entry.newestFirst(entries))
   }
 
-  /// The stack, for a part that runs in another frame.
+  /// Returns the stack, for steps that run in another frame.
   mutating func sharedUndos() -> UndoStack? {
     if undos == nil, program.canUndo { undos = UndoStack() }
     return undos
   }
 
-  /// Has what a part that failed completed undone, whatever follows.
+  /// Marks what a failed part completed to be undone, regardless of what follows.
   ///
-  /// Not here: when nothing follows, the outcome of the run is decided first.
+  /// The undos do not run here: when nothing follows, the outcome of the run is decided first.
   func markUndos() { undos?.markAll() }
 
-  /// Undoes all that has completed so far.
+  /// Undoes everything that has completed so far.
   nonisolated(nonsending) mutating func undoAll() async {
     guard let entries = undos?.takeAll() else { return }
     await context.undoShielded(entries, recorder: recorder)
   }
 }
 
-/// A frame belongs to one run and stays there.
+/// A frame belongs to one run and is not shared.
 @available(*, unavailable)
 extension Frame: Sendable {}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A step, type-erased: takes its input from the frame and leaves its output there.
+/// A type-erased step, which takes its input from the frame and stores its output there.
 @usableFromInline
 typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
 
 typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error) async -> Void
 typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
 
-/// One thing that a chain was given, and a link to all that it was given before.
+/// One part of a chain, and a link to the part before it.
 ///
-/// Chains share what they have in common and keep nothing of one another's tails. The link has this very class as its type,
-/// not a protocol or a generic parameter: that is what lets the compiler release a path of a million nodes in a loop.
+/// Chains share the parts that they have in common. The link has this class as its type instead of a protocol or a
+/// generic parameter, so that the compiler can release a path of a million nodes in a loop.
 @usableFromInline
 final class Node: Sendable {
   enum Part: Sendable {
@@ -19,7 +19,7 @@ final class Node: Sendable {
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
     case recover(StepCode)
-    /// Wraps everything before it.
+    /// Covers everything before it.
     case enclosing(how: String, StepCode)
     case onError(ErrorHandler)
     case finally(FinallyHandler)
@@ -46,9 +46,9 @@ final class Node: Sendable {
   }
 }
 
-/// Chains that run as one step, and that nothing else of a path keeps alive.
+/// Chains that run as one step; they are the only owner of their cores within a path.
 final class NestedChains: Sendable {
-  // Proof: written by `deinit` alone, when nothing else refers to the object.
+  // Safety: only `deinit` writes it, when no other reference to the object exists.
   nonisolated(unsafe) private(set) var cores: [ChainCore]
 
   init(_ cores: [ChainCore]) {
@@ -56,8 +56,8 @@ final class NestedChains: Sendable {
   }
 
   deinit {
-    // What a chain that dies here has as its steps is retained before: so chains that are inside one another are released
-    // in this loop, and not one stack frame deeper for each.
+    // Retains the steps of a chain before it is released, so that nested chains are released in this loop instead of
+    // recursively.
     var dying = exchange(&cores, with: [])
     while var core = dying.popLast() {
       if isKnownUniquelyReferenced(&core) { dying += core.node.nestedChains }

@@ -3,7 +3,7 @@
 
 /// What a further run of a chain does while one is in flight.
 ///
-/// A run that is refused or replaced ends cancelled, with the policy's name as the reason.
+/// A refused or replaced run ends as cancelled, with the policy's name as the reason.
 public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   private enum Kind: String {
     case concurrent, serial, cancelPrevious, dropNew, keepLatest
@@ -11,25 +11,26 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
 
   private let kind: Kind
 
-  /// It runs beside the others.
+  /// The run starts immediately, concurrently with the others.
   public static let concurrent = Overlap(kind: .concurrent)
 
-  /// It waits for its turn; runs begin in the order of the calls.
+  /// The run waits; runs start in the order of the calls.
   public static let serial = Overlap(kind: .serial)
 
-  /// It cancels the one in flight and the one waiting, and begins when the former has ended, `finally` included.
+  /// The run cancels the one in flight and the one waiting. It starts when the former has completed, including
+  /// `finally`.
   public static let cancelPrevious = Overlap(kind: .cancelPrevious)
 
-  /// It is refused.
+  /// The run is refused.
   public static let dropNew = Overlap(kind: .dropNew)
 
-  /// It waits; only the newest waits, and those before it are replaced.
+  /// The run waits and replaces the one that was waiting.
   public static let keepLatest = Overlap(kind: .keepLatest)
 
-  /// The policy's name, which is the reason of a run that it refused, replaced or cancelled.
+  /// The policy's name, which is the reason for a run that the policy refused, replaced or cancelled.
   public var description: String { kind.rawValue }
 
-  /// How it enters the gate; nil when there is none.
+  /// How a run enters the gate; nil when there is no gate.
   var mode: GateMachine<RunCore>.Mode? {
     switch kind {
     case .concurrent: nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A chain made ready to run: the path of its nodes as one array.
+/// A chain prepared for running: the path of its nodes as one array.
 final class Program: Sendable {
   struct Operation: Sendable {
     enum Kind {
@@ -11,16 +11,17 @@ final class Program: Sendable {
     let kind: Kind
     let code: StepCode
     let node: Node
-    /// How many steps come before it, those of nested chains counted one by one.
+    /// The number of steps before it, including those of nested chains.
     let firstStep: Int
   }
 
   let operations: [Operation]
-  /// Where the operations are that wrap everything before them.
+  /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
-  /// Where the last operation is that takes the value before it: what a later one has, the run has.
+  /// The position of the last operation that takes the previous value. The value of a later operation is that of the
+  /// run.
   let lastStep: Int
-  /// Where the last operation is that may replace an error before it.
+  /// The position of the last operation that may replace an error.
   let lastRecovery: Int
   let stepCount: Int
   private let allNames = Lock<[Int: String]?>(nil)
@@ -80,7 +81,7 @@ final class Program: Sendable {
     gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
   }
 
-  /// The name of a step, which may be one of a nested chain.
+  /// Returns the name of a step, which may be part of a nested chain.
   func name(at index: Int) -> String? {
     var (program, index) = (self, index)
     while true {
@@ -98,7 +99,7 @@ final class Program: Sendable {
     }
   }
 
-  /// The last operation that begins at a step or before it.
+  /// Returns the last operation that starts at or before a step.
   private func operation(at step: Int) -> Operation {
     var (low, high) = (0, operations.count - 1)
     while low < high {
@@ -108,9 +109,9 @@ final class Program: Sendable {
     return operations[low]
   }
 
-  /// The names of the steps that have one, those of nested chains included; made for the first run that is looked at.
+  /// The names of the steps that have one, including those of nested chains; created for the first observed run.
   ///
-  /// Whoever keeps them keeps no step.
+  /// Retaining the names does not retain the steps.
   var names: [Int: String] {
     if let names = allNames.withLock({ $0 }) { return names }
     var names: [Int: String] = [:]

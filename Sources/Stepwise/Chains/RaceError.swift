@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// None of the chains of a race has succeeded.
+/// An error thrown when no chain of a race succeeds.
 public struct RaceError: Error, CustomStringConvertible {
-  /// What the chains threw, in the order in which they were given.
+  /// The errors of the chains, in the order in which the chains were passed.
   public let errors: [any Error]
 
   init(errors: [any Error]) {
@@ -12,6 +12,6 @@ public struct RaceError: Error, CustomStringConvertible {
 
   /// All the errors, in the order of the chains.
   public var description: String {
-    errors.isEmpty ? "a race of no chains has no winner" : "no chain of the race succeeded: \(errors)"
+    errors.isEmpty ? "a race needs at least one chain" : "no chain of the race succeeded: \(errors)"
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A run that was begun by `start`: to cancel it, to wait for it, and to look at it.
+/// A handle for a run that `start` started, through which to cancel, await and observe it.
 ///
-/// Letting the handle go cancels nothing.
+/// Releasing the handle does not cancel the run.
 public final class Run<Output: Sendable>: Sendable {
   private let launch: Launch
   private let end: Once<Outcome<RunOutput>>
@@ -33,21 +33,21 @@ public final class Run<Output: Sendable>: Sendable {
 
   /// Cancels the run.
   ///
-  /// The running step is interrupted at once, as Task cancellation, and no further step begins.
+  /// The running step is interrupted immediately, through task cancellation, and no further step starts.
   ///
-  /// - Parameter reason: Why, for those who are told.
-  /// - Returns: Whether this call cancelled the run: `false` when it was cancelled before, or when what it ends with was
-  ///   decided already. (A value that the last step returns all the same is still the run's value.)
+  /// - Parameter reason: The reason, for handlers and outcomes.
+  /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it was already
+  ///   cancelled or its outcome was already decided. A value that the last step still returns is the run's value.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool { launch.run.cancel(reason: reason) }
 
-  /// Whether the run has ended, handlers included.
+  /// A Boolean value that indicates whether the run has completed, including its handlers.
   public var isFinished: Bool { launch.run.isOver }
 
-  /// Waits for the run's value.
+  /// The run's value, once the run has completed.
   ///
-  /// When the Task that waits is cancelled this throws there, and leaves the run alone. A run that has ended gives its
-  /// value to a cancelled Task as well.
+  /// When the waiting task is cancelled, this throws in that task and does not affect the run. The value of a completed
+  /// run is returned in a cancelled task as well.
   public var value: Output {
     get async throws {
       try await launch.run.whileAwaited { try await valueOfEnd }
@@ -65,10 +65,10 @@ public final class Run<Output: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the run's end, whatever happens to the Task that waits.
+  /// The run's outcome, once the run has completed; the wait ignores cancellation of the waiting task.
   ///
-  /// It is `.failed` with ``ChainError/reentrant`` when the run waits for the step that awaits it. In a Task that such a step
-  /// made, where that cannot be told, cancellation of that Task ends the wait so.
+  /// The outcome is `.failed` with ``ChainError/reentrant`` when the run waits for the step that awaits it. In a task
+  /// that such a step created, where this cannot be detected, cancelling that task ends the wait with the same outcome.
   public var outcome: Outcome<Output> {
     get async {
       let run = launch.run
@@ -89,12 +89,12 @@ public final class Run<Output: Sendable>: Sendable {
     get async { await launch.task.value.outcome.map { $0.value() } }
   }
 
-  /// The undos that failed so far.
+  /// The errors of undos so far.
   public var undoErrors: [UndoError] { launch.undoLog?.all ?? [] }
 
-  /// What happens in the run, from its beginning, for any number of consumers, at any time.
+  /// The events of the run from its start, for any number of subscribers, at any time.
   public var events: ChainEvents { ChainEvents(recorder: recorder, run: self) }
 
-  /// How far the run is, for any number of consumers, at any time.
+  /// The progress of the run, for any number of subscribers, at any time.
   public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder, run: self) }
 }

@@ -3,26 +3,26 @@
 
 import Synchronization
 
-/// What one run of one chain goes by: who may stop it, who looks at it, and what could not be undone.
+/// The context of one run of one chain: its sources of cancellation, its outcome, and its failed undos.
 final class RunContext: Sendable {
   let chain: ChainCore
-  /// The run's own Task, if it has one.
+  /// The run's own task, if it has one.
   let run: RunCore?
-  /// What this run is to the one that it is a step of.
+  /// The relation of this run to the run that contains it as a step.
   let child: ChildRun?
   let recorder: RunRecorder?
   private let scope: CancellationScope?
   private let generation: CancellationToken
-  /// The count of cancellations when none of them was found to be of this run or of one that it is a step of.
+  /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
   private let lookedAt = Atomic(-1)
   private let step: Atomic<Int>
-  /// The runs that are, or were last, a step of this one.
+  /// The runs that form, or formed last, a step of this one.
   private let children = Lock<ChildRuns?>(nil)
-  /// Decides how a run ends that has no Task of its own.
+  /// Decides the outcome of a run without its own task.
   private let machine = Lock(RunMachine())
-  /// Whether this run, or one that it is a step of, has a Task of its own.
+  /// Whether this run, or a run that contains it as a step, has its own task.
   private let isInItsTask: Bool
-  /// Nil where no step can be undone.
+  /// Nil when no step can be undone.
   let undoLog: UndoLog?
 
   init(
@@ -45,20 +45,20 @@ final class RunContext: Sendable {
     child?.siblings.begin(self, at: child?.place ?? 0)
   }
 
-  /// The run that this one is a step of.
+  /// The run that contains this one as a step.
   var outer: RunContext? { child?.outer }
 
-  /// The index, among the steps that events name, of the chain's first step.
+  /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
 
-  // MARK: - Who may stop it
+  // MARK: - Cancellation
 
-  /// Whether the run is to stop: looked at before each step, and when one has thrown.
+  /// Whether the run should stop; checked before each step, and when a step has thrown.
   var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
-  /// By anybody but the Task, for this run or for those that it is a step of.
+  /// Whether a source other than the task has cancelled this run or a run that contains it.
   ///
-  /// As long as nothing was cancelled in the whole process since it was looked at last, there is nothing to look at.
+  /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
   private var isCancellationRequestedElsewhere: Bool {
     let count = CancellationCount.current
     var context = self
@@ -77,7 +77,7 @@ final class RunContext: Sendable {
     return scope?.request != nil
   }
 
-  /// What the run was asked, by whom it was asked first as far as can be told.
+  /// The cancellation of the run; the earliest one as far as that is known.
   var request: Cancellation? {
     requestFromElsewhere ?? (Task.isCancelled ? scope?.cancellationCause ?? Cancellation() : nil)
   }
@@ -90,10 +90,10 @@ final class RunContext: Sendable {
     run?.request ?? chain.request(of: generation) ?? scope?.request
   }
 
-  /// Waits so that any cancellation of the run ends the wait.
+  /// Waits in such a way that any cancellation of the run ends the wait.
   ///
-  /// A run with a Task of its own is interrupted anyway. A plain run only looks before each step, so it waits in a Task of
-  /// its own.
+  /// A run with its own task is interrupted anyway. A plain run checks for cancellation only before each step, so it
+  /// waits in a separate task.
   nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for context in sequence(first: self, next: \.outer) where context.run == nil {
@@ -112,7 +112,7 @@ final class RunContext: Sendable {
     }
   }
 
-  /// The runs that this one is a step of, innermost first.
+  /// The runs that contain this one as a step, innermost first.
   private var outers: some Sequence<RunContext> {
     sequence(state: outer) { next in
       defer { next = next?.outer }
@@ -120,9 +120,9 @@ final class RunContext: Sendable {
     }
   }
 
-  // MARK: - Where it is
+  // MARK: - Position
 
-  /// The step that runs, of those of side by side chains the first; else the one that ended last.
+  /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
     var context = self
     while let child = context.children.withLock({ $0 })?.firstRunning { context = child }
@@ -134,11 +134,12 @@ final class RunContext: Sendable {
 
   func setChildren(_ new: ChildRuns?) { _ = children.withLock { exchange(&$0, with: new) } }
 
-  // MARK: - How it ends
+  // MARK: - Outcome
 
-  /// Decides how the run ends, now that its last step has ended and before anything is undone or any handler runs.
+  /// Decides the outcome of the run after its last step, before undos and handlers run.
   ///
-  /// Nothing that comes later changes that. It is decided for the run that this one is a step of, too, if nothing follows
+  /// Later events do not change it. The outcome of a run that contains this one is decided as well if no step follows
+  /// there, and so on.
   /// there, and so on.
   func close(with error: (any Error)?) -> Outcome<Void> {
     let outcome = decide(error, asked: error == nil ? nil : request)
@@ -148,7 +149,7 @@ final class RunContext: Sendable {
       if ending == .none { break }
       let outer = child.outer
       if outer.children.withLock({ $0 === child.siblings }) { outer.enter(context.step.load(ordering: .relaxed)) }
-      // What has cancelled this Task may be a timer, and not whoever cancels the Task that awaits the run.
+      // A timer may have cancelled this task, not the source that cancels the task that awaits the run.
       if ending == .step || (error != nil && Task.isCancelled && !outer.isInItsTask) { break }
       _ = outer.decide(error, asked: error == nil ? nil : outer.requestFromElsewhere)
       context = outer
@@ -165,14 +166,14 @@ final class RunContext: Sendable {
     }
   }
 
-  // MARK: - What could not be undone
+  // MARK: - Failed undos
 
-  /// The undos that failed, of this run and of those that are steps of it, and that nobody was told of yet.
+  /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undoLog?.unreported ?? [] }
 
-  /// Undoes steps, newest first; all are tried.
+  /// Undoes steps, newest first; continues after a failure.
   ///
-  /// - Returns: what could not be undone.
+  /// - Returns: The failures.
   func undo(_ entries: [UndoStack.Entry], recorder: RunRecorder?) async -> [UndoError] {
     var errors: [UndoError] = []
     for entry in entries {
@@ -187,15 +188,16 @@ final class RunContext: Sendable {
     return errors
   }
 
-  /// Undoes steps, newest first, out of the reach of cancellation, and keeps what could not be undone.
+  /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
   nonisolated(nonsending) func undoShielded(_ entries: [UndoStack.Entry], recorder: RunRecorder?) async {
     guard !entries.isEmpty else { return }
     await CancellationScope.withCancellationShield { self.keep(await self.undo(entries, recorder: recorder)) }
   }
 
-  /// Undoes steps of a part that was abandoned, newest first.
+  /// Undoes the steps of an abandoned part, newest first.
   ///
-  /// The run may be over, so what cannot be undone is told to the chain's handlers at once, and nothing is recorded.
+  /// The run may already have completed, so failures are reported to the chain's handlers immediately, and nothing is
+  /// recorded.
   nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
     await CancellationScope.withCancellationShield { await self.tell(await self.undo(entries, recorder: nil)) }
@@ -209,7 +211,7 @@ final class RunContext: Sendable {
     }
   }
 
-  /// Keeps undos that failed, for the handlers of this run and of those that it is a step of.
+  /// Stores failed undos for the handlers of this run and of the runs that contain it.
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     undoLog?.add(errors)

@@ -3,32 +3,32 @@
 
 import Synchronization
 
-/// A run with a Task of its own, as those see it who may cancel it.
+/// A run with its own task, as its sources of cancellation see it.
 final class RunCore: CancellationSource {
   private struct State {
     var machine = RunMachine()
     var task: Task<Conclusion, Never>?
-    /// Let go of at the end, so that the handle of a run that is over keeps nothing alive.
+    /// Released on completion, so that the handle of a completed run retains nothing else.
     var listener: (any RunListener)?
     var slot = Slot.none
     var waits = OrderedSlots<Wait>()
   }
 
-  /// Whether the run is inside its chain's gate.
+  /// The state of the run at its chain's gate.
   enum Slot {
     case none, waiting, held
   }
 
-  /// One of the runs that this one waits for.
+  /// A run that this one waits for.
   private struct Wait {
     let run: RunCore
-    /// The Task that waits, if it is not the run's own.
+    /// The waiting task, if it is not the run's own.
     let task: AwaitedTask?
   }
 
-  /// Which chain's, without keeping it: the handle of a run that is over keeps no step alive.
+  /// The identity of the run's chain, which is not retained: the handle of a completed run retains no step.
   let chainID: ObjectIdentifier
-  /// Settled when the gate lets the run in; nil where there is no gate.
+  /// Settled when the gate admits the run; nil without a gate.
   let admission: Once<Void>?
   private let gate: Gate<RunCore>?
   private let state: Lock<State>
@@ -46,7 +46,7 @@ final class RunCore: CancellationSource {
   var listener: (any RunListener)? { state.withLock { $0.listener } }
   var isOver: Bool { state.withLock { $0.machine.isOver } }
 
-  /// Returns whether this was the call that cancelled the run.
+  /// Returns whether this call cancelled the run.
   func cancel(reason: String?) -> Bool {
     listener?.stop()
     let (isFirst, task): (Bool, Task<Conclusion, Never>?) = state.withLock { state in
@@ -59,7 +59,7 @@ final class RunCore: CancellationSource {
     return isFirst
   }
 
-  /// Gives the run its Task, and cancels that if the run was cancelled before.
+  /// Sets the run's task, and cancels it if the run was cancelled before.
   func attach(_ task: Task<Conclusion, Never>) {
     let isLate = state.withLock { state in
       if state.machine.isOpen { state.task = task }
@@ -68,7 +68,7 @@ final class RunCore: CancellationSource {
     if isLate { task.cancel() }
   }
 
-  /// Decides the outcome; what is asked from elsewhere counts as long as nobody asked here.
+  /// Decides the outcome. A request from another source counts if the run itself was not cancelled.
   func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
       if let request { _ = state.machine.requestCancellation(request) }
@@ -84,19 +84,19 @@ final class RunCore: CancellationSource {
     }
   }
 
-  // MARK: - Who waits for whom
+  // MARK: - Waiting
 
   var slot: Slot {
     get { state.withLock { $0.slot } }
     set { state.withLock { $0.slot = newValue } }
   }
 
-  /// Waits for the end of this run on behalf of the run that the current Task works in, if that waits for the Task.
+  /// Awaits this run on behalf of the run that contains the current task, if that run awaits the task.
   ///
-  /// Each run notes for whom it waits before it looks whether it is waited for: of runs that begin to wait for each other at
-  /// one instant, one at least finds out.
+  /// Each run registers what it waits for before it checks for a cycle. When runs start to wait for each other at the
+  /// same time, at least one of them detects the cycle.
   ///
-  /// - Throws: what the operation throws; `ChainError.reentrant` when this run waits for that one.
+  /// - Throws: The error of the operation; `ChainError.reentrant` when this run waits for that one.
   nonisolated(nonsending) func whileAwaited<Value>(
     _ operation: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
@@ -110,7 +110,7 @@ final class RunCore: CancellationSource {
     return try await operation()
   }
 
-  /// Whether this run waits for another, directly or through others, or is the other.
+  /// Returns whether this run waits for another, directly or through others, or is that run.
   func waits(for other: RunCore) -> Bool {
     var seen: Set<ObjectIdentifier> = []
     var next = [self]
@@ -121,7 +121,7 @@ final class RunCore: CancellationSource {
     return false
   }
 
-  /// The runs that must end before this one can go on.
+  /// The runs that must complete before this one can continue.
   private var blockers: [RunCore] {
     let (slot, waits) = state.withLock { state in
       var waits: [Wait] = []

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Who is told what becomes of one run, beside the handlers of its chain.
+/// An observer of one run, in addition to the handlers of its chain.
 protocol RunListener: AnyObject, Sendable {
-  /// The run is made, and nothing of it has begun.
+  /// The run has been created and has not started.
   func attach(_ run: RunCore)
 
-  /// Whoever can cancel the run by now has been able to: it begins, cancelled or not.
+  /// The run starts, cancelled or not: every source of cancellation can reach it now.
   func begin()
 
-  /// The run was asked to stop, by whomever, and also when that comes too late to change its outcome.
+  /// The run was cancelled, possibly too late to change its outcome.
   ///
-  /// Called before the run itself is interrupted, each time anew.
+  /// Called before the run is interrupted, once for each cancellation.
   func stop()
 
-  /// How the run ends is decided and its handlers have run; whoever awaits the run waits for this.
+  /// The outcome is decided and the handlers have run. The completion is delivered after this returns.
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async
 }

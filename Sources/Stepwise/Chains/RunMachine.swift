@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Decides how a run ends.
+/// Decides the outcome of a run.
 ///
-/// Whoever wants to cancel it asks; what the last step or attempt ended with closes it, once. From then on nothing changes
-/// the outcome: not while undos and handlers run, and not afterwards.
+/// Sources of cancellation request it; the result of the last step or attempt closes the run, once. From then on
+/// nothing changes the outcome, neither during undos and handlers nor afterwards.
 struct RunMachine {
   private enum State {
     case open
@@ -16,7 +16,7 @@ struct RunMachine {
 
   private var state = State.open
 
-  /// What the run was asked, if it was in time.
+  /// The cancellation of the run, if it was requested in time.
   var request: Cancellation? {
     switch state {
     case .open: nil
@@ -29,24 +29,24 @@ struct RunMachine {
     if case .over = state { true } else { false }
   }
 
-  /// Whether nothing has happened yet.
+  /// Whether no event has occurred yet.
   var isOpen: Bool {
     if case .open = state { true } else { false }
   }
 
-  /// Whether the run was asked to stop and goes on.
+  /// Whether cancellation was requested and the run continues.
   var isInterrupted: Bool {
     if case .cancellationRequested = state { true } else { false }
   }
 
-  /// Returns whether this was the call that cancelled the run.
+  /// Returns whether this call cancelled the run.
   mutating func requestCancellation(_ request: Cancellation) -> Bool {
     guard case .open = state else { return false }
     state = .cancellationRequested(request)
     return true
   }
 
-  /// Closes the run: with an error, or, when there is none, with the value that the last step returned.
+  /// Closes the run: with an error, or otherwise with the value of the last step.
   mutating func close(with error: (any Error)?) -> Outcome<Void> {
     let request = request
     if !isOver { state = .closed(request: request) }

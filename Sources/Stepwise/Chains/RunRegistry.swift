@@ -3,22 +3,22 @@
 
 import Synchronization
 
-/// What a chain shares with those derived from it: the token, and the runs that it can interrupt.
+/// The state that a chain shares with the chains derived from it: the token, and the runs that it can interrupt.
 final class RunRegistry: Sendable {
   private let isTaken = Atomic(false)
   private let madeToken = Lock<CancellationToken?>(nil)
   private let runs = Lock(OrderedSlots<RunCore>())
 
-  /// The token, if anybody took it.
+  /// The token, if it has been accessed.
   var tokenIfTaken: CancellationToken? {
     isTaken.load(ordering: .acquiring) ? madeToken.withLock { $0 } : nil
   }
 
   var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
 
-  /// The token, made on first use.
+  /// The token, created on first access.
   ///
-  /// It has one handler, which reaches all runs.
+  /// It has one handler, which cancels all runs.
   var token: CancellationToken {
     let (token, isNew) = madeToken.withLock { made in
       if let made { return (made, false) }
@@ -31,7 +31,7 @@ final class RunRegistry: Sendable {
     return token
   }
 
-  /// Adds a run that is to be interrupted at once.
+  /// Adds a run that a cancellation interrupts immediately.
   func add(_ run: RunCore) -> OrderedSlots<RunCore>.Key {
     runs.withLock { $0.append(run) }
   }

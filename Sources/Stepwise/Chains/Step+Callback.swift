@@ -2,17 +2,17 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Step {
-  /// Creates a step whose output comes through a callback.
+  /// Creates a step whose output is delivered through a callback.
   ///
-  /// The body starts the work and hands the resolver to the callback. When the run is cancelled the step ends at once, after
-  /// the resolver's `onCancel` handlers have returned, even if the callback never comes. The body may be async: until it has
-  /// returned, a cancel reaches it as Task cancellation only.
+  /// The body starts the work and passes the resolver to the callback. When the run is cancelled, the step ends as soon
+  /// as the resolver's `onCancel` handlers have returned, even if the callback is never called. The body may be async;
+  /// until it returns, it observes cancellation only through its task.
   ///
   /// - Parameters:
-  ///   - name: What events, errors and pictures call the step.
-  ///   - file: The file named in errors.
-  ///   - line: The line named in errors.
-  ///   - body: Starts the work; what it throws is the step's error.
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - file: The file to name in errors.
+  ///   - line: The line to name in errors.
+  ///   - body: Starts the work. An error that it throws is the step's error.
   /// - Returns: The step.
   public static func callback(
     _ name: String? = nil,

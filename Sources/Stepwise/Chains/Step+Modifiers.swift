@@ -2,14 +2,15 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Step {
-  /// Limits the time of the step.
+  /// Limits the duration of the step.
   ///
-  /// When it is up, the step is cancelled and waited for, and ``TimeoutError`` is thrown. A value that it returns all the
-  /// same wins. A step that heeds no cancellation holds up the chain: use ``abandon(after:clock:discarding:)`` for it.
+  /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. A value that the step
+  /// still returns is its output. A step that ignores cancellation blocks the chain: use
+  /// ``abandon(after:clock:discarding:)`` for it.
   ///
   /// - Parameters:
-  ///   - duration: How long the step may take.
-  ///   - clock: What the time is measured on.
+  ///   - duration: The time limit.
+  ///   - clock: The clock that measures the time.
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name) { input, step in
@@ -21,14 +22,14 @@ extension Step {
     }
   }
 
-  /// Limits the time of the step, and does not wait for it when it is up.
+  /// Limits the duration of the step, and stops waiting for it when the time is up.
   ///
-  /// ``TimeoutError`` is thrown at once then. The step is cancelled and goes on by itself to its end.
+  /// ``TimeoutError`` is then thrown immediately. The step is cancelled and continues without being awaited.
   ///
   /// - Parameters:
-  ///   - duration: How long the step may take.
-  ///   - clock: What the time is measured on.
-  ///   - discard: Is given the value that comes out too late, to release what it holds.
+  ///   - duration: The time limit.
+  ///   - clock: The clock that measures the time.
+  ///   - discard: Receives a value that the abandoned step returns, for example to release a resource.
   /// - Returns: A new step; this one is unchanged.
   public func abandon(
     after duration: Duration,
@@ -46,15 +47,15 @@ extension Step {
     }
   }
 
-  /// Runs the step again when it fails.
+  /// Retries the step when it fails.
   ///
-  /// Cancellation is never retried, and ends the wait between attempts at once.
+  /// Cancellation is never retried, and ends the delay between attempts immediately.
   ///
   /// - Parameters:
-  ///   - policy: How often, and how soon.
-  ///   - isRetryable: Whether an error is worth another attempt; every error is unless told otherwise.
-  ///   - clock: What the waits are measured on.
-  /// - Returns: A new step; this one is unchanged. When all attempts fail, its error is that of the last.
+  ///   - policy: The number of attempts and the delay between them.
+  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+  ///   - clock: The clock that measures the delays.
+  /// - Returns: A new step; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
@@ -78,7 +79,7 @@ extension Step {
   ///
   /// Cancellation is never replaced.
   ///
-  /// - Parameter replacement: Gives the value, or throws, which replaces the error with another.
+  /// - Parameter replacement: Returns the value, or throws a different error.
   /// - Returns: A new step; this one is unchanged.
   public func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
@@ -94,7 +95,7 @@ extension Step {
 
   /// Runs the step on an executor.
   ///
-  /// - Parameter executor: The executor that the step prefers unless it is bound to an actor with its own.
+  /// - Parameter executor: The executor that the step prefers, unless it is isolated to an actor with its own.
   /// - Returns: A new step; this one is unchanged.
   public func executor(_ executor: any TaskExecutor) -> Step {
     Step(name: name) { input, step in

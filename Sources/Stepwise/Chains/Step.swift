@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One step of a chain, made apart from it: a closure with a name and modifiers.
+/// One step of a chain, created separately: a closure with a name and modifiers.
 ///
 /// ```swift
 /// let shrink = Step("shrink") { (image: Image) in image.scaled(by: 0.5) }.timeout(.seconds(5))
 /// let chain = load.then(shrink)
 /// ```
 public struct Step<Input: Sendable, Output: Sendable>: Sendable {
-  /// What events, errors and pictures call the step.
+  /// The name of the step in events, errors and diagrams.
   public let name: String?
 
   let body: nonisolated(nonsending) @Sendable (Input, ChainStep) async throws -> Output

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The undo of a completed step has failed.
+/// An error thrown when the undo of a completed step fails.
 public struct UndoError: Error, CustomStringConvertible {
-  /// The step that is not undone: its name, or its place in the chain when it has none.
+  /// The step that was not undone: its name, or its position in the chain.
   public let step: String
 
-  /// What its undo threw.
+  /// The error of the undo.
   public let underlying: any Error
 
   init(step: String, underlying: any Error) {
@@ -14,6 +14,6 @@ public struct UndoError: Error, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The step, and what its undo threw.
+  /// The step, and the error of its undo.
   public var description: String { "\(step) could not be undone: \(underlying)" }
 }

@@ -3,12 +3,12 @@
 
 import Synchronization
 
-/// How to undo the steps that have completed.
+/// The undos of the steps that have completed.
 final class UndoStack: Sendable {
   struct Entry: Sendable {
     let step: ChainStep
     let undo: nonisolated(nonsending) @Sendable () async throws -> Void
-    /// Counts all steps that complete, so that those of chains that ran side by side have an order, too.
+    /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.
     private let number = Self.completed.add(1, ordering: .relaxed).newValue
 
     private static let completed = Atomic(0)
@@ -23,14 +23,14 @@ final class UndoStack: Sendable {
 
   private struct State {
     var entries: [Entry] = []
-    /// The first of the entries that are to be undone whatever follows: what they belong to has failed.
+    /// The first of the entries to undo regardless of what follows, because the part that they belong to failed.
     var firstMarked: Int?
     var isClosed = false
   }
 
   private let state = Lock(State())
 
-  /// Returns false when the stack is closed: then nobody but the caller will undo the steps.
+  /// Returns false when the stack is closed; then the caller has to undo the steps.
   func push(_ entries: [Entry], isMarked: Bool = false) -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -40,10 +40,10 @@ final class UndoStack: Sendable {
     }
   }
 
-  /// Has all entries undone, also when a `recover` follows.
+  /// Marks all entries to be undone, even when a `recover` follows.
   func markAll() { state.withLock { $0.firstMarked = 0 } }
 
-  /// Takes the entries that are to be undone before anything else happens, newest first.
+  /// Removes and returns the entries to undo before anything else happens, newest first.
   func takeMarked() -> [Entry] {
     state.withLock { state in
       guard let first = state.firstMarked.take() else { return [] }
@@ -52,7 +52,7 @@ final class UndoStack: Sendable {
     }
   }
 
-  /// Takes all entries, newest first.
+  /// Removes and returns all entries, newest first.
   func takeAll(closing: Bool = false) -> [Entry] {
     state.withLock { state in
       if closing { state.isClosed = true }
@@ -62,7 +62,7 @@ final class UndoStack: Sendable {
   }
 }
 
-/// The undos of a run that have failed.
+/// The failed undos of a run.
 final class UndoLog: Sendable {
   private struct Failed {
     var unreported: [UndoError] = []
@@ -73,7 +73,7 @@ final class UndoLog: Sendable {
 
   var all: [UndoError] { failed.withLock { $0.unreported + $0.reported } }
 
-  /// Those that the chain's handlers are reported of when the run ends.
+  /// The failures that the chain's handlers receive when the run ends.
   var unreported: [UndoError] { failed.withLock { $0.unreported } }
 
   func add(_ errors: [UndoError]) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The value that is handed from step to step: one value, of any type, or none.
+/// The value that is passed from step to step: one value of any type, or none.
 ///
-/// Steps of different types share one piece of raw memory, so that handing a value on neither boxes nor casts it. Each
-/// step knows statically what lies there, since `then` fits only a step whose input is the output before; debug builds
-/// check it all the same. A value that nobody takes, because the run ended there, is destroyed with the slot.
+/// Steps of different types share one block of raw memory, so that passing a value neither boxes nor casts it. Each
+/// step knows the type statically, because `then` only accepts a step whose input is the previous output; debug builds
+/// check it as well. A value that is not consumed, because the run ended, is destroyed with the slot.
 @usableFromInline
 struct ValueSlot: ~Copyable, @unchecked Sendable {
-  // Proof: it has one owner, since it is not copyable, and holds only Sendable values.
+  // Safety: it has one owner, since it is not copyable, and holds only Sendable values.
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
   @usableFromInline var occupant: (any Sendable.Type)?
 
-  /// Types that want more get memory of their own.
+  /// Types with a larger alignment get their own memory.
   @usableFromInline static var alignment: Int { 16 }
 
   init() {
@@ -43,13 +43,13 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
     return memory.assumingMemoryBound(to: Value.self).move()
   }
 
-  /// A copy of the value, which stays.
+  /// Returns a copy of the value and leaves it in the slot.
   func copy<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
     assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
     return memory.assumingMemoryBound(to: Value.self).pointee
   }
 
-  /// A copy of the value, which stays; the empty tuple when there is none.
+  /// A copy of the value, which stays in the slot; the empty tuple when there is none.
   var erased: any Sendable {
     guard let occupant else { return () }
     return Self.erased(occupant, at: memory)
@@ -77,7 +77,7 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// The value that a run with a Task of its own ended with, for all who wait.
+/// The output of a run with its own task, shared by all waiters.
 @usableFromInline
 final class RunOutput: Sendable {
   private let slot: ValueSlot

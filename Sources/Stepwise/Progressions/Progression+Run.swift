@@ -26,7 +26,7 @@ extension Progression {
   /// further stage starts. A stage that has a result returns it immediately. The run throws when an `Equatable` stage
   /// returns itself 10,000 times in a row; use ``run(stuckAfter:)`` to set another limit.
   ///
-  /// - Returns: The result of the last stage, even when the task was cancelled after that stage was reached.
+  /// - Returns: The result of the last stage, even when the task was cancelled while that stage was being produced.
   /// - Throws: The error of a stage; `CancellationError` when the task was cancelled before a stage;
   ///   ``ProgressionError/stuck(stage:repetitions:)``.
   @concurrent @inlinable
