@@ -3,23 +3,23 @@
 
 import StepwiseFiles
 
-/// Why a checkpoint cannot be used.
+/// An error that prevents the use of a checkpoint.
 ///
-/// Nothing that is stored has changed, unless the error says so.
+/// What is stored has not changed, unless the error says so.
 public enum CheckpointError: Error, Sendable {
-  /// The id was begun with another first stage. Run it from the same one, under another id, or remove the id.
+  /// The id was started with another first stage. Run it from that stage, use another id, or remove the id.
   case differentStart(id: String, location: String)
 
-  /// Somebody else runs under the id: the process that has this number, where it is known.
+  /// Another run holds the id: in the process with this number, if it is known.
   case held(id: String, location: String, processID: Int32?)
 
-  /// What is stored is no checkpoint, or no longer the one that was written. Its bytes were kept.
+  /// What is stored is not a checkpoint, or differs from what was written. Its bytes are kept.
   case damaged(id: String, location: String, reason: String)
 
   /// The checkpoint belongs to a progression of another type.
   case foreignType(id: String, location: String, stored: String, expected: String)
 
-  /// Two private types have this name, which is all that checkpoints know of them: those of one would be read as the other's.
+  /// Two private types have this name, which is all that checkpoints store of a type, so they cannot be distinguished.
   ///
   /// Conform one of them to ``VersionedProgression`` and declare ``VersionedProgression/progressionName``.
   case ambiguousType(id: String, location: String, name: String)
@@ -27,27 +27,27 @@ public enum CheckpointError: Error, Sendable {
   /// The checkpoint was written by a later version of this package.
   case newerFormat(id: String, location: String, format: Int, known: Int)
 
-  /// The stored stage cannot be read as a stage of this progression, nor brought up to date by a migration.
+  /// The stored stage cannot be decoded as a stage of this progression, and no migration applies.
   case unknownShape(id: String, location: String, schemaVersion: Int, reason: String)
 
-  /// A stage cannot be encoded, and was not saved; the one before it is kept.
+  /// A stage cannot be encoded and was not saved; the previous one is kept.
   case unencodable(id: String, location: String, reason: String)
 
-  /// The operating system refused an operation, with this `errno`: disk full, read-only, not permitted.
+  /// The operating system refused an operation, with this `errno`: for example disk full, read-only, or not permitted.
   case io(id: String, location: String, operation: String, errno: Int32)
 
   /// The id is empty or longer than 200 bytes.
   case invalidID(id: String, reason: String)
 
-  /// The lease of the id is over, and somebody else may have taken it.
+  /// The lease of the id is over, and another run may hold it.
   case lostLease(id: String, location: String)
 
-  /// Another version was stored than the one that was to be replaced; nil stands for none.
+  /// Another version is stored than the one to replace; nil stands for none.
   case conflict(id: String, location: String, expected: UInt64?, found: UInt64?)
 }
 
 extension CheckpointError {
-  /// The id that the error is about; empty when it is about a whole store.
+  /// The id that the error concerns; empty when it concerns a whole store.
   public var id: String {
     switch self {
     case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
@@ -57,7 +57,7 @@ extension CheckpointError {
     }
   }
 
-  /// Where the id is kept: a path, for files; nil for an id that cannot be kept.
+  /// The location of the id: a path, for files; nil for an id that cannot be stored.
   public var location: String? {
     switch self {
     case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
@@ -70,13 +70,13 @@ extension CheckpointError {
     }
   }
 
-  /// What is wrong and what to do, without the id and the place.
+  /// What is wrong and how to fix it, without the id and the location.
   public var cause: String {
     switch self {
     case .differentStart:
-      "it was begun with another first stage; begin with that one, use another id, or remove this one"
-    case .held(_, _, let processID): "\(Self.holder(processID)) is running it; wait for its end, or use another id"
-    case .damaged(_, _, let reason): "it is damaged: \(reason); what is there is kept until it is removed"
+      "it was started with another first stage; start with that one, use another id, or remove this one"
+    case .held(_, _, let processID): "\(Self.holder(processID)) is running it; await its completion, or use another id"
+    case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept until it is removed"
     case .foreignType(_, _, let stored, let expected):
       "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
     case .ambiguousType(_, _, let name):
@@ -84,17 +84,17 @@ extension CheckpointError {
     case .newerFormat(_, _, let format, let known):
       "it has format \(format), and this version reads up to \(known); use the version that wrote it, or a later one"
     case .unknownShape(_, _, let version, let reason):
-      "its stage, of schema version \(version), is unknown: \(reason); write a migration, or remove the id to begin again"
+      "its stage, of schema version \(version), is unknown: \(reason); add a migration, or remove the id to start over"
     case .unencodable(_, _, let reason): "its next stage cannot be encoded, and was not saved: \(reason)"
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.text(for: code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
-    case .lostLease: "the lease is over; run the id again to go on from what is saved"
+    case .lostLease: "the lease is over; run the id again to resume from the last saved stage"
     case .conflict(_, _, let expected, let found):
       "\(Self.version(found)) is stored instead of \(Self.version(expected))"
     }
   }
 
-  /// Whether the operating system lets the store be read at most: the disk is full or read-only, or not permitted.
+  /// Whether the operating system allows at most reading: the disk is full or read-only, or writing is not permitted.
   var cannotWrite: Bool {
     if case .io(_, _, _, let code) = self { SystemMessage.cannotWrite(code) } else { false }
   }
@@ -111,7 +111,7 @@ extension CheckpointError {
 }
 
 extension CheckpointError: CustomStringConvertible {
-  /// The id, the place and the cause.
+  /// The id, the location and the cause.
   public var description: String {
     switch (id.isEmpty, location) {
     case (true, let location?): "checkpoints at \(location): \(cause)"

@@ -3,8 +3,8 @@
 
 /// The permissions of the files and directories that a `FileCheckpointStore` creates.
 ///
-/// What the process masks (`umask`) is taken away from them. What is present already keeps its permissions; a checkpoint gets
-/// the new ones with the next save.
+/// The process mask (`umask`) is applied to them. Existing files and directories keep their permissions; a checkpoint
+/// receives the new ones with the next save.
 public struct CheckpointPermissions: Sendable, Hashable {
   /// The mode of files, such as `0o600`.
   public var files: UInt16
@@ -22,9 +22,9 @@ public struct CheckpointPermissions: Sendable, Hashable {
     self.directories = directories
   }
 
-  /// Nobody but the owner reads or writes: stages hold users' data.
+  /// Only the owner may read and write, because stages hold users' data.
   public static let owner = CheckpointPermissions(files: 0o600, directories: 0o700)
 
-  /// The owner's group reads and writes as well.
+  /// The owner's group may read and write as well.
   public static let group = CheckpointPermissions(files: 0o660, directories: 0o770)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a store keeps under an id: the stage that was reached, and what is needed to go on from it safely.
+/// What a store holds under an id: the last stage, and the data to resume from it safely.
 public struct CheckpointRecord: Sendable, Hashable {
   /// The id.
   public var id: String
@@ -9,36 +9,37 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// The name of the progression's type.
   public var progression: String
 
-  /// The version of the shape in which the stages are stored; 0 for a progression that declares none.
+  /// The version of the stored shape of the stages; 0 for a progression that declares none.
   public var schemaVersion: Int
 
-  /// How many stages were saved under the id, this one included.
+  /// The number of stages saved under the id, including this one.
   ///
-  /// It counts up by one with each save.
+  /// Each save increments it by one.
   public var version: UInt64
 
-  /// The stage that the first run began with, encoded.
+  /// The first stage of the first run, encoded.
   ///
-  /// Each save keeps it beside the last stage: a small first stage, such as a path instead of a content, makes small saves.
+  /// Each save stores it with the last stage, so a small first stage, such as a path instead of its content, makes
+  /// saves small.
   public var first: [UInt8]
 
-  /// The last stage that was reached, encoded.
+  /// The last stage, encoded.
   public var stage: [UInt8]
 
-  /// The checksum of all that.
+  /// The checksum of all other properties.
   ///
-  /// A store keeps it as it is, so that a record that a store tore is recognised.
+  /// A store must keep it unchanged, so that a corrupted record is detected.
   public var checksum: UInt64
 
-  /// Makes a record with its checksum.
+  /// Creates a record with its checksum.
   ///
   /// - Parameters:
   ///   - id: The id.
   ///   - progression: The name of the progression's type.
   ///   - schemaVersion: The version of the stored shape.
-  ///   - version: How many stages were saved, this one included.
-  ///   - first: The stage that the first run began with, encoded.
-  ///   - stage: The last stage that was reached, encoded.
+  ///   - version: The number of stages saved, including this one.
+  ///   - first: The first stage of the first run, encoded.
+  ///   - stage: The last stage, encoded.
   public init(
     id: String,
     progression: String,
@@ -57,10 +58,11 @@ public struct CheckpointRecord: Sendable, Hashable {
     checksum = actualChecksum
   }
 
-  /// Whether the record is as it was made.
+  /// A Boolean value that indicates whether the record is unchanged since it was created.
   public var isIntact: Bool { checksum == actualChecksum }
 
-  /// Two records are the same when their bytes are; ids and names that only Unicode takes for equal are not.
+  /// Returns a Boolean value that indicates whether two records have the same bytes. Ids and names that are only
+  /// canonically equivalent in Unicode are different.
   public static func == (one: CheckpointRecord, other: CheckpointRecord) -> Bool {
     one.version == other.version && one.schemaVersion == other.schemaVersion && one.checksum == other.checksum
       && one.first == other.first && one.stage == other.stage && one.id.utf8.elementsEqual(other.id.utf8)

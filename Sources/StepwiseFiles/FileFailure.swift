@@ -11,7 +11,7 @@
   import Android
 #endif
 
-/// A system call on a file that failed.
+/// An error of a system call on a file.
 package struct FileFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name of the call.
   package let operation: String

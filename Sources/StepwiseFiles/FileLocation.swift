@@ -11,9 +11,9 @@
   package import Android
 #endif
 
-/// A path, and what can be done with the file there.
+/// A path, with operations on the file there.
 ///
-/// The checkpoint store and the tour use files by this type and ``OpenFile`` alone.
+/// The checkpoint store and the tour access files only through this type and ``OpenFile``.
 package struct FileLocation: Sendable, Hashable {
   package let path: String
 
@@ -21,19 +21,19 @@ package struct FileLocation: Sendable, Hashable {
     self.path = path
   }
 
-  /// The location of a file in this directory.
+  /// Returns the location of a file in this directory.
   package func appending(_ name: String) -> FileLocation { FileLocation(path + "/" + name) }
 
   package func failure(_ operation: String, _ code: Int32 = errno) -> FileFailure { FileFailure(operation, path, code) }
 
-  /// Opens the file; processes that this one starts do not inherit it.
+  /// Opens the file; child processes do not inherit it.
   ///
   /// - Parameters:
-  ///   - flags: Those of `open`.
-  ///   - followsLinks: Whether a symbolic link is followed to a file; to a directory it is.
-  ///   - mode: The permissions of a file that is created, without those that the process masks.
+  ///   - flags: The flags of `open`.
+  ///   - followsLinks: Whether to follow a symbolic link to a file; a link to a directory is always followed.
+  ///   - mode: The permissions of a created file, before the process mask is applied.
   /// - Returns: The open file.
-  /// - Throws: What the call ends with.
+  /// - Throws: The error of the call.
   package func open(
     _ flags: Int32,
     followsLinks: Bool = false,
@@ -58,7 +58,7 @@ package struct FileLocation: Sendable, Hashable {
     }
   }
 
-  /// Renames the file, and replaces the one that has the new name.
+  /// Renames the file, and replaces an existing one with the new name.
   package func rename(to other: FileLocation) throws(FileFailure) {
     guard retrying({ systemRename(path, other.path) }) == 0 else { throw other.failure("rename") }
   }
@@ -71,7 +71,7 @@ package struct FileLocation: Sendable, Hashable {
     return false
   }
 
-  /// What is there, without following a link; nil when there is nothing.
+  /// Returns the status without following a link; nil when nothing exists there.
   package func status() throws(FileFailure) -> stat? {
     var status = stat()
     if retrying({ lstat(path, &status) }) == 0 { return status }
@@ -79,15 +79,15 @@ package struct FileLocation: Sendable, Hashable {
     return nil
   }
 
-  /// A Boolean value that indicates whether there is a directory.
+  /// A Boolean value that indicates whether the location is a directory.
   package var isDirectory: Bool {
     guard let file = try? open(O_RDONLY | O_DIRECTORY), let status = try? file.status() else { return false }
     return status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Creates the directory and those above it; each new name outlives a power failure.
+  /// Creates the directory with its parents; each new name survives a power failure.
   ///
-  /// A directory that is present is not changed.
+  /// An existing directory is not changed.
   package func makeDirectories(mode: UInt16) throws(FileFailure) {
     do {
       try makeDirectory(mode: mode)
@@ -96,15 +96,15 @@ package struct FileLocation: Sendable, Hashable {
       try parent.makeDirectories(mode: mode)
       try makeDirectory(mode: mode)
     } catch {
-      // One that is present may be reported as read-only before it is reported as present.
+      // An existing directory may be reported as read-only before it is reported as existing.
       guard isDirectory else { throw error }
     }
     _ = try open(O_RDONLY | O_DIRECTORY)
   }
 
-  /// Creates the directory, in one that is present; its name outlives a power failure.
+  /// Creates the directory in an existing one; its name survives a power failure.
   ///
-  /// A directory that is present is not changed.
+  /// An existing directory is not changed.
   package func makeDirectory(mode: UInt16) throws(FileFailure) {
     if retrying({ mkdir(path, mode_t(mode)) }) != 0 {
       guard errno == EEXIST else { throw failure("mkdir") }
@@ -113,13 +113,13 @@ package struct FileLocation: Sendable, Hashable {
     try (parent ?? FileLocation(".")).syncDirectory()
   }
 
-  /// The directory above; nil for a relative path of one component.
+  /// The parent directory; nil for a relative path of one component.
   private var parent: FileLocation? {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
     return FileLocation(slash == path.startIndex ? "/" : String(path[..<slash]))
   }
 
-  /// Makes the names in the directory outlive a power failure.
+  /// Makes the names in the directory survive a power failure.
   package func syncDirectory() throws(FileFailure) {
     try open(O_RDONLY | O_DIRECTORY).sync()
   }

@@ -23,7 +23,7 @@ package final class OpenFile: Sendable {
 
   deinit { _ = close(descriptor) }
 
-  /// Reads a number of bytes, or those up to the end of the file.
+  /// Reads a number of bytes, or all up to the end of the file.
   package func read(_ count: Int) throws(FileFailure) -> [UInt8] {
     var code: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -40,7 +40,7 @@ package final class OpenFile: Sendable {
     return bytes
   }
 
-  /// Goes to an offset from the beginning of the file, at which the next read or write begins.
+  /// Moves to an offset from the start of the file, at which the next read or write starts.
   package func seek(to offset: Int) throws(FileFailure) {
     guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw location.failure("lseek") }
   }
@@ -50,7 +50,7 @@ package final class OpenFile: Sendable {
     try write(bytes) { rest, _ in systemWrite(descriptor, rest.baseAddress, rest.count) }
   }
 
-  /// Writes all of the bytes at an offset from the beginning of the file.
+  /// Writes all of the bytes at an offset from the start of the file.
   package func write(_ bytes: some Sequence<UInt8>, at offset: Int) throws(FileFailure) {
     try write(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
   }
@@ -75,35 +75,35 @@ package final class OpenFile: Sendable {
     return 0
   }
 
-  /// Cuts the file off at a size.
+  /// Truncates the file to a size.
   package func truncate(to size: Int) throws(FileFailure) {
     guard retrying({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw location.failure("ftruncate") }
   }
 
-  /// Makes the content outlive a power failure.
+  /// Makes the content survive a power failure.
   package func sync() throws(FileFailure) {
     #if canImport(Darwin)
-      // The disk writes its own cache only when told to; not every file system can tell it.
+      // The disk writes its cache only on request; not every file system supports the request.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard retrying({ fsync(descriptor) }) == 0 else { throw location.failure("fsync") }
   }
 
-  /// The kind, the size and the number of names of the file.
+  /// Returns the kind, the size and the link count of the file.
   package func status() throws(FileFailure) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw location.failure("fstat") }
     return status
   }
 
-  /// Locks the file for this descriptor alone, without waiting; false when another descriptor has the lock.
+  /// Locks the file for this descriptor, without waiting; returns false when another descriptor holds the lock.
   package func lock() throws(FileFailure) -> Bool {
     if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 { return true }
     guard errno == EWOULDBLOCK else { throw location.failure("flock") }
     return false
   }
 
-  /// Unlocks the file, also for a process that was just being started and shares the descriptor.
+  /// Unlocks the file, also for a child process that is just starting and shares the descriptor.
   package func unlock() { _ = flock(descriptor, LOCK_UN) }
 
   private func readSome(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

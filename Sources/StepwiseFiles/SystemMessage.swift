@@ -11,7 +11,7 @@
   import Android
 #endif
 
-/// What the operating system says.
+/// Messages and numbers of the operating system.
 package enum SystemMessage {
   /// The message of an error number.
   package static func text(for code: Int32) -> String {
@@ -20,12 +20,13 @@ package enum SystemMessage {
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// Whether nothing can be written: the disk is full or read-only, or its owner does not permit it.
+  /// Returns whether the error means that nothing can be written: the disk is full or read-only, or writing is not
+  /// permitted.
   package static func cannotWrite(_ code: Int32) -> Bool {
     [EROFS, EACCES, EPERM, ENOSPC, EDQUOT].contains(code)
   }
 
-  /// The error number of an argument that makes no sense.
+  /// The error number for an invalid argument.
   package static var invalidArgument: Int32 { EINVAL }
 
   /// The number of this process.

@@ -31,13 +31,13 @@ import StepwiseFiles
 /// | 8 + n | the length of the first stage, and the first stage |
 /// | 8 + n | the length of the last stage, and the last stage |
 ///
-/// The first four fields stay in every later format, so that damage is told from a newer format.
+/// Every later format keeps the first four fields, so that damage can be distinguished from a newer format.
 enum CheckpointFile {
   static let format = 1
   static let magic = Array("STEPWISE".utf8)
   private static let prefixLength = 28
 
-  /// The bytes that keep a record.
+  /// Returns the bytes of a record.
   static func bytes(of record: CheckpointRecord) -> [UInt8] {
     let (id, name) = (Array(record.id.utf8), Array(record.progression.utf8))
     let length = prefixLength + 48 + id.count + name.count + record.first.count + record.stage.count
@@ -66,7 +66,7 @@ enum CheckpointFile {
 
   /// Reads a record.
   ///
-  /// Nothing is allocated beyond the size of the file, whatever the file says.
+  /// It allocates no more memory than the size of the file, whatever the file contains.
   static func record(in file: OpenFile, at path: CheckpointPath) throws(CheckpointError) -> CheckpointRecord {
     var reader = try Reader(file, at: path)
     let (format, expected) = try reader.prefix()
@@ -103,7 +103,7 @@ enum CheckpointFile {
     return try CheckpointID(reader.text())
   }
 
-  /// Reads a file from its beginning, and never more than is left of it.
+  /// Reads a file from its start, and never more than remains.
   private struct Reader {
     let file: OpenFile
     let path: CheckpointPath
@@ -114,18 +114,18 @@ enum CheckpointFile {
       let status = try path.naming { () throws(FileFailure) in try file.status() }
       switch status.st_mode & S_IFMT {
       case S_IFREG: break
-      case S_IFDIR: throw path.damaged("a directory is in its place")
-      default: throw path.damaged("it is not a file")
+      case S_IFDIR: throw path.damaged("it is a directory")
+      default: throw path.damaged("it is not a regular file")
       }
       self.file = file
       self.path = path
       left = Int(status.st_size)
     }
 
-    /// The format and the checksum, of a file that has the right length.
+    /// Returns the format and the checksum of a file with the right length.
     mutating func prefix() throws(CheckpointError) -> (format: Int, sum: UInt64) {
       let size = left
-      guard try take(8) == CheckpointFile.magic else { throw path.damaged("it does not begin as a checkpoint") }
+      guard try take(8) == CheckpointFile.magic else { throw path.damaged("it does not start with STEPWISE") }
       let format = try number(UInt32.self)
       let length = try number(UInt64.self)
       guard length == UInt64(size) else {
@@ -144,31 +144,31 @@ enum CheckpointFile {
 
     mutating func bytes<Length: FixedWidthInteger>(_ type: Length.Type) throws(CheckpointError) -> [UInt8] {
       let length = try number(Length.self)
-      guard let count = Int(exactly: length) else { throw path.damaged("a length is impossible") }
+      guard let count = Int(exactly: length) else { throw path.damaged("it contains an impossible length") }
       return try take(count)
     }
 
     mutating func text() throws(CheckpointError) -> String {
       guard let text = String(validating: try bytes(UInt32.self), as: UTF8.self) else {
-        throw path.damaged("a name is not UTF-8")
+        throw path.damaged("it contains a name that is not UTF-8")
       }
       return text
     }
 
-    /// Reads over the rest.
+    /// Skips the rest.
     mutating func skip() throws(CheckpointError) {
       while left > 0 { _ = try take(min(left, 65_536)) }
     }
 
     mutating func finish(_ expected: UInt64) throws(CheckpointError) {
-      guard left == 0 else { throw path.damaged("\(left) bytes are left over") }
-      guard sum.value == expected else { throw path.damaged("its checksum is not that of its content") }
+      guard left == 0 else { throw path.damaged("it has \(left) extra bytes") }
+      guard sum.value == expected else { throw path.damaged("its checksum does not match its content") }
     }
 
     private mutating func take(_ count: Int) throws(CheckpointError) -> [UInt8] {
-      guard count <= left else { throw path.damaged("it ends too early") }
+      guard count <= left else { throw path.damaged("it is truncated") }
       let bytes = try path.naming { () throws(FileFailure) in try file.read(count) }
-      guard bytes.count == count else { throw path.damaged("it ends too early") }
+      guard bytes.count == count else { throw path.damaged("it is truncated") }
       left -= count
       sum.update(bytes)
       return bytes

@@ -13,31 +13,31 @@ import StepwiseFiles
   import Android
 #endif
 
-/// The directory of a store, which holds a file for each id.
+/// The directory of a store, with a file for each id.
 struct CheckpointFolder: Sendable {
   let directory: FileLocation
   let permissions: CheckpointPermissions
 
   var leases: LeaseFolder { LeaseFolder(directory: directory.appending(".locks"), permissions: permissions) }
 
-  /// The file that holds an id.
+  /// Returns the file of an id.
   func file(of id: CheckpointID) -> FileLocation { directory.appending(CheckpointName(id).checkpoint) }
 
-  /// Makes the directory, if it is not there.
+  /// Creates the directory if it does not exist.
   func create() throws(CheckpointError) {
     try CheckpointPath(id: nil, file: directory).naming { () throws(FileFailure) in
       try directory.makeDirectories(mode: permissions.directories)
     }
   }
 
-  /// Reads the record of an id; nil when there is none.
+  /// Returns the record of an id; nil when there is none.
   func record(of id: CheckpointID) throws(CheckpointError) -> CheckpointRecord? {
     let path = CheckpointPath(id: id, file: file(of: id))
     let opened: OpenFile?
     do {
       opened = try path.naming { () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }
     } catch .io(_, _, _, ELOOP) {
-      throw path.damaged("a symbolic link is in its place, which is not followed")
+      throw path.damaged("it is a symbolic link, which is not followed")
     }
     guard let opened else { return nil }
     let record = try CheckpointFile.record(in: opened, at: path)
@@ -47,7 +47,7 @@ struct CheckpointFolder: Sendable {
     return record
   }
 
-  /// Writes a record beside the last one, and renames it over that one.
+  /// Writes a record to a temporary file and renames it over the last one.
   func write(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) {
     let (temporary, checkpoint) = (directory.appending(CheckpointName(id).temporary), file(of: id))
     let bytes = CheckpointFile.bytes(of: record)
@@ -58,7 +58,7 @@ struct CheckpointFolder: Sendable {
     }
   }
 
-  /// Writes a file and syncs it; leaves none behind when that fails.
+  /// Writes a file and syncs it; removes it when that fails.
   private func fill(_ file: FileLocation, with bytes: [UInt8]) throws(FileFailure) {
     do {
       let file = try create(file)
@@ -70,7 +70,7 @@ struct CheckpointFolder: Sendable {
     }
   }
 
-  /// Creates a file with the permissions of new ones, in place of what a kill left.
+  /// Creates a file with the configured permissions, and replaces one that a killed process left.
   private func create(_ file: FileLocation) throws(FileFailure) -> OpenFile {
     do {
       return try file.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
@@ -82,9 +82,9 @@ struct CheckpointFolder: Sendable {
     }
   }
 
-  /// Removes what is stored under an id that is not held, also on a full disk, on which no lock file can be made.
+  /// Removes the record of an id that is not held, even on a full disk, where no lock file can be created.
   ///
-  /// - Returns: Nil while another process has the fence; try again.
+  /// - Returns: Nil while another process holds the fence; try again.
   func removeWhenFree(_ id: CheckpointID) throws(CheckpointError) -> Void? {
     let locked: LockedFile
     do {
@@ -107,11 +107,11 @@ struct CheckpointFolder: Sendable {
       }
     } catch {
       guard path.file.isDirectory else { throw error }
-      throw path.damaged("a directory is in its place, which only you can remove")
+      throw path.damaged("it is a directory, which you have to remove yourself")
     }
   }
 
-  /// The ids that something is stored under.
+  /// Returns the ids that have a record.
   func ids() throws(CheckpointError) -> [String] {
     let path = CheckpointPath(id: nil, file: directory)
     let names = try path.naming { () throws(FileFailure) in try directory.names() }

@@ -3,14 +3,15 @@
 
 import Stepwise
 
-/// The name of the file that keeps an id.
+/// The name of the file of an id.
 ///
-/// Lowercase letters, digits, `-` and `_` stand for themselves, each other byte of the UTF-8 as `%` and two lowercase
-/// hexadecimal digits: no two ids share a name, on file systems that ignore case as well, and none leaves the directory.
-/// What would be too long for a file name is cut, and `~` and the SHA-256 of the id follow; its file says the whole id.
+/// Lowercase letters, digits, `-` and `_` represent themselves. Each other byte of the UTF-8 is written as `%` and two
+/// lowercase hexadecimal digits. No two ids share a name, even on file systems that ignore case, and no name leaves the
+/// directory. A name that is too long is cut and followed by `~` and the SHA-256 of the id; the file contains the whole
+/// id.
 struct CheckpointName: Hashable, Sendable {
   static let suffix = ".checkpoint"
-  /// The most bytes of the name without a suffix: file systems take 255 with one.
+  /// The maximum length of a name without suffix: file systems allow 255 bytes with one.
   private static let longest = 220
 
   /// The name without a suffix.
@@ -36,26 +37,26 @@ struct CheckpointName: Hashable, Sendable {
     stem = start + "~" + SHA256.hex(id.bytes)
   }
 
-  /// The file that keeps the last stage.
+  /// The file of the last stage.
   var checkpoint: String { stem + Self.suffix }
 
-  /// The file in which a stage is written before it takes the other's place.
+  /// The file to which a stage is written before it replaces the last one.
   var temporary: String { stem + ".temporary" }
 
-  /// The file that is locked while somebody runs under the id.
+  /// The file that is locked while a run holds the id.
   var lock: String { stem + ".lock" }
 
-  /// What a file's name says of the id.
+  /// What a file name says about the id.
   enum Meaning: Equatable {
-    /// It keeps this id.
+    /// It is the file of this id.
     case id(CheckpointID)
-    /// It keeps an id that stands in the file.
+    /// The file contains the id.
     case inside
-    /// It keeps no id.
+    /// It is not the file of an id.
     case stranger
   }
 
-  /// What the name of a file in the directory says.
+  /// Returns the meaning of a file name in the directory.
   static func meaning(of file: String) -> Meaning {
     guard file.hasSuffix(suffix) else { return .stranger }
     let stem = file.dropLast(suffix.count)

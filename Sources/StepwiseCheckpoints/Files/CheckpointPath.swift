@@ -3,7 +3,7 @@
 
 import StepwiseFiles
 
-/// A file of a store, and the id on whose behalf it is used: every error names both.
+/// A file of a store and the id that it belongs to: every error names both.
 struct CheckpointPath: Sendable {
   /// Nil for what concerns the whole store.
   let id: CheckpointID?
@@ -17,7 +17,7 @@ struct CheckpointPath: Sendable {
     .damaged(id: id?.text ?? "", location: file.path, reason: reason)
   }
 
-  /// Runs operations on files; their errors name the id.
+  /// Runs file operations whose errors name the id.
   func naming<Value>(_ body: () throws(FileFailure) -> Value) throws(CheckpointError) -> Value {
     do {
       return try body()

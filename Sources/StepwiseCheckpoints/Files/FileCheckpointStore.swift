@@ -10,26 +10,26 @@ import StepwiseFiles
   public import Foundation
 #endif
 
-/// Checkpoints in a directory, a file for each id.
+/// Checkpoints in a directory, with one file for each id.
 ///
-/// A stage is written beside the file, synced to the disk, renamed over it, and the directory is synced: at every instant
-/// the file holds one stage or the next, whole. Its header names the format, the progression's type, the schema version,
-/// the stage counter, the length and a checksum. Lowercase letters and digits of the id stand in the file's name; the rest
-/// is escaped, and a long id is cut and continued by its hash. Files are created for their owner alone, unless the store is
-/// created with other permissions.
+/// A stage is written to a temporary file, synced to the disk, and renamed over the last one; then the directory is
+/// synced. At every instant the file holds one complete stage. Its header contains the format, the progression's type,
+/// the schema version, the stage counter, the length and a checksum. The file name is the id, with all characters but
+/// lowercase letters and digits escaped; a long id is cut and continued by its hash. Files are readable only by their
+/// owner, unless the store is created with other permissions.
 ///
-/// While an id is held, a file in the hidden directory `.locks` is locked. The kernel unlocks it when the process ends, in
-/// whatever way. A process that was made by `fork` without `exec` while an id is held holds it as well, until it ends. Locks
-/// are advisory, and only as good as `flock` is on the file system: do not share a directory between machines. The
-/// directory is the store's own, with `.locks` in it: removing the locked file of a holder lets a second run in.
+/// While an id is held, a file in the hidden directory `.locks` is locked. The kernel unlocks it when the process ends
+/// for any reason. A process that was created by `fork` without `exec` while an id is held also holds it until it ends.
+/// Locks are advisory and rely on `flock` of the file system: do not share a directory between machines. The directory
+/// and `.locks` belong to the store: removing the locked file of a holder admits a second run.
 ///
-/// Nothing blocks the cooperative pool: all operations run on threads of their own. Only releasing the iterator of a loop
-/// over stages removes the locked file at once, so that the id is free. Acquiring an id waits while another process counts
-/// up `.locks/fence`, which takes a read and a write: up to ten seconds, for a process that is stopped meanwhile, and until
-/// the waiting Task is cancelled.
+/// The cooperative pool is never blocked: all operations run on separate threads. The only exception is releasing the
+/// iterator of a loop over stages, which removes the locked file immediately, so that the id is free. Acquiring an id
+/// waits while another process increments `.locks/fence`, which takes one read and one write. It waits up to ten
+/// seconds, in case that process is stopped meanwhile, and until the waiting task is cancelled.
 ///
-/// When the disk is full or read-only, what is stored can be read, the result of a finished id is returned, and, unless it
-/// is read-only, every id can be removed.
+/// On a full or read-only disk, records can be loaded and the result of a completed id is returned. On a full disk,
+/// every id can be removed.
 public final class FileCheckpointStore: CheckpointStore {
   /// The directory.
   public let directory: URL
@@ -38,12 +38,12 @@ public final class FileCheckpointStore: CheckpointStore {
   private let leases = Lock([CheckpointID: FileLease]())
   private let threads = IOThreads.shared
 
-  /// Creates a store in a directory, which is made with those above it if it is not there.
+  /// Creates a store in a directory, and creates the directory with its parents if it does not exist.
   ///
   /// - Parameters:
-  ///   - directory: A directory of a local file system; there may be any number of stores in it.
-  ///   - permissions: Those of the files and directories that the store creates.
-  /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when the directory cannot be made.
+  ///   - directory: A directory of a local file system; several stores may use it.
+  ///   - permissions: The permissions of files and directories that the store creates.
+  /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when the directory cannot be created.
   public init(directory: URL, permissions: CheckpointPermissions = .owner) throws {
     self.directory = directory
     var path = directory.path
@@ -56,7 +56,7 @@ public final class FileCheckpointStore: CheckpointStore {
     try folder.create()
   }
 
-  /// Takes the lease of an id.
+  /// Acquires the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
     let id = try CheckpointID(id)
     let (locked, first) = try await threads.run { [folder] in
@@ -72,7 +72,7 @@ public final class FileCheckpointStore: CheckpointStore {
     do {
       fence = try await untilFenceIsFree(id, first) { [folder] in try folder.leases.nextFence(for: id) }
     } catch {
-      // On a thread of its own, although the work does not throw.
+      // On a separate thread, because the work blocks even though it does not throw.
       try? await threads.run { locked.end() }
       throw error
     }
@@ -80,7 +80,7 @@ public final class FileCheckpointStore: CheckpointStore {
     return CheckpointLease(id: id.text, fence: fence)
   }
 
-  /// Returns the lease as it is: it ends with its holder.
+  /// Returns the lease unchanged, because it does not expire.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
     _ = try held(lease, for: CheckpointID(lease.id))
     return lease
@@ -98,15 +98,15 @@ public final class FileCheckpointStore: CheckpointStore {
     ended?.end()
   }
 
-  /// Reads what was last saved.
+  /// Loads the last saved record.
   ///
-  /// A file that cannot be read is left as it is.
+  /// A file that cannot be read is left unchanged.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
     let id = try CheckpointID(id)
     return try await threads.run { [folder] in try folder.record(of: id) }
   }
 
-  /// Replaces the record of an id, provided that its version is the expected one.
+  /// Replaces the record of an id if its version is the expected one.
   @concurrent public func save(
     _ record: CheckpointRecord,
     ifVersionIs version: UInt64?,
@@ -126,25 +126,24 @@ public final class FileCheckpointStore: CheckpointStore {
     }
   }
 
-  /// Removes what is stored under an id.
+  /// Removes the record of an id.
   ///
-  /// It works on a full disk, on which no lock file can be made, as well.
+  /// This works on a full disk as well, where no lock file can be created.
   @concurrent public func remove(_ id: String) async throws {
     let id = try CheckpointID(id)
     try await untilFenceIsFree(id, nil) { [folder] in try folder.removeWhenFree(id) }
   }
 
-  /// Lists the ids that something is stored under, also what is damaged.
+  /// Lists the ids that have a record, even a damaged one.
   ///
-  /// It reads the whole directory for each page. A file does not keep the others from being listed: one whose id stands
-  /// neither in its name nor in its content, as that of a long id may when it is damaged, is left out. `load` of the id
-  /// still reports it.
+  /// Each page reads the whole directory. A file whose id is in neither its name nor its content, such as a damaged
+  /// file with a long id, is left out; `load` of the id still reports it.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     let ids = try await threads.run { [folder] in try folder.ids() }
     return CheckpointPage(of: ids, after: last, limit: limit)
   }
 
-  /// The path of the file that holds an id.
+  /// Returns the path of the file of an id.
   public func location(of id: String) -> String {
     ((try? CheckpointID(id)).map(folder.file(of:)) ?? folder.directory).path
   }
@@ -156,7 +155,7 @@ public final class FileCheckpointStore: CheckpointStore {
     return held
   }
 
-  /// Repeats an attempt until the fence is free for it, on threads of its own, but waiting on none of them.
+  /// Repeats an attempt until the fence is free, on separate threads, without blocking any of them while it waits.
   private func untilFenceIsFree<Value: Sendable>(
     _ id: CheckpointID,
     _ first: Value?,

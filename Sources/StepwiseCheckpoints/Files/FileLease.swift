@@ -3,9 +3,9 @@
 
 import Stepwise
 
-/// The lease of an id in a directory, which a locked file stands for.
+/// The lease of an id in a directory, represented by a locked file.
 final class FileLease: Sendable {
-  /// What is known of the checkpoint while it is locked.
+  /// The known version of the checkpoint while it is locked.
   private enum Version {
     case unknown
     case known(UInt64?)
@@ -13,7 +13,7 @@ final class FileLease: Sendable {
 
   let fence: UInt64
   private let locked: LockedFile
-  /// Saves and the end of the lease take turns.
+  /// Serializes saves and the end of the lease.
   private let version = Lock(Version.unknown)
 
   init(_ locked: LockedFile, fence: UInt64) {
@@ -21,12 +21,12 @@ final class FileLease: Sendable {
     self.fence = fence
   }
 
-  /// Runs a save, which is told the version that is stored, and returns the one that it stored.
+  /// Runs a save, which receives the stored version and returns the one that it stored.
   ///
   /// - Parameters:
-  ///   - load: Reads the version that is stored, when it is not known.
-  ///   - save: Saves, given the version that is stored.
-  /// - Throws: What they throw.
+  ///   - load: Reads the stored version when it is not known.
+  ///   - save: Saves; receives the stored version.
+  /// - Throws: The errors of the closures.
   func saving(
     load: () throws(CheckpointError) -> UInt64?,
     save: (UInt64?) throws(CheckpointError) -> UInt64

@@ -13,10 +13,10 @@ import Stepwise
   import Android
 #endif
 
-/// Threads for operations that block, which must not take those of the cooperative pool.
+/// Threads for blocking operations, which must not block the cooperative pool.
 ///
-/// A thread begins when there is work that none is free for, and ends when it had nothing to do for a while: to begin one
-/// takes a good part of the time of a checkpoint.
+/// A thread starts when there is work and no idle thread. It ends after it has been idle for a while, because starting
+/// a thread takes a considerable part of the time of a checkpoint.
 package final class IOThreads: Sendable {
   package static let shared = IOThreads(limit: 8, patience: 1_000_000_000)
 
@@ -25,7 +25,7 @@ package final class IOThreads: Sendable {
   private struct State {
     var jobs = OrderedSlots<Job>()
     var threads = 0
-    /// How many of the threads have nothing to do.
+    /// The number of idle threads.
     var idle = 0
   }
 
@@ -34,11 +34,11 @@ package final class IOThreads: Sendable {
   private let state = Lock(State())
   private let signal = ThreadSignal()
 
-  /// Begins no thread yet.
+  /// Creates the object without starting a thread.
   ///
   /// - Parameters:
-  ///   - limit: How many threads there are at most.
-  ///   - patience: For how many nanoseconds a thread waits for work before it ends.
+  ///   - limit: The maximum number of threads.
+  ///   - patience: How many nanoseconds an idle thread waits for work before it ends.
   package init(limit: Int, patience: Int) {
     self.limit = limit
     self.patience = patience
@@ -46,7 +46,7 @@ package final class IOThreads: Sendable {
 
   package var threadCount: Int { state.withLock { $0.threads } }
 
-  /// Runs the work on a thread of its own kind, and waits for it whatever happens to the Task.
+  /// Runs the work on one of the threads and waits for it, regardless of cancellation.
   @concurrent
   package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
@@ -54,7 +54,7 @@ package final class IOThreads: Sendable {
     }
   }
 
-  /// Runs the work on a thread of its own kind, in the order of the calls where there is one thread.
+  /// Runs the work on one of the threads; in the order of the calls if the limit is one.
   package func submit(_ job: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state in
       _ = state.jobs.append(job)
@@ -64,7 +64,7 @@ package final class IOThreads: Sendable {
     }
     guard needsThread else { return signal.wake() }
     if startThread() { return }
-    // Without a thread the work is done here: late is better than never.
+    // If no thread can be started, the work runs here: late is better than never.
     while let job = nextJob() { job() }
     state.withLock { $0.threads -= 1 }
   }
@@ -77,7 +77,7 @@ package final class IOThreads: Sendable {
 
   private func nextJob() -> Job? { state.withLock { $0.jobs.popFirst() } }
 
-  /// Returns whether the thread is to go on; it is counted no more when not.
+  /// Waits for work; returns false when the thread has to end, in which case it is no longer counted.
   private func waitForJobs() -> Bool {
     state.withLock { $0.idle += 1 }
     signal.wait(nanoseconds: patience) { state.withLock { $0.jobs.isEmpty } }

@@ -13,15 +13,15 @@ import StepwiseFiles
   import Android
 #endif
 
-/// The directory `.locks` of a store: a file for each id that is held, locked by its holder, and the fence.
+/// The directory `.locks` of a store, with a file for each held id, locked by its holder, and the fence.
 ///
-/// The kernel unlocks a file when its process ends, in whatever way. A holder removes its file before it unlocks it: a lock
-/// on a file that has no name keeps nobody out.
+/// The kernel unlocks a file when its process ends for any reason. A holder removes its file before it unlocks it,
+/// because a lock on a file without a name excludes no other process.
 struct LeaseFolder: Sendable {
   let directory: FileLocation
   let permissions: CheckpointPermissions
 
-  /// Locks the file of an id, in a directory that is made if need be.
+  /// Locks the file of an id; creates the directory if necessary.
   ///
   /// - Throws: ``CheckpointError/held(id:location:processID:)``, with the location of the checkpoint.
   func lock(_ id: CheckpointID, checkpoint: FileLocation) throws(CheckpointError) -> LockedFile {
@@ -33,7 +33,7 @@ struct LeaseFolder: Sendable {
       }
       let locked = LockedFile(file: file)
       guard try path.naming({ () throws(FileFailure) in try file.status().st_nlink }) > 0 else { continue }
-      // For the error of those who are refused; on a full disk they are not told.
+      // The process number is for the error that other processes receive; on a full disk it is omitted.
       try? file.write(Self.padded(UInt64(SystemMessage.processID)), at: 0)
       return locked
     }
@@ -57,12 +57,12 @@ struct LeaseFolder: Sendable {
     }
   }
 
-  /// Runs the body when no lock file can be made, and no process holds the id or is about to.
+  /// Runs the body if no lock file can be created and no process holds the id or is about to.
   ///
-  /// Whoever takes a lease locks the file of the id, then the fence: a file that is not there while the fence is locked is
-  /// the file of an id that is free.
+  /// A process that acquires a lease locks the file of the id first, then the fence. If the file does not exist while
+  /// the fence is locked, the id is free.
   ///
-  /// - Returns: Nil, without running the body, while another process has the fence.
+  /// - Returns: Nil, without running the body, while another process holds the fence.
   func withoutLockFile(
     _ id: CheckpointID,
     checkpoint: FileLocation,
@@ -84,12 +84,12 @@ struct LeaseFolder: Sendable {
     return ()
   }
 
-  /// Returns the next fencing number, which is higher than all before it in this directory.
+  /// Returns the next fencing number, which is higher than all earlier ones in this directory.
   ///
-  /// A file that is empty or damaged does not say what came before. Its place is taken by the time in nanoseconds: the
-  /// numbers count up from such a time by one for each lease, so that they stay behind the clock.
+  /// When the file is empty or damaged, the earlier numbers are unknown. The time in nanoseconds then replaces them.
+  /// Numbers increase from such a time by one for each lease, so they stay behind the clock.
   ///
-  /// - Returns: Nil while another process counts.
+  /// - Returns: Nil while another process holds the fence.
   func nextFence(for id: CheckpointID) throws(CheckpointError) -> UInt64? {
     let path = CheckpointPath(id: id, file: fence)
     return try path.naming { () throws(FileFailure) in
@@ -102,7 +102,7 @@ struct LeaseFolder: Sendable {
     }
   }
 
-  /// The error of those who have waited for the fence for too long.
+  /// Returns the error for a fence that stayed locked for too long.
   func fenceIsBusy(_ id: CheckpointID) -> CheckpointError {
     CheckpointPath(id: id, file: fence).failure("flock", EWOULDBLOCK)
   }
@@ -113,7 +113,7 @@ struct LeaseFolder: Sendable {
     CheckpointPath(id: id, file: directory.appending(CheckpointName(id).lock))
   }
 
-  /// The process that has locked the file, which writes its number right after it has locked it.
+  /// The process that has locked the file; it writes its number right after locking.
   private func holder(at path: CheckpointPath) -> Int32? {
     for _ in 0..<100 {
       guard let file = try? path.file.openIfPresent(O_RDONLY), let bytes = try? file.read(Self.digits) else {

@@ -4,13 +4,13 @@
 import Stepwise
 import StepwiseFiles
 
-/// Checkpoints in memory, for tests and previews: they last as long as the store.
+/// Checkpoints in memory, for tests and previews, with the lifetime of the store.
 ///
-/// Leases do not end by themselves, unless the store is made with a duration for them.
+/// Leases do not expire, unless the store is created with a duration for them.
 public final class MemoryCheckpointStore: CheckpointStore {
   private struct Held: Sendable {
     let fence: UInt64
-    /// When the lease is over, on the store's clock; nil for never.
+    /// When the lease ends, on the store's clock; nil for never.
     var end: Duration?
   }
 
@@ -24,24 +24,24 @@ public final class MemoryCheckpointStore: CheckpointStore {
   private let leaseDuration: Duration?
   private let now: @Sendable () -> Duration
 
-  /// Makes an empty store.
+  /// Creates an empty store.
   public init() {
     leaseDuration = nil
     now = { .zero }
   }
 
-  /// Makes an empty store whose leases are over after a while if nobody renews them, as a database's are.
+  /// Creates an empty store whose leases expire unless they are renewed, like those of a database.
   ///
   /// - Parameters:
-  ///   - leaseDuration: How long a lease lasts from when it was taken or renewed.
-  ///   - clock: Tells the time.
+  ///   - leaseDuration: How long a lease lasts after it was acquired or renewed.
+  ///   - clock: The clock that measures the time.
   public init<C: Clock<Duration>>(leaseDuration: Duration, clock: C = ContinuousClock()) {
     self.leaseDuration = leaseDuration
     let start = clock.now
     now = { start.duration(to: clock.now) }
   }
 
-  /// Takes the lease of an id.
+  /// Acquires the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
     let id = try CheckpointID(id)
     let now = now()
@@ -55,7 +55,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     }
   }
 
-  /// Makes a lease last longer.
+  /// Extends a lease.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
     let id = try CheckpointID(lease.id)
     let now = now()
@@ -66,10 +66,10 @@ public final class MemoryCheckpointStore: CheckpointStore {
     return lease
   }
 
-  /// Gives a lease back.
+  /// Releases a lease.
   @concurrent public func release(_ lease: CheckpointLease) async throws { releaseWithoutWaiting(lease) }
 
-  /// Gives a lease back.
+  /// Releases a lease.
   public func releaseWithoutWaiting(_ lease: CheckpointLease) {
     guard let id = try? CheckpointID(lease.id) else { return }
     state.withLock { state in
@@ -77,13 +77,13 @@ public final class MemoryCheckpointStore: CheckpointStore {
     }
   }
 
-  /// Gives what was last saved.
+  /// Loads the last saved record.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
     let id = try CheckpointID(id)
     return state.withLock { state in state.records[id] }
   }
 
-  /// Replaces the record of an id, provided that its version is the expected one.
+  /// Replaces the record of an id if its version is the expected one.
   @concurrent public func save(
     _ record: CheckpointRecord,
     ifVersionIs version: UInt64?,
@@ -101,7 +101,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     }
   }
 
-  /// Forgets what is kept under an id.
+  /// Removes the record of an id.
   @concurrent public func remove(_ id: String) async throws {
     let lease = try await acquire(id)
     let id = try CheckpointID(id)
@@ -109,13 +109,13 @@ public final class MemoryCheckpointStore: CheckpointStore {
     releaseWithoutWaiting(lease)
   }
 
-  /// Lists the ids that keep something.
+  /// Lists the ids that have a record.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     let ids = state.withLock { state in state.records.values.map(\.id) }
     return CheckpointPage(of: ids, after: last, limit: limit)
   }
 
-  /// Says that it is in memory.
+  /// Returns a text that says that the record is in memory.
   public func location(of id: String) -> String { Self.location }
 
   private static let location = "memory"

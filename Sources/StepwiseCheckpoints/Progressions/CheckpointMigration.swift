@@ -7,20 +7,20 @@
   import Foundation
 #endif
 
-/// How a stage that an older version stored becomes one of this version.
+/// Converts a stage that an older version stored into one of this version.
 public struct CheckpointMigration<Stage>: Sendable {
-  /// The older version; 0 is that of a progression that declared none.
+  /// The older version; 0 for stages of a progression that declared none.
   public let version: Int
 
-  /// Decodes the older shape and makes a stage of it.
+  /// Decodes the older shape and converts it.
   let decode: @Sendable (any Decoder) throws -> Stage
 
-  /// Makes a migration.
+  /// Creates a migration.
   ///
   /// - Parameters:
-  ///   - version: The older version; 0 is that of a progression that declared none.
-  ///   - migrate: Makes a stage of this version out of one in the older shape, whose type you keep for that; it need not
-  ///     be a progression.
+  ///   - version: The older version; 0 for stages of a progression that declared none.
+  ///   - migrate: Converts a stage in the older shape into one of this version. Keep the type of the older shape for
+  ///     this; it need not be a progression.
   public init<Old: Decodable & SendableMetatype>(
     from version: Int,
     _ migrate: @escaping @Sendable (Old) throws -> Stage
@@ -40,7 +40,7 @@ public struct CheckpointMigration<Stage>: Sendable {
   }
 }
 
-/// A stage that is decoded by the migration that its decoder was told.
+/// A stage that is decoded with the migration in its decoder's user info.
 private struct Migrated<Stage>: Decodable {
   let stage: Stage
 

@@ -3,13 +3,13 @@
 
 import Stepwise
 
-/// A progression that runs under an id: what a run does between one stage and the next.
+/// A progression that runs under an id: the work between one stage and the next.
 struct CheckpointedRun<P: Progression & Codable>: Sendable {
-  /// A stage that is saved.
+  /// A saved stage.
   struct Position: Sendable {
     let stage: P
     let version: UInt64
-    /// The first stage of all, encoded in this version of the shape.
+    /// The first stage of the first run, encoded in this version of the shape.
     let first: [UInt8]
     /// Nil for a last stage that was only read.
     let holder: LeaseHolder?
@@ -20,7 +20,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   let id: String
   let store: any CheckpointStore
   let watch: StuckWatch<P>
-  /// The clock by which the lease is renewed.
+  /// The clock for renewals of the lease.
   let clock: LeaseClock
   let coder = StageCoder<P>()
 
@@ -38,7 +38,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     self.clock = clock
   }
 
-  /// Runs to the end.
+  /// Runs to the last stage.
   @concurrent
   func result() async throws -> P.Result {
     var position = try await begin()
@@ -48,9 +48,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Takes the lease and gives the stage that was last saved; saves the first one if none was.
+  /// Acquires the lease and returns the last saved stage; saves the first one if there is none.
   ///
-  /// When that is the last stage, or something fails, the id is free again.
+  /// The id is released when that is the last stage, or when an error is thrown.
   @concurrent
   func begin() async throws -> Position {
     try Task.checkCancellation()
@@ -71,9 +71,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Runs the stage and saves the one that it leads to.
+  /// Runs the stage and saves the next one.
   ///
-  /// When that is the last stage, or something fails, the id is free again.
+  /// The id is released when that is the last stage, or when an error is thrown.
   @concurrent
   func advance(from position: Position) async throws -> Position {
     guard let holder = position.holder else {
@@ -82,7 +82,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try Task.checkCancellation()
       let stage = try await holder.watching { try await position.stage.next() }
-      // From here on nothing is given up because of cancellation: the work of the stage is done.
+      // Cancellation is ignored from here on, because the work of the stage is done.
       return try await save(stage, first: position.first, after: position, holder)
     }
   }
@@ -94,7 +94,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     return try position(of: record, holder)
   }
 
-  /// The last stage of all, which nobody runs or replaces, and which is read without a lease where none can be had.
+  /// The last stage of a completed progression. No run replaces it, so it is read without a lease if none can be
+  /// acquired.
   private func finished() async throws -> Position? {
     guard let record = try await store.load(id) else { return nil }
     let position = try position(of: record, nil)
@@ -134,11 +135,11 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 
-  /// Checks that the record is one of this progression.
+  /// Checks that the record belongs to this progression.
   private func check(_ record: CheckpointRecord) throws(CheckpointError) {
     let location = store.location(of: id)
     guard record.isIntact else {
-      throw .damaged(id: id, location: location, reason: "its checksum is not that of its content")
+      throw .damaged(id: id, location: location, reason: "its checksum does not match its content")
     }
     guard record.id.utf8.elementsEqual(id.utf8) else {
       throw .damaged(id: id, location: location, reason: "it was stored under the id \"\(record.id)\"")
@@ -148,21 +149,21 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Returns whether the first stage differs from the stored one, of the present version.
+  /// Returns whether the first stage differs from the stored one of the current version.
   ///
-  /// Both are compared as they are stored: a relative URL is another one once it was stored.
+  /// Both are compared in their stored form: a relative URL changes when it is stored.
   private func differs<E: Equatable>(_ start: E, from first: [UInt8]) throws(CheckpointError) -> Bool {
     if try encode(self.start) == first { return false }
     let stored = try decode(first, schemaVersion: coder.schemaVersion)
     do {
       return try !coder.areStoredAlike(self.start, stored, as: E.self)
     } catch {
-      // What cannot be stored is compared as it is.
+      // A stage that cannot be stored is compared directly.
       return stored as? E != start
     }
   }
 
-  /// Encodes a stage, and makes sure that it can be decoded again.
+  /// Encodes a stage and checks that it can be decoded again.
   private func encodeToSave(_ stage: P) throws(CheckpointError) -> [UInt8] {
     let bytes = try encode(stage)
     do {

@@ -3,19 +3,19 @@
 
 public import Stepwise
 
-/// The stages of a progression that runs under an id, each of which is saved before it is seen.
+/// The stages of a progression that runs under an id, each of which is saved before it is returned.
 ///
-/// Nothing runs ahead of the consumer: asking for the next element runs the stage that was seen last, and saves the stage
-/// it leads to. The first element is what the store holds under the id, or else the stage that the progression begins
-/// with. The id is taken with the first element, and is free once the last stage was reached, an error was thrown, or the
-/// loop was left. Cancellation is noticed before each stage and thrown as `CancellationError`.
+/// The run never gets ahead of the consumer: requesting the next element runs the stage that was returned last, and
+/// saves the following one. The first element is the stage stored under the id, or else the first stage of the
+/// progression. The iterator acquires the id with the first element. It releases the id after the last stage, after an
+/// error, or when the loop is left. Cancellation is checked before each stage and thrown as `CancellationError`.
 ///
 /// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables there
 ///   are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
 public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Sendable {
   /// A stage.
   public typealias Element = P
-  /// What a stage throws, or a ``CheckpointError``, or what the store throws.
+  /// The error of a stage, a ``CheckpointError``, or an error of the store.
   public typealias Failure = any Error
 
   private let run: CheckpointedRun<P>
@@ -24,17 +24,17 @@ public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Senda
     self.run = run
   }
 
-  /// Makes an iterator; each of them is a run of its own.
+  /// Creates an iterator; each iterator is a separate run.
   public func makeAsyncIterator() -> Iterator { Iterator(state: .idle(run)) }
 
-  /// Runs one stage after the other.
+  /// An iterator that runs one stage after the other.
   ///
-  /// Letting it go frees the id.
+  /// Releasing it releases the id.
   public struct Iterator: AsyncIteratorProtocol {
     enum State {
-      /// Nothing was asked for.
+      /// No element was requested.
       case idle(CheckpointedRun<P>)
-      /// This stage was seen.
+      /// This stage was returned.
       case seen(CheckpointedRun<P>, CheckpointedRun<P>.Position)
       /// There is no further stage.
       case ended
@@ -42,17 +42,17 @@ public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Senda
 
     fileprivate var state: State
 
-    /// Runs the stage that was seen last, and saves and gives the next one; nil after the last one.
+    /// Runs the stage that was returned last, and saves and returns the next one.
     ///
     /// - Returns: The stage; nil after the last one.
-    /// - Throws: What the stage throws, a ``CheckpointError``, or what the store throws; there are no elements after it.
+    /// - Throws: The error of the stage, a ``CheckpointError``, or an error of the store. No elements follow an error.
     public mutating func next() async throws -> P? { try await next(isolation: #isolation) }
 
-    /// Runs the stage that was seen last, off the caller's actor, and saves and gives the next one.
+    /// Runs the stage that was returned last, off the caller's actor, and saves and returns the next one.
     ///
     /// - Parameter actor: The caller's actor.
     /// - Returns: The stage; nil after the last one.
-    /// - Throws: What the stage throws, a ``CheckpointError``, or what the store throws; there are no elements after it.
+    /// - Throws: The error of the stage, a ``CheckpointError``, or an error of the store. No elements follow an error.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
       let (run, reached): (CheckpointedRun<P>, CheckpointedRun<P>.Position)
       switch state {
@@ -74,6 +74,6 @@ public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Senda
   }
 }
 
-/// An iterator belongs to the one who iterates.
+/// An iterator is not shared between tasks.
 @available(*, unavailable)
 extension CheckpointedStages.Iterator: Sendable {}

@@ -9,10 +9,11 @@
 
 /// An encoder that stores nothing and throws when values are nested too deeply.
 ///
-/// The encoder of JSON refuses such a value, too, but only after it has recursed through all of it, and a few thousand
-/// levels more overflow the stack of the thread. This one stops on the way.
+/// The JSON encoder refuses such a value as well, but only after recursing through all of it. A few thousand levels
+/// more would overflow the thread's stack. This encoder stops earlier.
 struct DepthProbe: Encoder {
-  /// JSON is written and read up to 512 levels; what is between is left to its encoder, which says so.
+  /// JSON is written and read up to 512 levels. Values between the two limits are left to the JSON encoder, which
+  /// throws.
   static let limit = 1_000
 
   var codingPath: [any CodingKey] { [] }
@@ -31,12 +32,12 @@ struct DepthProbe: Encoder {
 
   /// Encodes a value below this one.
   fileprivate static func encode<Value: Encodable>(_ value: Value, below depth: Int) throws {
-    // These are single values in JSON, whatever they do by themselves.
+    // These are single values in JSON, although their own encoding differs.
     if Value.self == Data.self || Value.self == Date.self || Value.self == URL.self || Value.self == Decimal.self {
       return
     }
     guard depth < limit else {
-      // Without the value: to release it may recurse as deeply.
+      // Does not retain the value, because releasing it may recurse as deeply.
       throw EncodingError.invalidValue(
         limit,
         EncodingError.Context(codingPath: [], debugDescription: "it is nested more than \(limit) levels deep")
@@ -56,7 +57,7 @@ private struct KeyedProbe<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: Double, forKey key: Key) {}
   func encode(_ value: Float, forKey key: Key) {}
   func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) {}
-  // The protocol has defaults for these, which throw.
+  // The protocol's default implementations of these throw.
   func encode(_ value: Int128, forKey key: Key) {}
   func encode(_ value: UInt128, forKey key: Key) {}
   func encode(_ value: some Encodable, forKey key: Key) throws { try DepthProbe.encode(value, below: depth) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The clock by which the holder of a lease renews it, as distances from an origin.
+/// The clock by which the holder of a lease renews it; times are distances from an origin.
 struct LeaseClock: Sendable {
   let now: @Sendable () -> Duration
   let sleep: @Sendable (_ end: Duration) async throws -> Void

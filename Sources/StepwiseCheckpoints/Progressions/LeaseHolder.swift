@@ -5,9 +5,9 @@ import Stepwise
 
 /// Holds the lease of an id; releasing the holder releases the id.
 ///
-/// A lease that ends after a duration is renewed as long as the holder is there, also between the stages, by a Task that
-/// does not retain the holder and ends with it. The lease is lost when its duration has passed since the last renewal, or
-/// when the store says so: neither at the first error of the store nor only when a renewal that hangs returns.
+/// A lease with a duration is renewed as long as the holder exists, also between stages, by a task that does not retain
+/// the holder and ends with it. The lease is lost when its duration has passed since the last renewal, or when the
+/// store reports it. A single error of the store does not lose it, and a renewal that hangs does not delay the loss.
 final class LeaseHolder: Sendable {
   let lease: CheckpointLease
   private let store: any CheckpointStore
@@ -15,7 +15,7 @@ final class LeaseHolder: Sendable {
   private let renewal: LeaseRenewal?
   private let renewing: Task<Void, Never>?
 
-  /// Begins to renew a lease that was requested at a time of the clock.
+  /// Starts to renew a lease that was requested at a time of the clock.
   init(_ lease: CheckpointLease, of store: any CheckpointStore, _ clock: LeaseClock, since start: Duration) {
     self.lease = lease
     self.store = store
@@ -30,7 +30,7 @@ final class LeaseHolder: Sendable {
     if isHeld.withLock({ isHeld in isHeld }) { store.releaseWithoutWaiting(lease) }
   }
 
-  /// Returns the lease when the body fails, or when its value is the last one.
+  /// Releases the lease when the body throws, or when its value is the last one.
   func releasing<Value: Sendable>(
     if isLast: (Value) -> Bool,
     _ body: () async throws -> Value
@@ -45,11 +45,12 @@ final class LeaseHolder: Sendable {
     }
   }
 
-  /// Runs the body if the lease is not lost, and cancels it when the lease is lost: its value could not be saved.
+  /// Runs the body unless the lease is lost, and cancels the body when the lease is lost, because its value could not
+  /// be saved.
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     guard let renewal else { return try await body() }
     let lost = CheckpointError.lostLease(id: lease.id, location: store.location(of: lease.id))
-    // After the process was stopped for a while, the stage may come before the renewal that finds the lease over.
+    // If the process was suspended for a while, the stage may run before the renewal that finds the lease over.
     if renewal.isOver() { throw lost }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await body() }
@@ -66,7 +67,7 @@ final class LeaseHolder: Sendable {
     }
   }
 
-  /// An error of the store does not concern the run: its stages are saved.
+  /// Releases the lease. An error of the store does not concern the run, whose stages are saved.
   private func release() async {
     renewing?.cancel()
     let isHeld = isHeld.withLock { isHeld in

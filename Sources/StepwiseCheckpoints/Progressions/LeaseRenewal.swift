@@ -3,7 +3,7 @@
 
 import Stepwise
 
-/// Renews a lease until its Task is cancelled or the lease is lost.
+/// Renews a lease until its task is cancelled or the lease is lost.
 final class LeaseRenewal: Sendable {
   /// Settled when the lease is lost.
   let loss = Once<Void>()
@@ -19,13 +19,13 @@ final class LeaseRenewal: Sendable {
     self.term = Lock(term)
   }
 
-  /// Returns whether the lease is over by now.
+  /// Returns whether the lease is over.
   func isOver() -> Bool {
     if loss.settled == nil, proceed() == .stop { loss.settle(()) }
     return loss.settled != nil
   }
 
-  /// Renews the lease and, beside it, waits for its end: a renewal that hangs does not keep the loss from being noticed.
+  /// Renews the lease and concurrently waits for its end, so that a renewal that hangs does not hide the loss.
   @concurrent
   func run() async {
     await withTaskGroup { group in

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How long a lease may be relied on, as a pure value: until its duration has passed since the last successful renewal.
+/// How long a lease may be relied on, as a value: until its duration has passed since the last successful renewal.
 ///
-/// A renewal counts from the instant at which it was requested, which is not after the instant at which the store granted
-/// it. Times are distances from an origin of the caller's.
+/// A renewal counts from the instant at which it was requested, which is not later than the instant at which the store
+/// granted it. Times are distances from an origin that the caller chooses.
 package struct LeaseTerm: Sendable, Equatable {
-  /// What the holder does next.
+  /// The next action of the holder.
   package enum Action: Sendable, Equatable {
-    /// Renew the lease, now.
+    /// Renew the lease now.
     case renew
-    /// Nothing before this time.
+    /// Do nothing before this time.
     case wait(until: Duration)
-    /// Nothing at all: the lease ends with its holder.
+    /// Do nothing: the lease ends only with its holder.
     case rest
-    /// Give up: the lease is over.
+    /// Stop: the lease is over.
     case stop
   }
 
   private enum State: Sendable, Equatable {
-    /// The lease ends with its holder alone.
+    /// The lease ends only with its holder.
     case unlimited
-    /// The lease was granted at `start`; it is renewed at `renewal`, at the latest.
+    /// The lease was granted at `start` and is renewed no later than `renewal`.
     case limited(start: Duration, duration: Duration, renewal: Duration)
     /// The lease is over.
     case over
   }
 
-  /// No lease lasts longer, so that no sum overflows.
+  /// The longest duration, so that no sum overflows.
   private static let longest = Duration.seconds(1 << 31)
 
   private var state: State
 
-  /// Begins the term of a lease.
+  /// Starts the term of a lease.
   package init(_ duration: Duration?, at start: Duration) {
     state = Self.granted(duration, at: start)
   }
 
-  /// The time at which the lease is over; nil for a lease that ends with its holder alone.
+  /// The time at which the lease ends; nil for a lease that ends only with its holder.
   package var end: Duration? {
     switch state {
     case .unlimited: nil
@@ -46,7 +46,7 @@ package struct LeaseTerm: Sendable, Equatable {
     }
   }
 
-  /// Returns what to do at a time.
+  /// Returns the action for a time.
   package mutating func proceed(at now: Duration) -> Action {
     switch state {
     case .unlimited: return .rest
@@ -60,20 +60,21 @@ package struct LeaseTerm: Sendable, Equatable {
     }
   }
 
-  /// The store has renewed the lease, as it was requested to at a time.
+  /// The store has granted a renewal that was requested at a time.
   ///
-  /// A renewal that was granted when the term was over already changes nothing: another holder may have been let in.
+  /// A renewal that was granted after the end of the term has no effect, because another holder may have acquired the
+  /// id.
   package mutating func renewed(_ duration: Duration?, since start: Duration) {
     if state != .over { state = Self.granted(duration, at: start) }
   }
 
-  /// The store could not be reached: the lease is renewed again soon.
+  /// The store could not be reached; the next attempt follows soon.
   package mutating func failed(at now: Duration) {
     guard case .limited(let start, let duration, _) = state else { return }
     state = .limited(start: start, duration: duration, renewal: now + duration / 12)
   }
 
-  /// The store says that the lease is over.
+  /// The store reports that the lease is over.
   package mutating func refused() { state = .over }
 
   private static func granted(_ duration: Duration?, at start: Duration) -> State {

@@ -4,35 +4,36 @@
 public import Stepwise
 
 extension Progression where Self: Codable {
-  /// Runs to the result, saving each stage, and goes on from the last saved stage if the store holds one under the id.
+  /// Runs to the result and saves each stage; resumes from the last saved stage if the store holds one under the id.
   ///
-  /// This stage is where it begins when the store holds nothing under the id. A stage is saved before it runs: a crash
-  /// repeats at most the stage that was in progress. A stage that cannot be stored and read again is not saved: one with
-  /// `Decimal.nan`, for instance, or one nested more than 500 levels deep in JSON; the run ends with
-  /// ``CheckpointError/unencodable(id:location:reason:)``. When the store holds the last stage, nothing runs, and its result is
-  /// returned, also out of a directory that may only be read; it is kept until `store.remove(id)`.
+  /// When the store holds no record under the id, the run starts at this stage. A stage is saved before it runs, so a
+  /// crash repeats at most the stage in progress. A stage that cannot be encoded and decoded is not saved, such as one
+  /// with `Decimal.nan` or one nested more than 500 levels deep in JSON; the run then ends with
+  /// ``CheckpointError/unencodable(id:location:reason:)``. When the store holds the last stage, no stage runs and its
+  /// result is returned, even from a read-only directory. The record is kept until `store.remove(id)`.
   ///
-  /// Cancellation is noticed before each stage and thrown as `CancellationError`; what is saved stays. The stages run
-  /// off the caller's actor. The id is free again when this returns or throws.
+  /// Cancellation is checked before each stage and thrown as `CancellationError`; saved stages stay. The stages run off
+  /// the caller's actor. The id is released when this method returns or throws.
   ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: Where the stages are kept.
+  ///   - store: The store for the stages.
   /// - Returns: The result of the last stage.
-  /// - Throws: What a stage throws, as it is; ``CheckpointError`` when somebody else runs under the id, or what is stored
-  ///   cannot be gone on from; what the store throws.
+  /// - Throws: The error of a stage, unchanged; ``CheckpointError`` when another run holds the id, or when the stored
+  ///   stage cannot be resumed; an error of the store.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
     try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch()).result()
   }
 
-  /// Runs to the result as `run(id:in:)` does, with another limit for a stage that returns itself unchanged.
+  /// Runs to the result like `run(id:in:)`, with a limit for repetitions of one stage.
   ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: Where the stages are kept.
-  ///   - limit: After how many times in a row that a stage returned itself unchanged `ProgressionError.stuck` is thrown;
-  ///     nil for never. Without it, 10,000 times for stages that are `Equatable`, and never for others.
+  ///   - store: The store for the stages.
+  ///   - limit: The number of times that a stage may return itself unchanged in a row before `ProgressionError.stuck`
+  ///     is thrown; nil for no limit. By default 10,000 times for stages that are `Equatable`, and unlimited for
+  ///     others.
   /// - Returns: The result of the last stage.
   /// - Throws: What `run(id:in:)` throws.
   @concurrent
@@ -40,27 +41,27 @@ extension Progression where Self: Codable {
     try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)).result()
   }
 
-  /// The stages, each saved before it is seen, from the last saved one on if the store holds one under the id.
+  /// Returns the stages from the last saved one, or from this one, each saved before it is returned.
   ///
-  /// A `break` frees the id, except in the top-level code of `main.swift`, where the compiler never releases the iterator:
-  /// put the loop in a function there.
+  /// A `break` releases the id, except in the top-level code of `main.swift`, where the compiler never releases the
+  /// iterator: put the loop in a function there.
   ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: Where the stages are kept.
-  /// - Returns: The stages; nothing happens before the first is asked for.
+  ///   - store: The store for the stages.
+  /// - Returns: The stages. Nothing happens before the first element is requested.
   public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
     CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch()))
   }
 
-  /// The stages as `stages(id:in:)` gives them, with another limit for a stage that returns itself unchanged.
+  /// Returns the stages like `stages(id:in:)`, with a limit for repetitions of one stage.
   ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: Where the stages are kept.
-  ///   - limit: After how many times in a row that a stage returned itself unchanged `ProgressionError.stuck` is thrown;
-  ///     nil for never.
-  /// - Returns: The stages; nothing happens before the first is asked for.
+  ///   - store: The store for the stages.
+  ///   - limit: The number of times that a stage may return itself unchanged in a row before `ProgressionError.stuck`
+  ///     is thrown; nil for no limit.
+  /// - Returns: The stages. Nothing happens before the first element is requested.
   public func stages(
     id: String,
     in store: some CheckpointStore,
@@ -69,7 +70,7 @@ extension Progression where Self: Codable {
     CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)))
   }
 
-  /// The stages as `stages(id:in:)` returns them, with a lease that is renewed by another clock.
+  /// Returns the stages like `stages(id:in:)`, with a lease that is renewed by another clock.
   package func stages(
     id: String,
     in store: some CheckpointStore,

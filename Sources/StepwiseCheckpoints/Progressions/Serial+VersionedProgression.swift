@@ -4,16 +4,16 @@
 public import Stepwise
 
 extension Serial: VersionedProgression where P: VersionedProgression, P.Result: Codable {
-  /// The version of the progressions in it.
+  /// The version of the contained progressions.
   public static var schemaVersion: Int { P.schemaVersion }
 
-  /// Those of the progressions in it, for each stage; results that are there already keep their shape.
+  /// The migrations of the contained progressions, applied to each stage; results keep their shape.
   public static var migrations: [CheckpointMigration<Serial>] {
     P.migrations.map { migration in
       CheckpointMigration(version: migration.version) { decoder in try Serial(from: decoder, migration.decode) }
     }
   }
 
-  /// The name of the type, with that of the progressions in it.
+  /// The name of the type, with the name of the contained progressions.
   public static var progressionName: String { "Stepwise.Serial<\(P.progressionName)>" }
 }

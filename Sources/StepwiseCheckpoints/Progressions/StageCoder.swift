@@ -9,11 +9,11 @@ package import Stepwise
   import Foundation
 #endif
 
-/// Makes records of stages and stages of records.
+/// Converts stages to records and back.
 package struct StageCoder<P: Progression & Codable>: Sendable {
-  /// What stands in checkpoints for the type.
+  /// The name of the type in checkpoints.
   package let name: String
-  /// The version of the shape in which stages are stored.
+  /// The version of the stored shape of the stages.
   package let schemaVersion: Int
   private let migrations: [CheckpointMigration<P>]
 
@@ -28,7 +28,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 
   /// The qualified name of the type.
   ///
-  /// Of a private type it leaves out the address, which changes with every build.
+  /// For a private type the address is omitted, because it changes with every build.
   package static var typeName: String {
     var (name, isInside) = ("", false)
     for part in String(reflecting: P.self).split(separator: ".") {
@@ -56,8 +56,8 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 
   /// Returns whether two stages would be stored as the same values.
   ///
-  /// NaN is the same as NaN here, also in types that compare it by `==`: each is compared with infinity of either sign in
-  /// place of NaN. That cannot be read off the bytes, as a set is stored in another order each time.
+  /// NaN equals NaN here, also in types that compare it by `==`: NaN is replaced by infinity of either sign for the
+  /// comparison. The bytes cannot be compared, because a set is stored in a different order each time.
   func areStoredAlike<E: Equatable>(_ one: P, _ other: P, as type: E.Type) throws -> Bool {
     for substitute in ["inf", "-inf"] {
       func restored(_ stage: P) throws -> E? {
@@ -69,7 +69,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     return true
   }
 
-  /// Decodes a stage that was stored in some version of the shape.
+  /// Decodes a stage that was stored in any version of the shape.
   package func decode(_ bytes: [UInt8], schemaVersion stored: Int) throws(UnknownShape) -> P {
     do {
       if stored == schemaVersion { return try JSONDecoder.ofStages.decode(P.self, from: Data(bytes)) }
@@ -88,7 +88,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// What an error says, without the value that it is about, and cut when it is long.
+  /// Returns the description of an error, without the value that it concerns, and cut when it is long.
   static func reason(_ error: any Error) -> String {
     var text: String
     if case EncodingError.invalidValue(_, let context) = error {
@@ -106,13 +106,13 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   }
 }
 
-/// Why bytes are no stage.
+/// The reason why bytes are not a stage.
 package struct UnknownShape: Error {
   package let reason: String
 }
 
 extension JSONEncoder {
-  /// Numbers that JSON lacks are stored as words, and keys in an order that does not change.
+  /// Stores numbers that JSON lacks as words, and keys in a stable order.
   static var ofStages: JSONEncoder { stages(storingNaNAs: "nan") }
 
   static func stages(storingNaNAs word: String) -> JSONEncoder {

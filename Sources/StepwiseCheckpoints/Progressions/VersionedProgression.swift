@@ -3,7 +3,7 @@
 
 public import Stepwise
 
-/// A progression whose stored shape has changed, and that can still read the stages that older versions stored.
+/// A progression whose stored shape has changed, and that can still read stages that older versions stored.
 ///
 /// ```swift
 /// extension Import: VersionedProgression {
@@ -14,27 +14,27 @@ public import Stepwise
 /// }
 /// ```
 ///
-/// A progression that does not conform has version 0. What was stored in an older version is brought up to date when it
-/// is read, and is stored in its new shape with the next save. A version without a migration, and a stage that does not
-/// decode, is ``CheckpointError/unknownShape(id:location:schemaVersion:reason:)``; what is stored stays as it is.
+/// A progression that does not conform has version 0. A stage of an older version is migrated when it is read, and is
+/// stored in the new shape with the next save. A version without a migration, or a stage that does not decode, throws
+/// ``CheckpointError/unknownShape(id:location:schemaVersion:reason:)``; the record stays unchanged.
 ///
-/// A `Serial` of such progressions has their version and name, and migrates each stage in it.
+/// A `Serial` of such progressions has their version and name, and migrates each of its stages.
 public protocol VersionedProgression: Progression, Codable {
-  /// The version of the shape in which stages are stored now: 1 or higher.
+  /// The current version of the stored shape: 1 or higher.
   static var schemaVersion: Int { get }
 
-  /// How stages of older versions become stages of this one.
+  /// The migrations from older versions to this one.
   static var migrations: [CheckpointMigration<Self>] { get }
 
-  /// The name that stands in checkpoints for this type: as a rule its own, with that of its module.
+  /// The name of this type in checkpoints: by default its own, with the name of its module.
   ///
-  /// Declare it when you rename the type, to go on reading what is stored under the old name; and for a private or local
-  /// type whose name another one has, in another file or function. Of two such types that run under checkpoints in one
-  /// process the second gets ``CheckpointError/ambiguousType(id:location:name:)``.
+  /// Declare it when you rename the type, so that stages under the old name can still be read, and for a private or
+  /// local type whose name another one has in a different file or function. When two such types run under checkpoints
+  /// in one process, the second one throws ``CheckpointError/ambiguousType(id:location:name:)``.
   static var progressionName: String { get }
 }
 
 extension VersionedProgression {
-  /// The name of the type, with that of its module.
+  /// The name of the type, with the name of its module.
   public static var progressionName: String { StageCoder<Self>.typeName }
 }

@@ -3,7 +3,7 @@
 
 /// The checksum CRC-64/XZ: the polynomial of ECMA-182, reflected, as the .xz file format 1.0.4 (section 6) defines it.
 ///
-/// It finds every error that is confined to 64 bits in a row, and each of the others but one in 2 to the 64.
+/// It detects every error that is confined to 64 consecutive bits, and all but one in 2^64 of the others.
 package struct CRC64: Sendable {
   private var state = ~UInt64(0)
 
@@ -20,7 +20,7 @@ package struct CRC64: Sendable {
     if isDone == nil { Array(bytes).withUnsafeBytes { update($0) } }
   }
 
-  /// Eight bytes at a time, each by a table of its own.
+  /// Processes eight bytes at a time, each with its own table.
   private mutating func update(_ bytes: UnsafeRawBufferPointer) {
     state = Self.tables.withUnsafeBufferPointer { table in
       var state = state
@@ -40,7 +40,7 @@ package struct CRC64: Sendable {
     }
   }
 
-  /// Entry `256 * k + b`: what the byte `b` comes to when `k` zero bytes follow it.
+  /// Entry `256 * k + b` is the value for the byte `b` followed by `k` zero bytes.
   private static let tables: [UInt64] = {
     var tables: [UInt64] = []
     for byte in 0..<256 {
@@ -57,10 +57,10 @@ package struct CRC64: Sendable {
 }
 
 extension FixedWidthInteger {
-  /// The bytes of the number, the most significant first.
+  /// The bytes of the number, most significant first.
   var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 
-  /// The number that these bytes are, the most significant first.
+  /// Creates the number from its bytes, most significant first.
   init(bigEndianBytes bytes: some Sequence<UInt8>) {
     self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
   }

@@ -3,7 +3,7 @@
 
 /// An id that can be stored.
 ///
-/// Ids are told apart by their bytes, not as Unicode compares texts.
+/// Ids are compared by their bytes, not by Unicode equivalence.
 package struct CheckpointID: Hashable, Sendable {
   package static let longest = 200
 
@@ -15,7 +15,7 @@ package struct CheckpointID: Hashable, Sendable {
     bytes = Array(text.utf8)
     guard !bytes.isEmpty else { throw .invalidID(id: text, reason: "it is empty") }
     guard bytes.count <= Self.longest else {
-      throw .invalidID(id: text, reason: "it has \(bytes.count) bytes of UTF-8, and \(Self.longest) is the most")
+      throw .invalidID(id: text, reason: "it has \(bytes.count) bytes of UTF-8; the maximum is \(Self.longest)")
     }
   }
 

@@ -11,8 +11,8 @@
   import Android
 #endif
 
-/// Lets threads wait for each other: a condition variable of the C library, with its mutex.
-// Proof: the addresses never change, and what is there is used by the functions of pthreads alone.
+/// A condition variable of the C library with its mutex, through which threads wait for each other.
+// Safety: the addresses never change, and only functions of pthreads use what is stored there.
 final class ThreadSignal: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,18 +31,18 @@ final class ThreadSignal: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Wakes one of those who wait; to be called after what they wait for has come.
+  /// Wakes one waiting thread; call it after the awaited change.
   func wake() {
     pthread_mutex_lock(mutex)
     pthread_cond_signal(condition)
     pthread_mutex_unlock(mutex)
   }
 
-  /// Waits until it is woken, or for a number of nanoseconds; now and then for less.
+  /// Waits until it is woken, or for a number of nanoseconds; sometimes for less.
   ///
   /// - Parameters:
-  ///   - nanoseconds: For how long.
-  ///   - isNeeded: Whether there is anything to wait for.
+  ///   - nanoseconds: The maximum wait.
+  ///   - isNeeded: Returns whether there is anything to wait for.
   func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
     var end = timespec()
     clock_gettime(CLOCK_REALTIME, &end)

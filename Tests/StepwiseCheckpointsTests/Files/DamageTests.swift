@@ -75,11 +75,11 @@ import Testing
   @Test func aDirectoryOrALinkInItsPlaceIsNotFollowed() async throws {
     try FileManager.default.moveItem(at: file, to: directory.url.appendingPathComponent("elsewhere"))
     try FileManager.default.createSymbolicLink(at: file, withDestinationURL: URL(fileURLWithPath: "elsewhere"))
-    await expectDamage("a symbolic link is in its place") { _ = try await store.load("a") }
+    await expectDamage("it is a symbolic link, which is not followed") { _ = try await store.load("a") }
     try FileManager.default.removeItem(at: file)
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
-    await expectDamage("a directory is in its place") { _ = try await store.load("a") }
-    await expectDamage("a directory is in its place, which only you can remove") { try await store.remove("a") }
+    await expectDamage("it is a directory") { _ = try await store.load("a") }
+    await expectDamage("it is a directory, which you have to remove yourself") { try await store.remove("a") }
     try FileManager.default.removeItem(at: file)
     try await store.remove("a")
   }
