@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Stepwise
 
-/// A callback API that misbehaves in a way that a seed decides, to test an adapter with.
+/// A callback API that misbehaves in a way that a seed selects, for testing an adapter.
 ///
 /// ```swift
 /// try await CallbackFuzzer.check(seeds: 0..<200) { api in
@@ -58,7 +58,7 @@ public final class CallbackFuzzer: Sendable {
     var isCancelled = false
   }
 
-  /// What this one does.
+  /// What this instance does.
   public let behaviour: Behaviour
   private let clock: ManualClock
   private let delay: Duration
@@ -104,7 +104,7 @@ public final class CallbackFuzzer: Sendable {
     }
   }
 
-  /// Waits for the thread, since the virtual time of a simulation does not.
+  /// Blocks until the other thread has called, because the virtual time of a simulation does not advance for it.
   private func callOnOtherThread(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -125,10 +125,11 @@ public final class CallbackFuzzer: Sendable {
 }
 
 extension CallbackFuzzer {
-  /// Runs an adapter once for each seed, each time on an API that misbehaves otherwise, and checks that it ends as it must.
+  /// Runs an adapter once for each seed, each time on an API with another behaviour, and checks that it ends correctly.
   ///
-  /// Each run is a simulation. A run that has not completed after two days of its virtual clock is cancelled, and must complete then.
-  /// An adapter must return the value, or throw the error, of the first call; for an API that never calls back it may throw any error.
+  /// Each run is a simulation. A run that has not completed after two days of its virtual clock is cancelled, and must
+  /// then complete. An adapter must return the value, or throw the error, of the first call; for an API that never
+  /// calls back it may throw any error.
   ///
   /// - Parameters:
   ///   - seeds: The seeds to try.

@@ -3,7 +3,7 @@
 
 public import StepwiseCheckpoints
 
-/// Checks every promise of `CheckpointStore`: call it from a test of each store that you write.
+/// Checks every guarantee of `CheckpointStore`; call it from a test of each store that you write.
 ///
 /// ```swift
 /// @Test func keepsThePromisesOfACheckpointStore() async throws {
@@ -12,20 +12,20 @@ public import StepwiseCheckpoints
 /// }
 /// ```
 ///
-/// Two of the promises are about time. An id that is held is refused at once: three attempts that each take longer than a
-/// second break it. A lease that has a duration lasts that long, and as long again when it is renewed: give a store with
-/// leases of a second or two, of which the check waits for some, or let the time of its clock pass by `passTime`. Without
-/// `passTime`, leases of more than ten seconds are not checked for that.
+/// Two of the guarantees concern time. Acquiring a held id throws without waiting: three attempts that each take longer
+/// than a second violate this. A lease with a duration lasts that long, and equally long after each renewal. Use a
+/// store whose leases last a second or two, for which the check waits, or advance the store's clock in `passTime`.
+/// Without `passTime`, leases longer than ten seconds are not checked for this.
 ///
-/// All ids that it uses begin with `conformance`; it removes them in the end. Nobody else may use such ids meanwhile.
+/// All ids that the check uses start with `conformance`, and it removes them at the end. Do not use such ids meanwhile.
 ///
 /// - Parameters:
 ///   - store: The store.
-///   - timeLimit: How long a call of the store may take. One that takes longer is a violation, and is not waited for.
-///   - reopen: Makes another store over the same table or directory, as another process would have; nil when there can be
-///     none, as for a store in memory.
+///   - timeLimit: The time limit for a call of the store. A call that exceeds it is a violation and is not awaited.
+///   - reopen: Creates another store on the same table or directory, as another process would; nil when that is
+///     impossible, for example for a store in memory.
 ///   - passTime: Lets time pass for the store's leases; nil to wait.
-/// - Throws: ``CheckpointStoreViolation``, which names the promise, or what the store throws where it should not.
+/// - Throws: ``CheckpointStoreViolation``, which names the guarantee, or an unexpected error of the store.
 @concurrent
 public func checkCheckpointStore(
   _ store: some CheckpointStore,
@@ -40,7 +40,7 @@ public func checkCheckpointStore(
   try await check.showsWholeRecordsOnly()
   try await check.comparesVersions()
   try await check.letsOneSaveWin()
-  // Before all that rely on it.
+  // First, because all other checks rely on it.
   try await check.refusesAtOnce()
   try await check.givesOneLease()
   try await check.renewsLeases(passTime)

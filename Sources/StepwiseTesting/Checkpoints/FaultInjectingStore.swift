@@ -4,70 +4,70 @@
 import Stepwise
 public import StepwiseCheckpoints
 
-/// A store in which chosen saves go wrong, to show what your code does then.
+/// A store that injects faults into chosen saves, for testing how your code handles them.
 ///
 /// ```swift
 /// let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [3: .fail(DiskFull())])
 /// ```
 ///
-/// Saves are counted from 1, over all ids. Everything else is left to the store behind it.
+/// Saves are counted from 1, across all ids. All other calls are forwarded to the base store.
 public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
-  /// What goes wrong with a save.
+  /// A fault of a save.
   public enum Fault: Sendable {
-    /// Nothing is saved, and this is thrown.
+    /// Saves nothing and throws this error.
     case fail(any Error)
 
-    /// The save is done, and this is thrown all the same, as when the answer of a database is lost.
+    /// Saves and then throws this error, as when the response of a database is lost.
     case failAfterwards(any Error)
 
-    /// The save waits for this before it is done.
+    /// Awaits this closure before it saves.
     case delay(@Sendable () async -> Void)
 
-    /// Half of the stage is saved, and ``InjectedFault`` is thrown, as when the power fails in the middle of a write.
+    /// Saves half of the stage and throws ``InjectedFault``, as when the power fails during a write.
     case tear
   }
 
-  /// The store behind this one.
+  /// The base store.
   public let base: Base
   private let faults: [Int: Fault]
   private let count = Lock(0)
   private let renewalCount = Lock(0)
 
-  /// Makes a store in which chosen saves go wrong.
+  /// Creates a store that injects faults.
   ///
   /// - Parameters:
   ///   - base: The store that does the work.
-  ///   - faults: What goes wrong with which save; the first one is 1.
+  ///   - faults: The faults by the number of the save; the first one is 1.
   public init(_ base: Base, faults: [Int: Fault] = [:]) {
     self.base = base
     self.faults = faults
   }
 
-  /// How many saves were asked for.
+  /// The number of calls of `save`.
   public var saves: Int { count.withLock { count in count } }
 
-  /// How many times a lease was to be renewed.
+  /// The number of calls of `renew`.
   public var renewals: Int { renewalCount.withLock { count in count } }
 
-  /// Takes the lease of an id.
+  /// Acquires the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
 
-  /// Makes a lease last longer.
+  /// Extends a lease.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
     renewalCount.withLock { count in count += 1 }
     return try await base.renew(lease)
   }
 
-  /// Gives a lease back.
+  /// Releases a lease.
   @concurrent public func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
 
-  /// Gives a lease back.
+  /// Releases a lease.
   public func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
 
-  /// Gives what was last saved.
+  /// Loads the last saved record.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
 
-  /// Saves, or does what was chosen for this save.
+  /// Saves, or injects the fault for this save.
   @concurrent public func save(
     _ record: CheckpointRecord,
     ifVersionIs version: UInt64?,
@@ -96,26 +96,26 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
     }
   }
 
-  /// Forgets what is kept under an id.
+  /// Removes the record of an id.
   @concurrent public func remove(_ id: String) async throws { try await base.remove(id) }
 
-  /// Lists the ids that keep something.
+  /// Lists the ids that have a record.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     try await base.list(after: last, limit: limit)
   }
 
-  /// Where the store behind this one keeps an id.
+  /// Returns the location of an id in the base store.
   public func location(of id: String) -> String { base.location(of: id) }
 }
 
-/// What a `FaultInjectingStore` throws when it has torn a save.
+/// The error that a `FaultInjectingStore` throws for a torn save.
 public struct InjectedFault: Error, Sendable, Hashable {
-  /// Which save it was, counted from 1.
+  /// The number of the save, counted from 1.
   public let save: Int
 
-  /// Makes the error.
+  /// Creates the error.
   ///
-  /// - Parameter save: Which save it was, counted from 1.
+  /// - Parameter save: The number of the save, counted from 1.
   public init(save: Int) {
     self.save = save
   }

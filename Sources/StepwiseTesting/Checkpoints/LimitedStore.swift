@@ -4,10 +4,10 @@
 import Stepwise
 import StepwiseCheckpoints
 
-/// A store under test, a call of which that does not return is a violation.
+/// Wraps a store under test; a call that exceeds the time limit is a violation.
 struct LimitedStore: CheckpointStore {
   let base: any CheckpointStore
-  /// How long a call may take.
+  /// The time limit for a call.
   let limit: Duration
 
   @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
@@ -46,7 +46,7 @@ struct LimitedStore: CheckpointStore {
 
   func location(of id: String) -> String { base.location(of: id) }
 
-  /// Does not wait for a call that takes too long, as it may never return.
+  /// Does not await a call that exceeds the time limit, because it may never return.
   private func limited<Value: Sendable>(
     _ name: String,
     _ call: @escaping @Sendable () async throws -> Value
@@ -56,7 +56,7 @@ struct LimitedStore: CheckpointStore {
       do { outcome.settle(.success(try await call())) } catch { outcome.settle(.failure(error)) }
     }
     let timer = spawn {
-      // In parts: where threads are scarce, the time of the call is not over before it had its turns.
+      // In ten parts, so that on a busy machine the call gets its share of time before the limit is reached.
       for _ in 0..<10 where (try? await Task.sleep(for: limit / 10)) == nil { return }
       let detail = "\(name) did not return within \(limit)"
       outcome.settle(.failure(CheckpointStoreViolation(rule: "Every call returns in time", detail: detail)))

@@ -12,7 +12,7 @@ extension StoreConformance {
       "con", "nul", ".checkpoint", ".lock", ".temporary", "\u{1f468}\u{200d}\u{1f469}", "\u{202e}", "\u{feff}", "日本語",
     ].map { prefix + $0 } + longIDs
 
-  /// Ids of 200 bytes, which differ only at their ends.
+  /// Ids of 200 bytes that differ only in the last ones.
   private static let longIDs: [String] =
     ["x", "X", "/", "%"].flatMap { filler in
       ["1", "2"].map { end in
@@ -60,12 +60,12 @@ extension StoreConformance {
     }
     for limit in [1, 3, 10, 11] {
       let listed = try await ids(pages: limit)
-      try expect(listed == expected, "The pages together have every id once, in order", "by \(limit): \(listed)")
+      try expect(listed == expected, "The pages together contain every id once, in order", "by \(limit): \(listed)")
     }
     try await store.remove(expected[4])
     for last in [expected[4], expected[4] + "x"] {
       let next = try await store.list(after: last, limit: 1).ids
-      try expect(next == [expected[5]], "A page may begin after an id that is not there", "after \(last): \(next)")
+      try expect(next == [expected[5]], "A page may start after an id that has no record", "after \(last): \(next)")
     }
   }
 }

@@ -18,7 +18,7 @@ extension StoreConformance {
       do {
         lease = try await store.acquire(id)
       } catch {
-        throw CheckpointStoreViolation(rule: "An id is free at once when its lease was let go of", detail: "\(error)")
+        throw CheckpointStoreViolation(rule: "An id is free at once when its lease was released", detail: "\(error)")
       }
       if round.isMultiple(of: 2) { store.releaseWithoutWaiting(lease) } else { try await store.release(lease) }
     }
@@ -26,11 +26,11 @@ extension StoreConformance {
       for _ in 0..<8 { group.addTask { try? await store.acquire(id) } }
       return await group.reduce(into: []) { winners, lease in winners += lease.map { [$0] } ?? [] }
     }
-    try expect(winners.count == 1, rule, "\(winners.count) of 8 that came at once were given one")
+    try expect(winners.count == 1, rule, "\(winners.count) of 8 concurrent attempts succeeded")
     for lease in winners { try await store.release(lease) }
   }
 
-  /// A second is long for an answer, and one of three comes sooner on a machine that is busy.
+  /// A second is generous for an answer, and at least one of three attempts is faster on a busy machine.
   func refusesAtOnce() async throws {
     let (id, rule) = ("conformance-at-once", "An id that is held is refused at once")
     try await withLease(id) { _ in
@@ -40,7 +40,7 @@ extension StoreConformance {
         do {
           store.releaseWithoutWaiting(try await store.acquire(id))
         } catch let violation as CheckpointStoreViolation {
-          // No second attempt: each may hold a thread for ever.
+          // No further attempt, because each may block a thread for ever.
           throw CheckpointStoreViolation(rule: rule, detail: violation.detail)
         } catch {}
         if start.duration(to: clock.now) < .seconds(1) { return }
@@ -49,7 +49,7 @@ extension StoreConformance {
     }
   }
 
-  /// Checks leases that end: before the first one is over it is renewed, after which it lasts as long again, and no longer.
+  /// Checks leases with a duration: a lease is renewed before its end, lasts equally long after that, and no longer.
   func renewsLeases(_ passTime: (@Sendable (Duration) async throws -> Void)?) async throws {
     let id = "conformance-renewal"
     let lease = try await store.acquire(id)
@@ -73,7 +73,7 @@ extension StoreConformance {
     do {
       next = try await store.acquire(id)
     } catch let error as CheckpointError {
-      throw CheckpointStoreViolation(rule: end, detail: "the next holder gets \(error)")
+      throw CheckpointStoreViolation(rule: end, detail: "the next holder receives \(error)")
     }
     try await expectError(end, Self.isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: renewed) }
     try await expectError(end, Self.isLost) { _ = try await store.renew(renewed) }
@@ -93,13 +93,13 @@ extension StoreConformance {
     try await withLease(id) { _ in
       try await expectError(rule, isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: stale) }
       try await expectError("A lease that is over is not renewed", isLost) { _ = try await store.renew(stale) }
-      // Whoever lost a lease gives it back all the same, which is nothing to the one who has it now.
+      // A holder that has lost its lease still releases it, which must not affect the current holder.
       try await store.release(stale)
       store.releaseWithoutWaiting(stale)
       try await expectError("A lease that is over frees nothing", Self.isHeld) { _ = try await store.acquire(id) }
     }
     try await withLease("conformance-stranger") { stranger in
-      try await expectError("A lease is good for its own id", isLost) {
+      try await expectError("A lease is valid only for its own id", isLost) {
         try await store.save(record(id, 2), ifVersionIs: 1, under: stranger)
       }
     }

@@ -3,7 +3,7 @@
 
 import StepwiseCheckpoints
 
-/// The rules of `checkCheckpointStore`, each on ids of its own.
+/// The rules of `checkCheckpointStore`, each with its own ids.
 struct StoreConformance: Sendable {
   static let prefix = "conformance"
 
@@ -17,7 +17,7 @@ struct StoreConformance: Sendable {
     if !condition { throw CheckpointStoreViolation(rule: rule, detail: detail()) }
   }
 
-  /// Expects an error, which the store must not answer in another way.
+  /// Expects an error with a closure that the store must not complete.
   func expectError(
     _ rule: String,
     _ isRight: (CheckpointError) -> Bool,
@@ -49,9 +49,9 @@ struct StoreConformance: Sendable {
     for id in try await ids() { try await store.remove(id) }
   }
 
-  /// The ids of these rules that the store lists, by pages of a size.
+  /// Returns the ids of these rules that the store lists, by pages of a size.
   func ids(pages limit: Int = 100) async throws -> [String] {
-    let rule = "A page begins after the last id of the page before"
+    let rule = "A page starts after the last id of the previous page"
     var (ids, last): ([String], String?) = ([], nil)
     while true {
       let page = try await store.list(after: last, limit: limit)
@@ -86,7 +86,7 @@ struct StoreConformance: Sendable {
     }
   }
 
-  /// A record that is not as it was made has to be recognised as such by whoever loads it.
+  /// A corrupted record has to be detected by the run that loads it.
   func keepsTornRecords() async throws {
     let id = "conformance-torn"
     var torn = record(id)
@@ -96,14 +96,14 @@ struct StoreConformance: Sendable {
       try await withLease(id) { lease in try await store.save(saved, ifVersionIs: nil, under: lease) }
       let loaded = try await store.load(id)
       let isSame = loaded == saved && loaded?.isIntact == false
-      try expect(isSame, "A record keeps its checksum as it is", "one that was torn is loaded as intact")
+      try expect(isSame, "A record keeps its checksum unchanged", "one that was torn is loaded as intact")
     } catch CheckpointError.damaged {
-      // A store may find it out by itself.
+      // A store may also detect the damage itself.
     }
   }
 
   func showsWholeRecordsOnly() async throws {
-    let (id, rule) = ("conformance-whole", "A save replaces the whole record at once")
+    let (id, rule) = ("conformance-whole", "A save replaces the whole record atomically")
     let last: UInt64 = 50
     try await withLease(id) { lease in
       try await withThrowingTaskGroup { group in
@@ -191,7 +191,7 @@ struct StoreConformance: Sendable {
   }
 
   func servesManyAtOnce() async throws {
-    let rule = "Ids do not disturb each other"
+    let rule = "Ids are independent of each other"
     try await withThrowingTaskGroup { group in
       for index in 0..<32 {
         group.addTask {

@@ -5,15 +5,16 @@ public import Stepwise
 
 /// Cancels a chain at each of its suspension points, and checks that it keeps its guarantees.
 ///
-/// Runs the chain once undisturbed and counts its suspension points. Then runs it once for each of them and each of Task, token and
-/// handle, cancels there, and checks that
+/// Runs the chain once without a cancellation and counts its suspension points. Then runs it once for each combination
+/// of a suspension point and a source (task, token, handle), cancels there, and checks that
 ///
 /// - the run completes, and a `finally` handler of the whole runs exactly once;
-/// - the handlers that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as undisturbed;
+/// - the handlers that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as without a
+///   cancellation;
 /// - what called ``RunProbe/completed(_:)`` and was not resolved is undone exactly once, newest first, before the handlers;
-/// - no task that the run started is left waiting, nothing sleeps on the clock, and no tracked object is left.
+/// - no task that the run started is left suspended, nothing sleeps on the clock, and no tracked object is left.
 ///
-/// Each run is a simulation of its own, as with ``simulate(seed:scheduling:fileID:filePath:line:column:_:)``.
+/// Each run is a separate simulation, as with ``simulate(seed:scheduling:fileID:filePath:line:column:_:)``.
 ///
 /// - Parameters:
 ///   - input: The input of each run.
@@ -21,10 +22,10 @@ public import Stepwise
 ///   - filePath: The file that a report names, as `#filePath`.
 ///   - line: The line that a report names.
 ///   - column: The column that a report names.
-///   - makeChain: Makes the chain anew for each run; it and the chain report to the probe.
+///   - makeChain: Creates the chain for each run; it and the chain report to the probe.
 /// - Returns: The number of runs that were cancelled.
-/// - Throws: ``EverywhereFailure`` for the first run that breaks a guarantee; the error of `makeChain`. An error or a cancellation of
-///   the chain is none.
+/// - Throws: ``EverywhereFailure`` for the first run that violates a guarantee; the error of `makeChain`. An error or a
+///   cancellation of the chain is not a failure.
 @discardableResult
 public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Sendable>(
   input: Input,
@@ -51,10 +52,11 @@ public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Se
   return count
 }
 
-/// Throws an error at each place that a chain marks, and checks that it keeps its guarantees.
+/// Throws an error at each place that a chain marks, and checks that the chain keeps its guarantees.
 ///
-/// Each call of ``RunProbe/step(_:)`` in an undisturbed run is a place. The checks are those of
-/// ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A chain that recovers or retries may resolve all the same.
+/// Each call of ``RunProbe/step(_:)`` in a run without errors is a place. The checks are those of
+/// ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A chain that recovers or retries may still end with a
+/// value.
 ///
 /// - Parameters:
 ///   - input: The input of each run.
@@ -62,9 +64,9 @@ public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Se
 ///   - filePath: The file that a report names, as `#filePath`.
 ///   - line: The line that a report names.
 ///   - column: The column that a report names.
-///   - makeChain: Makes the chain anew for each run; it and the chain report to the probe.
+///   - makeChain: Creates the chain for each run; it and the chain report to the probe.
 /// - Returns: The number of runs with an error.
-/// - Throws: ``EverywhereFailure`` for the first run that breaks a guarantee; the error of `makeChain`.
+/// - Throws: ``EverywhereFailure`` for the first run that violates a guarantee; the error of `makeChain`.
 @discardableResult
 public nonisolated(nonsending) func failEverywhere<Input: Sendable, Output: Sendable>(
   input: Input,

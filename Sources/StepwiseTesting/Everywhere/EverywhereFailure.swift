@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A guarantee that a chain broke when it was cancelled, or failed, at one of its points.
+/// A guarantee that a chain violated when it was cancelled, or failed, at one of its points.
 public struct EverywhereFailure: Error, Sendable {
-  /// How the run was disturbed, for instance "cancelled by its token at suspension point 3 of 17".
+  /// How the run was interrupted, for example "cancelled by its token at suspension point 3 of 17".
   public let disturbance: String
-  /// What did not hold.
+  /// The violations.
   public let violations: [String]
   /// What ran, in order.
   public let trace: SimulationTrace
@@ -20,7 +20,7 @@ public struct EverywhereFailure: Error, Sendable {
 }
 
 extension EverywhereFailure: CustomStringConvertible {
-  /// The disturbance, what did not hold, and the trace.
+  /// The interruption, the violations and the trace.
   public var description: String {
     let violations = violations.map { "  - \($0)" }.joined(separator: "\n")
     let trace = trace.description.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")

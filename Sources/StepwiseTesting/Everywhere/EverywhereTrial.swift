@@ -3,23 +3,23 @@
 
 import Stepwise
 
-/// Runs a chain again and again, disturbed each time at another point, and checks what must hold.
+/// Runs a chain repeatedly, interrupted each time at another point, and checks its guarantees.
 struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
-  /// How a run is disturbed.
+  /// How a run is interrupted.
   enum Disturbance: Sendable {
     case none
     case cancel(Origin, atStep: Int, of: Int)
     case fail(step: Int, name: String)
   }
 
-  /// What the cancellation is requested through.
+  /// The source of the cancellation.
   enum Origin: String, Sendable, CaseIterable {
     case task = "its Task"
     case token = "its token"
     case handle = "its handle"
   }
 
-  /// What is known after a run.
+  /// The record of a run.
   struct Record: Sendable {
     let probe: RunProbe
     let outcome: Outcome<Output>?
@@ -93,7 +93,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  /// Throws when the record breaks a guarantee.
+  /// Throws when the record violates a guarantee.
   func check(_ record: Record, _ disturbance: Disturbance, against plain: Record?) throws {
     var violations: [String] = []
     if record.outcome == nil { violations.append("The run does not complete.") }
@@ -162,7 +162,7 @@ extension EverywhereTrial.Disturbance: CustomStringConvertible {
   }
 }
 
-/// A task-local value that every task of a run holds as long as it lives.
+/// A task-local value that every task of a run retains during its lifetime.
 private enum EverywhereLocals {
   @TaskLocal static var token: LifetimeTracker.Tracked?
 }

@@ -16,7 +16,7 @@ final class Interruption: Sendable {
   /// The number of suspension points since the action was set.
   var count: Int { state.withLock { $0.count } }
 
-  /// Begins to count.
+  /// Starts to count.
   func arm(at point: Int, _ action: @escaping @Sendable () -> Void) {
     state.withLock { $0 = State(point: point, action: action) }
   }

@@ -3,7 +3,7 @@
 
 import Stepwise
 
-/// What a chain reports to ``cancelEverywhere(input:fileID:filePath:line:column:_:)`` and
+/// The object to which a chain reports in ``cancelEverywhere(input:fileID:filePath:line:column:_:)`` and
 /// ``failEverywhere(input:fileID:filePath:line:column:_:)``.
 ///
 /// Call its methods in the steps, undos and handlers of the chain under test. Each may be called from any thread.
@@ -30,9 +30,9 @@ public final class RunProbe: Sendable {
     self.failingStep = failingStep
   }
 
-  /// Marks a place where `failEverywhere` throws an error in one of its runs, such as the beginning of a step.
+  /// Marks a place where `failEverywhere` throws an error in one of its runs, such as the start of a step.
   ///
-  /// - Parameter name: What a report calls the place.
+  /// - Parameter name: The name of the place in reports.
   /// - Throws: ``InjectedFailure`` in the run that tests this place, and nothing in any other.
   public func step(_ name: String) throws {
     let index = state.withLock { state in
@@ -57,7 +57,7 @@ public final class RunProbe: Sendable {
     state.withLock { $0.marks.append(.finalized(name)) }
   }
 
-  /// Makes an object that must be released when the run has completed; capture it where something might leak.
+  /// Creates an object that must be released when the run has completed; capture it where a leak is possible.
   ///
   /// - Returns: The object.
   public func track() -> LifetimeTracker.Tracked {

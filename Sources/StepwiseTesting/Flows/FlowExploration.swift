@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a `FlowExplorer` has found.
+/// The findings of a `FlowExplorer`.
 public struct FlowExploration: Sendable, CustomStringConvertible {
-  /// A result after which the flow could not go on.
+  /// A result after which the flow could not continue.
   public struct Unhandled: Sendable, CustomStringConvertible {
-    /// The step whose result it is.
+    /// The step with this result.
     public let step: String
-    /// The result, in words.
+    /// The description of the result.
     public let result: String
-    /// What the flow would fail with.
+    /// The error that the flow would fail with.
     public let error: any Error
 
     /// The finding in one line.
@@ -25,28 +25,28 @@ public struct FlowExploration: Sendable, CustomStringConvertible {
   /// The steps that were reached and that no supplied answer leads away from.
   public let deadEnds: [String]
 
-  /// Circles of steps that no supplied answer leads out of.
+  /// Cycles of steps that no supplied answer leads out of.
   public let loops: [[String]]
 
-  /// The results that nobody handled, or that led to a step that cannot be asked.
+  /// The results without a rule, or with a rule that leads to a step that cannot be presented.
   public let unhandled: [Unhandled]
 
-  /// Whether every position was looked at, within the limit.
+  /// A Boolean value that indicates whether every position was visited, within the limit.
   public let isComplete: Bool
 
-  /// Whether there is nothing to complain of.
+  /// A Boolean value that indicates whether there are no findings.
   public var isSound: Bool {
     isComplete && unreached.isEmpty && deadEnds.isEmpty && loops.isEmpty && unhandled.isEmpty
   }
 
-  /// The findings, a line each.
+  /// The findings, one per line.
   public var description: String {
     var lines = ["reached: \(reached.joined(separator: ", "))"]
     lines += unreached.map { "never reached: \($0)" }
     lines += deadEnds.map { "dead end: \($0)" }
     lines += loops.map { "no way out of: \($0.joined(separator: ", "))" }
     lines += unhandled.map { "not handled: \($0)" }
-    if !isComplete { lines.append("not all was looked at") }
+    if !isComplete { lines.append("not every position was visited") }
     return lines.joined(separator: "\n")
   }
 }

@@ -3,7 +3,7 @@
 
 public import Stepwise
 
-/// Walks every path of a flow, with answers that the test supplies for each step, without asking anybody.
+/// Walks every path of a flow, with answers that the test supplies for each step, without presenting a step.
 ///
 /// ```swift
 /// let report = FlowExplorer(flow)
@@ -13,9 +13,10 @@ public import Stepwise
 /// #expect(report.isSound, "\(report)")
 /// ```
 ///
-/// What `on` says is run, once for each turn, so it should do no more than read and set contents, which are restored at the
-/// end. Steps are not run. A step that is a flow is walked through with the answers of that flow's steps, unless answers of
-/// the step itself are supplied. Two positions are the same when the paths and the descriptions of all contents are.
+/// The rules of `on` run once for each transition, so they should only read and set contents, which are restored at the
+/// end. Steps do not run. A step that runs a flow is walked through with the answers of that flow's steps, unless
+/// answers of the step itself are supplied. Two positions are the same when the paths and the descriptions of all
+/// contents are.
 @MainActor
 public struct FlowExplorer<Output: Sendable> {
   private let flow: Flow<Output>
@@ -27,14 +28,14 @@ public struct FlowExplorer<Output: Sendable> {
     self.flow = flow
   }
 
-  /// Supplies answers of a step, besides those supplied before.
+  /// Adds answers of a step to those supplied before.
   ///
   /// - Returns: A new explorer.
   public func answers<Content, Result>(_ step: FlowStep<Content, Result>, _ results: Result...) -> FlowExplorer {
     adding(step, results.map { .answered(Box($0)) })
   }
 
-  /// Supplies endings of a step without an answer, besides what was supplied before.
+  /// Adds endings of a step without a result to those supplied before.
   ///
   /// - Returns: A new explorer.
   public func endings(_ step: AnyFlowStep, _ endings: FlowEnding...) -> FlowExplorer {
@@ -48,10 +49,10 @@ public struct FlowExplorer<Output: Sendable> {
     return explorer
   }
 
-  /// Walks.
+  /// Explores the flow.
   ///
-  /// - Parameter limit: How many positions are looked at, at most.
-  /// - Returns: What was found.
+  /// - Parameter limit: The maximum number of positions to visit.
+  /// - Returns: The findings.
   public func explore(limit: Int = 10_000) -> FlowExploration {
     let walker = FlowWalker(flow) { supplied[$0] != nil }
     defer { walker.restore() }

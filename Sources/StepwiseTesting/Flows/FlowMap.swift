@@ -3,13 +3,13 @@
 
 import Stepwise
 
-/// The steps that a walk has come through, and the turns between them.
+/// The steps that a walk has visited, and the transitions between them.
 @MainActor
 struct FlowMap {
   private var steps: [AnyFlowStep] = []
   private var reached: Set<AnyFlowStep> = []
   private var turns: [AnyFlowStep: Set<AnyFlowStep>] = [:]
-  /// The steps from which an answer ends the flow.
+  /// The steps with an answer that ends the flow.
   private var exits: Set<AnyFlowStep> = []
   private var unhandled: [FlowExploration.Unhandled] = []
 
@@ -51,7 +51,7 @@ struct FlowMap {
 
   private func names(of steps: [AnyFlowStep]) -> [String] { steps.map(\.name) }
 
-  /// Circles from which none of the stops can be reached.
+  /// Returns the cycles from which none of the stops can be reached.
   private func loops(stoppingAt stops: Set<AnyFlowStep>) -> [[AnyFlowStep]] {
     let reach = Dictionary(uniqueKeysWithValues: steps.map { ($0, reachable(from: $0)) })
     var reported: Set<AnyFlowStep> = []
@@ -59,14 +59,14 @@ struct FlowMap {
       guard !reported.contains(step), !stops.contains(step), let ahead = reach[step] else { return nil }
       guard ahead.contains(step), ahead.isDisjoint(with: stops) else { return nil }
       let circle = steps.filter { ahead.contains($0) && reach[$0]?.contains(step) == true }
-      // One that leads into a further circle is reported with that one.
+      // A cycle that leads into another one is reported with that one.
       guard ahead.isSubset(of: circle) else { return nil }
       reported.formUnion(circle)
       return circle
     }
   }
 
-  /// The steps that one or more turns lead to.
+  /// Returns the steps that one or more transitions lead to.
   private func reachable(from step: AnyFlowStep) -> Set<AnyFlowStep> {
     var found: Set<AnyFlowStep> = []
     var waiting = Array(turns[step] ?? [])

@@ -3,7 +3,7 @@
 
 public import Stepwise
 
-/// A navigator that shows nothing: it holds the screens as a user interface would, and keeps what it was told.
+/// A navigator without a user interface: it retains the screens as a user interface would, and records the calls.
 ///
 /// ```swift
 /// let navigator = InMemoryNavigator<Screen>()
@@ -11,10 +11,10 @@ public import Stepwise
 /// ```
 @MainActor
 public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
-  /// The pushed screens, the topmost last.
+  /// The pushed screens, topmost last.
   public private(set) var stack: [Screen] = []
 
-  /// The presented screens, the topmost last.
+  /// The presented screens, topmost last.
   public private(set) var presented: [Screen] = []
 
   /// The calls that changed something, in order: `push`, `replace`, `pop`, `present` and `dismiss`.
@@ -23,17 +23,17 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
   /// Creates a navigator without screens.
   public init() {}
 
-  /// What the user sees.
+  /// The screen that the user sees.
   public var visible: Screen? { presented.last ?? stack.last }
 
-  /// Shows a screen on top of the others.
+  /// Pushes a screen on top of the others.
   public func push(_ screen: Screen) {
     stack.append(screen)
     calls.append("push")
   }
 
-  /// Shows a screen in the place of another one, or of the topmost when that is nil; pushes it when the user has taken the
-  /// other one away.
+  /// Replaces a screen, or the topmost one when `screen` is nil; pushes the new one when the user has removed the
+  /// screen.
   public func replace(_ screen: Screen?, with newScreen: Screen) {
     if let screen {
       guard let index = stack.firstIndex(where: { $0 === screen }) else { return push(newScreen) }
@@ -44,18 +44,18 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
     calls.append("replace")
   }
 
-  /// Takes a pushed screen away, unless the user has done so.
+  /// Removes a pushed screen, unless the user has removed it.
   public func pop(_ screen: Screen) {
     remove(screen, from: &stack, call: "pop")
   }
 
-  /// Shows a screen over all others.
+  /// Presents a screen over all others.
   public func present(_ screen: Screen) {
     presented.append(screen)
     calls.append("present")
   }
 
-  /// Takes a presented screen away, unless the user has done so.
+  /// Dismisses a presented screen, unless the user has dismissed it.
   public func dismiss(_ screen: Screen) {
     remove(screen, from: &presented, call: "dismiss")
   }
@@ -66,11 +66,11 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
     calls.append(call)
   }
 
-  /// Takes the topmost pushed screen away, as a user who swipes; nobody is told but by what the screen itself does.
+  /// Removes the topmost pushed screen, like a swipe of the user; only the release of the screen has an effect.
   @discardableResult
   public func swipeBack() -> Screen? { stack.popLast() }
 
-  /// Takes the topmost presented screen away, as a user who swipes; nobody is told but by what the screen itself does.
+  /// Removes the topmost presented screen, like a swipe of the user; only the release of the screen has an effect.
   @discardableResult
   public func swipeDismiss() -> Screen? { presented.popLast() }
 }

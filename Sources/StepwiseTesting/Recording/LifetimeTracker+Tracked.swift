@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension LifetimeTracker {
-  /// An object that its tracker counts as alive until nobody holds it.
+  /// An object that its tracker counts as alive until it is released.
   public final class Tracked: Sendable {
     private let counts: Watched<Counts>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Counts objects that closures hold, to show that everything was let go.
+/// Counts objects that closures capture, to check that they are released.
 ///
 /// ```swift
 /// let tracker = LifetimeTracker()
-/// let chain = Chain("work") { [token = tracker.track()] in withExtendedLifetime(token) { … } }
-/// // … run it, let go of it …
+/// let chain = Chain("work") { [token = tracker.track()] in withExtendedLifetime(token) { … } } // … run it, release it
+/// …
 /// await tracker.allReleased()
 /// ```
 ///
-/// It may be used from any thread, and may go before its objects do.
+/// It may be used from any thread, and may be released before its objects.
 public final class LifetimeTracker: Sendable {
   struct Counts: Sendable {
     var made = 0
@@ -19,20 +19,20 @@ public final class LifetimeTracker: Sendable {
 
   private let counts = Watched(Counts())
 
-  /// Makes a tracker that has tracked nothing.
+  /// Creates a tracker without objects.
   public init() {}
 
-  /// How many objects were made.
+  /// The number of objects that were created.
   public var made: Int {
     counts.read(\.made)
   }
 
-  /// How many of the objects are still held by somebody.
+  /// The number of objects that are not released.
   public var alive: Int {
     counts.read(\.alive)
   }
 
-  /// Makes an object to be captured, which counts as alive until nobody holds it.
+  /// Creates an object to capture, which counts as alive until it is released.
   public func track() -> Tracked {
     counts.mutate {
       $0.made += 1
@@ -41,9 +41,9 @@ public final class LifetimeTracker: Sendable {
     return Tracked(counts: counts)
   }
 
-  /// Suspends until no object is held any more.
+  /// Suspends until all objects are released.
   ///
-  /// Returns at once when none was made, and early when the waiting task is cancelled.
+  /// Returns immediately when there are none, and early when the waiting task is cancelled.
   public nonisolated(nonsending) func allReleased() async {
     await counts.wait { $0.alive == 0 }
   }

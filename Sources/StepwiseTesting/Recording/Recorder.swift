@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Keeps what a test sees happen, in order: events, stages, calls of callbacks.
+/// Records what a test observes, in order: events, stages, calls of callbacks.
 ///
 /// ```swift
 /// let calls = Recorder<String>()
@@ -13,7 +13,7 @@
 public final class Recorder<Element: Sendable>: Sendable {
   private let recorded = Watched<[Element]>([])
 
-  /// Makes an empty recorder.
+  /// Creates an empty recorder.
   public init() {}
 
   /// What has been recorded so far, oldest first.
@@ -21,17 +21,17 @@ public final class Recorder<Element: Sendable>: Sendable {
     recorded.read { $0 }
   }
 
-  /// Appends an element, and wakes those who wait for it.
+  /// Appends an element, and resumes the tasks that wait for it.
   ///
   /// Does not suspend.
   public func record(_ element: Element) {
     recorded.mutate { $0.append(element) }
   }
 
-  /// Appends each element of a sequence as it comes, until the sequence ends.
+  /// Appends each element of a sequence as it arrives, until the sequence ends.
   ///
-  /// Suspends as long as the sequence runs. Cancellation of the task does what the sequence makes of it: most end.
-  /// - Throws: The error of the sequence; what came before it stays recorded.
+  /// Suspends while the sequence runs. Most sequences end when the task is cancelled.
+  /// - Throws: The error of the sequence; earlier elements stay recorded.
   public nonisolated(nonsending) func record<Elements: AsyncSequence>(
     contentsOf sequence: Elements
   ) async throws(Elements.Failure) where Elements.Element == Element {
@@ -40,20 +40,20 @@ public final class Recorder<Element: Sendable>: Sendable {
     }
   }
 
-  /// Suspends until at least that many elements are recorded, and returns all that are.
+  /// Suspends until at least that many elements are recorded, and returns all of them.
   ///
-  /// Returns early, with what there is, when the waiting task is cancelled.
+  /// Returns early, with the elements so far, when the waiting task is cancelled.
   @discardableResult
   public nonisolated(nonsending) func elements(atLeast count: Int) async -> [Element] {
     await recorded.wait { $0.count >= count }
     return elements
   }
 
-  /// Suspends until an element is recorded that the condition holds for, and returns the first such element.
+  /// Suspends until an element satisfies a condition, and returns the first such element.
   ///
-  /// Elements that were recorded before the call count, too.
-  /// - Parameter condition: Tells whether an element is the one; called once for each element, in order.
-  /// - Returns: The element; nil when the waiting task is cancelled before there is one.
+  /// Elements that were recorded before the call count as well.
+  /// - Parameter condition: Returns whether an element matches; called once for each element, in order.
+  /// - Returns: The element; nil when the waiting task is cancelled first.
   public nonisolated(nonsending) func first(where condition: (Element) throws -> Bool) async rethrows -> Element? {
     var seen = 0
     while true {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Waiters in the order of their keys, and how each of them is cancelled: a pure value to be kept behind a lock.
+/// Waiters in the order of their keys, with their cancellation: a value to store behind a lock.
 ///
-/// A waiter enters before it suspends and is parked once there is something to resume. A cancellation that comes
-/// between the two (early) is remembered and refuses the parking; one that comes after the waiter was taken out (late)
-/// does nothing. So each waiter that is parked is handed out at most once. Keys are unique for the life of the list.
+/// A waiter enters before it suspends and is parked once there is something to resume. An early cancellation, between
+/// the two, is recorded and refuses the parking. A late one, after the waiter was removed, has no effect. So each
+/// parked waiter is returned at most once. Keys are unique for the lifetime of the list.
 package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendable>: Sendable {
   /// One parked waiter.
   package struct Entry: Sendable {
@@ -14,9 +14,9 @@ package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendab
   }
 
   private enum Entrance {
-    /// On its way to be parked.
+    /// It has entered and is not parked yet.
     case open
-    /// Cancelled on its way: it must not be parked.
+    /// It was cancelled before it was parked, and must not be parked.
     case cancelled
   }
 
@@ -25,13 +25,13 @@ package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendab
 
   package init() {}
 
-  /// How many waiters are parked.
+  /// The number of parked waiters.
   package var count: Int { entries.count }
 
   /// The parked waiter with the smallest key.
   package var first: Entry? { entries.first }
 
-  /// Whether nobody is parked and nobody is on the way.
+  /// Whether no waiter is parked or has entered.
   package var isEmpty: Bool { entries.isEmpty && entrances.isEmpty }
 
   /// Announces a waiter, which `park` must follow.
@@ -39,14 +39,14 @@ package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendab
     entrances[key] = .open
   }
 
-  /// Parks a waiter that has entered, and answers false, keeping nothing, when it was cancelled early.
+  /// Parks a waiter that has entered; returns false, without storing it, when it was cancelled early.
   package mutating func park(_ key: Key, _ waiter: Waiter) -> Bool {
     guard case .open = entrances.removeValue(forKey: key) else { return false }
     entries.insert(Entry(key: key, waiter: waiter), at: position(of: key))
     return true
   }
 
-  /// Takes out the parked waiter, or remembers that it is cancelled when it is still on its way.
+  /// Removes the parked waiter, or records an early cancellation.
   package mutating func cancel(_ key: Key) -> Waiter? {
     if entrances[key] != nil {
       entrances[key] = .cancelled
@@ -57,12 +57,12 @@ package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendab
     return entries.remove(at: position).waiter
   }
 
-  /// Takes out the first waiter.
+  /// Removes the first waiter.
   package mutating func removeFirst() -> Waiter? {
     entries.isEmpty ? nil : entries.removeFirst().waiter
   }
 
-  /// Takes out all waiters that the condition holds for, in the order of their keys.
+  /// Removes all waiters that satisfy the condition, in the order of their keys.
   package mutating func removeAll(where condition: (Waiter) -> Bool) -> [Waiter] {
     let taken = entries.filter { condition($0.waiter) }
     if !taken.isEmpty {
@@ -72,7 +72,7 @@ package struct WaitingList<Key: Comparable & Hashable & Sendable, Waiter: Sendab
     return taken.map(\.waiter)
   }
 
-  /// Where the key stands, or would stand, among the parked ones.
+  /// The position of the key among the parked ones.
   private func position(of key: Key) -> Int {
     var range = entries.startIndex..<entries.endIndex
     while !range.isEmpty {

@@ -3,10 +3,10 @@
 
 import Stepwise
 
-/// State behind a lock that tasks can wait on: until a condition on it holds.
+/// State behind a lock, with tasks that wait until a condition on it holds.
 ///
-/// Bodies and conditions run under the lock: they are the test kit's own, never a user's. Continuations are resumed
-/// after it is released.
+/// Bodies and conditions run under the lock: they belong to the test kit, never to a user. Continuations are resumed
+/// outside of it.
 package final class Watched<State: Sendable>: Sendable {
   private struct Watcher: Sendable {
     let condition: @Sendable (State) -> Bool
@@ -24,7 +24,7 @@ package final class Watched<State: Sendable>: Sendable {
       return arrivals
     }
 
-    /// Parks the watcher, and answers false when there is nothing to wait for.
+    /// Parks the watcher; returns false when there is nothing to wait for.
     mutating func park(_ key: UInt64, _ watcher: Watcher) -> Bool {
       guard watchers.park(key, watcher) else { return false }
       guard watcher.condition(state) else { return true }
@@ -44,7 +44,7 @@ package final class Watched<State: Sendable>: Sendable {
     contents.withLock { body($0.state) }
   }
 
-  /// Changes the state, then resumes, outside the lock, those whose condition now holds.
+  /// Changes the state, then resumes, outside the lock, the tasks whose condition now holds.
   package func mutate<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     let (result, satisfied) = contents.withLock { contents in
       let result = body(&contents.state)

@@ -2,17 +2,17 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension ManualClock {
-  /// A point in the time of a manual clock, told by its distance from the clock's zero.
+  /// A point in the time of a manual clock, defined by its distance from the clock's zero.
   public struct Instant: InstantProtocol, Hashable, Sendable {
     /// The distance from the clock's zero.
     public let offset: Duration
 
-    /// Makes the instant that lies the given duration after the clock's zero.
+    /// Creates the instant at the given distance from the clock's zero.
     public init(offset: Duration = .zero) {
       self.offset = offset
     }
 
-    /// Returns the instant that lies the given duration after this one.
+    /// Returns the instant that is the given duration after this one.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset + duration)
     }
@@ -22,7 +22,7 @@ extension ManualClock {
       other.offset - offset
     }
 
-    /// Tells whether an instant is earlier than another.
+    /// Returns a Boolean value that indicates whether an instant is earlier than another.
     public static func < (left: Instant, right: Instant) -> Bool {
       left.offset < right.offset
     }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension ManualClock {
-  /// Runs the body, and moves the time on to the next deadline each time the body has nothing left to do but sleep.
+  /// Runs the body, and advances the time to the next deadline whenever the body has nothing left to do but sleep.
   ///
   /// ```swift
   /// let clock = ManualClock()
@@ -10,13 +10,13 @@ extension ManualClock {
   /// #expect(clock.now.offset == .seconds(3))
   /// ```
   ///
-  /// Suspends until the body returns. The body runs on a thread of its own, together with its child tasks, with default
-  /// actors that it calls, and with the runs that it starts; the time passes only when all of them are suspended, so that
-  /// sleepers wake in the order of their deadlines. Work elsewhere is not waited for: the main actor, other actors with an
-  /// executor of their own, `Task.detached`, files, the network. A body that polls is never suspended, and the time stands
-  /// still; await instead.
+  /// Suspends until the body returns. The body runs on a separate thread, together with its child tasks, the default
+  /// actors that it calls, and the runs that it starts. The time advances only while all of them are suspended, so
+  /// sleepers wake in the order of their deadlines. Other work is not waited for: the main actor, other actors with
+  /// their own executor, `Task.detached`, files, the network. A body that polls is never suspended, so the time does
+  /// not advance; await instead.
   ///
-  /// Cancellation reaches the body. The time stops when the body returns, whatever still sleeps.
+  /// Cancellation reaches the body. The time stops when the body returns, even if tasks still sleep.
   /// - Parameter body: The work.
   /// - Returns: What the body returns.
   /// - Throws: What the body throws.
@@ -41,7 +41,7 @@ extension ManualClock {
     }
   }
 
-  /// Moves the time on, each time nothing else happens on the executor, until the task is cancelled.
+  /// Advances the time whenever the executor is idle, until the task is cancelled.
   @concurrent
   private func passTime(when executor: QuietExecutor) async {
     while !Task.isCancelled {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A clock whose time passes only when a test says so.
+/// A clock whose time a test advances.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -10,11 +10,11 @@
 /// clock.advance(by: .seconds(5))
 /// ```
 ///
-/// It may be used from any thread. Advances that are made from several threads at once add up.
+/// It may be used from any thread. Concurrent advances add up.
 public final class ManualClock: Clock, Sendable {
   private let state: Watched<ManualClockState<CheckedContinuation<Void, any Error>>>
 
-  /// Makes a clock that shows the given time.
+  /// Creates a clock that shows the given time.
   public init(now: Instant = Instant()) {
     state = Watched(ManualClockState(now: now))
   }
@@ -24,28 +24,28 @@ public final class ManualClock: Clock, Sendable {
     state.read(\.now)
   }
 
-  /// Zero: the clock tells any two instants apart.
+  /// Zero: the clock distinguishes any two instants.
   public var minimumResolution: Duration {
     .zero
   }
 
-  /// How many tasks sleep at this moment.
+  /// The number of tasks that sleep.
   public var sleeperCount: Int {
     state.read(\.sleeperCount)
   }
 
-  /// The earliest deadline that somebody sleeps until, or nil when nobody sleeps.
+  /// The earliest deadline of a sleeping task; nil when no task sleeps.
   public var nextDeadline: Instant? {
     state.read(\.nextDeadline)
   }
 
   /// Suspends until the clock has been advanced to the deadline.
   ///
-  /// A deadline that has been reached returns at once. A sleeper wakes exactly at its deadline.
+  /// Returns immediately if the deadline has been reached. A sleeper wakes exactly at its deadline.
   /// - Parameters:
   ///   - deadline: The instant to sleep until.
   ///   - tolerance: Ignored.
-  /// - Throws: `CancellationError` as soon as the sleeping task is cancelled, also when it was cancelled before.
+  /// - Throws: `CancellationError` as soon as the sleeping task is cancelled, and if it already was.
   public nonisolated(nonsending) func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     guard let sleep = state.mutate({ $0.enter(until: deadline) }) else { return }
@@ -62,23 +62,22 @@ public final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Moves the time on and wakes those whose deadline passes, in order of deadline, then of arrival.
+  /// Advances the time and wakes the tasks whose deadline passes, in order of deadline, then of arrival.
   ///
-  /// Does not suspend. `now` stands at each deadline while its sleeper is resumed. The tasks that were woken run later:
-  /// one that goes to sleep again does so at the time at which it then looks at the clock. A negative duration does
-  /// nothing.
+  /// This method does not suspend. `now` equals each deadline while its sleeper is resumed. The woken tasks run later:
+  /// one that sleeps again does so at the time that the clock then shows. A negative duration has no effect.
   public func advance(by duration: Duration) {
     state.mutate { $0.aim(by: duration) }
     move()
   }
 
-  /// Moves the time on to an instant, as `advance(by:)` does; one that has passed does nothing.
+  /// Advances the time to an instant, like `advance(by:)`; an instant in the past has no effect.
   public func advance(to instant: Instant) {
     state.mutate { $0.aim(at: instant) }
     move()
   }
 
-  /// Moves the time on to the next deadline and wakes those who sleep until it, or answers false when nobody sleeps.
+  /// Advances the time to the next deadline and wakes the tasks that sleep until it; returns false when no task sleeps.
   package func advanceToNextDeadline() -> Bool {
     guard let nextDeadline else { return false }
     advance(to: nextDeadline)
@@ -87,7 +86,7 @@ public final class ManualClock: Clock, Sendable {
 
   /// Suspends until at least that many tasks sleep.
   ///
-  /// Returns early, whoever sleeps, when the waiting task is cancelled.
+  /// Returns early when the waiting task is cancelled.
   public nonisolated(nonsending) func sleepers(atLeast count: Int) async {
     await state.wait { $0.sleeperCount >= count }
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a manual clock knows, as a pure value: the time, where it is going, and who sleeps.
+/// The state of a manual clock, as a value: the time, its target, and the sleepers.
 package struct ManualClockState<Waiter: Sendable>: Sendable {
   package typealias Instant = ManualClock.Instant
 
-  /// A sleep: by deadline, then by arrival.
+  /// A sleep, ordered by deadline, then by arrival.
   package struct Sleep: Hashable, Comparable, Sendable {
     package let deadline: Instant
     package let arrival: UInt64
@@ -15,21 +15,21 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
     }
   }
 
-  /// What becomes of a sleeper that has brought its waiter.
+  /// What happens to a sleeper that is parked.
   package enum ParkAction: Sendable {
     /// It sleeps.
     case suspended
-    /// Its deadline passed on the way.
+    /// Its deadline passed before it was parked.
     case wake
-    /// It was cancelled on the way.
+    /// It was cancelled before it was parked.
     case cancelled
   }
 
-  /// What an advancing clock does next.
+  /// The next action of an advancing clock.
   package enum StepAction {
     /// The time is at a deadline: resume its sleeper, then step again.
     case wake(Waiter)
-    /// The time is where it was to go.
+    /// The time has reached its target.
     case arrived
   }
 
@@ -47,7 +47,7 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
 
   package var nextDeadline: Instant? { sleepers.first?.key.deadline }
 
-  /// Announces a sleep, which `park` must follow, or answers nil when its deadline has passed.
+  /// Announces a sleep, which `park` must follow; returns nil when its deadline has passed.
   package mutating func enter(until deadline: Instant) -> Sleep? {
     guard deadline > now else { return nil }
     arrivals += 1
@@ -56,7 +56,7 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
     return sleep
   }
 
-  /// Takes the waiter of a sleep, keeping it only if the answer is that it is suspended.
+  /// Parks the waiter of a sleep, which is stored only if the result is `suspended`.
   package mutating func park(_ sleep: Sleep, _ waiter: Waiter) -> ParkAction {
     guard sleepers.park(sleep, waiter) else { return .cancelled }
     guard sleep.deadline <= now else { return .suspended }
@@ -64,22 +64,22 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
     return .wake
   }
 
-  /// Ends a sleep, and hands out its waiter if it was suspended.
+  /// Ends a sleep, and returns its waiter if it was suspended.
   package mutating func cancel(_ sleep: Sleep) -> Waiter? {
     sleepers.cancel(sleep)
   }
 
-  /// Sets the goal a duration further; advances that happen at the same time add up.
+  /// Moves the target by a duration; concurrent advances add up.
   package mutating func aim(by duration: Duration) {
     aim(at: goal.advanced(by: max(duration, .zero)))
   }
 
-  /// Sets the goal to an instant, unless it lies before the present goal.
+  /// Moves the target to an instant, unless it is before the current target.
   package mutating func aim(at instant: Instant) {
     goal = max(goal, instant)
   }
 
-  /// Goes on towards the goal, to the next deadline at most.
+  /// Moves towards the target, to the next deadline at most.
   package mutating func step() -> StepAction {
     if let first = sleepers.first, first.key.deadline <= goal {
       now = max(now, first.key.deadline)

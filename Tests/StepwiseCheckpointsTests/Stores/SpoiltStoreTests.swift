@@ -25,11 +25,11 @@ final class SpoiltStore: CheckpointStore {
 
     var rule: String {
       switch self {
-      case .rebuildsChecksums: "A record keeps its checksum as it is"
-      case .savesInTwoSteps: "A save replaces the whole record at once"
+      case .rebuildsChecksums: "A record keeps its checksum unchanged"
+      case .savesInTwoSteps: "A save replaces the whole record atomically"
       case .waitsBeforeItRefuses, .waitsUntilFree: "An id that is held is refused at once"
       case .alwaysSaysMore: "A page says that there is more only when there is"
-      case .listsAfterKnownIDsOnly: "A page may begin after an id that is not there"
+      case .listsAfterKnownIDsOnly: "A page may start after an id that has no record"
       case .foldsUnicode, .foldsCase, .cutsIDs: "Ids that differ in a byte are different ids"
       case .renewsNothing: "A renewed lease lasts for its duration from then"
       case .neverEnds: "A lease is over when its duration has passed"

@@ -16,9 +16,9 @@
     struct End: Sendable {
       /// Whether it was killed by SIGKILL.
       let isKilled: Bool
-      /// Whether it had to be killed because it did not end in time.
+      /// Whether it was killed because it exceeded the time limit.
       let isTimedOut: Bool
-      /// Its exit code; or minus the signal that ended it.
+      /// Its exit code, or the negated number of the signal that ended it.
       let code: Int32
       let output: String
     }
@@ -26,7 +26,7 @@
     private let process: pid_t
     private let output: String
 
-    /// Starts a program, which is looked for where the shell does unless it is a path.
+    /// Starts a program, which is searched for in `PATH` unless it is a path.
     init(_ program: String, _ arguments: [String], environment: [String: String] = [:], output: String) throws {
       self.output = output
       #if canImport(Darwin)
@@ -50,8 +50,8 @@
     /// Waits until the child has ended.
     ///
     /// - Parameters:
-    ///   - delay: After how long it is killed, as was planned; nil for not.
-    ///   - limit: After how long it is killed because it takes too long.
+    ///   - delay: The delay before the planned kill; nil for no kill.
+    ///   - limit: The time limit after which the child is killed.
     /// - Returns: How it ended.
     func wait(killAfter delay: Duration? = nil, limit: Duration) -> End {
       let clock = ContinuousClock()
@@ -84,11 +84,11 @@
     private static func sleep(_ duration: Duration) {
       let (seconds, attoseconds) = duration.components
       var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-      // A signal may end it early: the caller looks at the time.
+      // A signal may end the wait early; the caller checks the time.
       nanosleep(&time, nil)
     }
 
-    /// The path from the root on, without links where it is there.
+    /// The absolute path, without links as far as it exists.
     static func absolute(_ path: String) -> String {
       if let real = realpath(path, nil) {
         defer { free(real) }
@@ -103,7 +103,7 @@
       guard mkdir(path, 0o777) == 0 else { throw CrashHarnessError(reason: "\(path) cannot be made (errno \(errno))") }
     }
 
-    /// Makes a directory for temporary files, whose path has neither space nor colon.
+    /// Creates a directory for temporary files, whose path contains neither spaces nor colons.
     static func makeTemporaryDirectory() throws -> String {
       let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
       let isUsable = !folder.isEmpty && !folder.contains { " :".contains($0) }

@@ -4,19 +4,19 @@
 #if os(Linux) || os(macOS)
   import StepwiseCheckpoints
 
-  /// Kills a child process again and again, and checks whether its checkpoints bring it to the end it comes to undisturbed.
+  /// Kills a child process repeatedly, and checks that its checkpoints lead to the same result as without a kill.
   ///
-  /// The child is a program of yours. It receives a directory, its workspace, as its last argument; runs a progression
-  /// under a checkpoint in the directory `store` of the workspace; notes its stages in the ``CrashJournal`` of the
-  /// workspace; prints the result; and exits with 0. It receives the variables that programs need to find each other, and
-  /// those that you give.
+  /// The child is a program that you write. It receives a directory, its workspace, as its last argument. It runs a
+  /// progression under a checkpoint in the directory `store` of the workspace, records its stages in the
+  /// ``CrashJournal`` of the workspace, prints the result, and exits with 0. It receives the variables that programs
+  /// need to find each other, and those that you pass.
   ///
   /// ```swift
   /// let report = try await CrashHarness(program: child).killAtEveryCall()
   /// #expect(report.problems.isEmpty && report.kills > 100)
   /// ```
   public struct CrashHarness: Sendable {
-    /// Its own, as it takes one for long.
+    /// Separate threads, because a child occupies one for a long time.
     private static let threads = IOThreads(limit: 4, patience: 1_000_000_000)
 
     let program: String
@@ -25,15 +25,15 @@
     let timeLimit: Duration
     private let workspaces: String?
 
-    /// Creates a harness; nothing is started.
+    /// Creates a harness without starting a process.
     ///
     /// - Parameters:
     ///   - program: The path of the child's program.
-    ///   - arguments: Its arguments, which the workspace follows.
-    ///   - environment: Further variables of the child.
-    ///   - timeLimit: How long a child may take. One that takes longer is killed and reported as a problem.
-    ///   - workspaces: An empty directory in which the workspaces are made; nil for a temporary one, which is removed
-    ///     afterwards unless there are problems. For `killAtEveryCall` its path may have no space and no colon.
+    ///   - arguments: Its arguments, followed by the workspace.
+    ///   - environment: Additional variables of the child.
+    ///   - timeLimit: The time limit for a child. One that exceeds it is killed and reported as a problem.
+    ///   - workspaces: An empty directory for the workspaces; nil for a temporary one, which is removed afterwards
+    ///     unless there are problems. For `killAtEveryCall` its path must not contain spaces or colons.
     public init(
       program: String,
       arguments: [String] = [],
@@ -45,19 +45,20 @@
       self.arguments = arguments
       self.environment = environment
       self.timeLimit = timeLimit
-      // The child's calls are known by their paths, as the kernel tells them.
+      // Calls of the child are matched by the paths that the kernel reports.
       self.workspaces = workspaces.map(ChildProcess.absolute)
     }
 
-    /// Kills a child at its first call to the file system that concerns its store, another at its second, and so on until
-    /// one ends by itself; after each kill a child that is left alone has to come to the undisturbed end.
+    /// Kills a child at its first call to the file system that concerns its store, another one at its second call, and
+    /// so on, until one completes. After each kill, a child that is not killed has to produce the same result as an
+    /// uninterrupted one.
     ///
-    /// It needs a C compiler, which comes with Swift, and works on Linux.
+    /// This requires Linux and a C compiler, which is part of the Swift toolchain.
     ///
-    /// - Parameter torn: Whether a child that is killed at a write does half of it first.
-    /// - Returns: What was found.
-    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call, or the
-    ///   undisturbed one does not end in time.
+    /// - Parameter torn: Whether a child that is killed at a write performs half of it first.
+    /// - Returns: The findings.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call,
+    ///   or the uninterrupted one exceeds the time limit.
     @concurrent
     public func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
       try await report { trial in
@@ -80,11 +81,11 @@
       }
     }
 
-    /// The calls to the file system that concern the store, in an undisturbed run: the name of each and the path's last
-    /// part, as in `fsync store`.
+    /// Returns the calls to the file system that concern the store, in an uninterrupted run: each with its name and the
+    /// last component of the path, as in `fsync store`.
     ///
-    /// - Returns: The calls, in their order.
-    /// - Throws: ``CrashHarnessError`` when no child can be started, or watched in this way.
+    /// - Returns: The calls, in order.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or observed in this way.
     @concurrent
     public func callsUndisturbed() async throws -> [String] {
       var calls: [String] = []
@@ -104,13 +105,13 @@
       return calls
     }
 
-    /// Kills children at random instants: each workspace up to three times, until it was killed so often, or came to its end.
+    /// Kills children at random instants: each workspace up to three times, or until its child completes.
     ///
     /// - Parameters:
-    ///   - kills: How many kills there have to be.
-    ///   - seed: Decides on the instants, as far as a clock can be told.
-    /// - Returns: What was found.
-    /// - Throws: ``CrashHarnessError`` when no child can be started, or the undisturbed one does not end in time.
+    ///   - kills: The required number of kills.
+    ///   - seed: The seed for the instants, as far as a clock is deterministic.
+    /// - Returns: The findings.
+    /// - Throws: ``CrashHarnessError`` when no child can be started, or the uninterrupted one exceeds the time limit.
     @concurrent
     public func killAtRandom(kills: Int, seed: UInt64) async throws -> CrashReport {
       try await report { trial in
@@ -120,7 +121,7 @@
         let expected = try trial.undisturbed().output
         let lifetime = start.duration(to: clock.now)
         var number = 0
-        // A child that is too quick is not killed: there may be more trials than kills, but not without end.
+        // A fast child completes before its kill, so there may be more trials than kills, up to a limit.
         while trial.report.kills < kills, number < 4 * kills {
           number += 1
           let workspace = try trial.workspace("random-\(number)")
@@ -135,7 +136,7 @@
       }
     }
 
-    /// Runs a trial on a thread of its own.
+    /// Runs a trial on a separate thread.
     private func report(
       _ body: @escaping @Sendable (inout CrashTrial) throws -> Void,
       then: (CrashTrial) -> Void = { _ in }
@@ -156,7 +157,7 @@
     }
   }
 
-  /// Why a `CrashHarness` cannot do its work.
+  /// An error that prevents a `CrashHarness` from working.
   public struct CrashHarnessError: Error, Sendable, CustomStringConvertible {
     /// What is missing.
     public let reason: String

@@ -10,9 +10,9 @@
     import Musl
   #endif
 
-  /// What a child process notes of its stages, so that it can be told afterwards whether any was repeated or lost.
+  /// A record of a child process's stages, from which repeated and lost stages are detected afterwards.
   ///
-  /// Each note is one write to the end of the file `journal` of the workspace, which a kill does not undo.
+  /// Each entry is one write to the end of the file `journal` of the workspace, which survives a kill.
   public struct CrashJournal: Sendable {
     /// A line of the journal.
     enum Line: Equatable {
@@ -25,22 +25,22 @@
 
     /// Opens the journal of a workspace.
     ///
-    /// - Parameter workspace: The directory that `CrashHarness` gave to the child as its last argument.
+    /// - Parameter workspace: The directory that `CrashHarness` passed to the child as its last argument.
     public init(workspace: String) {
       path = workspace + "/journal"
     }
 
-    /// Notes that a stage was seen, and therefore is saved: call it for each element of `stages(id:in:)`.
+    /// Records that a stage was received, and therefore is saved; call it for each element of `stages(id:in:)`.
     ///
     /// - Parameter stage: The stage's number; the first one is 0.
     public func saved(_ stage: Int) { append("saved \(stage)\n") }
 
-    /// Notes that the work of a stage begins: call it in `next()`.
+    /// Records that the work of a stage starts; call it in `next()`.
     ///
     /// - Parameter stage: The stage's number; the first one is 0.
     public func begun(_ stage: Int) { append("begun \(stage)\n") }
 
-    /// Notes that a child is started.
+    /// Records that a child is started.
     func run() { append("run\n") }
 
     var lines: [Line] {
@@ -56,10 +56,10 @@
       }
     }
 
-    /// What is wrong with the journal of runs that were killed, and of a last one that came to its end.
+    /// Returns the problems in the journal of killed runs and a last one that completed.
     static func problems(in lines: [Line]) -> [String] {
       var problems: [String] = []
-      /// The highest stage that is known to be saved, and the one whose work began last.
+      /// The highest stage that is known to be saved, and the one whose work started last.
       var (saved, begun) = (-1, -1)
       var isFirstOfRun = true
       for line in lines {
@@ -68,7 +68,7 @@
           isFirstOfRun = true
         case .saved(let stage):
           if stage < saved || stage < begun {
-            problems.append("stage \(max(saved, begun)) was lost; went on from \(stage)")
+            problems.append("stage \(max(saved, begun)) was lost; resumed from \(stage)")
           }
           if stage > begun + 1 { problems.append("stage \(stage) was reached without stage \(stage - 1)") }
           if !isFirstOfRun, stage != saved + 1 { problems.append("stage \(stage) was seen after stage \(saved)") }
@@ -76,7 +76,7 @@
           isFirstOfRun = false
         case .begun(let stage):
           if stage < saved { problems.append("stage \(stage) was repeated though stage \(saved) was saved") }
-          if stage > saved { problems.append("stage \(stage) began before it was saved") }
+          if stage > saved { problems.append("stage \(stage) started before it was saved") }
           begun = max(begun, stage)
         }
       }

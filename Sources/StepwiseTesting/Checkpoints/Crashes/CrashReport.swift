@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a `CrashHarness` found.
+/// The findings of a `CrashHarness`.
 public struct CrashReport: Sendable {
-  /// How often a child was killed by SIGKILL, as its parent saw it.
+  /// The number of children that were killed by SIGKILL, as observed by their parent.
   public internal(set) var kills = 0
 
-  /// At how many calls to the file system a child could be killed; 0 when children were killed at random instants.
+  /// The number of calls to the file system at which a child could be killed; 0 for kills at random instants.
   public internal(set) var calls = 0
 
   /// How many children were started.

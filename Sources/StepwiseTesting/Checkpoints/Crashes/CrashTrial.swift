@@ -8,7 +8,7 @@
     import Foundation
   #endif
 
-  /// One use of a `CrashHarness`: its directory, and what was found so far.
+  /// One use of a `CrashHarness`: its directory and its findings.
   struct CrashTrial: Sendable {
     var report = CrashReport()
     var calls: [String] = []
@@ -22,7 +22,7 @@
       directory = try workspaces ?? ChildProcess.makeTemporaryDirectory()
     }
 
-    /// Removes a directory of the harness's own, unless there is something to be seen in it.
+    /// Removes the harness's own directory, unless there are problems to inspect.
     mutating func cleanUp() {
       guard isTemporary else { return }
       if report.problems.isEmpty {
@@ -48,7 +48,7 @@
       report.problems += CrashJournal.problems(in: lines).map { "\(what): \($0)" }
     }
 
-    /// Notes a child that did not end as it should.
+    /// Records a child that did not end correctly.
     mutating func check(_ end: ChildProcess.End, _ what: String) {
       if end.code != 0 { report.problems.append("\(what): the child \(description(of: end))") }
     }

@@ -32,16 +32,16 @@
         }
         throw CrashHarnessError(reason: "the library that kills cannot be compiled: \(output)")
       #else
-        throw CrashHarnessError(reason: "a child can be killed at each call on Linux only")
+        throw CrashHarnessError(reason: "a child can only be killed at each call on Linux")
       #endif
     }
 
-    /// What tells the library where to kill.
+    /// Returns the variables that select where the library kills.
     ///
     /// - Parameters:
-    ///   - call: The call before which the process is killed; the first one is 1, and at 0 it lives.
-    ///   - torn: Whether half of a write is done before.
-    ///   - directory: Calls count that concern a file in this directory.
+    ///   - call: The call before which the process is killed; the first one is 1, and 0 kills nothing.
+    ///   - torn: Whether half of a write is performed first.
+    ///   - directory: Only calls that concern a file in this directory count.
     /// - Returns: The variables of the child.
     func environment(call: Int, torn: Bool, under directory: String) -> [String: String] {
       ["LD_PRELOAD": library, "KILL_AT": "\(call)", "KILL_TORN": torn ? "1" : "0", "KILL_UNDER": directory]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A stage as it is stored, without its type.
+/// A stored stage, without its type.
 enum JSONTree: Codable {
   case null
   case bool(Bool)
@@ -38,7 +38,7 @@ enum JSONTree: Codable {
     case .null: try container.encodeNil()
     case .bool(let bool): try container.encode(bool)
     case .whole(let number):
-      // Not every system's encoder knows the large type.
+      // Not every system's encoder supports the large type.
       if let number = Int64(exactly: number) { try container.encode(number) } else { try container.encode(number) }
     case .number(let number): try container.encode(number)
     case .text(let text): try container.encode(text)
@@ -47,7 +47,7 @@ enum JSONTree: Codable {
     }
   }
 
-  /// Where something of this tree is not in another one, which may have more; nil when all of it is.
+  /// Returns what this tree has and another one lacks, which may have more; nil when nothing is missing.
   func loss(in other: JSONTree, path: [String] = []) -> (path: [String], reason: String)? {
     let loss = (path, "was \(summary) and is read as \(other.summary)")
     switch (self, other) {
@@ -59,7 +59,7 @@ enum JSONTree: Codable {
       return nil
     case (.list(let mine), .list(let others)) where mine.count == others.count:
       let losses = zip(mine, others).compactMap { $0.loss(in: $1, path: path + ["[]"]) }
-      // A set has another order each time.
+      // A set is stored in a different order each time.
       let isShuffled = mine.allSatisfy { mine in others.contains { mine.loss(in: $0) == nil } }
       return isShuffled ? nil : losses.first
     case (.null, .null): return nil
@@ -88,19 +88,20 @@ enum JSONTree: Codable {
 }
 
 extension JSONTree {
-  /// What becomes of a value.
+  /// How to remove a value.
   enum Removal {
     case absent
     case null
   }
 
-  /// The tree without the values under a path such as `labels.inner`, `list[]` or `dictionary.*`; nil when it has none.
+  /// Returns the tree without the values under a path such as `labels.inner`, `list[]` or `dictionary.*`; nil when it
+  /// has none.
   func removing(_ path: Substring, _ removal: Removal) -> JSONTree? {
     switch self {
     case .object(var object):
       var isChanged = false
       for (key, value) in object.sorted(by: { $0.key < $1.key }) {
-        // A key may have dots itself, and a star stands for each key.
+        // A key may contain dots, and a star matches each key.
         for name in [key, "*"] where path.hasPrefix(name) {
           let rest = path.dropFirst(name.count)
           if rest.isEmpty {

@@ -12,13 +12,13 @@ import StepwiseCheckpoints
 
 /// The content of a lock's file.
 struct SchemaFile: Codable, Equatable {
-  /// A case as it is stored.
+  /// A stored case.
   struct Case: Codable, Equatable {
     /// The types of the values, by their paths below the case: `labels.inner`, `list[]`, `dictionary.*`.
     ///
     /// Each as the text of a `ValueType`.
     var types: [String: String] = [:]
-    /// Stages as they are stored.
+    /// The samples in their stored form.
     var samples: [String] = []
 
     /// Adds what is stored now.
@@ -27,9 +27,10 @@ struct SchemaFile: Codable, Equatable {
       samples += other.samples.filter { sample in !samples.contains { Self.areEqual($0, sample, coder) } }
     }
 
-    /// What was changed so that stored values are lost, or cannot be read.
+    /// Returns the changes that lose stored values or make them unreadable.
     ///
-    /// `now` is the case as it is stored now, nil when it is gone; `name` its name, empty for what is not an enum.
+    /// `now` is the case in its current form, nil when it no longer exists; `name` is its name, empty for a type other
+    /// than an enum.
     func edits<P>(_ now: Case?, name: String, _ coder: StageCoder<P>) -> [String] {
       var edits: [String] = []
       for sample in samples {
@@ -40,12 +41,12 @@ struct SchemaFile: Codable, Equatable {
       let sorted = types.sorted { $0.key < $1.key }
       edits = sorted.compactMap { path, type in
         guard let new = now.types[path], ValueType(type).losesNumbers(as: ValueType(new)) else { return nil }
-        return "\(path) was \(type) and is \(new), which does not have all of its values"
+        return "\(path) was \(type) and is \(new), which cannot represent all of its values"
       }
       return edits + unreadableWithout(name: name, coder, version: coder.schemaVersion)
     }
 
-    /// Why stages that an older version stored cannot be read; empty when all can.
+    /// Returns why stages that an older version stored cannot be read; empty when all can.
     func unreadable<P>(name: String, _ coder: StageCoder<P>, version: Int) -> [String] {
       for sample in samples {
         do { _ = try coder.decode(Array(sample.utf8), schemaVersion: version) } catch { return [error.reason] }
@@ -53,7 +54,8 @@ struct SchemaFile: Codable, Equatable {
       return unreadableWithout(name: name, coder, version: version)
     }
 
-    /// Which values may be absent or null in stored stages that cannot be read then, although the samples can.
+    /// Returns the values that may be absent or null in stored stages and cannot be read then, although the samples
+    /// can.
     private func unreadableWithout<P>(name: String, _ coder: StageCoder<P>, version: Int) -> [String] {
       types.sorted { $0.key < $1.key }.flatMap { path, type in
         let type = ValueType(type)
@@ -67,7 +69,7 @@ struct SchemaFile: Codable, Equatable {
       }
     }
 
-    /// A sample without the values under a path; nil when it has none.
+    /// Returns a sample without the values under a path; nil when it has none.
     private static func removing(_ path: String, _ removal: JSONTree.Removal, of sample: String, in name: String)
       -> [UInt8]?
     {
@@ -81,13 +83,13 @@ struct SchemaFile: Codable, Equatable {
       return changed.flatMap { try? JSONEncoder().encode($0) }.map(Array.init)
     }
 
-    /// What is lost of a sample by reading it and storing it again.
+    /// Returns what is lost when a sample is read and stored again.
     private func edit<P>(of sample: String, isGone: Bool, _ coder: StageCoder<P>) -> String? {
       let stage: P
       do {
         stage = try coder.decode(Array(sample.utf8), schemaVersion: coder.schemaVersion)
       } catch {
-        return isGone ? "the case is gone or has another name" : error.reason
+        return isGone ? "the case was removed or renamed" : error.reason
       }
       do {
         let decoder = JSONDecoder()
@@ -96,7 +98,7 @@ struct SchemaFile: Codable, Equatable {
         guard let loss = before.loss(in: after) else { return nil }
         let path = ShapeRecorder.text(of: loss.path)
         let below = ShapeRecorder.text(of: Array(loss.path.dropFirst()))
-        // The first part is the case, of an enum whose cases are keys.
+        // The first component is the case, for an enum whose cases are keys.
         if let type = types[path] { return "\(path) (\(type)) \(loss.reason)" }
         if let type = types[below] { return "\(below) (\(type)) \(loss.reason)" }
         return "\(path.isEmpty ? "it" : path) \(loss.reason)"
@@ -108,7 +110,7 @@ struct SchemaFile: Codable, Equatable {
     private static func areEqual<P>(_ one: String, _ other: String, _ coder: StageCoder<P>) -> Bool {
       if one == other { return true }
       func stage(_ text: String) -> P? { try? coder.decode(Array(text.utf8), schemaVersion: coder.schemaVersion) }
-      // A set, too, is stored in another order each time.
+      // A set is stored in a different order each time.
       guard let one = stage(one) as? any Equatable, let other = stage(other) else { return false }
       return isEqual(one, other)
     }

@@ -10,7 +10,7 @@ import StepwiseCheckpoints
   import Foundation
 #endif
 
-/// Keeps an edit of a progression from making stored stages unreadable.
+/// Detects edits of a progression that make stored stages unreadable.
 ///
 /// ```swift
 /// @Test func storedStagesStayReadable() throws {
@@ -18,24 +18,25 @@ import StepwiseCheckpoints
 /// }
 /// ```
 ///
-/// The first check writes a JSON file in the hidden folder `.schemas` beside the test, which SwiftPM ignores and you commit:
-/// for each case its labels with their types and whether they may be absent (`Int?`) or null (`Int|nil`), and all of the
-/// samples as they are stored. Later checks read those samples with the code as it is now, through its migrations, and store
-/// them again; they also read them without each value that may be absent or null. They fail, and say which migration to
-/// write, when a sample cannot be read so, when a label or a value of it is lost, or when a number gets a type that does not
-/// have all of its values: `Int` is not `Double`. New cases, labels that may be missing, and new samples are added to the
-/// file. Another type that reads the same is no error.
+/// The first check writes a JSON file to the hidden folder `.schemas` beside the test, which SwiftPM ignores and you
+/// commit. For each case it contains the labels with their types, whether they may be absent (`Int?`) or null
+/// (`Int|nil`), and the samples in their stored form. Later checks decode those samples with the current code, through
+/// its migrations, and store them again; they also decode them without each value that may be absent or null. A check
+/// fails, and names the migration to write, when a sample cannot be decoded, when a label or one of its values is lost,
+/// or when a number has a type that cannot represent all of its values, such as `Double` instead of `Int`. New cases,
+/// labels that may be absent, and new samples are added to the file. A different type that decodes the same values is
+/// not an error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
   private let samples: [P]
   private let path: String
 
-  /// Makes a lock.
+  /// Creates a lock.
   ///
   /// - Parameters:
-  ///   - samples: Stages that are the same in each check: at least one for each case and for each case of the enums in it,
-  ///     in which optional values are present, and lists have an element.
-  ///   - file: The path of the JSON file; nil for one that is named for the type, in `.schemas` beside the test. One that an
-  ///     older version wrote beside the test itself is used where it is.
+  ///   - samples: Stages that are the same in each check: at least one for each case, and for each case of the enums in
+  ///     it, in which optional values are present and lists have an element.
+  ///   - file: The path of the JSON file; nil for one that is named after the type, in `.schemas` beside the test. A
+  ///     file that an older version wrote beside the test itself is still used.
   ///   - test: The path of the test.
   public init(samples: [P], file: String? = nil, test: String = #filePath) {
     self.samples = samples
@@ -48,11 +49,11 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Checks that what is stored can be read, and adds to the file what is new.
+  /// Checks that stored stages can be read, and adds new ones to the file.
   ///
-  /// - Returns: Whether the file was written.
-  /// - Throws: ``SchemaLockError`` when an edit makes stored stages unreadable, or the samples do not show all; then the file
-  ///   is left as it is. What keeps the file from being written.
+  /// - Returns: What the check did to the file.
+  /// - Throws: ``SchemaLockError`` when an edit makes stored stages unreadable, or when the samples are incomplete;
+  ///   then the file is unchanged. An error that prevents writing the file.
   @discardableResult
   public func check() throws -> SchemaLockResult {
     let coder = StageCoder<P>()
@@ -88,8 +89,8 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// What the samples look like when they are stored, by case; the paths of lists that have no element in one of them, and
-  /// those of values that are nil in one.
+  /// Returns the stored form of the samples, by case, with the paths of lists that are empty in one of them and of
+  /// values that are nil in one.
   private func shapes(
     _ coder: StageCoder<P>
   ) throws -> (cases: [String: SchemaFile.Case], empty: [String: Set<String>], missing: [String: Set<String>]) {
@@ -101,7 +102,7 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
       let recorder = ShapeRecorder()
       try sample.encode(to: ShapeEncoder(recorder))
       let stored = String(decoding: try coder.encode(sample), as: UTF8.self)
-      // The case of an enum is the only key, unless the enum encodes itself; one that has raw values is stored as such.
+      // The case of an enum is the only key, unless the enum encodes itself. An enum with raw values is stored as such.
       let isEnum = Mirror(reflecting: sample).displayStyle == .enum
       let isCase = isEnum && recorder.topKeys.count == 1
       let rawName = isEnum && recorder.isValue ? stored.filter { $0 != "\"" } : ""
@@ -118,7 +119,7 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     return (cases, empty, missing)
   }
 
-  /// Lists that have no element anywhere, of which nobody can tell what is stored in them.
+  /// Lists that are empty in every sample, so that the form of their elements is unknown.
   private func emptinessProblems(
     _ empty: [String: Set<String>],
     besides known: [[String: SchemaFile.Case]]
@@ -135,7 +136,7 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Values that are nil in all samples, of which nobody can tell what is stored in them.
+  /// Values that are nil in every sample, so that their form is unknown.
   private func absenceProblems(
     _ missing: [String: Set<String>],
     besides known: [[String: SchemaFile.Case]]

@@ -3,22 +3,22 @@
 
 /// What a check of a `SchemaLock` did to its file.
 public enum SchemaLockResult: Sendable, Hashable {
-  /// There was none; it was written.
+  /// The file did not exist and was written.
   case recorded
 
   /// New cases, labels or samples were added.
   case extended
 
-  /// It is as it was.
+  /// The file is unchanged.
   case unchanged
 }
 
-/// Stored stages that an edit makes unreadable.
+/// An error thrown when an edit makes stored stages unreadable.
 public struct SchemaLockError: Error, Sendable, CustomStringConvertible {
   /// The path of the lock's file.
   public let file: String
 
-  /// What cannot be read and which migration to write, a sentence or two for each case.
+  /// The stages that cannot be read and the migrations to write, one or two sentences for each case.
   public let problems: [String]
 
   /// All of the problems.

@@ -7,14 +7,14 @@
   import Foundation
 #endif
 
-/// An encoder that stores nothing, and notes what would be stored.
+/// An encoder that stores nothing, and records what would be stored.
 struct ShapeEncoder: Encoder {
   let recorder: ShapeRecorder
-  /// The keys on the way here.
+  /// The keys that lead to this encoder.
   var path: [String] = []
-  /// Whether keys are data, as those of a dictionary are.
+  /// Whether keys are data, as in a dictionary.
   var hasAnyKeys = false
-  /// The type of what is encoded, where it is known.
+  /// The type of the encoded value, if it is known.
   var type: String?
 
   var codingPath: [any CodingKey] { [] }
@@ -36,7 +36,7 @@ struct ShapeEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleShape(encoder: self) }
 
-  /// The encoder of what is stored under a key.
+  /// Returns the encoder for a key.
   func below(_ key: String) -> ShapeEncoder {
     if path.isEmpty { recorder.see(key: key) }
     if hasAnyKeys { recorder.fill(path, type) }
@@ -86,7 +86,7 @@ private struct KeyedShapes<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
 
-  // One for each requirement for which the protocol has a default: a generic method does not replace that.
+  // One for each requirement with a default implementation, which a generic method does not replace.
   func encode(_ value: Int128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
   func encode(_ value: UInt128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
@@ -107,7 +107,7 @@ private struct KeyedShapes<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try encodeOptional(value, key) }
   func encodeIfPresent(_ value: (some Encodable)?, forKey key: Key) throws { try encodeOptional(value, key) }
 
-  /// Stores no key for nil, as the synthesised encoding of an optional does.
+  /// Stores no key for nil, like the synthesized encoding of an optional.
   private func encodeOptional(_ value: (some Encodable)?, _ key: Key) throws {
     let path = encoder.path + [key.stringValue]
     encoder.recorder.recordAbsence(path)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Notes which types are stored under which paths.
+/// Records which types are stored under which paths.
 final class ShapeRecorder {
-  /// The keys at the top: the case of an enum, or the properties of a struct.
+  /// The keys at the top level: the case of an enum, or the properties of a struct.
   private(set) var topKeys: Set<String> = []
   private(set) var types: [[String]: ValueType] = [:]
-  /// The collections that have no element, and their types where they are known.
+  /// The empty collections, and their types if they are known.
   private var empty: [[String]: String] = [:]
   /// The collections that have elements.
   private var filled: [[String]: String] = [:]
@@ -19,33 +19,33 @@ final class ShapeRecorder {
 
   func record(_ path: [String], _ type: String) { types[path, default: ValueType(kinds: [])].kinds.insert(type) }
 
-  /// Notes that null is stored for an optional value that is nil.
+  /// Records that null is stored for an optional value that is nil.
   func recordNull(_ path: [String]) { types[path, default: ValueType(kinds: [])].mayBeNull = true }
 
-  /// Notes that nothing is stored for an optional value that is nil.
+  /// Records that nothing is stored for an optional value that is nil.
   func recordAbsence(_ path: [String]) { types[path, default: ValueType(kinds: [])].mayBeAbsent = true }
 
-  /// Notes an optional value.
+  /// Records an optional value.
   func recordOptional(_ path: [String], of type: String, isPresent: Bool) {
     if isPresent { present[path] = type } else { missing[path] = type }
   }
 
-  /// Notes a collection, before its elements.
+  /// Records a collection, before its elements.
   func begin(_ path: [String], _ type: String?) { empty[path] = type ?? "" }
 
-  /// Notes an element of a collection.
+  /// Records an element of a collection.
   func fill(_ path: [String], _ type: String?) {
     empty[path] = nil
     filled[path] = type ?? ""
   }
 
-  /// Whether there is nothing but one value.
+  /// Whether the stage consists of a single value.
   var isValue: Bool { topKeys.isEmpty && empty.isEmpty && filled.isEmpty }
 
-  /// The collections without elements that are not the ends of a tree, whose nodes have such collections again.
+  /// The empty collections, except at the leaves of a tree whose nodes contain such collections.
   var unknown: [[String]] { Self.unknown(empty, besides: filled) }
 
-  /// The optional values that are nil, except at the ends of a tree.
+  /// The optional values that are nil, except at the leaves of a tree.
   var unknownOptionals: [[String]] { Self.unknown(missing, besides: present).filter { present[$0] == nil } }
 
   private static func unknown(_ ends: [[String]: String], besides inner: [[String]: String]) -> [[String]] {
@@ -54,6 +54,6 @@ final class ShapeRecorder {
     }.map(\.key)
   }
 
-  /// A path as it stands in a file.
+  /// The text of a path in a file.
   static func text(of path: [String]) -> String { path.joined(separator: ".").replacing(".[]", with: "[]") }
 }

@@ -27,7 +27,7 @@ struct ValueType: Equatable {
 
   /// Adds what is stored now.
   ///
-  /// What was stored before stays: values may still be null or absent.
+  /// Earlier forms remain: values may still be null or absent.
   func adding(_ new: ValueType) -> ValueType {
     ValueType(
       kinds: new.kinds.isEmpty ? kinds : new.kinds,
@@ -43,19 +43,19 @@ struct ValueType: Equatable {
     mayBeAbsent = mayBeAbsent || other.mayBeAbsent
   }
 
-  /// Whether numbers of this type are lost, or change, when they are read as another one.
+  /// Returns whether numbers of this type are lost or changed when they are decoded as another type.
   func losesNumbers(as other: ValueType) -> Bool {
     guard kinds.count == 1, let number = kinds.first.flatMap(NumberType.init) else { return false }
     return other.kinds.contains { kind in NumberType(kind).map(number.losesValues(as:)) ?? false }
   }
 }
 
-/// A type of numbers, as far as it decides which values can be read as which others.
+/// A numeric type, as far as it determines which values can be decoded as which other types.
 private enum NumberType {
   case integer(isSigned: Bool, bits: Int)
-  /// Whole numbers up to two to the power of the bits are exact.
+  /// Integers up to two to the power of the bits are exact.
   case binary(bits: Int)
-  /// Whole numbers of up to 128 bits are exact.
+  /// Integers of up to 128 bits are exact.
   case decimal
 
   init?(_ name: String) {
@@ -83,7 +83,7 @@ private enum NumberType {
       false
     case (.binary(let bits), .binary(let otherBits)):
       otherBits < bits
-    // Infinity and NaN are stored as words, which only binary types read.
+    // Infinity and NaN are stored as words, which only binary types decode.
     case (.binary, .integer), (.binary, .decimal), (.decimal, .integer), (.decimal, .binary):
       true
     }
