@@ -7,7 +7,7 @@ extension LoopbackServer {
     let socket: Socket
     let core: Core
 
-    /// Serves until the client closes, the server stops, or a reply asks for the end.
+    /// Serves until the client closes, the server stops, or a reply ends the connection.
     func serve() {
       var reader = RequestReader(socket: socket)
       while true {
@@ -24,7 +24,7 @@ extension LoopbackServer {
       }
     }
 
-    /// Sends a reply and says whether the connection can take another request.
+    /// Sends a reply; returns whether the connection can take another request.
     private func send(_ reply: Reply, to request: Request) -> Bool {
       let isWhole = send(parts: reply, to: request)
       reply.onEnd?(isWhole)
@@ -35,7 +35,7 @@ extension LoopbackServer {
       return true
     }
 
-    /// Sends head and body, and says whether the client took all that it was to be given.
+    /// Sends head and body; returns whether the client received everything.
     private func send(parts reply: Reply, to request: Request) -> Bool {
       if reply.headPause > .zero, !core.stopSignal.pause(for: reply.headPause, watching: socket) { return false }
       guard !reply.isSilent else { return true }

@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 
 extension LoopbackServer {
-  /// What the threads of a server share; they keep it alive, and not the server.
+  /// The state that the threads of a server share. They retain it instead of the server.
   final class Core: Sendable {
     private struct State {
       /// Nil once the server is stopped.
@@ -44,14 +44,14 @@ extension LoopbackServer {
     func acceptConnections() {
       while let listener = state.withLock({ state in state.listener }) {
         guard stopSignal.waitUntilReadable(listener) else { return }
-        // Inside the lock, and without blocking, because `stop` closes the descriptor: its number may be another file's.
+        // Inside the lock, and without blocking, because `stop` closes the descriptor, whose number may be reused.
         let accepted: Socket? = state.withLock { state in
           guard let connection = state.listener?.accept() else { return nil }
           state.connections.insert(connection)
           return connection
         }
         guard let connection = accepted else {
-          // The client has gone again, or the process has no descriptor left: the latter needs time.
+          // The client has disconnected, or the process has no descriptors left; the latter needs time.
           _ = stopSignal.pause(for: .milliseconds(1), watching: nil)
           continue
         }
@@ -73,7 +73,7 @@ extension LoopbackServer {
         state.listener = nil
         listener.shutDown()  // or else the port answers for as long as the other thread's poll holds it
         listener.close()
-        // Their threads close them: until then the numbers stay taken.
+        // Their threads close them, and until then the numbers stay in use.
         for connection in state.connections { connection.shutDown() }
         return true
       }

@@ -2,39 +2,39 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension LoopbackServer {
-  /// What a server sends back: a status, headers and a body, and how well or badly it behaves while doing so.
+  /// The response of a server: a status, headers and a body, and how well or badly it behaves while sending them.
   package struct Reply: Sendable {
-    /// What the header `Content-Length` says.
+    /// The value of the header `Content-Length`.
     package enum Length: Sendable, Equatable {
       /// The length of the body.
       case actual
-      /// Something else, larger or smaller.
+      /// Another length, larger or smaller.
       case claimed(Int)
-      /// Nothing: the end of the connection ends the body.
+      /// None: the end of the connection ends the body.
       case absent
     }
 
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// The most bytes of the body sent at once; nil is no limit.
+    /// The maximum number of bytes of the body sent at once; nil for no limit.
     package var chunkSize: Int?
     /// How long to wait before each chunk.
     package var pause: Duration = .zero
     /// The number of bytes of the body after which the connection is closed; nil is all of them.
     package var closesAfter: Int?
-    /// Whether the connection, where it is closed by the server, is reset instead of ended properly.
+    /// Whether the server resets the connection instead of closing it properly.
     package var resets = false
-    /// Whether nothing is sent at all, not even a head.
+    /// Whether nothing is sent, not even a head.
     package var isSilent = false
     package var length: Length = .actual
     /// How long to wait before anything is sent.
     package var headPause: Duration = .zero
-    /// How long to wait after the body, before anything else.
+    /// How long to wait after the body before anything else.
     package var endPause: Duration = .zero
     /// How many times the body is sent, one after the other, as one body.
     package var repeats = 1
-    /// Called after the reply with true, or with false when the client or the server's stop cut it short.
+    /// Called after the reply with true, or with false when the client or `stop` cut it short.
     package var onEnd: (@Sendable (Bool) -> Void)?
 
     package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -53,15 +53,15 @@ extension LoopbackServer {
       Reply(status: status, headers: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 
-    /// A reply that sends the client to another address.
+    /// A reply that redirects the client to another URL.
     package static func redirect(to location: String, status: Int = 302) -> Reply {
       Reply(status: status, headers: [("Location", location)])
     }
 
-    /// The reply for a path that is not there.
+    /// The reply for an unknown path.
     package static let notFound = Reply.text("not found\n", status: 404)
 
-    /// No reply at all: the connection is closed.
+    /// No reply: the connection is closed.
     package static let silent: Reply = {
       var reply = Reply()
       reply.isSilent = true
@@ -83,7 +83,7 @@ extension LoopbackServer {
       return reply
     }
 
-    /// The same reply, whose body stops after some bytes and does not go on.
+    /// The same reply, whose body stalls after some bytes.
     package func stalling(after count: Int) -> Reply {
       var reply = self
       reply.length = .claimed(body.count)
@@ -92,7 +92,7 @@ extension LoopbackServer {
       return reply
     }
 
-    /// The same reply with its body so many times over, of which there is one in memory.
+    /// The same reply with its body repeated, of which one copy is in memory.
     package func repeated(_ count: Int) -> Reply {
       var reply = self
       reply.repeats = count
@@ -107,21 +107,21 @@ extension LoopbackServer {
       return reply
     }
 
-    /// The same reply with a different word about its length.
+    /// The same reply with another declaration of its length.
     package func declaring(_ length: Length) -> Reply {
       var reply = self
       reply.length = length
       return reply
     }
 
-    /// The same reply with a function that is told how it ended.
+    /// The same reply with a function that receives how it ended.
     package func onEnd(_ action: @escaping @Sendable (_ isWhole: Bool) -> Void) -> Reply {
       var reply = self
       reply.onEnd = action
       return reply
     }
 
-    /// Whether the client can tell where this reply ends, so that another may follow.
+    /// Whether the client can detect the end of this reply, so that another one may follow.
     package var keepsConnection: Bool {
       guard !isSilent, closesAfter == nil else { return false }
       return length == .actual || length == .claimed(body.count * repeats)

@@ -9,13 +9,13 @@ extension LoopbackServer {
     package let path: String
     /// What follows the question mark, or nil.
     package let query: String?
-    /// The headers, in the order in which they came.
+    /// The headers, in order of arrival.
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
     /// Whether the client leaves the connection open for another request.
     package let keepsConnection: Bool
 
-    /// The value of the first header with a name, whatever its case.
+    /// The value of the first header with a name, ignoring case.
     package func header(_ name: String) -> String? {
       Self.value(of: name, in: headers)
     }

@@ -4,7 +4,7 @@
 extension LoopbackServer {
   /// Reads requests from a connection, one after the other.
   struct RequestReader {
-    /// A request that is refused, with the status of the refusal.
+    /// A refused request, with the status of the refusal.
     enum Failure: Error {
       case malformed
       case headTooLarge
@@ -33,7 +33,7 @@ extension LoopbackServer {
     private static let maximumBodySize = 256 * 1024 * 1024
 
     private let socket: Socket
-    /// What was received and not yet used.
+    /// The bytes that were received and not yet used.
     private var buffer: [UInt8] = []
 
     init(socket: Socket) {
@@ -59,11 +59,11 @@ extension LoopbackServer {
       )
     }
 
-    /// Receives up to the empty line and gives the number of bytes including it, or nil when the connection ends.
+    /// Receives up to the empty line and returns the number of bytes including it, or nil when the connection ends.
     private mutating func receiveHead() throws(Failure) -> Int? {
       var searched = 0
       while true {
-        // `searched` spares the quadratic search of a head that arrives byte by byte.
+        // `searched` avoids a quadratic search when a head arrives byte by byte.
         if buffer.count >= 4 {
           for index in searched...(buffer.count - 4) where buffer[index..<index + 4].elementsEqual([13, 10, 13, 10]) {
             return index + 4

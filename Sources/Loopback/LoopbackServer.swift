@@ -3,22 +3,22 @@
 
 import Foundation
 
-/// A small HTTP/1.1 server on 127.0.0.1, for showing and testing what a client does with good and bad replies.
+/// A small HTTP/1.1 server on 127.0.0.1, for demonstrating and testing how a client handles good and bad responses.
 ///
-/// It accepts connections on a thread of its own and serves each on another one, so that a handler may block. Letting
-/// the server go stops it.
+/// It accepts connections on its own thread and serves each on another one, so a handler may block. Releasing the
+/// server stops it.
 package final class LoopbackServer: Sendable {
-  /// Makes the reply to a request; called on the connection's thread.
+  /// Returns the reply to a request; called on the connection's thread.
   package typealias Handler = @Sendable (Request) -> Reply
 
-  /// The port that the system chose.
+  /// The port that the system assigned.
   package let port: UInt16
 
   private let core: Core
 
   /// Starts a server that answers every request with one handler.
   ///
-  /// - Throws: `SocketError` when the system gives no socket or port.
+  /// - Throws: `SocketError` when the system provides no socket or port.
   package init(_ handler: @escaping Handler) throws(SocketError) {
     let listener = try Socket.listening()
     let port: UInt16
@@ -37,7 +37,7 @@ package final class LoopbackServer: Sendable {
 
   /// Starts a server with a handler for each path, such as `"/cat.bmp"`; any other path gets a 404.
   ///
-  /// - Throws: `SocketError` when the system gives no socket or port.
+  /// - Throws: `SocketError` when the system provides no socket or port.
   package convenience init(routes: [String: Handler]) throws(SocketError) {
     try self.init { request in routes[request.path]?(request) ?? .notFound }
   }
@@ -46,13 +46,13 @@ package final class LoopbackServer: Sendable {
     core.stop()
   }
 
-  /// The address of the server's root, without a slash at the end.
+  /// The URL of the server's root, without a trailing slash.
   package var address: String { "http://127.0.0.1:\(port)" }
 
-  /// The number of requests that arrived whole so far.
+  /// The number of complete requests so far.
   package var requestCount: Int { core.requestCount }
 
-  /// The number of requests that arrived whole so far for one path.
+  /// The number of complete requests so far for one path.
   package func requestCount(for path: String) -> Int {
     core.requestCount(for: path)
   }
@@ -60,9 +60,9 @@ package final class LoopbackServer: Sendable {
   /// The number of connections that are open now.
   package var connectionCount: Int { core.connectionCount }
 
-  /// Has this process reach the server directly, also where the environment names a proxy for everything else.
+  /// Makes this process connect to the server directly, even if the environment configures a proxy.
   ///
-  /// To be called before other threads look at the environment. On Linux nothing else keeps URLSession from the proxy.
+  /// Call it before other threads read the environment. On Linux, URLSession uses the proxy otherwise.
   package static func bypassProxy() {
     let environment = ProcessInfo.processInfo.environment
     let others = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
@@ -70,9 +70,9 @@ package final class LoopbackServer: Sendable {
     setenv("no_proxy", others.isEmpty ? "127.0.0.1" : "\(others),127.0.0.1", 1)
   }
 
-  /// Closes the port and every connection, and ends every pause; a further call does nothing.
+  /// Closes the port and every connection, and ends every pause; calling it again has no effect.
   ///
-  /// It does not wait for handlers that are running; what they return is not sent.
+  /// It does not wait for running handlers; their replies are not sent.
   package func stop() {
     core.stop()
   }

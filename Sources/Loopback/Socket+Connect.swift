@@ -10,7 +10,7 @@
 #endif
 
 extension Socket {
-  /// A socket connected to a port of this machine, or nil when nothing listens there.
+  /// Returns a socket connected to a port of this machine, or nil when nothing listens there.
   package static func connected(port: UInt16) -> Socket? {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)

@@ -9,9 +9,9 @@
   import Musl
 #endif
 
-/// A TCP socket of this machine, by its descriptor.
+/// A TCP socket of this machine, identified by its descriptor.
 ///
-/// It does not own the descriptor: whoever made it closes it, once.
+/// It does not own the descriptor: the code that created it has to close it once.
 package struct Socket: Sendable, Hashable {
   package let descriptor: Int32
 
@@ -54,7 +54,7 @@ package struct Socket: Sendable, Hashable {
     return UInt16(bigEndian: address.sin_port)
   }
 
-  /// The next connection that is waiting, or nil when there is none.
+  /// Returns the next waiting connection, or nil when there is none.
   package func accept() -> Socket? {
     let connection = Socket(descriptor: systemAccept(descriptor))
     guard connection.descriptor >= 0 else { return nil }
@@ -66,7 +66,7 @@ package struct Socket: Sendable, Hashable {
     return connection
   }
 
-  /// The bytes that are there, waiting for the first; nil when the connection has ended.
+  /// Returns the available bytes, waiting for the first; nil when the connection has ended.
   package func receive() -> [UInt8]? {
     var result = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, count in
@@ -78,7 +78,7 @@ package struct Socket: Sendable, Hashable {
     return bytes.isEmpty ? nil : bytes
   }
 
-  /// Sends all bytes, waiting for the client to take them, and says whether the connection held.
+  /// Sends all bytes, waiting for the client to receive them; returns whether the connection is still open.
   package func send(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var rest = buffer[...]
@@ -94,24 +94,24 @@ package struct Socket: Sendable, Hashable {
     }
   }
 
-  /// Whether the other side has closed or reset the connection; never waits.
+  /// Whether the peer has closed or reset the connection; never waits.
   package var isClosedByPeer: Bool {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(bitPattern: UInt32(MSG_DONTWAIT)))
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
   }
 
-  /// Tells the other side that nothing more will be sent.
+  /// Tells the peer that no more data follows.
   package func finishSending() {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Ends the connection in both directions and wakes the threads that wait for it; the descriptor stays taken.
+  /// Shuts the connection down in both directions and wakes the threads that wait for it; the descriptor stays in use.
   package func shutDown() {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
-  /// Makes `close` break the connection with a reset.
+  /// Makes `close` reset the connection.
   package func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -134,7 +134,7 @@ package struct Socket: Sendable, Hashable {
   }
 }
 
-// Inside the struct the system's names mean its own methods and type.
+// Inside the struct, the names of the system functions refer to its own members.
 func systemSocket(_ family: Int32, _ kind: Int32) -> Int32 { socket(family, kind, 0) }
 private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }
 private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }

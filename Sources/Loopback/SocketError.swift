@@ -9,11 +9,11 @@
   import Musl
 #endif
 
-/// Why the system refused a socket.
+/// An error of the system for a socket operation.
 package struct SocketError: Error, CustomStringConvertible {
   package let description: String
 
-  /// Creates an error from what was wanted and the reason that the system just gave.
+  /// Creates an error from the failed operation and the system's current error.
   init(_ what: String) {
     let code = errno
     description = "\(what): \(strerror(code).map { String(cString: $0) } ?? "error \(code)")"

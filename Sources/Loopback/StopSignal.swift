@@ -9,7 +9,7 @@
   import Musl
 #endif
 
-/// A signal that is sent once and ends every wait, made of a pipe so that `poll` can wait for it too.
+/// A signal that is sent once and ends every wait; a pipe, so that `poll` can wait for it as well.
 final class StopSignal: Sendable {
   private let readEnd: Int32
   private let writeEnd: Int32
@@ -27,19 +27,19 @@ final class StopSignal: Sendable {
     close(writeEnd)
   }
 
-  /// Ends the waits that are going on and all later ones.
+  /// Ends all current and later waits.
   func send() {
-    // Never read, so that it stays readable for everybody. A pipe takes one byte without blocking.
+    // Never read, so that it stays readable for all threads. A pipe takes one byte without blocking.
     var byte: UInt8 = 1
     _ = write(writeEnd, &byte, 1)
   }
 
-  /// Waits until a socket has something to read; false when the signal came first.
+  /// Waits until a socket is readable; returns false when the signal came first.
   func waitUntilReadable(_ socket: Socket) -> Bool {
     wait(watching: socket, milliseconds: -1) == .socket
   }
 
-  /// Waits for a time; false when the signal or the other side's close ended it early.
+  /// Waits for a duration; returns false when the signal, or the peer's close, ended it early.
   func pause(for duration: Duration, watching socket: Socket?) -> Bool {
     let end = ContinuousClock.now.advanced(by: duration)
     var watched = socket
@@ -65,7 +65,7 @@ final class StopSignal: Sendable {
   }
 
   private func wait(watching socket: Socket?, milliseconds: Int32) -> Event {
-    // A negative descriptor is one that poll skips.
+    // `poll` skips a negative descriptor.
     var entries = [
       pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0),
       pollfd(fd: socket?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),

@@ -3,20 +3,20 @@
 
 import Foundation
 
-/// The picture that the tour brings along, a BMP file.
+/// The picture that is part of the tour, a BMP file.
 ///
 /// Chelsea the cat, photographed by Stéfan van der Walt, CC0, from scikit-image's sample data, cropped.
 enum SamplePicture {
-  /// The picture is not where the build puts it.
+  /// An error thrown when the picture is missing.
   struct NotFound: Error, CustomStringConvertible {
     let description: String
   }
 
   /// The bytes of the file.
   ///
-  /// - Throws: `NotFound` when the program was moved away from its resources.
+  /// - Throws: `NotFound` when the program was separated from its resources.
   static func load() throws(NotFound) -> [UInt8] {
-    // Looked for by hand: `Bundle.module` ends the program where its bundle is missing.
+    // Searched without `Bundle.module`, which ends the program when the bundle is missing.
     for folder in folders {
       for kind in ["resources", "bundle"] {
         let bundle = folder.appendingPathComponent("stepwise_Tour.\(kind)")
@@ -31,7 +31,7 @@ enum SamplePicture {
     )
   }
 
-  /// The folders in which a build may have put the bundle: the program's own, and a test bundle's.
+  /// The folders in which a build may have put the bundle: the program's own, and that of a test bundle.
   private static var folders: [URL] {
     final class Anchor {}
     let code = Bundle(for: Anchor.self).bundleURL

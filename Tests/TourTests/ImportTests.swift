@@ -14,7 +14,7 @@ import Testing
   @Test func theSceneKillsAndGoesOnToTheSameBytes() async throws {
     let result = try await TourProcess.run(["import"])
     #expect(result.exitCode == 0 && result.error == "")
-    #expect(result.lines.contains { line in line.contains("goes on with: index batch") })
+    #expect(result.lines.contains { line in line.contains("resumes at: index batch") })
     #expect(result.lines.contains("  done: 60000 lines, 110 words"), "\(result.output)")
     #expect(result.lines.contains { line in line.contains("each the same as in that of an undisturbed run") })
   }
@@ -50,7 +50,7 @@ import Testing
     #expect(first.exitCode == 130 && first.error.contains("cancelled: Ctrl-C"))
     let second = try await TourProcess.run(["import", "long.txt"], in: workshop.directory)
     #expect(second.exitCode == 0)
-    #expect(second.lines.first?.hasPrefix("goes on with: index batch") == true, "\(second.output)")
+    #expect(second.lines.first?.hasPrefix("resumes at: index batch") == true, "\(second.output)")
     #expect(try workshop.names == ["long.txt", "long.txt.index"])
   }
 
@@ -63,7 +63,7 @@ import Testing
     try workshop.write(Self.text, to: "text.txt")
     let result = try await TourProcess.run(["import", "text.txt"], in: workshop.directory)
     #expect(result.exitCode == 0)
-    #expect(result.lines.first == "The file has changed since the import began: it begins again.")
+    #expect(result.lines.first == "The file has changed since the import started: it starts over.")
     #expect(try String(decoding: workshop.bytes(of: "text.txt.index"), as: UTF8.self) == Self.index)
   }
 
@@ -102,7 +102,7 @@ import Testing
     }
     let result = try await TourProcess.run(["import", "./text.txt"], in: workshop.directory)
     #expect(result.exitCode == 0)
-    #expect(result.lines.first?.hasPrefix("goes on with: index batch") == true, "\(result.output)")
+    #expect(result.lines.first?.hasPrefix("resumes at: index batch") == true, "\(result.output)")
   }
 
   /// Every line is read once, wherever the batches end.

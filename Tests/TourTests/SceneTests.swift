@@ -78,12 +78,12 @@ import Testing
         "  ResolverMisuse: called 2 times",
         "  resolver.resolve(99) counts: false",
         "  value: 20",
-        "Never: a resolver that is let go of is an error, and not a wait without end.",
+        "Never: releasing the resolver is an error instead of an endless wait.",
         "  error: ResolverError.abandoned",
-        "Never, and the resolver is kept: .timeout(.milliseconds(200)) ends the wait.",
+        "Never, and the resolver is retained: .timeout(.milliseconds(200)) ends the wait.",
         "  error: measure did not end within 0.2 seconds",
-        "After cancel: the run has ended, and the value goes to whoever clears up after it.",
-        "  onCancel: nobody looks any more",
+        "After cancel: the run has completed, and `onLateValue` receives the value.",
+        "  onCancel: the screen was closed",
         "  finally",
         "  onLateValue: 20",
         "  resolver.resolve(20) counts: false",
@@ -108,7 +108,7 @@ import Testing
         "The same, and the user leaves the screen:",
         "  onStart:   Logging in...",
         "  run.cancel(reason: \"the user left\")",
-        "Ended: cancelled, because the user left; no handler was called after that.",
+        "Ended: cancelled, because the user left; no further handler ran.",
       ]
     )
   }

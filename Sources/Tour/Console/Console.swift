@@ -28,7 +28,7 @@ enum Console {
     var rows = 24
   }
 
-  /// The size of the terminal that a stream goes to; 80 by 24 where that cannot be told.
+  /// The size of a stream's terminal; 80 by 24 if it is unknown.
   static func size(_ stream: Stream) -> Size {
     var window = winsize()
     guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
@@ -47,10 +47,10 @@ enum Console {
     write(oneLine(message) + "\n", to: .error)
   }
 
-  /// Writes text as it is; what a closed or full stream does not take is lost.
+  /// Writes text unchanged; what a closed or full stream does not accept is lost.
   static func write(_ text: String, to stream: Stream) { _ = write(Array(text.utf8)[...], to: stream) }
 
-  /// Writes bytes as they are; returns the system's error number if the stream does not take all of them.
+  /// Writes bytes unchanged; returns the system's error number if the stream does not accept all of them.
   static func write(_ bytes: ArraySlice<UInt8>, to stream: Stream) -> Int32? {
     var bytes = bytes
     while !bytes.isEmpty {
@@ -67,14 +67,14 @@ enum Console {
     return nil
   }
 
-  /// The text with its line breaks turned into spaces, and without what a terminal would take as a command.
+  /// The text with its line breaks replaced by spaces, and without terminal control sequences.
   static func oneLine(_ text: String) -> String {
     let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     return String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control }))
   }
 }
 
-// Inside the enum `write` means its own function.
+// Inside the enum, `write` refers to its own function.
 private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int {
   write(descriptor, buffer.baseAddress, buffer.count)
 }

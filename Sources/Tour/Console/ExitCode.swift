@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How the program ends, as its caller sees it.
+/// The exit code of the program.
 enum ExitCode: Int32, Sendable {
   case success = 0
   /// The work was tried and failed.

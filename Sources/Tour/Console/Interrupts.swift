@@ -12,21 +12,21 @@ import Stepwise
   import Musl
 #endif
 
-/// Ctrl-C: calls functions instead of ending the program, once.
+/// Ctrl-C: calls functions once instead of ending the program.
 ///
-/// The first interrupt calls what was registered; a second one ends the program as usual, so that nobody is locked in.
+/// The first interrupt calls the registered functions; a second one ends the program as usual.
 enum Interrupts {
   private struct State {
     var isReceived = false
     var actions: [@Sendable () -> Void] = []
-    /// Dispatch lets go of a source that nobody holds.
+    /// Retains the source, which Dispatch would release otherwise.
     var source: (any DispatchSourceSignal)?
   }
 
   private static let state = Lock(State())
 
-  /// Registers a function for the first interrupt, which from now on does not end the program; called at once if it
-  /// has come already.
+  /// Registers a function for the first interrupt, which then does not end the program. Called immediately if the
+  /// interrupt has already occurred.
   static func onInterrupt(_ action: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if state.isReceived { return true }
@@ -39,7 +39,7 @@ enum Interrupts {
     if isLate { action() }
   }
 
-  /// Begins to listen; an interrupt that comes after this has returned is not lost.
+  /// Starts to listen; an interrupt that occurs after this has returned is not lost.
   private static func listen() -> any DispatchSourceSignal {
     let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "interrupts"))
     let isListening = DispatchSemaphore(value: 0)
@@ -48,7 +48,8 @@ enum Interrupts {
     source.resume()
     isListening.wait()
     #if canImport(Darwin)
-      // Here a source watches what happens besides it. On Linux it is what happens, so that nothing else may be set.
+      // On this system a source only observes the signal. On Linux it handles the signal, so that no handler may be
+      // set.
       signal(SIGINT, SIG_IGN)
     #endif
     return source

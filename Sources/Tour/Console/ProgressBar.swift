@@ -3,13 +3,13 @@
 
 import Stepwise
 
-/// Shows how far some work is: one line that is drawn again on a terminal, otherwise a plain line at each tenth.
+/// Shows the progress of some work: one line that is redrawn on a terminal, otherwise a plain line at each tenth.
 ///
-/// It may be told from any thread, and never goes back.
+/// It may be used from any thread, and never decreases.
 final class ProgressBar: Sendable {
   private struct State {
     var percent = -1
-    /// What stands on the terminal's line.
+    /// The content of the terminal's line.
     var line = ""
     var isFinished = false
   }
@@ -19,7 +19,7 @@ final class ProgressBar: Sendable {
   private let write: @Sendable (String) -> Void
   private let state = Lock(State())
 
-  /// Creates a bar, which is not drawn before it is told something.
+  /// Creates a bar, which is not drawn before the first call of `show`.
   init(
     width: Int = 24,
     isTerminal: Bool = Console.isTerminal(.output),
@@ -30,7 +30,7 @@ final class ProgressBar: Sendable {
     self.write = write
   }
 
-  /// Shows a fraction between 0 and 1 and what is being done; a smaller fraction than before leaves the bar where it is.
+  /// Shows a fraction between 0 and 1 and a label; a smaller fraction than before does not move the bar.
   func show(fraction: Double, label: String) {
     // Written under the lock, so that two threads do not draw into each other or in the wrong order.
     state.withLock { state in
@@ -45,7 +45,7 @@ final class ProgressBar: Sendable {
     }
   }
 
-  /// Leaves the bar as it is and goes to the next line; what is shown afterwards is ignored.
+  /// Leaves the bar as it is and moves to the next line; later calls have no effect.
   func finish() {
     state.withLock { state in
       guard !state.isFinished else { return }
@@ -54,7 +54,7 @@ final class ProgressBar: Sendable {
     }
   }
 
-  /// Shows how far a run is, until it has ended.
+  /// Shows the progress of a run until it completes.
   func follow(_ progress: ChainProgressUpdates) async {
     for await update in progress { show(fraction: update.fractionCompleted, label: update.step) }
     finish()
@@ -63,7 +63,7 @@ final class ProgressBar: Sendable {
   private func draw(label: String, in state: inout State) {
     let filled = state.percent * width / 100
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-    // Cut, because a line longer than the terminal is wide cannot be drawn over.
+    // Cut, because a line that is longer than the terminal's width cannot be redrawn.
     let line = "[\(bar)] \(Self.padded(state.percent))%  \(Console.oneLine(label).prefix(40))"
     guard line != state.line else { return }
     let leftover = String(repeating: " ", count: max(0, state.line.count - line.count))

@@ -8,10 +8,10 @@ import Stepwise
   import FoundationNetworking
 #endif
 
-/// Collects a body as URLSession receives it, and settles a resolver with it.
+/// Collects a body as URLSession receives it, and calls a resolver with it.
 ///
-/// It stops what would be too large, as soon as that is known. URLSession does not wait for its delegate, so that what is
-/// done for each piece has to be quick: whatever comes meanwhile is in memory, too.
+/// It cancels a body that is too large as soon as that is known. URLSession does not wait for its delegate, so handling
+/// a piece has to be quick: what arrives meanwhile is in memory as well.
 final class Download: NSObject, URLSessionDataDelegate {
   /// How many seconds a server may be silent.
   static let patience = 10.0
@@ -21,7 +21,7 @@ final class Download: NSObject, URLSessionDataDelegate {
     var byteCount = 0
     /// What the server says that it sends; not positive when it does not say.
     var expectedByteCount: Int64 = 0
-    /// Why the rest of the body is not wanted.
+    /// Why the rest of the body is refused.
     var refusal: DownloadError?
   }
 
@@ -58,7 +58,7 @@ final class Download: NSObject, URLSessionDataDelegate {
     }
   }
 
-  /// Finds out whether a response is what was asked for.
+  /// Checks whether a response is the expected one.
   private func look(at response: URLResponse?) {
     guard let response = response as? HTTPURLResponse else { return }
     let (status, expected) = (response.statusCode, response.expectedContentLength)

@@ -7,18 +7,18 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Why something could not be fetched, in one line.
+/// An error of a download, described in one line.
 struct DownloadError: Error, CustomStringConvertible {
   let description: String
 
   /// Creates an error from what the server did.
   init(from url: URL, _ what: String) {
-    // The host alone: the whole address may hold a password.
+    // Only the host, because the full URL may contain a password.
     let port = url.port.map { port in ":\(port)" } ?? ""
     description = "\(url.host ?? "the server")\(port) \(what)"
   }
 
-  /// Creates an error from one of URLSession's, whose words differ from system to system.
+  /// Creates an error from one of URLSession's, whose description differs between systems.
   init(_ error: any Error, from url: URL, received: Int, of expected: Int64) {
     switch (error as? URLError)?.code {
     case .cannotConnectToHost:

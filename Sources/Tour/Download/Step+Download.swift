@@ -9,9 +9,9 @@ import Stepwise
 #endif
 
 extension Step<URL, [UInt8]> {
-  /// Fetches what is behind an address, and reports how much of it is there.
+  /// Fetches a URL, and reports the progress.
   ///
-  /// URLSession tells its delegate, on a thread of its own; the resolver brings that back to the chain.
+  /// URLSession calls its delegate on its own thread; the resolver passes the result to the chain.
   static var download: Step {
     .callback("download") { url, resolver in
       var request = URLRequest(url: url)

@@ -5,7 +5,7 @@ import Foundation
 import StepwiseCheckpoints
 
 extension FileCheckpointStore {
-  /// Removes an id and the directory, unless somebody else works there; then it is left to them.
+  /// Removes an id and the directory, unless another process uses the id.
   func clear(_ id: String) async {
     guard (try? await remove(id)) != nil else { return }
     let locks = directory.path + "/.locks"

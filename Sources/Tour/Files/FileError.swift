@@ -3,24 +3,24 @@
 
 import StepwiseFiles
 
-/// Why a file could not be read or written, in one line.
+/// An error of reading or writing a file, described in one line.
 struct FileError: Error, CustomStringConvertible {
-  /// Why, without the file.
+  /// The reason, without the file.
   let reason: String
   let description: String
 
-  /// Creates an error from what was wanted of a file and a reason in words.
+  /// Creates an error from an operation on a file and a reason in words.
   init(_ what: String, _ path: String, because reason: String) {
     self.reason = reason
     description = "cannot \(what) '\(path)': \(reason)"
   }
 
-  /// Creates an error from what was wanted of a file and a reason of the system's.
+  /// Creates an error from an operation on a file and a system error.
   init(_ what: String, _ path: String, code: Int32) {
     self.init(what, path, because: Self.words(for: code))
   }
 
-  /// Runs calls on a file; their errors say what was wanted of it.
+  /// Runs calls on a file; their errors name the operation.
   static func naming<Value>(
     _ what: String,
     _ path: String,
@@ -33,6 +33,6 @@ struct FileError: Error, CustomStringConvertible {
     }
   }
 
-  /// The system's words for an error.
+  /// The system's description of an error.
   static func words(for code: Int32) -> String { SystemMessage.text(for: code).lowercased() }
 }

@@ -3,12 +3,12 @@
 
 import Foundation
 
-/// A folder that is created if it is missing, and removed again if nothing was put into it.
+/// A folder that is created if it is missing, and removed again if it stays empty.
 struct NewFolder: Sendable {
-  /// The folders that were missing, the innermost first.
+  /// The folders that were missing, innermost first.
   private let created: [String]
 
-  /// Creates the folder and those around it.
+  /// Creates the folder and its parents.
   ///
   /// - Throws: `FileError`.
   init(_ path: String) throws(FileError) {

@@ -11,32 +11,32 @@ import StepwiseFiles
   import Musl
 #endif
 
-/// A file in the making: it is written beside its place, and moved there when it is complete.
+/// A file that is written under a temporary name beside its destination, and renamed when it is complete.
 ///
-/// What stands in its place stays as it is until then, whatever goes wrong.
+/// A file at the destination stays unchanged until then, whatever goes wrong.
 struct PartialFile: Sendable {
-  /// Where the file will be.
+  /// The destination.
   let path: String
-  /// Where it is until then: in the same directory, since it is to be renamed.
+  /// The temporary path, in the same directory, because the file is renamed.
   private let partialPath: String
 
   /// Creates the description of a file; nothing is written yet.
   init(for path: String) {
     self.path = path
-    // By bytes, because a slash and a combining mark after it are one character.
+    // Compared by bytes, because a slash followed by a combining mark is one character.
     let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { slash in path[...slash] } ?? ""
     partialPath = "\(directory).tour-\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
   }
 
-  /// Creates the empty file, to learn early whether it can be written.
+  /// Creates the empty file, to detect early whether it can be written.
   ///
-  /// - Throws: `FileError`, also when something else than a regular file is in the place.
+  /// - Throws: `FileError`, also when the destination is something other than a regular file.
   func create() throws(FileError) {
     guard !path.isEmpty, path.utf8.last != UInt8(ascii: "/") else {
       throw FileError("write", path, because: "it names no file")
     }
     if let status = try FileError.naming("write", path, { () throws(FileFailure) in try FileLocation(path).status() }) {
-      // Renamed over, a device such as /dev/null would be gone, and a link would no longer be one.
+      // Renaming over a device such as /dev/null would remove it, and renaming over a link would replace it.
       guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError("write", path, code: EISDIR) }
       guard status.st_mode & S_IFMT == S_IFREG else {
         throw FileError("write", path, because: "something is there that is not a regular file")
@@ -49,9 +49,9 @@ struct PartialFile: Sendable {
     }
   }
 
-  /// Writes the file and moves it to its place.
+  /// Writes the file and renames it to its destination.
   ///
-  /// - Throws: `FileError`, and `CancellationError` when the Task is cancelled before all is written.
+  /// - Throws: `FileError`, and `CancellationError` when the task is cancelled before everything is written.
   func complete(with bytes: [UInt8]) throws {
     let file = try RegularFile.writing(partialPath)
     var rest = bytes[...]
@@ -66,7 +66,7 @@ struct PartialFile: Sendable {
     }
   }
 
-  /// Removes what is not complete; does nothing when the file is in its place, or was never created.
+  /// Removes an incomplete file; does nothing when the file is complete or was never created.
   func remove() {
     _ = try? FileLocation(partialPath).unlink()
   }

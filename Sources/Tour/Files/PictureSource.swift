@@ -3,22 +3,22 @@
 
 import Foundation
 
-/// Where a picture comes from, and how large it may be.
+/// The source of a picture, and its size limit.
 enum PictureSource {
-  /// The most bytes that are taken into memory.
+  /// The maximum number of bytes read into memory.
   static let maximumByteCount = 100_000_000
 
-  /// What is said about more bytes than that.
+  /// The message for a larger picture.
   static let tooLarge = "it is larger than \(maximumByteCount / 1_000_000) MB; use a smaller picture"
 
-  /// What was given is an address that leads nowhere.
+  /// A URL that cannot be used.
   struct InvalidAddress: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The file or the address that the words of a command line name.
+  /// The file or the URL that an argument names.
   ///
-  /// - Throws: `InvalidAddress` for an address of another kind than HTTP. Whether anything is there is not looked at.
+  /// - Throws: `InvalidAddress` for a URL with a scheme other than HTTP. Its existence is not checked.
   static func url(_ words: String) throws(InvalidAddress) -> URL {
     guard !words.isEmpty else {
       throw InvalidAddress(description: "the picture has no name: give a file or an address")

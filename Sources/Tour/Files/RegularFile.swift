@@ -11,15 +11,15 @@ import StepwiseFiles
   import Musl
 #endif
 
-/// A regular file that is open, and closed when it is released; its errors are in the user's words.
+/// An open regular file, closed when it is released; its errors name the operation for the user.
 struct RegularFile: Sendable {
   private let file: OpenFile
-  /// What the user wants of it.
+  /// The operation for the user.
   private let purpose: String
 
   /// Opens a file for reading.
   ///
-  /// - Throws: `FileError`, also for a directory, a device or a pipe: their bytes may never end.
+  /// - Throws: `FileError`, also for a directory, a device or a pipe, whose bytes may never end.
   static func reading(_ path: String) throws(FileError) -> RegularFile {
     let file = try RegularFile(path, O_RDONLY, to: "read")
     let kind = try file.status().st_mode & S_IFMT
@@ -28,12 +28,12 @@ struct RegularFile: Sendable {
     return file
   }
 
-  /// Creates a file for writing, where none is yet.
+  /// Creates a file for writing; it must not exist.
   static func creating(_ path: String) throws(FileError) -> RegularFile {
     try RegularFile(path, O_WRONLY | O_CREAT | O_EXCL, to: "create")
   }
 
-  /// Opens a file that was created, for writing.
+  /// Opens an existing file for writing.
   static func writing(_ path: String) throws(FileError) -> RegularFile {
     try RegularFile(path, O_WRONLY, to: "write")
   }
@@ -45,13 +45,13 @@ struct RegularFile: Sendable {
     }
   }
 
-  /// The length that the system tells.
+  /// The length that the system reports.
   func byteCount() throws(FileError) -> Int { Int(try status().st_size) }
 
-  /// What the system knows of the file.
+  /// The system's status of the file.
   func status() throws(FileError) -> stat { try named { () throws(FileFailure) in try file.status() } }
 
-  /// Goes to an offset, counted in bytes from the beginning.
+  /// Moves to an offset in bytes from the start.
   func seek(to offset: Int) throws(FileError) { try named { () throws(FileFailure) in try file.seek(to: offset) } }
 
   /// Reads the next bytes; nil at the end.
@@ -65,7 +65,7 @@ struct RegularFile: Sendable {
     try named { () throws(FileFailure) in try file.write(bytes) }
   }
 
-  /// Waits until what was written is on the disk.
+  /// Waits until the written bytes are on the disk.
   func synchronize() throws(FileError) { try named { () throws(FileFailure) in try file.sync() } }
 
   private func named<Value>(_ body: () throws(FileFailure) -> Value) throws(FileError) -> Value {

@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 
 extension Step<URL, [UInt8]> {
-  /// Reads a file, and reports how much of it is read.
+  /// Reads a file, and reports the progress.
   static var readFile: Step {
     Step("read") { url in
       let file = try RegularFile.reading(url.relativePath)

@@ -15,9 +15,10 @@ enum WholeFile {
     return bytes
   }
 
-  /// Writes beside the place, or where one says, and renames, so that there is all or nothing whenever the process ends.
+  /// Writes to a temporary file and renames it, so that the file is either complete or unchanged whenever the process
+  /// ends.
   ///
-  /// What an ended process has left there is replaced.
+  /// A temporary file that another process left there is replaced.
   ///
   /// - Throws: `FileError`.
   static func write(_ bytes: [UInt8], to path: String, by otherPath: String? = nil) throws(FileError) {

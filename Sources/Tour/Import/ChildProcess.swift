@@ -4,7 +4,7 @@
 import Foundation
 import Stepwise
 
-/// This program once more, in a process of its own.
+/// This program, in a child process.
 struct ChildProcess: Sendable {
   struct Ending: Sendable {
     let lines: [String]
@@ -13,10 +13,10 @@ struct ChildProcess: Sendable {
   }
 
   let arguments: [String]
-  /// A line of its output at which it is killed by SIGKILL, at once and for good.
+  /// The line of its output at which it is killed by SIGKILL.
   var lastLine: String?
 
-  /// Runs a child to its end, or to its last line.
+  /// Runs a child until it ends or prints its last line.
   static let run = Step.callback("child") { (child: ChildProcess, resolver: Resolver<Ending>) in
     let process = Process()
     let output = Pipe()

@@ -11,17 +11,17 @@ import Foundation
   import Musl
 #endif
 
-/// A text that is to be imported, as it was when the import began.
+/// A text to import, as it was when the import started.
 struct ImportSource: Codable, Equatable, Sendable {
-  /// The path from the root on: `./a.txt` and `a.txt` are one text.
+  /// The absolute path: `./a.txt` and `a.txt` are one text.
   let path: String
   let byteCount: Int
-  /// When it was last changed, in nanoseconds.
+  /// The modification time, in nanoseconds.
   let modified: Int64
 
-  /// Looks at a file.
+  /// Reads the state of a file.
   ///
-  /// - Throws: `FileError` for what cannot be read.
+  /// - Throws: `FileError` for a file that cannot be read.
   init(_ path: String) throws(FileError) {
     let status = try RegularFile.reading(path).status()
     self.path = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -34,23 +34,23 @@ struct ImportSource: Codable, Equatable, Sendable {
     modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// Where the index is written.
+  /// The path of the index.
   var indexPath: String { path + ".index" }
 
-  /// Where the checkpoint and the parts of the index are, as long as the import is not done.
+  /// The directory of the checkpoint and the parts of the index, until the import has completed.
   var workPath: String { path + ".index.work" }
 
-  /// Where the index is until it is whole.
+  /// The path of the incomplete index.
   var partialIndexPath: String { workPath + "/index.partial" }
 
   func partPath(_ batch: Int) -> String { "\(workPath)/part-\(batch)" }
 
-  /// Reads from some place to the end of the line that the given number of bytes ends in.
+  /// Reads from an offset to the end of the line that contains the given end.
   ///
-  /// - Throws: `FileError`, also when the text is no longer the one that the import began with.
+  /// - Throws: `FileError`, also when the text has changed since the import started.
   func lines(from offset: Int, upTo end: Int) throws(FileError) -> [UInt8] {
     guard try ImportSource(path) == self else {
-      throw FileError("import", path, because: "it was changed meanwhile; begin again with the same command")
+      throw FileError("import", path, because: "it was changed meanwhile; start over with the same command")
     }
     let file = try RegularFile.reading(path)
     try file.seek(to: offset)
@@ -59,7 +59,7 @@ struct ImportSource: Codable, Equatable, Sendable {
       guard let more = try file.read(upTo: end - offset - bytes.count) else { return bytes }
       bytes += more
     }
-    // The line that crosses the end belongs here, and nothing after it.
+    // The line that crosses the end is included, and nothing after it.
     let newline = UInt8(ascii: "\n")
     while bytes.last != newline, let more = try file.read(upTo: 1 << 12) {
       if let end = more.firstIndex(of: newline) { return bytes + more[...end] }

@@ -4,9 +4,9 @@
 import Foundation
 import StepwiseCheckpoints
 
-/// The directory in which an import works until it is done.
+/// The directory that an import uses until it has completed.
 ///
-/// Nothing is replaced or removed that an import did not make.
+/// It replaces and removes only what an import created.
 struct ImportWork {
   static let id = "import"
 
@@ -14,7 +14,7 @@ struct ImportWork {
 
   /// Opens the checkpoint in the directory.
   ///
-  /// - Throws: `FileError` when there is something in its place, or in that of the index, that is not of this import.
+  /// - Throws: `FileError` when the directory or the index contains something that does not belong to this import.
   func open() async throws -> FileCheckpointStore {
     let strangers = try names().filter { !Self.isOwn($0) }.sorted()
     if let stranger = strangers.first {
@@ -30,7 +30,7 @@ struct ImportWork {
     throw FileError("import", source.path, because: "'\(source.indexPath)' is there already; move or remove it first")
   }
 
-  /// Removes what the import has made; the directory as well, if that is all.
+  /// Removes what the import has created, and the directory if it is then empty.
   func remove() throws {
     for name in try names() where Self.isOwn(name) {
       try FileManager.default.removeItem(atPath: source.workPath + "/" + name)
@@ -53,7 +53,7 @@ struct ImportWork {
     return number.hasPrefix("part-") && Int(number.dropFirst("part-".count)) != nil
   }
 
-  /// Whether the import has come so far that the index may be its own.
+  /// Whether the import has progressed so far that the index may be its own.
   private static func mayHaveWritten(_ record: CheckpointRecord) -> Bool {
     switch try? JSONDecoder().decode(TextImport.self, from: Data(record.stage)) {
     case .write, .done: true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A text of 60,000 lines, the same each time.
+/// A text of 60,000 lines, always the same.
 enum SampleText {
   static let lineCount = 60_000
 

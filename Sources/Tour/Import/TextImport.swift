@@ -3,12 +3,12 @@
 
 import Stepwise
 
-/// Makes the index of a text, in stages that may end with the process and go on in another one.
+/// Creates the index of a text, in stages that may end with the process and resume in another one.
 enum TextImport: Progression, Codable, Equatable {
-  /// How much of a text is indexed at a time.
+  /// The number of bytes indexed in one stage.
   static let batchByteCount = 1 << 17
 
-  /// Where the indexing is.
+  /// The position of the indexing.
   struct Position: Codable, Equatable, Sendable {
     var batch = 0
     var offset = 0
@@ -31,7 +31,7 @@ enum TextImport: Progression, Codable, Equatable {
   func next() async throws -> TextImport {
     switch self {
     case .read(let source):
-      // What cannot be read is found out before anything is written.
+      // An unreadable text is detected before anything is written.
       _ = try source.lines(from: 0, upTo: 1)
       return .split(source)
     case .split(let source):
@@ -52,7 +52,7 @@ enum TextImport: Progression, Codable, Equatable {
 
   /// Writes the index of one batch.
   ///
-  /// Done twice, it writes the same again.
+  /// Repeating it writes the same bytes.
   private static func index(_ source: ImportSource, at position: Position) throws -> Position {
     let end = min(source.byteCount, (position.batch + 1) * batchByteCount)
     let text = position.offset < end ? try source.lines(from: position.offset, upTo: end) : []
@@ -67,9 +67,9 @@ enum TextImport: Progression, Codable, Equatable {
     return next
   }
 
-  /// Puts the parts together.
+  /// Combines the parts.
   ///
-  /// They stay, since this stage may have to be done again.
+  /// The parts stay, because this stage may have to be repeated.
   private static func write(_ source: ImportSource, _ position: Position) throws -> Summary {
     var index = TextIndex()
     for batch in 0..<position.batchCount { index.add(try WholeFile.read(source.partPath(batch))) }

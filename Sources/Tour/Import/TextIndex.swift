@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The words of a text, each with the numbers of the lines it is in.
+/// The words of a text, each with the numbers of its lines.
 ///
-/// As a file it is a line for each word, in order: `word 3 17 20`.
+/// The file has one line for each word, in order: `word 3 17 20`.
 struct TextIndex {
   private var lines: [String: [Int]] = [:]
 
   var wordCount: Int { lines.count }
 
-  /// Adds text, of which the first line has the given number.
+  /// Adds text whose first line has the given number.
   ///
-  /// - Returns: How many lines it has.
+  /// - Returns: The number of its lines.
   mutating func add(_ text: [UInt8], from firstLine: Int) -> Int {
     var line = firstLine
     var word: [UInt8] = []
@@ -29,7 +29,7 @@ struct TextIndex {
     return line - firstLine
   }
 
-  /// Adds an index of later lines, as `bytes` gives it.
+  /// Adds an index of later lines, in the form of `bytes`.
   mutating func add(_ bytes: [UInt8]) {
     for entry in bytes.split(separator: UInt8(ascii: "\n")) {
       let fields = entry.split(separator: UInt8(ascii: " "))
@@ -48,9 +48,9 @@ struct TextIndex {
     if lines[word]?.last != line { lines[word, default: []].append(line) }
   }
 
-  /// A byte of a word in lower case; nil between words.
+  /// Returns a byte of a word in lower case; nil between words.
   ///
-  /// What is not ASCII belongs to words.
+  /// Bytes other than ASCII belong to words.
   private static func letter(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 32

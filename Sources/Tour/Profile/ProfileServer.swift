@@ -5,9 +5,9 @@ import Foundation
 import Loopback
 import Stepwise
 
-/// A server on this machine that keeps one profile.
+/// A server on this machine that stores one profile.
 final class ProfileServer: Sendable {
-  /// What to download, and whether the server is killed in the middle.
+  /// What to download, and whether to kill the server during the download.
   struct Order: Sendable {
     var killsServer = false
   }
@@ -43,13 +43,13 @@ final class ProfileServer: Sendable {
         }
         return try await run.value
       } onCancel: {
-        run.cancel(reason: "nobody waits for it any more")
+        run.cancel(reason: "the download is no longer needed")
       }
       return try UserProfile(bytes: bytes)
     }
   }
 
-  /// Gives the profile another name.
+  /// Renames the profile.
   var update: Chain<String, UserProfile> {
     let address = server.address
     return Chain("address") { (name: String) in

@@ -3,14 +3,14 @@
 
 import Stepwise
 
-/// Shows a flow's screens in a terminal, one below the other, and hands over what is typed.
+/// Shows a flow's screens in a terminal, one below the other, and passes them the typed lines.
 @MainActor
 final class TerminalNavigator: FlowNavigator {
   private var stack: [TerminalScreen] = []
   private var presented: [TerminalScreen] = []
-  /// What was typed and no screen has taken yet.
+  /// The typed lines that no screen has received yet.
   private var lines: [String] = []
-  /// The lines come from a script, which nobody sees typed.
+  /// Whether the lines come from a script, so that they are echoed.
   private let isScripted: Bool
 
   init(script: [String]? = nil) {
@@ -45,7 +45,7 @@ final class TerminalNavigator: FlowNavigator {
     presented.removeAll { $0 === screen }
   }
 
-  /// Hands a line to the screen that is seen, as soon as that asks.
+  /// Passes a line to the visible screen as soon as it waits for one.
   func type(_ line: String) {
     lines.append(line)
     handOver()
@@ -63,7 +63,7 @@ final class TerminalNavigator: FlowNavigator {
     guard let visible else { return }
     Console.writeLine("\(visible.title): \(visible.text)")
     if !isScripted { Console.writeLine("  type \(visible.hint) or back") }
-    // Not at once: the flow has only begun to ask.
+    // Not immediately, because the flow is still presenting the screen.
     Task { handOver() }
   }
 }

@@ -3,7 +3,7 @@
 
 import Stepwise
 
-/// A screen of a terminal: some lines, and what to make of a line that the user types.
+/// A screen of a terminal: some lines, and the interpretation of a typed line.
 @MainActor
 final class TerminalScreen {
   let title: String
@@ -13,14 +13,14 @@ final class TerminalScreen {
   private let goBack: () -> Void
   private let isAnswered: () -> Bool
 
-  /// Creates a screen that keeps the handler.
+  /// Creates a screen that retains the handler.
   ///
   /// - Parameters:
   ///   - title: The heading.
   ///   - hint: What can be typed, besides `back`.
-  ///   - handler: What the screen answers through.
-  ///   - text: What is shown of the content.
-  ///   - answer: Makes a result of a line; nil for one that makes no sense.
+  ///   - handler: The handler of the step.
+  ///   - text: Returns the text for the content.
+  ///   - answer: Returns the result for a line; nil for an invalid one.
   init<Content, Result>(
     _ title: String,
     hint: String,
@@ -41,10 +41,10 @@ final class TerminalScreen {
     handler.onContent { [weak self] content in self?.text = text(content) }
   }
 
-  /// Whether the flow still waits for an answer.
+  /// Whether the step still waits for a result.
   var isAsking: Bool { !isAnswered() }
 
-  /// Takes a line; returns whether it made sense.
+  /// Handles a line; returns whether it is valid.
   func type(_ line: String) -> Bool {
     if line == "back" {
       goBack()

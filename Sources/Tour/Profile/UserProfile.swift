@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What the profile scene shows: a name, and how often it was changed.
+/// The model of the profile scene: a name, and the number of changes.
 struct UserProfile: Sendable, Equatable {
   var name: String
   var changes = 0
 
-  /// What came over the wire made no sense.
+  /// An error thrown for an invalid response.
   struct Unreadable: Error, CustomStringConvertible {
     let description = "the server sent no profile"
   }
@@ -15,7 +15,7 @@ struct UserProfile: Sendable, Equatable {
     self.name = name
   }
 
-  /// Reads what `bytes` has written.
+  /// Reads the form that `bytes` writes.
   ///
   /// - Throws: `Unreadable`.
   init(bytes: [UInt8]) throws(Unreadable) {

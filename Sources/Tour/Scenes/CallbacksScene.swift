@@ -4,8 +4,8 @@
 import Stepwise
 
 extension Scene {
-  /// Three callbacks that misbehave, each behind a resolver that lets only the first call count.
-  static let callbacks = Scene("callbacks", "callbacks that come twice, never, or too late, and do no harm") { _ in
+  /// Three callbacks that misbehave, each behind a resolver for which only the first call counts.
+  static let callbacks = Scene("callbacks", "callbacks that come twice, never, or late, and do no harm") { _ in
     Console.writeLine("Three callbacks that misbehave, each bridged by")
     Console.writeLine("  Step.callback { input, resolver in legacyCall(input) { value in resolver.resolve(value) } }")
     try await callTwice()
@@ -28,7 +28,7 @@ extension Scene {
   }
 
   private static func callNever() async throws {
-    Console.writeLine("\nNever: a resolver that is let go of is an error, and not a wait without end.")
+    Console.writeLine("\nNever: releasing the resolver is an error instead of an endless wait.")
     let measure = Chain(Step.callback("measure") { (_: Void, _: Resolver<Int>) in })
     do {
       _ = try await measure.run()
@@ -36,7 +36,7 @@ extension Scene {
       Console.writeLine("  error: ResolverError.abandoned")
     }
 
-    Console.writeLine("Never, and the resolver is kept: .timeout(.milliseconds(200)) ends the wait.")
+    Console.writeLine("Never, and the resolver is retained: .timeout(.milliseconds(200)) ends the wait.")
     let sensor = Sensor()
     let patient = Chain(Step.callback("measure") { (_: Void, resolver: Resolver<Int>) in sensor.ask(resolver) })
       .timeout(.milliseconds(200))
@@ -48,7 +48,7 @@ extension Scene {
   }
 
   private static func callTooLate() async throws {
-    Console.writeLine("\nAfter cancel: the run has ended, and the value goes to whoever clears up after it.")
+    Console.writeLine("\nAfter cancel: the run has completed, and `onLateValue` receives the value.")
     let sensor = Sensor()
     let measure = Chain(
       Step.callback("measure") { (_: Void, resolver: Resolver<Int>) in
@@ -62,13 +62,13 @@ extension Scene {
 
     let run = measure.start()
     for await progress in run.progress where progress.fractionCompleted > 0 { break }
-    run.cancel(reason: "nobody looks any more")
+    run.cancel(reason: "the screen was closed")
     _ = await run.outcome
     Console.writeLine("  resolver.resolve(20) counts: \(sensor.answer(20))")
   }
 }
 
-/// Somebody else's code: it keeps what it was asked, and answers when it likes.
+/// Third-party code: it retains its callback and calls it at any time.
 private final class Sensor: Sendable {
   private let pending = Lock<Resolver<Int>?>(nil)
 

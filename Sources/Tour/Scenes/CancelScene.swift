@@ -6,7 +6,7 @@ import Loopback
 import Stepwise
 
 extension Scene {
-  /// One token ends a chain that is under way, and everybody hears why.
+  /// One token cancels a running chain, and every handler receives the reason.
   static let cancel = Scene("cancel", "cancel a chain through a token, with a reason") { _ in
     let picture = try SamplePicture.load()
     let (closings, closing) = AsyncStream.makeStream(of: Bool.self)
@@ -16,13 +16,13 @@ extension Scene {
     defer { server.stop() }
     let show = Chain(Step.download)
       .then("decode") { bytes in try Bitmap(bmp: bytes) }
-      .onError { _ in Console.writeLine("  onError: never called, since cancellation is no error") }
+      .onError { _ in Console.writeLine("  onError: never called, because cancellation is not an error") }
       .finally { state in
         guard case .cancelled(let cancellation) = state else { return }
         Console.writeLine("  finally: the run was cancelled: \(cancellation.reason ?? "-")")
       }
 
-    Console.writeLine("Asked: a picture from a server that needs a minute to send it.")
+    Console.writeLine("A chain fetches a picture from a server that needs a minute to send it.")
     Console.writeLine("  let token = CancellationToken()")
     Console.writeLine("  let run = try await withCancellation(by: token) { show.start(url) }\n")
     let token = CancellationToken()

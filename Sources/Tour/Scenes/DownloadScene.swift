@@ -7,7 +7,7 @@ import Stepwise
 import StepwiseHTTP
 
 extension Scene {
-  /// Downloads that resume after anything: the user's own, or those of a server that misbehaves.
+  /// Downloads that resume after any failure: the user's own, or those of a server that misbehaves.
   static let download = Scene(
     "download",
     "download files, whatever happens",

@@ -6,17 +6,17 @@ import Stepwise
 import StepwiseCheckpoints
 
 extension Scene {
-  /// An import that is killed in the middle and goes on; or, with a file, the user's own import.
+  /// An import that is killed and resumes; or, with a file, the user's own import.
   static let importText = Scene(
     "import",
-    "index a text, be killed, go on; or index your own",
+    "index a text, be killed, resume; or index your own",
     parameters: ["[<file>]"]
   ) { arguments in
     if let path = arguments.first { return try await importText(path) }
     return try await killAndGoOn()
   }
 
-  /// Imports a file, from where an earlier process left it.
+  /// Imports a file, and resumes from where an earlier process ended.
   private static func importText(_ path: String) async throws -> ExitCode {
     let source = try ImportSource(path)
     let work = ImportWork(source: source)
@@ -28,13 +28,13 @@ extension Scene {
         do {
           try await follow(source, in: store)
         } catch CheckpointError.differentStart {
-          Console.writeLine("The file has changed since the import began: it begins again.")
+          Console.writeLine("The file has changed since the import started: it starts over.")
           try await store.remove(ImportWork.id)
           try await follow(source, in: store)
         }
       }
     } catch is CancellationError {
-      Console.writeError("Tour: cancelled: \(token.reason ?? "no reason given"); the same command goes on from here")
+      Console.writeError("Tour: cancelled: \(token.reason ?? "no reason given"); run the same command again to resume")
       return .interrupted
     }
     try work.remove()
@@ -46,7 +46,7 @@ extension Scene {
     let first = TextImport.read(source)
     var isFirst = true
     for try await stage in first.stages(id: ImportWork.id, in: store) {
-      Console.writeLine(isFirst && stage != first ? "goes on with: \(stage)" : "\(stage)")
+      Console.writeLine(isFirst && stage != first ? "resumes at: \(stage)" : "\(stage)")
       isFirst = false
     }
   }
@@ -81,7 +81,7 @@ extension Scene {
     return .success
   }
 
-  /// What the scene did not show.
+  /// An error thrown when the scene fails.
   private struct ImportFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

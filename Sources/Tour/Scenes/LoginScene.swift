@@ -10,14 +10,14 @@ import Stepwise
 #endif
 
 extension Scene {
-  /// A job logs in, in the background, and tells the main actor how it gets on.
+  /// A job logs in, in the background, and reports progress on the main actor.
   static let login = Scene("login", "a login job: start, update, finish, a timeout and a cancel") { _ in
     let (questions, question) = AsyncStream.makeStream(of: Void.self)
     let server = try loginServer { question.yield() }
     defer { server.stop() }
     let login = loginJob(server)
 
-    Console.writeLine("Asked: to log in on a server, by a job whose handlers run on the main actor.\n")
+    Console.writeLine("A job logs in on a server; its handlers run on the main actor.\n")
     Console.writeLine("The right password:")
     _ = await login.launch(Credentials(name: "ann", password: "secret")).outcome
 
@@ -37,7 +37,7 @@ extension Scene {
     await MainActor.run { _ = run.cancel(reason: "the user left") }
     Console.writeLine("  run.cancel(reason: \"the user left\")")
     guard case .cancelled(let cancellation) = await run.outcome else { return .failure }
-    Console.writeLine("Ended: cancelled, because \(cancellation.reason ?? "-"); no handler was called after that.")
+      Console.writeLine("Ended: cancelled, because \(cancellation.reason ?? "-"); no further handler ran.")
     return .success
   }
 
@@ -69,7 +69,7 @@ extension Scene {
     }
   }
 
-  /// Asks for a token; none is given for a wrong password.
+  /// Requests a token; the server refuses a wrong password.
   @Sendable private static func ask(_ url: URL, _ resolver: Resolver<String?>) {
     let task = URLSession.shared.dataTask(with: url) { data, response, error in
       resolver.resolve {

@@ -5,7 +5,7 @@ import Foundation
 import Loopback
 
 extension Scene {
-  /// The scene that runs when none is named: everything in it is on this machine.
+  /// The default scene: everything in it is on this machine.
   static let picture = Scene(nil, "fetch, decode, halve and save a picture, all on this machine") { _ in
     let picture = try SamplePicture.load()
     let server = try LoopbackServer(routes: [
@@ -17,7 +17,7 @@ extension Scene {
       "One chain downloads, decodes, halves and saves it; Ctrl-C cancels it and leaves nothing behind.\n"
     )
 
-    // A user of the machine does not meet the files of another one.
+    // A folder of this user, apart from the files of other users of the machine.
     let folder = FileManager.default.temporaryDirectory
     let path = folder.appendingPathComponent("stepwise-cat-\(getuid()).bmp").path
     return try await halve(PictureSource.url(server.address + "/cat.bmp"), into: path)

@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 
 extension Scene {
-  /// A flow of screens in the terminal, typed by the user, or by a script where there is none.
+  /// A flow of screens in the terminal, driven by the user, or by a script without one.
   static let profile = Scene("profile", "a flow in the terminal: edit, download, go back") { _ in
     let isTyped = isatty(STDIN_FILENO) == 1
     Console.writeLine(
@@ -16,7 +16,7 @@ extension Scene {
   }
 }
 
-/// The profile flow, its screens and who types.
+/// The profile flow, its screens and its input.
 @MainActor
 private final class ProfileFlow {
   enum Action: String {
@@ -125,7 +125,7 @@ private final class ProfileFlow {
     }
   }
 
-  /// What the user types, read on a thread of its own.
+  /// What the user types, read on a separate thread.
   private static func typedLines() -> AsyncStream<String> {
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     Thread.detachNewThread {

@@ -10,7 +10,7 @@ import Stepwise
 #endif
 
 extension Scene {
-  /// A chain tries again what is worth it, and nothing else.
+  /// A chain retries after errors that may be temporary, and after no others.
   static let retry = Scene("retry", "retry on a server that fails at first") { _ in
     let server = try flakyServer()
     defer { server.stop() }
@@ -28,7 +28,7 @@ extension Scene {
       if: { error in !(error is NotFound) }
     )
 
-    Console.writeLine("Asked: the weather, of a server that fails at first, by a chain that ends in")
+    Console.writeLine("A chain fetches the weather from a server that fails at first; the chain ends in")
     Console.writeLine("  .retry(RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(50))),")
     Console.writeLine("         if: { error in !(error is NotFound) })\n")
     Console.writeLine("Today:")
@@ -45,7 +45,7 @@ extension Scene {
     return .success
   }
 
-  /// What makes no sense to ask again.
+  /// An error after which a retry is pointless.
   private struct NotFound: Error, CustomStringConvertible {
     let description = "not found"
   }
@@ -60,7 +60,7 @@ extension Scene {
     }
   }
 
-  /// A server that answers the third request, and tells what it does.
+  /// A server that answers the third request, and prints what it does.
   private static func flakyServer() throws -> LoopbackServer {
     let requests = Lock(0)
     return try LoopbackServer(routes: [

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One thing that the tour shows.
+/// One scene of the tour.
 ///
-/// A scene is a value in a file of its own, `extension Scene { static let retry = Scene(…) }`, and a line in
-/// `Scene.all`.
+/// A scene is a value in its own file, `extension Scene { static let retry = Scene(…) }`, and a line in `Scene.all`.
 struct Scene: Sendable {
-  /// What runs when the scene is chosen, with as many arguments as `parameters` names.
+  /// The code of the scene, with as many arguments as `parameters` names.
   ///
   /// An error that it throws becomes one line on standard error and the exit code 1.
   typealias Body = @Sendable (_ arguments: [String]) async throws -> ExitCode
 
-  /// The word on the command line that chooses the scene, or nil for the one that runs without any.
+  /// The name on the command line, or nil for the default scene.
   let name: String?
   /// One line for `--help`.
   let summary: String
-  /// What the scene takes, as `--help` shows it, such as `"<out.bmp>"`, or `"[<file>]"` for what may be left out;
-  /// three dots stand for any number.
+  /// The parameters of the scene in `--help`, such as `"<out.bmp>"`, or `"[<file>]"` for an optional one; three dots
+  /// stand for any number.
   let parameters: [String]
   /// Further lines for `--help`.
   let details: [String]
@@ -36,13 +35,13 @@ struct Scene: Sendable {
     self.body = body
   }
 
-  /// How many arguments the scene takes.
+  /// The number of arguments of the scene.
   var argumentCount: ClosedRange<Int> {
     let least = parameters.filter { parameter in !parameter.hasPrefix("[") }.count
     return least...(parameters.contains { parameter in parameter.contains("...") } ? .max : parameters.count)
   }
 
-  /// The command line that runs the scene.
+  /// The command line of the scene.
   var usage: String {
     (["swift run Tour"] + [name].compactMap(\.self) + parameters).joined(separator: " ")
   }

@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 
 extension Scene {
-  /// The chain of the first scene, on what the command line names.
+  /// The chain of the first scene, applied to the user's picture.
   static let thumbnail = Scene(
     "thumbnail",
     "do the same with your own picture",
@@ -14,7 +14,7 @@ extension Scene {
     try await halve(PictureSource.url(arguments[0]), into: arguments[1])
   }
 
-  /// Halves a picture, shows how far that is, and says what came of it.
+  /// Halves a picture, shows the progress, and prints the outcome.
   static func halve(_ url: URL, into path: String) async throws -> ExitCode {
     let file = PartialFile(for: path)
     let halve = Chain(url.isFileURL ? Step.readFile : Step.download)

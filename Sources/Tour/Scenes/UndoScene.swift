@@ -4,7 +4,7 @@
 import Stepwise
 
 extension Scene {
-  /// A booking that fails half way is taken back, newest first.
+  /// A booking that fails half way is undone, newest first.
   static let undo = Scene("undo", "undo a booking that fails half way") { _ in
     let agency = Agency()
     let book = Chain("choose") { (city: String) in city }
@@ -15,7 +15,7 @@ extension Scene {
       .onError { error in Console.writeLine("  onError  \(error)") }
       .finally { _ in Console.writeLine("  finally  the desk is closed") }
 
-    Console.writeLine("Asked: a journey to Lisbon, by a chain whose steps say how to take them back:")
+    Console.writeLine("A chain books a journey to Lisbon; its steps define how to undo them:")
     Console.writeLine("  .then(\"flight\", undo: { flight in await agency.cancel(flight) }) { ... }\n")
     do {
       try await book.run("Lisbon")
@@ -27,7 +27,7 @@ extension Scene {
   }
 }
 
-/// Where journeys are booked, and paid with a card that is refused.
+/// An agency that books journeys, paid with a card that is refused.
 private actor Agency {
   struct CardRefused: Error, CustomStringConvertible {
     let description = "the card was refused"
