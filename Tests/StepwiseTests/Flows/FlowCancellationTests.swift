@@ -115,7 +115,7 @@ struct FlowCancellationTests {
     let run = flow.start()
     await desk.asked.elements(atLeast: 1)
     let error = await #expect(throws: FlowError.alreadyRunning) { try await flow.run() }
-    #expect("\(try #require(error))".contains("make a second flow"))
+    #expect("\(try #require(error))".contains("create a second flow"))
     await #expect(throws: FlowError.alreadyRunning) { try await flow.start().value }
     #expect(flow.current == first)
     desk.handler(first)?.complete(4)
