@@ -52,8 +52,8 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
     if screen.presentingViewController != nil { screen.dismiss(animated: true) }
   }
 
-  // The swipe, the back button and its menu: whoever is no longer there has gone back. For a screen that has answered
-  // already this changes nothing.
+  // The swipe, the back button and its menu: a screen that is no longer there was left with back. After a completion
+  // this has no effect.
   func navigationController(
     _ navigationController: UINavigationController,
     didShow viewController: UIViewController,
@@ -64,7 +64,7 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
     for screen in gone.reversed() { (screen as? any BackScreen)?.wentBack() }
   }
 
-  // A sheet that is swiped down. Without this its ask would end as abandoned, when UIKit lets go of it.
+  // A sheet that is swiped down. Without this its presentation would end as abandoned, when UIKit releases it.
   func presentationControllerDidDismiss(_ presentationController: UIPresentationController) {
     (presentationController.presentedViewController as? any BackScreen)?.wentBack()
   }

@@ -71,7 +71,7 @@ struct ReadmeChainTests {
     #expect(try await avatar.run("anna").width == 2)
   }
 
-  @Test func chainsRunSideBySide() async throws {
+  @Test func chainsRunConcurrently() async throws {
     let user = Chain { (id: Int) in "user \(id)" }
     let posts = Chain { (id: Int) in [id, id + 1] }
     let mirror = Chain { (_: Int) -> String in throw Failure("the mirror is down") }

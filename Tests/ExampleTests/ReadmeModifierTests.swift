@@ -27,7 +27,7 @@ struct ReadmeModifierTests {
     #expect(attempts.elements.count == 2)
   }
 
-  @Test func aStepThatHeedsNothingIsAbandoned() async throws {
+  @Test func aStepThatIgnoresCancellationIsAbandoned() async throws {
     let clock = ManualClock()
     let closed = Recorder<Int>()
     let answer = Recorder<CheckedContinuation<Int, Never>>()

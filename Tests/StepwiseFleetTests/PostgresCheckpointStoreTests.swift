@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// The connection string of a server that tests may use, or nil when nobody asked for these tests.
+/// The connection string of a server for tests, or nil when these tests are not enabled.
 let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
 
 #if Postgres

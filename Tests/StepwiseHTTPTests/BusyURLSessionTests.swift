@@ -40,7 +40,7 @@
       }
     }
 
-    /// A download that nobody takes holds up the connection it comes by, and no others.
+    /// A download that is not consumed blocks its own connection, and no others.
     @Test func aProgressThatWaitsHoldsUpNoOtherSession() async {
       await #expect(processExitsWith: .success) {
         let server = try serve { request in
@@ -68,7 +68,7 @@
     }
   }
 
-  /// Holds up whoever adds to it.
+  /// Blocks every thread that adds an operation to it.
   private final class StuckQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds is Sendable.
     let calls = Recorder<Bool>()
     let gate = DispatchSemaphore(value: 0)

@@ -75,7 +75,7 @@ extension Races {
 
     /// Handle, token around the run and chain's token ask at once: the run ends once, for one of the reasons.
     @Test(arguments: [true, false])
-    func whoeverAsksFirstTheRunEndsOnce(waitsForStep: Bool) async {
+    func aRunCancelledByManySourcesEndsOnce(waitsForStep: Bool) async {
       await race(
         in: { Arena(waitsForStep: waitsForStep) },
         { arena in if arena.run.cancel(reason: "handle") { arena.firsts.add() } },

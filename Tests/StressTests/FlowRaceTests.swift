@@ -8,7 +8,7 @@ import Testing
 extension Races {
   /// Asks on the main actor, which other threads end.
   @Suite struct FlowRaceTests {
-    /// A step that is being asked, with its handler in the hands of whoever takes it.
+    /// A step that is being presented, with its handler in a slot that any thread may take.
     private final class Arena: Sendable {
       let place = Place()
       let firsts = Tally()
@@ -47,7 +47,7 @@ extension Races {
       func take() -> FlowStepHandler<Void, Int>? { handler.withLock { $0.take() } }
     }
 
-    /// Pitfall 14: whoever is first is the answer, and the others are told that they were not.
+    /// Pitfall 14: the first call completes the step, and the others return false.
     @Test func oneOfManyCallsIsTheAnswer() async {
       await race(
         in: { Arena() },
@@ -62,8 +62,8 @@ extension Races {
       )
     }
 
-    /// Pitfall 8: a cancel, a call and letting go meet, and the ask ends once.
-    @Test func cancellingLettingGoAndCompletingMeet() async {
+    /// Pitfall 8: a cancellation, a call and the release race, and the presentation ends once.
+    @Test func cancellingReleasingAndCompletingMeet() async {
       await race(
         in: { Arena() },
         { arena in arena.end(1) { $0.complete(7) } },

@@ -39,7 +39,7 @@ extension Races {
         if !isLate, numbers != expected || numbers.last != 5 { complaints.record("\(numbers)") }
       }
 
-      /// Takes stages until it is cancelled, or lets go after a few.
+      /// Takes stages until it is cancelled, or stops after a few.
       func dropOut(after count: Int) {
         let (shared, token) = (shared, token)
         wait {

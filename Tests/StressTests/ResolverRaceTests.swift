@@ -6,9 +6,9 @@ import StepwiseTesting
 import Testing
 
 extension Races {
-  /// Resolvers on real threads: calls, cancels and letting go, all at once.
+  /// Resolvers on real threads: concurrent calls, cancellations and releases.
   @Suite struct ResolverRaceTests {
-    /// A wait for a callback, with a resolver in the hands of whoever takes it.
+    /// A wait for a callback, with a resolver in a slot that any thread may take.
     private final class Arena: Sendable {
       let resolver = Watched<Resolver<Int>?>(nil)
       let firsts = Tally()
@@ -93,8 +93,8 @@ extension Races {
       )
     }
 
-    /// A call against all others who let go.
-    @Test func aCallMeetsLettingGo() async {
+    /// A call races the release of all other references.
+    @Test func aCallMeetsTheRelease() async {
       await race(
         in: { Arena() },
         { $0.resolve(7) },
@@ -109,7 +109,7 @@ extension Races {
       )
     }
 
-    /// Handlers that are registered while the cancel comes are called all the same.
+    /// Handlers that are registered during the cancellation are still called.
     @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
       await race(
         in: { Arena() },

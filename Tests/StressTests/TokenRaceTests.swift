@@ -109,7 +109,7 @@ extension Races {
       )
     }
 
-    /// A child made, or let go of, while its parent is cancelled is cancelled, or gone.
+    /// A child created, or released, while its parent is cancelled is cancelled, or gone.
     @Test func linkingMeetsTheCancelOfTheParent() async {
       await race(
         in: {

@@ -84,7 +84,7 @@ import Testing
     try workshop.write([UInt8]("mine".utf8), to: "fish.txt.index.work/notes")
     let work = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
     #expect(work.exitCode == 1 && work.errorLines.count == 1 && work.output == "")
-    #expect(work.error.contains("fish.txt.index.work/notes' is of somebody else; move it first"))
+    #expect(work.error.contains("fish.txt.index.work/notes' does not belong to the import; move it first"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["notes"])
     try FileManager.default.removeItem(at: folder.appendingPathComponent("notes"))
 

@@ -128,7 +128,7 @@ import Testing
     #expect(await LoopbackClient.exchange("GET / HTTP/1.1\r\n\r\n", port: server.port) == nil)
   }
 
-  @Test func stopsWhenItIsLetGo() async throws {
+  @Test func stopsWhenItIsReleased() async throws {
     var server: LoopbackServer? = try LoopbackServer { _ in .notFound }
     let port = try #require(server?.port)
     #expect(await LoopbackClient.exchange("GET / HTTP/1.0\r\n\r\n", port: port)?.contains("404") == true)

@@ -20,7 +20,7 @@ import Testing
   @Test func savesThePictureThatIsHalfAsLarge() async throws {
     let start = ContinuousClock.now
     let result = try await TourProcess.run([])
-    #expect(ContinuousClock.now - start > .seconds(1.5))  // or else nobody sees the bar
+    #expect(ContinuousClock.now - start > .seconds(1.5))  // otherwise the bar would not be visible
     #expect(result.exitCode == 0)
     #expect(result.error == "")
     #expect(result.lines.contains("before  450 x 300"))

@@ -3,7 +3,7 @@
 
 /// Why something was cancelled, and what it threw when it was.
 public struct Cancellation: Sendable {
-  /// The reason given by whoever asked; nil for plain Task cancellation.
+  /// The reason that was passed to `cancel`; nil for plain task cancellation.
   public var reason: String?
 
   /// What the interrupted work threw, unless that was a `CancellationError`.

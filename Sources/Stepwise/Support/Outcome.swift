@@ -3,7 +3,7 @@
 
 /// How something that was started has ended.
 ///
-/// Cancellation is an outcome of its own and not an error, so that nobody handles it by accident.
+/// Cancellation is a separate case and not an error, so that error handling does not swallow it by accident.
 public enum Outcome<Value> {
   /// It ended with a value.
   case resolved(Value)

@@ -49,7 +49,7 @@ final class Download: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    look(at: task.response)  // a body without any bytes brought nobody here before
+    look(at: task.response)  // a response without a body has not been checked yet
     let state = state.withLock { state in state }
     resolver.resolve {
       if let refusal = state.refusal { throw refusal }

@@ -18,7 +18,7 @@ struct ImportWork {
   func open() async throws -> FileCheckpointStore {
     let strangers = try names().filter { !Self.isOwn($0) }.sorted()
     if let stranger = strangers.first {
-      let reason = "'\(source.workPath)/\(stranger)' is of somebody else; move it first"
+      let reason = "'\(source.workPath)/\(stranger)' does not belong to the import; move it first"
       throw FileError("import", source.path, because: reason)
     }
     let isIndexThere = (try? FileManager.default.attributesOfItem(atPath: source.indexPath)) != nil

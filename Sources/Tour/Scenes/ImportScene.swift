@@ -64,7 +64,7 @@ extension Scene {
     var doomed = child
     doomed.lastLine = "index batch 10 "
     let first = try await run.run(doomed)
-    guard first.isKilled else { throw ImportFailure("the child ended by itself: \(first.lines.last ?? "no word")") }
+    guard first.isKilled else { throw ImportFailure("the child ended early: \(first.lines.last ?? "no output")") }
     Console.writeLine("  its last word before SIGKILL:  \(first.lines.last ?? "none")")
 
     let second = try await run.run(child)

@@ -48,7 +48,7 @@ final class Spinner {
   func stop() { isSpinning = false }
 }
 
-/// A step that never ends by itself, heeds cancellation, and tells when it has begun.
+/// A step that ends only when it is cancelled, and signals when it has started.
 struct Endless: Sendable {
   let begun = Recorder<String>()
 

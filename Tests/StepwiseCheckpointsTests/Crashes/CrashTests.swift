@@ -164,7 +164,7 @@
         Issue.record("it is \(String(describing: error))")
         return
       }
-      // What is held can be read all the same.
+      // A held id can still be loaded.
       #expect(try await store.load("sum/1")?.version == 1)
       kill(child.processIdentifier, SIGKILL)
       child.waitUntilExit()

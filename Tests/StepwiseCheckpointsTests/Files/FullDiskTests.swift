@@ -107,7 +107,7 @@
       let base = MemoryCheckpointStore()
       _ = try await Count.at(0).run(id: "done", in: base)
       let result = try? await Count.at(0).run(id: "done", in: Refusing(base: base, code: code))
-      // An error of the device is no answer to whoever may only read.
+      // An error of the device must not end a run that only reads.
       #expect(result == (code == EIO ? nil : "three"))
     }
   }

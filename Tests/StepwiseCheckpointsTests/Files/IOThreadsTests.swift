@@ -25,7 +25,7 @@ import Testing
       }
     }
 
-    /// Waits, on a thread that nobody else needs, until all jobs have begun.
+    /// Waits, on a separate thread, until all jobs have started.
     func begin() async {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread { [started] in

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// A new directory that is removed when nobody holds this any more.
+/// A new directory that is removed when this object is released.
 final class TemporaryDirectory: Sendable {
   let url: URL
 

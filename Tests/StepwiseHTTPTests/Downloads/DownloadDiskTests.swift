@@ -101,7 +101,7 @@ import Testing
   }
 
   /// Whoever still holds a closed download, such as a delegate that is being called, neither writes nor locks.
-  @Test func aClosedDownloadLetsGoOfItsFile() async throws {
+  @Test func aClosedDownloadReleasesItsFile() async throws {
     try await inFolder { folder in
       let (file, url) = (folder.appendingPathComponent("file"), try #require(URL(string: "http://example.org/")))
       let progress = Recorder<HTTPDownloadProgress>()

@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// The closure does not return, and the deadline ends the wait all the same.
+  /// The closure does not return, and the deadline still ends the wait.
   @Test func aDeadlineEndsADownloadWhoseProgressClosureHangs() async throws {
     let (gate, clock) = (DispatchSemaphore(value: 0), ManualClock())
     let server = try serve { DownloadTests.reply(to: $0).stalling(after: 100_000) }

@@ -5,7 +5,7 @@ import Foundation
 import Loopback
 import Testing
 
-/// A port whose connections nobody accepts: what is sent to it is never answered.
+/// A port whose connections are never accepted: what is sent to it is never answered.
 final class DeadPort: Sendable {
   private let listener: Socket
   let port: UInt16
@@ -35,7 +35,7 @@ extension DeadPort {
 }
 
 #if os(Linux)
-  /// A port that takes no further connection: whoever knocks there waits.
+  /// A port that takes no further connection: every client waits.
   final class FullPort: Sendable {
     private let listener: Socket
     /// The only connection there is room for.

@@ -54,7 +54,7 @@ struct CallbackIsolationTests {
       }
     }
 
-    /// A closure that says nothing belongs to nobody and reaches the screen by asking.
+    /// A closure without isolation has to hop to the actor to reach the screen.
     func startPlain(_ chain: Chain<Int, Int>, log: Recorder<String>) {
       chain.start(1) { result in
         let count = await self.increment()

@@ -105,7 +105,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["cancelled -", "late 7"])
   }
 
-  @Test func aResolverLetGoOfAfterTheCancelIsNotAbandoned() async {
+  @Test func aResolverReleasedAfterTheCancelIsNotAbandoned() async {
     let run = Chain(
       Step.callback { [log] (_: Int, resolver: Resolver<Int>) in
         log.record("waits")

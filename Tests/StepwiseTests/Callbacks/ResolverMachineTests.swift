@@ -119,7 +119,7 @@ struct ResolverMachineTests {
     }
   }
 
-  /// Handlers are handed out, to be let go of outside the lock, at the first end.
+  /// The first end returns the handlers, to be released outside the lock.
   @Test(arguments: [Event.call, .fail, .release, .cancel])
   func holdsNoCancelHandlerAfterItsEnd(_ event: Event) {
     let tracker = LifetimeTracker()

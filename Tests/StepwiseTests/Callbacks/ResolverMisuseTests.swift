@@ -55,7 +55,7 @@ struct ResolverMisuseTests {
     #expect(misuses.elements.allSatisfy { $0.file == #fileID })
   }
 
-  /// A resolver used after its run: nothing changes, and whoever looks is told.
+  /// A resolver used after its run has no effect and is reported.
   @Test func aResolverUsedAfterItsRunChangesNothing() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()

@@ -50,8 +50,8 @@ struct ResolverSimulationTests {
     #expect(Set(ends.elements) == ["resolved 7", "cancelled stop"])
   }
 
-  /// A cancel and letting the resolver go meet.
-  @Test func aCancelAndLettingGoMeet() async {
+  /// Cancellation races the release of the resolver.
+  @Test func aCancelAndTheReleaseMeet() async {
     let ends = Recorder<String>()
     await forEachSeed { _ in
       let log = Recorder<String>()
@@ -75,7 +75,7 @@ struct ResolverSimulationTests {
         try require(error as? ResolverError == .abandoned && log.elements.isEmpty, "\(error) \(log.elements)")
         ends.record("abandoned")
       case .cancelled(let cancellation):
-        // Letting go may win, and the cancel be in time to be the run's outcome all the same.
+        // The release may win while the cancellation still decides the run's outcome.
         let isAbandoned = cancellation.underlyingError as? ResolverError == .abandoned
         try require(log.elements == (isAbandoned ? [] : ["onCancel stop"]), "\(cancellation) \(log.elements)")
         ends.record("cancelled")

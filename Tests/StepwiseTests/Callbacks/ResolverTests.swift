@@ -164,7 +164,7 @@ struct ResolverTests {
     #expect(late.elements == [7])
   }
 
-  /// What the body gave to the resolver may be all that keeps the resolver, and its going may let the resolver go.
+  /// The handlers that the body registered may be the only owner of the resolver, so releasing them may release it.
   @Test func theResolverMayGoWithTheHandlersOfABodyThatThrew() async {
     await #expect(throws: Fault(1)) {
       try await withResolver { (resolver: Resolver<Int>) in

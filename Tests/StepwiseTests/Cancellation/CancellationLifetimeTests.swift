@@ -162,4 +162,4 @@ struct CancellationLifetimeTests {
   }
 }
 
-/// Does something when it is let go of, as users' objects may.
+/// Runs code when it is released, as users' objects may.

@@ -135,7 +135,7 @@ struct CancellationSimulationTests {
   }
 
   /// A handler, a token around the run and the chain's token ask at once: the run ends once, for one of the reasons.
-  @Test func whoeverAsksFirstTheRunEndsOnceForOneReason() async {
+  @Test func aRunCancelledByManySourcesEndsOnceForOneReason() async {
     let reasons = Recorder<String>()
     await forEachSeed { _ in
       let (outer, log) = (CancellationToken(), Recorder<String>())

@@ -178,7 +178,7 @@ struct ChainTokenTests {
 
   // MARK: - For nothing
 
-  /// A chain whose token nobody took pays nothing for it: its `run` stays in the caller's Task.
+  /// A chain whose token was never accessed has no cost for it: its `run` stays in the caller's task.
   @Test func aChainWhoseTokenNobodyTookRunsInTheCallersTask() async throws {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }

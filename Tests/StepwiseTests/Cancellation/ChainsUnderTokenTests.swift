@@ -23,7 +23,7 @@ struct ChainsUnderTokenTests {
     .finally { [log] state in log.record("finally \(state.summary)") }
   }
 
-  /// Heeds no interruption; waits until the gate is opened.
+  /// Ignores cancellation; waits until the gate is opened.
   private var stubborn: Chain<Int, Int> {
     Chain("stubborn") { [entered, gate] (number: Int) in
       entered.record(number)

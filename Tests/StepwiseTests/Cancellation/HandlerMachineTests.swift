@@ -106,7 +106,7 @@ struct HandlerMachineTests {
     }
   }
 
-  @Test func theHandlerIsLetGoOfWhenItBeginsAndWhenItIsRemoved() {
+  @Test func theHandlerIsReleasedWhenItBeginsAndWhenItIsRemoved() {
     let tracker = LifetimeTracker()
     var begun = HandlerMachine { [tracked = tracker.track()] _ in withExtendedLifetime(tracked) {} }
     do { _ = begun.begin(on: 1) }

@@ -22,7 +22,7 @@ struct WithCancellationTests {
   }
 
   /// Pitfall 2: a cancel does not destroy the value.
-  @Test func aCancelledBodysValueIsReturnedAllTheSame() async throws {
+  @Test func aCancelledBodysValueIsStillReturned() async throws {
     let value = try await withCancellation(by: token) { [token] in
       token.cancel()
       #expect(Task.isCancelled)

@@ -61,7 +61,7 @@ struct ChildRunsMachineTests {
     #expect(machine.end(at: 1, hasValue: false) == .none)
   }
 
-  /// One that was refused before it began leaves the decision to the others, or to nobody.
+  /// A run that was refused before it started leaves the decision to the others, if any.
   @Test func oneThatNeverBeganDecidesNothing() {
     var machine = Machine(count: 2, rule: .any, isLastWithValue: true, isLastWithError: true)
     machine.begin(1, at: 1)

@@ -56,7 +56,7 @@ struct FlowEndingTests {
     #expect(flow.answers.map(\.step) == ["first", "rescue"])
   }
 
-  @Test func bothKindsOfOnStandSideBySide() async throws {
+  @Test func bothKindsOfOnCanBeCombined() async throws {
     let step = desk.step("first", .complete(1), .back)
     let flow = Flow<String>("flow", first: step)
       .on(step) { result, _ in .finish("\(result)") }

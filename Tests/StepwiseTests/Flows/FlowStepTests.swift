@@ -60,7 +60,7 @@ struct FlowStepTests {
   }
 
   /// Pitfall 15: an abandoned sink completes.
-  @Test func aHandlerLetGoOfEndsTheAskAsAbandoned() async {
+  @Test func aReleasedHandlerEndsThePresentationAsAbandoned() async {
     let step = desk.step("a", of: Void.self, Reply<Int>.wait)
     async let answer = step.ask()
     await desk.asked.elements(atLeast: 1)
@@ -68,7 +68,7 @@ struct FlowStepTests {
     #expect(await answer == .abandoned)
   }
 
-  @Test func aHandlerMayBeLetGoOfOnAnyThread() async {
+  @Test func aHandlerMayBeReleasedOnAnyThread() async {
     let kept = Lock<FlowStepHandler<Void, Int>?>(nil)
     let step = FlowStep<Void, Int>("a") { handler in kept.withLock { $0 = handler } }
     async let answer = step.ask()

@@ -146,7 +146,7 @@ struct FlowTurnTests {
     #expect(flow.path.isEmpty)
   }
 
-  @Test func aStepIsLinkedAnewWithoutTouchingTheFlowItCameFrom() async throws {
+  @Test func linkingAStepDifferentlyDoesNotChangeTheFlowItCameFrom() async throws {
     let first = desk.step("first", .complete(1), .complete(1))
     let short = desk.step("short", .complete("short"))
     let long = desk.step("long", .complete("long"))

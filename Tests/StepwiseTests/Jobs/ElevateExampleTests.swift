@@ -21,7 +21,7 @@ struct ElevateExampleTests {
   /// The server.
   enum API {
     static func login(_ username: String, _ password: String) async throws -> Credentials? {
-      if username == "nobody" { throw OfflineError() }
+      if username == "unknown" { throw OfflineError() }
       return password == "secret" ? Credentials(username: username, token: 4711) : nil
     }
 
@@ -37,7 +37,7 @@ struct ElevateExampleTests {
   @Test(arguments: [
     ("ann", "secret", ["Logging In...", "Logged in!", "dismiss", "alert: Logged in successfully!"]),
     ("ann", "guess", ["Logging In...", "Logged in!", "dismiss", "alert: Invalid username/password!"]),
-    ("nobody", "", ["Logging In...", "dismiss", "alert: offline"]),
+    ("unknown", "", ["Logging In...", "dismiss", "alert: offline"]),
   ])
   func logsIn(username: String, password: String, told: [String]) async {
     let loginTask = Job("login") { (input: (username: String, password: String), job: JobContext<String>) in
@@ -128,7 +128,7 @@ struct ElevateExampleTests {
     .onError { _ in notes.note("on_error") }
     .onFinish { _ in notes.note("on_finish") }
     .bound(to: screen)
-    _ = await job.launch("nobody", on: queue).outcome
+    _ = await job.launch("unknown", on: queue).outcome
     #expect(notes.lines == ["asking", "on_offline", "on_finish"])
     queue.suspend()
     let cancelled = [job.launch("a", on: queue), job.launch("b", on: queue)]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-/// After a cancel, by whomever, no handler is called.
+/// Once a job is cancelled, no further handler is called.
 @Suite(.timeLimit(.minutes(5)))
 struct JobCancelTests {
   @Test @MainActor func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {

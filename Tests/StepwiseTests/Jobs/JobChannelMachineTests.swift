@@ -13,12 +13,12 @@ struct JobChannelMachineTests {
   @Test func callsAreMadeInTheOrderInWhichTheyAreOwed() {
     var machine = Machine()
     #expect(machine.owe(.start) == true)
-    #expect(machine.owe(.update(1)) == false, "somebody is on the way")
+    #expect(machine.owe(.update(1)) == false, "a task is on its way")
     #expect(machine.owe(.update(2)) == false)
     #expect(machine.isTelling)
     let calls = (0..<4).map { _ in machine.next().brief }
     #expect(calls == ["start", "1", "2", "-"])
-    #expect(machine.owe(.update(3)) == true, "nobody was left to make it")
+    #expect(machine.owe(.update(3)) == true, "no task was left to make it")
   }
 
   @Test func afterTheCloseNothingIsAddedAndWhatIsOwedIsTold() {
@@ -43,7 +43,7 @@ struct JobChannelMachineTests {
     #expect(!machine.isTelling)
   }
 
-  @Test func silenceTakesBackWhatIsOwedAndIsForGood() {
+  @Test func silenceDropsPendingCallsAndIsPermanent() {
     var machine = Machine()
     _ = machine.owe(.start)
     _ = machine.owe(.update(1))
@@ -58,7 +58,7 @@ struct JobChannelMachineTests {
   }
 
   /// Whatever the order of events: calls come in order, each once; nothing comes after silence; and whenever something is
-  /// owed, somebody is on the way.
+  /// owed, a task is on its way.
   @Test func noOrderOfEventsLosesACallOrMakesOneTwice() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
@@ -87,7 +87,7 @@ struct JobChannelMachineTests {
         }
         #expect(machine.isTelling == (!owed.isEmpty || isCalling), "seed \(seed)")
         #expect(machine.isSilent == isSilent, "seed \(seed)")
-        #expect(owed.isEmpty || isOnTheWay, "seed \(seed): nobody is on the way")
+        #expect(owed.isEmpty || isOnTheWay, "seed \(seed): no task is on its way")
       }
       #expect(reported == reported.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }, "seed \(seed)")
     }

@@ -75,7 +75,7 @@ struct JobErrorTests {
     #expect(notes.lines == ["start", "finish 1"])
   }
 
-  /// `CancellationError` is, when nobody asked for it, an error like any other.
+  /// Without a request, a `CancellationError` is an error like any other.
   @Test func aCancellationErrorThatNobodyAskedForIsAnError() async {
     let notes = JobNotes()
     _ = await Job("job") { throw CancellationError() }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).outcome

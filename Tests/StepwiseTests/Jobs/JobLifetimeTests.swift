@@ -52,7 +52,7 @@ struct JobLifetimeTests {
     #expect(await ended.valueIgnoringCancellation() == 1)
   }
 
-  @Test func aQueueThatIsLetGoOfRunsWhatItHas() async throws {
+  @Test func aReleasedQueueRunsTheJobsItHas() async throws {
     let runs: [Run<Int>]
     do {
       let queue = JobQueue(maxConcurrent: 1)
@@ -61,8 +61,8 @@ struct JobLifetimeTests {
     for (number, run) in runs.enumerated() { #expect(try await run.value == number) }
   }
 
-  /// What nobody was told is let go of with the cancel.
-  @Test @MainActor func updatesThatAreNotToldAreLetGo() async {
+  /// Pending updates are released with the cancellation.
+  @Test @MainActor func updatesThatAreNotDeliveredAreReleased() async {
     let (tracker, done) = (tracker, Flag())
     let run = Job("job") { (job: JobContext<LifetimeTracker.Tracked>) in
       for _ in 0..<10 { job.update(tracker.track()) }

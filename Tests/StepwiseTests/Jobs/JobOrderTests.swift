@@ -59,7 +59,7 @@ struct JobOrderTests {
     #expect(notes.lines == ["start a", "start b", "update a", "update b", "finish a", "finish b"])
   }
 
-  @Test func whoeverAwaitsTheRunGoesOnAfterTheLastHandler() async throws {
+  @Test func theRunCompletesAfterTheLastHandler() async throws {
     let notes = JobNotes()
     let job = Job("job") { 1 }.onFinish { _ in notes.note("finish") }
     for _ in 0..<100 {

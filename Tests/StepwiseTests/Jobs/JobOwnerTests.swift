@@ -74,7 +74,7 @@ struct JobOwnerTests {
     }
     let runs = [
       launch("search", "mine", mine), launch("search", "other", other), launch("load", "load", mine),
-      launch("search", "nobody's", nil),
+      launch("search", "unbound", nil),
     ]
     let onMain: Run<Void> = Job("search") { done.record("plain") }.bound(to: plain).launch(on: queue)
     queue.cancel(named: "search", boundTo: mine, reason: "gone")
@@ -83,7 +83,7 @@ struct JobOwnerTests {
     for run in runs { _ = await run.outcome }
     #expect(await runs[0].outcome.cancellation?.reason == "gone")
     #expect(await onMain.outcome.cancellation?.reason == "gone")
-    #expect(done.elements == ["other", "load", "nobody's"])
+    #expect(done.elements == ["other", "load", "unbound"])
   }
 
   @Test func updatesAndTheOutcomeAreThereWithoutTheOwner() async throws {

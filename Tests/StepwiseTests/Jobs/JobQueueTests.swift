@@ -114,7 +114,7 @@ struct JobQueueTests {
     let other: Run<Void> = job("b").launch(on: queue)
     await begun.valueIgnoringCancellation()
     queue.cancel(named: "a", reason: "search again")
-    queue.cancel(named: "nobody")
+    queue.cancel(named: "unknown")
     #expect(await running.outcome.cancellation?.reason == "search again")
     #expect(await waiting.outcome.cancellation?.reason == "search again")
     #expect(await other.outcome.cancellation == nil)
@@ -162,7 +162,7 @@ struct JobQueueTests {
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
-  @Test func aSuspendedQueueThatIsLetGoOfLetsItsJobsGoOn() async throws {
+  @Test func aReleasedSuspendedQueueResumesItsJobs() async throws {
     weak var queue: JobQueue?
     let runs = { () -> [Run<Void>] in
       let suspended = JobQueue(maxConcurrent: 1)

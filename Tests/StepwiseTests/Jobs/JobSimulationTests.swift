@@ -135,7 +135,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func whoeverLooksSeesTheUpdatesRiseToTheLastOne() async {
+  @Test func aSubscriberSeesTheUpdatesRiseToTheLastOne() async {
     await forEachSeed { _ in
       let run = Job("job") { (job: JobContext<Int>) in
         for number in 0..<8 {

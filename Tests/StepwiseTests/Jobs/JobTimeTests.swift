@@ -67,7 +67,7 @@ struct JobTimeTests {
     #expect(try await Job("next") { 2 }.launch(on: queue).value == 2)
   }
 
-  @Test func aValueThatTheWorkReturnsAllTheSameWins() async throws {
+  @Test func aValueThatTheWorkStillReturnsWins() async throws {
     let begun = Once<Void>()
     let job = Job("job") { (_: JobContext<Int>) -> Int in
       begun.settle(())

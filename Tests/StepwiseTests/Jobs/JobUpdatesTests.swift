@@ -65,7 +65,7 @@ struct JobUpdatesTests {
     try await run.value
   }
 
-  /// A flood with nobody who listens on the main actor keeps no more than the latest.
+  /// A flood of updates without handlers on the main actor stores only the latest.
   @Test func aFloodOfUpdatesKeepsTheLatestAlone() async throws {
     let tracker = LifetimeTracker()
     let (looked, goOn) = (Once<Void>(), Once<Void>())

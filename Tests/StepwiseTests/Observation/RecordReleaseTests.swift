@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Nothing of a user's is let go of under a lock: its end may use the very run.
+/// Users' objects are never released under a lock, because their `deinit` may use the same run.
 @Suite(.timeLimit(.minutes(5)))
 struct RecordReleaseTests {
   /// An error, or a stage, whose end does something.

@@ -97,7 +97,7 @@ struct LineMachineTests {
     #expect(again.isEmpty)
   }
 
-  @Test func whoeverWaitsIsWokenByTheLastProductAndByTheEnd() {
+  @Test func aWaiterIsWokenByTheLastProductAndByTheEnd() {
     var machine = machine(maxConcurrent: 1, work: 0..<1)
     _ = machine.hire()
     let woken = machine.finish()
@@ -124,7 +124,7 @@ struct LineMachineTests {
     #expect(cleared.1 == [5])
   }
 
-  /// Random orders of events against what is promised: order, limits, nothing twice, nothing lost, nobody left waiting.
+  /// Random orders of events against the guarantees: order, limits, nothing twice, nothing lost, no waiter left behind.
   @Test(arguments: seeds()) func everyOrderKeepsThePromises(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var line = SimulatedLine(maxConcurrent: Int.random(in: 1...3, using: &generator))

@@ -36,7 +36,7 @@ struct ProgressionRunTests {
     #expect(try await finished.value == "here")
   }
 
-  @Test func startGivesARunThatLivesByItself() async throws {
+  @Test func startStartsAnUnstructuredRun() async throws {
     let run = Countdown.at(3).start()
     #expect(try await run.value == "landed")
     #expect(run.isFinished)

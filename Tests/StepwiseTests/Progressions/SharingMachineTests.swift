@@ -63,7 +63,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func whoeverLeavesBeforeTheBeginningEndsNothing() {
+  @Test func aConsumerThatLeavesBeforeTheStartEndsNothing() {
     var machine = Machine(first: 0, sharing: .latest)
     guard case .nothing = machine.leave(machine.join()) else {
       Issue.record("ended")
@@ -77,8 +77,8 @@ struct SharingMachineTests {
     }
   }
 
-  /// Random orders of events against what is promised: nobody misses or repeats a stage, nothing runs unasked, and whoever
-  /// waits is woken.
+  /// Random orders of events against the guarantees: no consumer misses or repeats a stage, no stage runs unrequested,
+  /// and every waiter is woken.
   @Test(arguments: [StageSharing.everyStage, .latest])
   func everyOrderOfEventsKeepsThePromises(sharing: StageSharing) throws {
     for seed in 0..<2_000 as Range<UInt64> {

@@ -69,8 +69,8 @@ struct BroadcastSeedTests {
     }
   }
 
-  /// Producer and consumers interleave as the seed says: nobody sleeps through a change or the end.
-  @Test func nobodyWhoWaitsIsForgotten() throws {
+  /// Producer and consumers interleave as the seed decides: no subscriber misses a change or the end.
+  @Test func noWaitingSubscriberIsForgotten() throws {
     for seed in seeds() {
       let counts = try SeededExecutor(seed: seed).run {
         let board = Broadcast<[Int], Int>(Array(repeating: 0, count: 4))

@@ -35,7 +35,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 2", "4 4"])
   }
 
-  @Test func whatIsTakenBackIsNotTold() async {
+  @Test func aRetractedChangeIsNotDelivered() async {
     let board = Board([:])
     let consumer = board.subscribe { _ in [] }
     board.set(1, 1)
@@ -83,7 +83,7 @@ struct BroadcastTests {
     #expect(await second.rest() == ["1 1"])
   }
 
-  @Test func aConsumerThatIsLetGoOfIsForgotten() {
+  @Test func aReleasedSubscriptionIsForgotten() {
     let board = Board([:])
     do {
       let consumer = board.subscribe { _ in [] }

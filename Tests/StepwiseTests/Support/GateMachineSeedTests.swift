@@ -51,7 +51,7 @@ struct GateMachineSeedTests {
     while let last = reference.inside.last {
       #expect(machine.leave(last.id) == reference.leave(last.id), "seed \(seed)")
     }
-    #expect(machine.insideCount == 0 && machine.waitingCount == 0, "seed \(seed): somebody is left")
+    #expect(machine.insideCount == 0 && machine.waitingCount == 0, "seed \(seed): an entrant is left")
     #expect(reference.fates.values.allSatisfy { $0 == 1 }, "seed \(seed): \(reference.fates)")
   }
 

@@ -44,7 +44,7 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test func whoeverIsGoneChangesNothing() {
+  @Test func anEntrantThatHasLeftChangesNothing() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .queue)
     _ = machine.arrive("b", mode: .queue)

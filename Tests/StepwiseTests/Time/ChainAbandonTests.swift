@@ -109,7 +109,7 @@ struct ChainAbandonTests {
     #expect(lines.filter { $0.hasPrefix("ended") }.count == 1)
   }
 
-  /// The part has failed by itself and is undoing when its time is up: what it cannot undo must not be lost.
+  /// The part has failed and is undoing when its time is up: a failed undo must not be lost.
   @Test func anUndoThatIsRunningWhenTheTimeIsUpIsNotLost() throws {
     let (clock, log) = (clock, log)
     let chain = Chain { (number: Int) in number }

@@ -66,7 +66,7 @@ struct StepAbandonTests {
     clock.advance(by: .seconds(5))
     await #expect(throws: TimeoutError.self) { try await run.value }
     #expect(await cancelled.elements(atLeast: 1) == [true])
-    #expect(discarded.elements.isEmpty, "an error that comes late is nobody's")
+    #expect(discarded.elements.isEmpty, "a late error is not passed to `discarding`")
   }
 
   @Test func aCancelReachesTheStepBeforeItsTimeIsUp() async {

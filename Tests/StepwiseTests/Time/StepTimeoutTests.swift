@@ -10,7 +10,7 @@ import Testing
 struct StepTimeoutTests {
   private let clock = ManualClock()
 
-  /// Sleeps and heeds cancellation.
+  /// Sleeps and responds to cancellation.
   private func sleeping(_ seconds: Int, _ name: String = "slow") -> Step<Int, Int> {
     Step(name) { [clock] number in
       try await clock.sleep(for: .seconds(seconds))

@@ -9,7 +9,7 @@ enum TourProcess {
   /// How the program ended, and what it wrote.
   struct Result: Sendable {
     let exitCode: Int32
-    /// Whether the program ended by itself, and was not killed by a signal.
+    /// Whether the program exited, and was not killed by a signal.
     let isOrderly: Bool
     let error: String
     let outputBytes: [UInt8]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What is promised of a form that is no chain, measured side by side.
+/// The thresholds for forms other than chains, compared in one run.
 struct FormBound {
   let form: String
   let reference: String

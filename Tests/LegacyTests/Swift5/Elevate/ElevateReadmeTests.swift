@@ -18,7 +18,7 @@ struct ElevateReadmeTests {
   @Test(arguments: [
     ("ann", "secret", ["HUD: Logging In...", "Logged in!", "no HUD", "alert: Logged in successfully!"]),
     ("ann", "guess", ["HUD: Logging In...", "Logged in!", "no HUD", "alert: Invalid username/password!"]),
-    ("nobody", "", ["HUD: Logging In...", "no HUD", "alert: Optional(no server)"]),
+    ("unknown", "", ["HUD: Logging In...", "no HUD", "alert: Optional(no server)"]),
   ])
   func logsIn(username: String, password: String, shown: [String]) async {
     let controller = LoginViewController()

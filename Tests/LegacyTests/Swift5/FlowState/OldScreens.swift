@@ -41,7 +41,7 @@ final class OldScreens {
   func complete(_ name: String, _ result: Int?) { shown[name]?.complete(result) }
 }
 
-/// A step of somebody else's.
+/// A step of another module.
 @available(*, deprecated)
 final class OwnStep: Startable {
   let identifier = "own"
@@ -58,7 +58,7 @@ final class OwnStep: Startable {
   }
 }
 
-/// A coordinator of somebody else's.
+/// A coordinator of another module.
 @available(*, deprecated)
 final class OwnCoordinator: NavigationFlowCoordinator<InMemoryNavigator<UIViewController>> {
   init(showing step: any Startable) {

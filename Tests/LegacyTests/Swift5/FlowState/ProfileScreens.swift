@@ -18,7 +18,7 @@ struct UserProfile: Equatable, Sendable {
 
   @preconcurrency
   static func updateName(_ name: String?, _ completion: @escaping @Sendable (UserProfile) -> Void) {
-    DispatchQueue.global().async { completion(UserProfile(name: name ?? "nobody")) }
+    DispatchQueue.global().async { completion(UserProfile(name: name ?? "unknown")) }
   }
 }
 
@@ -33,7 +33,7 @@ final class UserProfileViewController: UIViewController {
 
   func viewDidLoad() {
     results.contentUpdateHandler = { [weak self] profile in
-      self?.names.record(profile?.name ?? "nobody")
+      self?.names.record(profile?.name ?? "unknown")
     }
   }
 

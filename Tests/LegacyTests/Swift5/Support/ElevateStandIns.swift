@@ -32,7 +32,7 @@ enum API {
   }
 
   static func login(_ username: String, _ password: String) async throws -> Credentials? {
-    if username == "nobody" { throw Fault("no server") }
+    if username == "unknown" { throw Fault("no server") }
     return password == "secret" ? Credentials(username: username, token: 4711) : nil
   }
 

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ElevatePairTests {
   @available(*, deprecated)
-  @Test(arguments: [("ann", "secret"), ("ann", "guess"), ("nobody", "")])
+  @Test(arguments: [("ann", "secret"), ("ann", "guess"), ("unknown", "")])
   func aTaskIsAJob(name: String, password: String) async {
     let (old, new) = (OldElevate(), NewElevate())
     await old.login(name, password)

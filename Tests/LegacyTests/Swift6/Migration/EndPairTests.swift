@@ -102,7 +102,7 @@ struct EndPairTests {
     #expect(await old.elements(atLeast: 1) == ["end"])
   }
 
-  @Test func aCancelDuringTheLastStepIsHeeded() async throws {
+  @Test func aCancelDuringTheLastStepCounts() async throws {
     let endless = Endless()
 
     let chain = Chain { (row: Int) in row }

@@ -65,7 +65,7 @@ struct CancellationOriginTests {
     #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason) \(Fault(3))"])
   }
 
-  /// The step does not heed the cancel: it is looked at before the next step.
+  /// The step ignores the cancellation, which is checked before the next step.
   @Test(arguments: CancellationOrigin.allCases)
   func aCancelIsLookedAtBeforeEachStep(origin: CancellationOrigin) async {
     let log = Recorder<String>()

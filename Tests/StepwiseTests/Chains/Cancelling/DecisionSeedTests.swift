@@ -83,7 +83,7 @@ struct DecisionSeedTests {
         try require(!isCancelled, "cancelled, but failed with \(error)")
         try require(log.errors.elements == ["\(error)"], "\(log.errors.elements)")
       case .cancelled:
-        try require(isCancelled, "cancelled by nobody")
+        try require(isCancelled, "cancelled without a request")
         try require(log.errors.elements.isEmpty, "reported \(log.errors.elements)")
       }
       if case .resolved = outcome { return }

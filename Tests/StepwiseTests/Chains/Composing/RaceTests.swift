@@ -87,7 +87,7 @@ struct RaceTests {
     #expect(log.elements == ["interrupted", "undo half", "loser cancelled -"])
   }
 
-  @Test func aLoserThatSucceededAllTheSameIsUndone() async throws {
+  @Test func aLoserThatStillSucceededIsUndone() async throws {
     let log = Recorder<String>()
     let waiting = Turnstile()
     let interrupted = Chain { (number: Int) in

@@ -23,7 +23,7 @@ struct ThenMapTests {
   }
 
   @Test(arguments: [1, 2, 5, 100])
-  func atMostSoManyAtATime(limit: Int) async throws {
+  func theConcurrencyLimitHolds(limit: Int) async throws {
     let load = Watched(Load())
     let chain = Chain { Array(0..<50) }.thenMap("map", maxConcurrent: limit) { number in
       load.mutate {

@@ -17,7 +17,7 @@ struct ZipTests {
     #expect(sign)
   }
 
-  @Test func theyRunSideBySide() async throws {
+  @Test func theyRunConcurrently() async throws {
     let turnstile = Turnstile()
     let one = Chain { (number: Int) in
       await turnstile.passWhateverHappens()

@@ -49,7 +49,7 @@ struct ErrorTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  /// Pitfall 1: cancellation is a third outcome; but only when somebody asked for it.
+  /// Pitfall 1: cancellation is a third outcome, but only when it was requested.
   @Test(arguments: [false, true])
   func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther(started: Bool) async {
     let log = Recorder<String>()

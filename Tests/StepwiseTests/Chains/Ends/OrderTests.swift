@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// What follows what: step, recover, undo, onError, finally, then whoever awaits.
+/// The order of completion: step, recover, undo, onError, finally, then the tasks that await the run.
 @Suite(.timeLimit(.minutes(5)))
 struct OrderTests {
   private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {
@@ -52,7 +52,7 @@ struct OrderTests {
   }
 
   @Test(arguments: ["value", "outcome", "completion", "events"])
-  func whoeverAwaitsAStartedRunComesLast(how: String) async {
+  func waitersOfAStartedRunComeLast(how: String) async {
     let log = Recorder<String>()
     let chain = makeChain(log)
     switch how {

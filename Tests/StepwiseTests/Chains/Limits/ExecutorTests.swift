@@ -173,5 +173,5 @@ struct ExecutorTests {
   }
 }
 
-/// Blocks the thread, which asynchronous code may not do by itself.
+/// Blocks the thread, which asynchronous code may not do directly.
 private func waitForIt(_ semaphore: DispatchSemaphore) { semaphore.wait() }

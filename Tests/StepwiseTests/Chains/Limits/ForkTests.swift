@@ -51,7 +51,7 @@ struct ForkTests {
     #expect(try await base.run(1) == 1)
   }
 
-  @Test func aChainThatIsLetGoLeavesNothingBehind() async throws {
+  @Test func aReleasedChainLeavesNothingBehind() async throws {
     let tracker = LifetimeTracker()
     do {
       let object = tracker.track()

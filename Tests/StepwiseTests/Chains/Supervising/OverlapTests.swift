@@ -8,7 +8,7 @@ import Testing
 /// What a further run does while one is in flight.
 @Suite(.timeLimit(.minutes(5)))
 struct OverlapTests {
-  /// A chain whose runs stay until they are let go, and that tells who is inside.
+  /// A chain whose runs stay until the test releases them, and that reports which are inside.
   private struct Guarded {
     let log = Recorder<String>()
     let turnstiles: [Turnstile]
@@ -133,7 +133,7 @@ struct OverlapTests {
     #expect(guarded.log.elements == ["begin 0", "cancelled cancelPrevious"])
     guarded.turnstiles[2].open()
     guarded.turnstiles[0].open()
-    // The step returned its value all the same, and it is kept.
+    // The step still returned its value, which is the run's value.
     #expect(await first.outcome.brief == "resolved 0")
     #expect(try await third.value == 2)
     #expect(guarded.log.elements.suffix(3) == ["resolved 0", "begin 2", "resolved 2"])
@@ -210,7 +210,7 @@ struct OverlapTests {
   }
 
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
-  func whoeverEndsByThePolicySeesItAsReasonEverywhere(policy: Overlap) async {
+  func aRunThatThePolicyEndsHasItsNameAsReasonEverywhere(policy: Overlap) async {
     let guarded = Guarded(policy, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
     for turnstile in guarded.turnstiles { turnstile.open() }

@@ -198,7 +198,7 @@ struct RunHandleTests {
     for task in tasks.elements { await task.value }
   }
 
-  /// Pitfall 19: somebody urgent who waits makes the run urgent.
+  /// Pitfall 19: a waiter of a higher priority raises the run's priority.
   @Test func awaitingTheValueEscalatesTheRunsPriority() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let begun = Once<Void>()

@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseTesting
 
-/// A place in a step where it stays until a test lets it go on.
+/// A place in a step where it stays until the test opens it.
 final class Turnstile: Sendable {
   private let visitors = Watched(0)
   private let opened = Once<Void>()

@@ -23,7 +23,7 @@ final class Desk {
   /// The handlers of those that wait.
   private(set) var waiting: [AnyObject] = []
 
-  /// A step with a script; when that is at its end, handlers are let go of.
+  /// A step with a script; when the script is used up, handlers are released.
   func step<Content, Result>(
     _ name: String,
     of type: Content.Type = Void.self,
