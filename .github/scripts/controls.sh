@@ -110,6 +110,16 @@ control() {
     top-level)
       passes .planted "" && passes .planted/file "" && passes Migration.md ""
       fails planted "" && fails Documentation/planted.md "" && fails Package.swift.orig "" ;;
+    words)
+      for line in 'who''ever' 'Some''body' 'thatNo''bodyTakes' 'of who''m' 'an''ew' 'he''eds' 'the jo''ints' \
+        'misuse re''port' 'let go'' of' 'aHandlerLet''Go' 'by'' itself' 'all the'' same' 'side by'' side' \
+        'so many'' at a time' 'taken'' back'; do
+        fails $source "$header\n/// $line"
+        fails README.md "$line"
+      done
+      fails $source "$header\n  /// It runs side by\n  /// side with another."
+      passes $source "$header\n/// Lets go on, sideways: the renewed newest manewvre."
+      passes Migration.md "It retakes the backup." ;;
     *) echo "error: check-$name.sh has no control"; exit 1 ;;
   esac
   echo "check-$name.sh can fail"

@@ -86,7 +86,7 @@ struct CheckpointCrashChild {
     for try await stage in Sum.adding(next: 0, last: last, sum: 0, padding: []).stages(id: "sum/1", in: store) {
       Sum.journal?.saved(stage.number)
       if holds {
-        // Whoever waits for the line finds the id held, until this process is killed.
+        // A process that waits for the line finds the id held, until this process is killed.
         FileHandle.standardOutput.write(Data("held\n".utf8))
         _ = readLine()
       }

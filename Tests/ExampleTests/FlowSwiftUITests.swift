@@ -37,7 +37,7 @@ final class StackHost: FlowNavigator {
   func push(_ page: FlowPage) { path.append(page) }
 
   func replace(_ page: FlowPage?, with newPage: FlowPage) {
-    // Nobody else goes for a page that the user has taken away.
+    // Another page must not be removed for one that the user has removed.
     let old = page ?? path.last
     guard let index = path.firstIndex(where: { $0 === old }) else { return push(newPage) }
     path[index] = newPage
@@ -137,7 +137,7 @@ struct FlowSwiftUITests {
     #expect(host.path.isEmpty)
   }
 
-  @Test func aPageThatLivesButHasGoneReplacesNobody() async throws {
+  @Test func aRetainedPageThatWasRemovedReplacesNone() async throws {
     let home = FlowPage(Text("Home")) {}
     host.path = [home]
     let step = step("step", .push, on: host)

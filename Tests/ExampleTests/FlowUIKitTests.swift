@@ -32,7 +32,7 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
 
   func replace(_ screen: UIViewController?, with newScreen: UIViewController) {
     var screens = controller.viewControllers
-    // Nobody else goes for a screen that the user has taken away.
+    // Another screen must not be removed for one that the user has removed.
     let old = screen ?? screens.last
     guard let index = screens.firstIndex(where: { $0 === old }) else { return push(newScreen) }
     screens[index] = newScreen
@@ -147,7 +147,7 @@ struct FlowUIKitTests {
     #expect(controller.presentedViewController == nil)
   }
 
-  @Test func aSheetThatNobodySpeaksForIsAbandoned() async throws {
+  @Test func aSheetWithoutDelegateIsAbandoned() async throws {
     let host = NavigationHost(controller)
     let run = flow(host, second: .present).start()
     await made.elements(atLeast: 1)
@@ -158,7 +158,7 @@ struct FlowUIKitTests {
     await #expect(throws: FlowError.abandoned) { try await run.value }
   }
 
-  @Test func aScreenThatLivesButHasGoneReplacesNobody() async throws {
+  @Test func aRetainedScreenThatWasRemovedReplacesNone() async throws {
     let host = NavigationHost(controller)
     let home = UIViewController(nibName: nil, bundle: nil)
     controller.pushViewController(home, animated: false)

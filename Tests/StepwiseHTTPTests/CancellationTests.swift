@@ -60,7 +60,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// Nobody has accepted: what can be seen is that this side no longer tries.
+    /// No connection was accepted, so the test observes that the client stops trying.
     @Test func whileItStillConnects() async throws {
       try await Self.expectPromptness {
         let port = try FullPort()

@@ -47,7 +47,7 @@ extension Races {
           #expect(cancellation.reason == "race")
         case .failed(let error): Issue.record(error)
         }
-        // Whoever was told that the run was cancelled may still find its value, but never the reverse.
+        // After `cancel` returned true the run may still end with its value, but never the reverse.
         if await !asked, case .cancelled = outcome { Issue.record("cancelled, but cancel returned false") }
         if await run.outcome.isValue != outcome.isValue { Issue.record("the outcome has changed") }
       }
@@ -171,7 +171,7 @@ extension Races {
       }
     }
 
-    /// Whoever sees a run in flight and cancels it, cancels it.
+    /// Cancelling a run that is observed in flight takes effect.
     @Test func cancelRunsReachesEveryRunThatIsInFlight() async {
       for round in 0..<rounds / 4 {
         let chain = Chain { (number: Int) in number }.then { _ in await Task.yield() }.then {

@@ -70,7 +70,7 @@ extension Races {
       )
     }
 
-    @Test func aQueueIsUsedFromAllSidesAndLosesNobody() async {
+    @Test func aQueueIsUsedFromAllSidesAndLosesNoJob() async {
       await race(
         rounds: rounds / 10,
         in: { Hall() },

@@ -34,7 +34,7 @@ extension Races {
           return numbers
         }
         let expected = isEvery ? Array((numbers.first ?? 9)...max(5, numbers.first ?? 9)) : numbers.sorted()
-        // Whoever comes after the last has gone is given the newest stage and an error.
+        // A consumer that joins after the last one left receives the newest stage and an error.
         let isLate = numbers.count <= 2 && numbers.last == -1
         if !isLate, numbers != expected || numbers.last != 5 { complaints.record("\(numbers)") }
       }

@@ -79,7 +79,7 @@ extension Races {
     }
 
     /// A cancel against the last reference.
-    @Test func lettingGoMeetsACancel() async {
+    @Test func aReleaseMeetsACancel() async {
       await race(
         in: { Arena() },
         { $0.release() },

@@ -75,7 +75,7 @@ import Testing
     #expect(try workshop.names == [])
   }
 
-  @Test func failsWhereNobodyListens() async throws {
+  @Test func failsWhereNoServerListens() async throws {
     let server = try LoopbackServer { _ in .notFound }
     server.stop()
     let workshop = try Workshop()

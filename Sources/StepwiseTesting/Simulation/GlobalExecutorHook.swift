@@ -14,7 +14,7 @@ import Synchronization
   import Android
 #endif
 
-/// Takes back the jobs that a simulation's thread sends to the global executor.
+/// Returns to the simulation the jobs that its thread sends to the global executor.
 ///
 /// The runtime calls `swift_task_enqueueGlobal_hook`, a variable of its binary interface, for each such job. It is looked up by
 /// name: where it is missing, that work leaves the simulation. The hook applies to the whole process and passes on everything

@@ -159,7 +159,7 @@ struct ProgramTests {
 
   @Test(arguments: [
     ("Prince", ["Loading", "Looking up Prince", "1999 by Prince", "Done"]),
-    ("Nobody", ["Loading", "Looking up Nobody", "Not found", "Done"]),
+    ("Unknown", ["Loading", "Looking up Unknown", "Not found", "Done"]),
   ])
   @MainActor func theJobReports(artist: String, expected: [String]) async {
     let (first, second) = (TrackScreen(), TrackScreen())

@@ -11,10 +11,10 @@ actor MusicServer {
 
   init(clock: ManualClock) { self.clock = clock }
 
-  /// Knows all artists but "Nobody"; does not answer for "Slow".
+  /// Knows all artists but "Unknown"; does not answer for "Slow".
   func track(_ artist: String) async throws -> String {
     if artist == "Slow" { try await clock.sleep(for: .seconds(1_000_000)) }
-    if artist == "Nobody" { throw NotFound() }
+    if artist == "Unknown" { throw NotFound() }
     return "1999 by \(artist)"
   }
 }

@@ -53,7 +53,7 @@ import Testing
     }
     #expect(work == [])
     #expect(try await store.list(after: nil, limit: 10).ids == ["a"])
-    // Whoever has looked at it may remove it.
+    // A damaged file may be removed.
     try await store.remove("a")
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }

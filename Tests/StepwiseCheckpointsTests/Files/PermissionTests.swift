@@ -20,7 +20,7 @@
       return modes
     }
 
-    @Test("Nobody but their owner can read checkpoints")
+    @Test("Only their owner can read checkpoints")
     func ownerAlone() async {
       await #expect(processExitsWith: .success) {
         umask(0)

@@ -81,7 +81,7 @@ import Testing
     var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()
     _ = try await iterator.next()
     clock.advance(by: .seconds(31))
-    // Somebody else takes the id, and comes to the end.
+    // Another run acquires the id, and completes.
     var result: String?
     for try await stage in Count.at(0).stages(id: "a", in: store, leaseClock: clock) { result = stage.result }
     #expect(result == "three")

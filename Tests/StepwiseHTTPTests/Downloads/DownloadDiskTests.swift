@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// Whoever may write to a directory does not get others to overwrite files elsewhere.
+  /// A user who may write to a directory cannot make others overwrite files elsewhere.
   @Test(arguments: [".part", ".part.tag"]) func aLinkIsNotFollowed(ending: String) async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     let url = try server.url()
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// Whoever still holds a closed download, such as a delegate that is being called, neither writes nor locks.
+  /// An owner of a closed download, such as a delegate that is being called, neither writes nor locks.
   @Test func aClosedDownloadReleasesItsFile() async throws {
     try await inFolder { folder in
       let (file, url) = (folder.appendingPathComponent("file"), try #require(URL(string: "http://example.org/")))

@@ -33,7 +33,7 @@ struct FlowExplorerTests {
       }
   }
 
-  @Test func aSoundFlowHasNoFindingsAndNobodyIsAsked() {
+  @Test func aSoundFlowHasNoFindingsAndPresentsNoStep() {
     let report = FlowExplorer(flow)
       .answers(profile, .edit, .download, .quit)
       .answers(edit, "Bob")
@@ -74,7 +74,7 @@ struct FlowExplorerTests {
     #expect(report.loops == [["edit"]])
   }
 
-  @Test func resultsNobodyHandled() {
+  @Test func resultsWithoutARule() {
     let last = FlowStep<Void, Int>("last") { _ in }
     let flow = flow.on(edit) { _, _ in .next(last) }
     let report = FlowExplorer(flow)

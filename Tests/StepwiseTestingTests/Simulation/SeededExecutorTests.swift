@@ -89,7 +89,7 @@ struct SeededExecutorTests {
     #expect("\(SimulationError.stalled)".contains("deadlock"))
   }
 
-  @Test func aStallIsReportedWhenNobodySleepsAnyMore() {
+  @Test func aStallIsReportedWhenNoTaskSleeps() {
     let clock = ManualClock()
     #expect(throws: SimulationError.stalled) {
       try SeededExecutor(seed: 3, clock: clock).run {

@@ -8,7 +8,7 @@ import Testing
 /// Pitfall 15: a resolver that is released without a call ends the wait with an error that names its location.
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverAbandonmentTests {
-  @Test func aResolverThatNobodyKeepsFailsAsAbandoned() async {
+  @Test func aReleasedResolverFailsAsAbandoned() async {
     let line: UInt = #line + 1
     let wait = { try await withResolver { (_: Resolver<Int>) in } }
     let error = await #expect(throws: ResolverError.self) { try await wait() }

@@ -93,7 +93,7 @@ struct StepCallbackTests {
     _ = try await run.value
   }
 
-  @Test func aReportThatNobodyCanSeeDoesNothing() async throws {
+  @Test func aReportWithoutObserversHasNoEffect() async throws {
     let value = try await withResolver { (resolver: Resolver<Int>) in
       resolver.report(0.5)
       resolver.resolve(7)

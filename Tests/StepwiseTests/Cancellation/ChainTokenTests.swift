@@ -179,7 +179,7 @@ struct ChainTokenTests {
   // MARK: - For nothing
 
   /// A chain whose token was never accessed has no cost for it: its `run` stays in the caller's task.
-  @Test func aChainWhoseTokenNobodyTookRunsInTheCallersTask() async throws {
+  @Test func aChainWhoseTokenWasNotAccessedRunsInTheCallersTask() async throws {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }
     #expect(try await chain.run() == own)

@@ -40,7 +40,7 @@ struct RunMachineTests {
     #expect(machine.close(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
   }
 
-  @Test func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther() {
+  @Test func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther() {
     var machine = RunMachine()
     let reported = machine.close(with: CancellationError()).brief
     #expect(reported.hasPrefix("failed"))

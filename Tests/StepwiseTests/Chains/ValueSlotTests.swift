@@ -74,7 +74,7 @@ struct ValueSlotTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func aValueThatNobodyTakesIsReleasedWithTheSlot() {
+  @Test func anUnusedValueIsReleasedWithTheSlot() {
     let tracker = LifetimeTracker()
     do {
       var slot = ValueSlot()

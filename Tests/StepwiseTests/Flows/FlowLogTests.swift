@@ -207,7 +207,7 @@ struct FlowLogTests {
     #expect(throws: expected) { try decoder.decode(FlowLog.self, from: Data(json.utf8)) }
   }
 
-  @Test func aLogThatDoesNotFitFailsTheReplayAndAsksNobody() async {
+  @Test func aLogThatDoesNotFitFailsTheReplayAndPresentsNoStep() async {
     let (profile, edit, confirm) = steps()
     let stranger = desk.step("stranger", .complete(1))
     let imposter = desk.step("profile", .complete(1))

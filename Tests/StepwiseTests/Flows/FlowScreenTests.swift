@@ -40,7 +40,7 @@ struct FlowScreenTests {
     await made.elements(atLeast: count)
   }
 
-  @Test func aScreenThatLivesButIsNoLongerShownReplacesNobody() async throws {
+  @Test func aRetainedScreenThatIsNoLongerShownReplacesNone() async throws {
     let home = Flow<Int>("home", first: step("home"), content: "h").start()
     await made.elements(atLeast: 1)
     let a = step("a")

@@ -92,7 +92,7 @@ struct FlowTurnTests {
     #expect(try await flow.run() == "used")
   }
 
-  @Test func aResultOfAnotherTypeThatNobodyHandlesIsAnError() async throws {
+  @Test func aResultOfAnotherTypeWithoutARuleIsAnError() async throws {
     let flow = Flow<String>("flow", first: desk.step("first", .complete(1)))
     let error = await #expect(throws: FlowError.unhandledResult) { try await flow.run() }
     #expect("\(try #require(error))".contains("add on(step)"))

@@ -76,7 +76,7 @@ struct JobErrorTests {
   }
 
   /// Without a request, a `CancellationError` is an error like any other.
-  @Test func aCancellationErrorThatNobodyAskedForIsAnError() async {
+  @Test func aCancellationErrorWithoutARequestIsAnError() async {
     let notes = JobNotes()
     _ = await Job("job") { throw CancellationError() }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).outcome
     #expect(notes.lines == ["start", "error CancellationError", "finish CancellationError"])

@@ -67,7 +67,7 @@ struct JobQueueTests {
     #expect(most.elements.count == 20)
   }
 
-  @Test func theSharedQueueIsSerialAndAnInstanceHoldsUpNobodyElse() async throws {
+  @Test func theSharedQueueIsSerialAndAnInstanceBlocksNoOtherQueue() async throws {
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let slow: Run<Void> = Job("slow on shared") {
       begun.settle(())

@@ -35,7 +35,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func aCancelAtAnyMomentEndsItsJobAndHoldsUpNobody() async {
+  @Test func aCancelAtAnyMomentEndsItsJobAndBlocksNoOther() async {
     await forEachSeed { generator in
       var generator = generator
       let (queue, worked) = (JobQueue(maxConcurrent: 2), Recorder<Int>())
@@ -64,7 +64,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func cancelAllSuspendAndResumeAtAnyMomentLoseNobody() async {
+  @Test func cancelAllSuspendAndResumeAtAnyMomentLoseNoJob() async {
     await forEachSeed { generator in
       var generator = generator
       let queue = JobQueue(maxConcurrent: 2)

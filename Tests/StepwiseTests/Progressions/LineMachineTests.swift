@@ -112,7 +112,7 @@ struct LineMachineTests {
     #expect(!isAdded)
   }
 
-  @Test func droppingTheLastOfAFinishedLineWakesWhoeverWaits() {
+  @Test func droppingTheLastOfAFinishedLineWakesItsWaiters() {
     var machine = machine(maxConcurrent: 1, work: 0..<1)
     machine.suspend()
     _ = machine.finish()

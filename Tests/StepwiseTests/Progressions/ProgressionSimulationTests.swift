@@ -8,7 +8,7 @@ import Testing
 /// Shared stages and production lines in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionSimulationTests {
-  @Test func withEveryStageNobodyMissesOneAfterItsFirst() async {
+  @Test func withEveryStageNoConsumerMissesOneAfterItsFirst() async {
     await forEachSeed { _ in
       let runs = Recorder<Int>()
       let shared = Scripted(last: 6) { number in

@@ -34,7 +34,7 @@ struct SharedStagesTests {
     #expect(log.elements == [0, 1, 2, 3, 4])
   }
 
-  @Test func nothingRunsBeforeSomebodyAsks() async throws {
+  @Test func nothingRunsBeforeAConsumerAsks() async throws {
     let shared = work().stages.shared(.latest)
     var consumer = shared.makeAsyncIterator()
     #expect(try await consumer.next()?.number == 0)

@@ -86,7 +86,7 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test func aSuspendedGateLetsNobodyIn() {
+  @Test func aSuspendedGateAdmitsNoEntrant() {
     var machine = Machine(slots: 2)
     let first = machine.arrive("a", mode: .queue)
     machine.suspend()

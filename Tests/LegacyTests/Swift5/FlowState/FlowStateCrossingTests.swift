@@ -90,7 +90,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func aNewStepThatIsStartedWhileItIsAskedBeginsAnew() async throws {
+  @Test func aNewStepThatIsStartedWhileItIsPresentedStartsOver() async throws {
     let step = NewFlows.step(telling: seen, keeping: handlers).legacy
     step.content = "x"
     step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }

@@ -116,7 +116,7 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepThatIsStartedWhileItWaitsBeginsAnew() async {
+  @Test func aStepThatIsStartedWhileItWaitsStartsOver() async {
     let screens = OldScreens(telling: seen)
     let step = screens.step("a")
     step.start()

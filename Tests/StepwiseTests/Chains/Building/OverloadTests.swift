@@ -157,7 +157,7 @@ struct OverloadTests {
     #expect(tracker.made == 2)
   }
 
-  @Test func aValueThatNobodyTakesIsReleasedWithTheRun() async {
+  @Test func anUnusedValueIsReleasedWithTheRun() async {
     let tracker = LifetimeTracker()
     let chain = Chain { () in
       withUnsafeCurrentTask { $0?.cancel() }

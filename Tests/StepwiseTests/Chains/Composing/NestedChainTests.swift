@@ -125,7 +125,7 @@ struct NestedChainTests {
     #expect(log.elements == ["inner cancelled left", "outer cancelled left"])
   }
 
-  /// Nobody asked the outer run to stop: for it, what the inner one throws is an error like any other.
+  /// The outer run was not cancelled: for it, what the inner one throws is an error like any other.
   @Test(arguments: ["token", "late token", "cancelRuns"], [false, true])
   func whatCancelsItAloneIsAnErrorForTheOuter(how: String, started: Bool) async {
     let log = Recorder<String>()

@@ -51,7 +51,7 @@ struct ErrorTests {
 
   /// Pitfall 1: cancellation is a third outcome, but only when it was requested.
   @Test(arguments: [false, true])
-  func aCancellationErrorThatNobodyAskedForIsAnErrorLikeAnyOther(started: Bool) async {
+  func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .then("done", undo: { _ in log.record("undo") }) { $0 }
@@ -64,7 +64,7 @@ struct ErrorTests {
     #expect(log.elements == ["undo", "onError CancellationError()", "finally failed CancellationError()"])
   }
 
-  @Test func aCancellationErrorThatNobodyAskedForIsRecoveredAndRetried() async throws {
+  @Test func aCancellationErrorWithoutARequestIsRecoveredAndRetried() async throws {
     let attempts = Recorder<Int>()
     let chain = Chain { (number: Int) -> Int in
       attempts.record(number)

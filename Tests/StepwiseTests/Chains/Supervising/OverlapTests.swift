@@ -85,7 +85,7 @@ struct OverlapTests {
     guarded.turnstiles[0].open()
     guarded.turnstiles[1].open()
     #expect(try await first.value == 0)
-    // Whoever has awaited a run is admitted.
+    // A caller that has awaited a run is admitted.
     #expect(try await guarded.chain.run(1) == 1)
     let log = guarded.log.elements
     #expect(log.filter { $0 != "cancelled dropNew" } == ["begin 0", "resolved 0", "begin 1", "resolved 1"])

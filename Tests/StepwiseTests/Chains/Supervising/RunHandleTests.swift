@@ -143,7 +143,7 @@ struct RunHandleTests {
     #expect(log.elements == ["failure \(error)", "failed \(error)", "failure \(error)"])
   }
 
-  /// Nobody waits for such a Task, so that it may wait.
+  /// No run awaits such a task, so it may wait.
   @Test func aTaskMadeInAStepOrAHandlerMayAwaitTheRun() async throws {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<String>()

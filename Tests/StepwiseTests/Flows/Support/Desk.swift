@@ -8,7 +8,7 @@ import StepwiseTesting
 enum Reply<Result: Sendable> {
   case complete(Result)
   case back
-  /// Lets go of the handler.
+  /// Releases the handler.
   case drop
   case cancel(String?)
   /// Keeps the handler, and does nothing.
