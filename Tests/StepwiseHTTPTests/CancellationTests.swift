@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized) struct CancellationTests {
   private static let patience = Duration.milliseconds(100)
 
-  /// Tries until one is prompt, as a machine with much else to do is late by itself, perhaps many times in a row.
+  /// Tries until one is prompt, because a busy machine may be late many times in a row without a defect.
   private static func expectPromptness(_ attempt: () async throws -> Duration) async throws {
     var durations: [Duration] = []
     for _ in 0..<200 {
