@@ -5,7 +5,9 @@ import Foundation
 import Stepwise
 
 extension LoopbackServer {
-  /// The state that the threads of a server share. They retain it instead of the server.
+  /// The state that the threads of a server share.
+  ///
+  /// They retain it instead of the server.
   final class Core: Sendable {
     private struct State {
       /// Nil once the server is stopped.

@@ -61,8 +61,9 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// A Boolean value that indicates whether the record is unchanged since it was created.
   public var isIntact: Bool { checksum == actualChecksum }
 
-  /// Returns a Boolean value that indicates whether two records have the same bytes. Ids and names that are only
-  /// canonically equivalent in Unicode are different.
+  /// Returns a Boolean value that indicates whether two records have the same bytes.
+  ///
+  /// Ids and names that are only canonically equivalent in Unicode are different.
   public static func == (one: CheckpointRecord, other: CheckpointRecord) -> Bool {
     one.version == other.version && one.schemaVersion == other.schemaVersion && one.checksum == other.checksum
       && one.first == other.first && one.stage == other.stage && one.id.utf8.elementsEqual(other.id.utf8)

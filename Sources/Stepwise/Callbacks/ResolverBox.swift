@@ -56,7 +56,9 @@ final class ResolverBox<Value: Sendable>: Sendable {
     result.settle(.failure(error))
   }
 
-  /// Waits for the first call. When the task is cancelled, returns as soon as the cancel handlers have returned.
+  /// Waits for the first call.
+  ///
+  /// When the task is cancelled, returns as soon as the cancel handlers have returned.
   nonisolated(nonsending) func value() async throws -> Value {
     let scope = CancellationScope.current
     let settled = await withTaskCancellationHandler {

@@ -36,10 +36,10 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
     self.line = line
   }
 
-  /// The resolver was released without being called. For comparison.
+  /// For comparison: the resolver was released without being called.
   public static let abandoned = ResolverError(.abandoned, file: "", line: 0)
 
-  /// The callback delivered neither a value nor an error. For comparison.
+  /// For comparison: the callback delivered neither a value nor an error.
   public static let noValueAndNoError = ResolverError(.noValueAndNoError, file: "", line: 0)
 
   /// Returns a Boolean value that indicates whether two errors have the same code.

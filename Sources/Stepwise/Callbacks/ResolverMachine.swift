@@ -50,7 +50,9 @@ struct ResolverMachine<Value> {
     }
   }
 
-  /// The body threw. Returns whether that ends the wait, and the handlers to release.
+  /// The body threw.
+  ///
+  /// Returns whether that ends the wait, and the handlers to release.
   mutating func fail() -> (isFirst: Bool, releasing: [CancelHandler]) {
     guard case .open = state else { return (false, []) }
     state = .failed

@@ -53,7 +53,9 @@ struct HandlerMachine {
 final class CancellationHandler: Sendable {
   private let machine: Lock<HandlerMachine>
 
-  /// Held while the handler runs. It guards no state: a thread that removes the handler meanwhile waits here.
+  /// Held while the handler runs.
+  ///
+  /// It guards no state: a thread that removes the handler meanwhile waits here.
   private let running = Lock(())
 
   init(_ handler: @escaping HandlerMachine.Handler) {

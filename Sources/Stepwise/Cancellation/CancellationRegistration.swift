@@ -16,7 +16,9 @@ public final class CancellationRegistration: Sendable {
     self.handler = handler
   }
 
-  /// Removes the handler. Afterwards it neither runs nor starts.
+  /// Removes the handler.
+  ///
+  /// Afterwards it neither runs nor starts.
   ///
   /// When the handler is running on another thread, this method blocks until it has returned, so do not call it while
   /// holding a lock that the handler acquires. It does not wait when the handler itself calls it. Removing twice has no

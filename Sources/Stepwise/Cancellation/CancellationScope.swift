@@ -12,15 +12,21 @@ package struct CancellationScope: Sendable {
   /// scope.
   package private(set) var tokens: [CancellationToken] = []
 
-  /// The tokens that a shield keeps away. They still reach the runs that start behind it.
+  /// The tokens that a shield keeps away.
+  ///
+  /// They still reach the runs that start behind it.
   private var shieldedTokens: [CancellationToken] = []
 
-  /// The enclosing runs that have their own task, innermost first. They provide only the reason for its cancellation.
+  /// The enclosing runs that have their own task, innermost first.
+  ///
+  /// They provide only the reason for its cancellation.
   package private(set) var enclosing: [any CancellationSource] = []
 
   private var isShielded = false
 
-  /// The task of this scope. Tasks created in it inherit everything else.
+  /// The task of this scope.
+  ///
+  /// Tasks created in it inherit everything else.
   private var task: Int?
 
   /// The current task, if the innermost run awaits it and it is not the run's own.

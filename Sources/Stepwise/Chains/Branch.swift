@@ -52,7 +52,9 @@ struct Branches<Input: Sendable>: Sendable {
 
   var count: Int { all.count }
 
-  /// Runs all branches. When one fails, the others are cancelled and awaited.
+  /// Runs all branches.
+  ///
+  /// When one fails, the others are cancelled and awaited.
   ///
   /// - Returns: The branches that succeeded, in order, and the error of the first one that failed. The caller then
   ///   undoes what the others completed.

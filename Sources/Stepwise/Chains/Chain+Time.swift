@@ -34,10 +34,9 @@ extension Chain {
     return Chain(core: core.appending(.enclosing(how: "timeout \(duration)", code)))
   }
 
-  /// Limits the time of the steps before, and does not wait for them when it is up.
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
   ///
-  /// ``TimeoutError`` is then thrown immediately after the completed steps are undone. The running step is cancelled
+  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled
   /// and continues without being awaited. No further step follows it, and if it can be undone, it is undone when it
   /// completes.
   ///

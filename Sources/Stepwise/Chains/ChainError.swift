@@ -22,7 +22,7 @@ public struct ChainError: Error, Hashable, CustomStringConvertible {
 
   /// What was wrong, and what to do instead.
   public var description: String {
-      "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
+    "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
       + "Call `start` there, and await the run outside of the step."
   }
 }

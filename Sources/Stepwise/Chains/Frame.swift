@@ -35,8 +35,9 @@ struct Frame: ~Copyable {
     self.recorder = recorder
   }
 
-  /// The index of the last part. Each part ends before an operation that covers it and all parts before; the last one
-  /// ends at the end.
+  /// The index of the last part.
+  ///
+  /// Each part ends before an operation that covers it and all parts before; the last one ends at the end.
   var lastPart: Int { program.enclosings.count }
 
   /// Runs the operations of one part, in a loop.

@@ -17,8 +17,9 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   /// The run waits; runs start in the order of the calls.
   public static let serial = Overlap(kind: .serial)
 
-  /// The run cancels the one in flight and the one waiting. It starts when the former has completed, including
-  /// `finally`.
+  /// The run cancels the one in flight and the one waiting.
+  ///
+  /// It starts when the former has completed, including `finally`.
   public static let cancelPrevious = Overlap(kind: .cancelPrevious)
 
   /// The run is refused.

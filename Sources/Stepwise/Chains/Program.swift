@@ -18,8 +18,9 @@ final class Program: Sendable {
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
-  /// The position of the last operation that takes the previous value. The value of a later operation is that of the
-  /// run.
+  /// The position of the last operation that takes the previous value.
+  ///
+  /// The value of a later operation is that of the run.
   let lastStep: Int
   /// The position of the last operation that may replace an error.
   let lastRecovery: Int

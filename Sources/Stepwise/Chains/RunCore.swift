@@ -68,7 +68,9 @@ final class RunCore: CancellationSource {
     if isLate { task.cancel() }
   }
 
-  /// Decides the outcome. A request from another source counts if the run itself was not cancelled.
+  /// Decides the outcome.
+  ///
+  /// A request from another source counts if the run itself was not cancelled.
   func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
       if let request { _ = state.machine.requestCancellation(request) }

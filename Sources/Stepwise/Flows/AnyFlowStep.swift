@@ -31,7 +31,9 @@ public class AnyFlowStep {
   /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
 
-  /// Checks that the content may be set. A step that another flow presents keeps its content.
+  /// Checks that the content may be set.
+  ///
+  /// A step that another flow presents keeps its content.
   ///
   /// - Throws: ``FlowError/alreadyPresented``.
   func checkFree() throws(FlowError) {

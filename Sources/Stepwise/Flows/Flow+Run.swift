@@ -13,7 +13,9 @@ extension Flow {
   @discardableResult
   public func run() async throws -> Output { try await begin().run() }
 
-  /// Runs the flow from another step and waits for its completion. Going back from that step ends the flow.
+  /// Runs the flow from another step and waits for its completion.
+  ///
+  /// Going back from that step ends the flow.
   ///
   /// The first step keeps the flow's content, in case a transition leads to it.
   ///

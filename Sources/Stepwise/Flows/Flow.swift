@@ -88,8 +88,9 @@ public final class Flow<Output: Sendable> {
   /// again what was presented last; with `log: .all` it ends as the run did.
   public var answers: FlowLog { latest.log }
 
-  /// The types of the answers, for decoding a ``FlowLog``. Contains the steps that the flow names and those that its
-  /// runs have presented.
+  /// The types of the answers, for decoding a ``FlowLog``.
+  ///
+  /// Contains the steps that the flow names and those that its runs have presented.
   public var answerTypes: FlowAnswerTypes {
     FlowAnswerTypes(byName: Dictionary(latest.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
   }

@@ -56,29 +56,29 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     self.detail = detail
   }
 
-  /// The user went back from the first step. For comparison.
+  /// For comparison: the user went back from the first step.
   public static let back = FlowError(.back, step: "")
-  /// The handler of a step was released without being completed. For comparison.
+  /// For comparison: the handler of a step was released without being completed.
   public static let abandoned = FlowError(.abandoned, step: "")
-  /// A step without content was to be presented. For comparison.
+  /// For comparison: a step without content was to be presented.
   public static let noContent = FlowError(.noContent, step: "")
-  /// A step was presented while it was waiting for a result. For comparison.
+  /// For comparison: a step was presented while it was waiting for a result.
   public static let alreadyPresented = FlowError(.alreadyPresented, step: "")
-  /// A flow was run while it was running. For comparison.
+  /// For comparison: a flow was run while it was running.
   public static let alreadyRunning = FlowError(.alreadyRunning, step: "")
-  /// A step has a result, and no rule sets what follows. For comparison.
+  /// For comparison: a step has a result, and no rule sets what follows.
   public static let unhandledResult = FlowError(.unhandledResult, step: "")
-  /// Two steps of a flow have the same name. For comparison.
+  /// For comparison: two steps of a flow have the same name.
   public static let duplicateName = FlowError(.duplicateName, step: "")
-  /// An answer log names a step that the flow does not contain. For comparison.
+  /// For comparison: an answer log names a step that the flow does not contain.
   public static let unknownStep = FlowError(.unknownStep, step: "")
-  /// An answer log has the answer of another step, or an additional one. For comparison.
+  /// For comparison: an answer log has the answer of another step, or an additional one.
   public static let wrongStep = FlowError(.wrongStep, step: "")
-  /// An answer log has an answer that is not of its step's type. For comparison.
+  /// For comparison: an answer log has an answer that is not of its step's type.
   public static let wrongAnswer = FlowError(.wrongAnswer, step: "")
-  /// An answer cannot be encoded or decoded. For comparison.
+  /// For comparison: an answer cannot be encoded or decoded.
   public static let notCodable = FlowError(.notCodable, step: "")
-  /// A failure from a decoded log. For comparison.
+  /// For comparison: a failure from a decoded log.
   public static let recordedFailure = FlowError(.recordedFailure, step: "")
 
   /// Returns a Boolean value that indicates whether two errors have the same code, regardless of the step.

@@ -5,7 +5,9 @@
 public struct FlowLogging: Hashable, Sendable {
   let keepsAll: Bool
 
-  /// The answers along the path. Going back and forth does not use more memory.
+  /// The answers along the path.
+  ///
+  /// Going back and forth does not use more memory.
   public static let path = FlowLogging(keepsAll: false)
 
   /// All answers, including those of steps that the user has left with back.

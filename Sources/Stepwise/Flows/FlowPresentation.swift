@@ -12,7 +12,9 @@ public struct FlowPresentation: Hashable, Sendable, CustomStringConvertible {
   /// Pushed on top of the others, until its step leaves the path or the flow ends.
   public static let push = FlowPresentation(kind: .push)
 
-  /// Replaces the topmost screen, until its step leaves the path. It stays when the flow ends.
+  /// Replaces the topmost screen, until its step leaves the path.
+  ///
+  /// It stays when the flow ends.
   public static let replace = FlowPresentation(kind: .replace)
 
   /// Presented over all others, until the presentation of the step ends.

@@ -22,7 +22,9 @@ final class FlowPresentationContext {
   }
 }
 
-/// The screen of a step. The navigator retains the screen; this object does not.
+/// The screen of a step.
+///
+/// The navigator retains the screen; this object does not.
 @MainActor
 final class FlowShown {
   private(set) var place: FlowPlace?

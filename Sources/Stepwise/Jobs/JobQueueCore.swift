@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The state of a queue that its jobs share. Jobs retain it instead of the queue.
+/// The state of a queue that its jobs share.
+///
+/// Jobs retain it instead of the queue.
 final class JobQueueCore: Sendable {
   typealias Place = GateMachine<JobTicket>.ID
 

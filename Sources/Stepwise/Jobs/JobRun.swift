@@ -30,7 +30,9 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// The job's value, once the job has completed; see ``Run/value``.
   public var value: Output { get async throws { try await run.value } }
 
-  /// The job's outcome, once the job has completed; the wait ignores cancellation. See ``Run/outcome``.
+  /// The job's outcome, once the job has completed; the wait ignores cancellation.
+  ///
+  /// See ``Run/outcome``.
   public var outcome: Outcome<Output> { get async { await run.outcome } }
 
   /// The errors of undos so far, of chains that run as the job's work.

@@ -3,7 +3,9 @@
 
 /// The progress of a run.
 public struct ChainProgress: Hashable, Sendable {
-  /// The completed fraction, from 0 to 1. It never decreases, and is 1 when the run has completed with a value.
+  /// The completed fraction, from 0 to 1.
+  ///
+  /// It never decreases, and is 1 when the run has completed with a value.
   public let fractionCompleted: Double
 
   /// The step that started last: its name, or its position.

@@ -3,7 +3,9 @@
 
 /// A step of a chain, as events name it.
 public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
-  /// The position in the chain, starting at 0. The steps of a nested chain are counted at its position.
+  /// The position in the chain, starting at 0.
+  ///
+  /// The steps of a nested chain are counted at its position.
   public let index: Int
 
   /// The name, if the step has one.

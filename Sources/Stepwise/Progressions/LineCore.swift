@@ -5,7 +5,9 @@
 ///
 /// The workers retain the core. Clients therefore hold a ``LineHandle``.
 final class LineCore: Sendable {
-  /// An unsafe continuation for speed. The machine hands out each parked worker once, so it is resumed once.
+  /// An unsafe continuation for speed.
+  ///
+  /// The machine hands out each parked worker once, so it is resumed once.
   private typealias Worker = UnsafeContinuation<LineWork?, Never>
 
   private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>>
@@ -43,7 +45,9 @@ final class LineCore: Sendable {
     for waiter in machine.withLock({ $0.finish() }) { waiter.settle(()) }
   }
 
-  /// Waits for a product. Returns nil after the last one, and when the waiting task is cancelled.
+  /// Waits for a product.
+  ///
+  /// Returns nil after the last one, and when the waiting task is cancelled.
   nonisolated(nonsending) func take() async -> LineWork.Product? {
     while !Task.isCancelled {
       let (taken, starts, dismissed) = machine.withLock { machine in

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a line and its results share. When both are released, the line drops the progressions that have not started.
+/// What a line and its results share.
+///
+/// When both are released, the line drops the progressions that have not started.
 @usableFromInline
 final class LineHandle: Sendable {
   let core: LineCore

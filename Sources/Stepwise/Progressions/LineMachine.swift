@@ -51,14 +51,18 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return true
   }
 
-  /// Returns all work that starts now. Call it after every event that may have made room.
+  /// Returns all work that starts now.
+  ///
+  /// Call it after every event that may have made room.
   mutating func hire() -> [Start] {
     var starts: [Start] = []
     while let work = beginWork() { starts.append((work, parked.popLast())) }
     return starts
   }
 
-  /// A worker has finished its work. Returns its next action and the waiters to wake.
+  /// A worker has finished its work.
+  ///
+  /// Returns its next action and the waiters to wake.
   mutating func finishWork(with product: Product) -> (Next, [Waiter]) {
     _ = products.append(product)
     runningCount -= 1
@@ -74,7 +78,9 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .suspend
   }
 
-  /// Returns the parked workers that have nothing left to do. Call it whenever work was assigned or dropped.
+  /// Returns the parked workers that have nothing left to do.
+  ///
+  /// Call it whenever work was assigned or dropped.
   mutating func dismiss() -> [Worker] {
     guard pending.isEmpty, !parked.isEmpty else { return [] }
     defer { parked = [] }
@@ -90,18 +96,24 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .wait(new)
   }
 
-  /// A waiter has left. Returns the waiters to wake, so that they try again.
+  /// A waiter has left.
+  ///
+  /// Returns the waiters to wake, so that they try again.
   mutating func leave() -> [Waiter] { wake() }
 
   mutating func suspend() { isSuspended = true }
   mutating func resume() { isSuspended = false }
 
-  /// Drops the work that has not started. Returns it and the waiters to wake.
+  /// Drops the work that has not started.
+  ///
+  /// Returns it and the waiters to wake.
   mutating func clearPending() -> ([Work], [Waiter]) {
     (pending.removeAll(), hasEnded ? wake() : [])
   }
 
-  /// Accepts no further work. Returns the waiters to wake.
+  /// Accepts no further work.
+  ///
+  /// Returns the waiters to wake.
   mutating func finish() -> [Waiter] {
     isFinished = true
     return hasEnded ? wake() : []

@@ -147,14 +147,18 @@ struct SharingMachine<Stage, Waiter> {
     return .wait
   }
 
-  /// A stage was reached. Returns the waiters to wake and the previous stage, which is released outside the lock.
+  /// A stage was reached.
+  ///
+  /// Returns the waiters to wake and the previous stage, which is released outside the lock.
   mutating func reach(_ stage: Stage) -> (woken: [Waiter], superseded: Stage?) {
     guard ending == nil else { return ([], nil) }
     number += 1
     return (wakeConsumers(), exchange(&newest, with: stage))
   }
 
-  /// No stage follows the newest one. Returns the waiters to wake.
+  /// No stage follows the newest one.
+  ///
+  /// Returns the waiters to wake.
   mutating func end(_ ending: Ending) -> [Waiter] {
     guard self.ending == nil else { return [] }
     self.ending = ending

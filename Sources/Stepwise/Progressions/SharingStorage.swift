@@ -38,7 +38,9 @@ final class SharingStorage<P: Progression>: Sendable {
     }
   }
 
-  /// Waits for a stage newer than the consumer's last one. The consumer has left when this returns nil or throws.
+  /// Waits for a stage newer than the consumer's last one.
+  ///
+  /// The consumer has left when this returns nil or throws.
   nonisolated(nonsending) func next(_ id: Machine.ConsumerID) async throws -> P? {
     while !Task.isCancelled {
       let (answer, waiter) = state.withLock { $0.machine.ask(id, waiter: Once()) }

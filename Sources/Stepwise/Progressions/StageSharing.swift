@@ -10,11 +10,14 @@ public struct StageSharing: Hashable, Sendable {
 
   let kind: Kind
 
-  /// Every consumer receives every stage. The run works on the next stage when all consumers have requested it, so the
-  /// slowest consumer paces the run.
+  /// Every consumer receives every stage.
+  ///
+  /// The run works on the next stage when all consumers have requested it, so the slowest consumer paces the run.
   public static let everyStage = StageSharing(kind: .everyStage)
 
-  /// Every consumer receives the newest stage. The run works on the next stage when any consumer requests it. Slower
-  /// consumers skip superseded stages, but never the last one.
+  /// Every consumer receives the newest stage.
+  ///
+  /// The run works on the next stage when any consumer requests it. Slower consumers skip superseded stages, but never
+  /// the last one.
   public static let latest = StageSharing(kind: .latest)
 }

@@ -67,7 +67,9 @@ struct GateMachine<Entrant> {
     return Arrival(id: id, verdict: .waiting, displaced: displaced)
   }
 
-  /// An entrant leaves, from inside or from the queue. Returns the entrants to admit.
+  /// An entrant leaves, from inside or from the queue.
+  ///
+  /// Returns the entrants to admit.
   ///
   /// An entrant that has already left has no effect.
   mutating func leave(_ id: ID) -> [Entrant] {

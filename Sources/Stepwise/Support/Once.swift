@@ -3,8 +3,9 @@
 
 /// A value that is settled once and can be awaited by many.
 package final class Once<Value: Sendable>: Sendable {
-  /// An unsafe continuation, because every run uses it and the checks cost a fifth of a run. The machine returns each
-  /// waiter once.
+  /// An unsafe continuation, because every run uses it and the checks cost a fifth of a run.
+  ///
+  /// The machine returns each waiter once.
   private typealias Waiter = UnsafeContinuation<Value?, Never>
 
   private let machine = Lock(OnceMachine<Value, Waiter>())

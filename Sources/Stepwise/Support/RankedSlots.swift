@@ -15,7 +15,9 @@ struct RankedSlots<Element> {
     var slots = OrderedSlots<Element>()
   }
 
-  /// The lists by rank, highest last. Empty lists stay for reuse.
+  /// The lists by rank, highest last.
+  ///
+  /// Empty lists stay for reuse.
   private var levels: [Level] = []
   private(set) var count = 0
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Starts a task. Every unstructured task of this package is created here.
+/// Starts a task.
+///
+/// Every unstructured task of this package is created here.
 ///
 /// It inherits the name, the priority, the task-local values and the executor preference of the calling task; `Task {
 /// }` inherits only priority and task-local values. Before macOS 26.4 and its companions the runtime does not expose

@@ -94,8 +94,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     return try position(of: record, holder)
   }
 
-  /// The last stage of a completed progression. No run replaces it, so it is read without a lease if none can be
-  /// acquired.
+  /// The last stage of a completed progression.
+  ///
+  /// No run replaces it, so it is read without a lease if none can be acquired.
   private func finished() async throws -> Position? {
     guard let record = try await store.load(id) else { return nil }
     let position = try position(of: record, nil)

@@ -12,8 +12,9 @@
 /// The JSON encoder refuses such a value as well, but only after recursing through all of it. A few thousand levels
 /// more would overflow the thread's stack. This encoder stops earlier.
 struct DepthProbe: Encoder {
-  /// JSON is written and read up to 512 levels. Values between the two limits are left to the JSON encoder, which
-  /// throws.
+  /// JSON is written and read up to 512 levels.
+  ///
+  /// Values between the two limits are left to the JSON encoder, which throws.
   static let limit = 1_000
 
   var codingPath: [any CodingKey] { [] }

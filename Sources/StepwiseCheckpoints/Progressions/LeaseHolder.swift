@@ -67,7 +67,9 @@ final class LeaseHolder: Sendable {
     }
   }
 
-  /// Releases the lease. An error of the store does not concern the run, whose stages are saved.
+  /// Releases the lease.
+  ///
+  /// An error of the store does not concern the run, whose stages are saved.
   private func release() async {
     renewing?.cancel()
     let isHeld = isHeld.withLock { isHeld in

@@ -25,8 +25,9 @@ enum Interrupts {
 
   private static let state = Lock(State())
 
-  /// Registers a function for the first interrupt, which then does not end the program. Called immediately if the
-  /// interrupt has already occurred.
+  /// Registers a function for the first interrupt, which then does not end the program.
+  ///
+  /// Called immediately if the interrupt has already occurred.
   static func onInterrupt(_ action: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if state.isReceived { return true }

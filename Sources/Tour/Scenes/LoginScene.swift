@@ -37,7 +37,7 @@ extension Scene {
     await MainActor.run { _ = run.cancel(reason: "the user left") }
     Console.writeLine("  run.cancel(reason: \"the user left\")")
     guard case .cancelled(let cancellation) = await run.outcome else { return .failure }
-      Console.writeLine("Ended: cancelled, because \(cancellation.reason ?? "-"); no further handler ran.")
+    Console.writeLine("Ended: cancelled, because \(cancellation.reason ?? "-"); no further handler ran.")
     return .success
   }
 

@@ -50,8 +50,9 @@
     }
 
     /// Kills a child at its first call to the file system that concerns its store, another one at its second call, and
-    /// so on, until one completes. After each kill, a child that is not killed has to produce the same result as an
-    /// uninterrupted one.
+    /// so on, until one completes.
+    ///
+    /// After each kill, a child that is not killed has to produce the same result as an uninterrupted one.
     ///
     /// This requires Linux and a C compiler, which is part of the Swift toolchain.
     ///
