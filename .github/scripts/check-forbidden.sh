@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Constructs that Sources does without, unless a `// Proof:` comment on or directly above the line says why it is right.
+# Constructs that Sources does without, unless a `// Safety:` comment on or directly above the line says why it is
+# right.
 . "$(dirname "$0")/common.sh"
 
 unsafe='@unchecked|nonisolated[(]unsafe[)]|try!'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests wait for events, never for time: no sleep in Tests (benchmarks aside), unless a `// Proof:` comment on or
+# Tests wait for events, never for time: no sleep in Tests (benchmarks aside), unless a `// Safety:` comment on or
 # directly above the line says why no time passes. A manual clock may sleep; in a file that names a real one, none may.
 . "$(dirname "$0")/common.sh"
 

@@ -21,7 +21,7 @@ only() {
 }
 
 # Prints every line of the files on standard input whose code matches the pattern, unless that line carries a comment
-# `// Proof: ...`, or the lines of comment directly above it do. With `anywhere`, comments are searched as well.
+# `// Safety: ...`, or the lines of comment directly above it do. With `anywhere`, comments are searched as well.
 unproven() {
   # shellcheck disable=SC2016
   pattern=$1 anywhere=${2:-} xargs -0 awk '
@@ -29,7 +29,7 @@ unproven() {
     {
       text = $0
       if (ENVIRON["anywhere"] == "") { gsub("://", ": ", text); sub("//.*", "", text) }
-      proof = ($0 ~ "// Proof: *[^ ]")
+      proof = ($0 ~ "// (Safety|Proof): *[^ ]")
       if (text ~ ENVIRON["pattern"] && !proof && !above) print FILENAME ":" FNR ": " $0
       above = ($0 ~ "^[ \t]*//" && (proof || above))
     }

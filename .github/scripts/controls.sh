@@ -6,7 +6,7 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/controls.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 header='// SPDX-License-Identifier: MIT\n// Copyright (c) 2026 Stepwise contributors\n'
-proof='// Proof: planted by a control.'
+proof='// Safety: planted by a control.'
 empty='  dependencies: []'
 
 # write FILE TEXT: a file with this text, in which \n is a new line, and one at the end.

@@ -69,7 +69,7 @@
   }
 
   /// Blocks every thread that adds an operation to it.
-  private final class StuckQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds is Sendable.
+  private final class StuckQueue: OperationQueue, @unchecked Sendable {  // Safety: what it adds is Sendable.
     let calls = Recorder<Bool>()
     let gate = DispatchSemaphore(value: 0)
 

@@ -5,7 +5,7 @@
 ///
 /// Old code says of nothing whether it is `Sendable`. What it hands over, a closure, an input, an output or a result, is
 /// `sending` in the old spellings, so that Swift 6 reports whoever goes on using it, or what it holds.
-// Proof: what is inside was sent here, and one step, stage, block, closure or waiting function at a time has it.
+// Safety: what is inside was sent here, and one step, stage, block, closure or waiting function at a time has it.
 package struct Sent<Value>: @unchecked Sendable {
   /// What was handed over.
   package let value: Value

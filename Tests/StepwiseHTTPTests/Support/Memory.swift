@@ -33,7 +33,7 @@ func processorTime() -> Duration {
 extension ContinuousClock {
   /// Lets time pass where that is what is tested: something at a random moment.
   func pause(_ duration: Duration) async throws {
-    // Proof: nothing is waited for; the moment at which this ends is to be any.
+    // Safety: nothing is waited for; the moment at which this ends is to be any.
     try await sleep(for: duration)
   }
 }

@@ -20,7 +20,7 @@ enum TaskTable {
 
   /// An object, without keeping it alive.
   private final class Owner: Sendable {
-    // Proof: nothing of the object is ever used but whether it is there.
+    // Safety: nothing of the object is ever used but whether it is there.
     private nonisolated(unsafe) weak let object: AnyObject?
 
     init(_ object: AnyObject) { self.object = object }

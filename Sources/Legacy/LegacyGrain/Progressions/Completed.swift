@@ -6,7 +6,7 @@
 /// Progressions are not asked for a stage after the one with a result. Whoever asks all the same stops the program here.
 @available(*, deprecated, message: "Write `try completed()`, which throws in place of stopping the program")
 public func completedStep<P: Progression>(_ stage: P) -> Never {
-  fatalError("\(stage) is the last stage")  // Proof: old code ends a switch with it, so that it cannot return.
+  fatalError("\(stage) is the last stage")  // Safety: old code ends a switch with it, so that it cannot return.
 }
 
 /// Ends `next()` of the last stage, as `completedStep` does.

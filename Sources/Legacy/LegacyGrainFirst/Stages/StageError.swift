@@ -3,7 +3,7 @@
 
 /// Why a stage cannot be continued or completed.
 @available(*, deprecated, message: "Use ProgressionError of Stepwise")
-// Proof: the run that met the stage does not use it any more, and stages of the first edition are values.
+// Safety: the run that met the stage does not use it any more, and stages of the first edition are values.
 public enum StageError<Stage: StageProtocol>: Error, @unchecked Sendable {
   /// The stage has no next stage.
   case stageAlreadyCompleted(Stage)

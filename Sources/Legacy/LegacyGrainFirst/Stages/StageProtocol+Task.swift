@@ -76,5 +76,5 @@ public func * <Stage: StageProtocol>(stage: Stage, environment: any Environment)
 /// Ends `next()` of the last stage, which no run calls, and stops the program.
 @available(*, deprecated, message: "Write `try completed()`, which throws in place of stopping the program")
 public func completedStage<Stage: StageProtocol>(_ stage: Stage) -> Never {
-  fatalError("\(stage) is the last stage")  // Proof: old code ends a switch with it, so that it cannot return.
+  fatalError("\(stage) is the last stage")  // Safety: old code ends a switch with it, so that it cannot return.
 }

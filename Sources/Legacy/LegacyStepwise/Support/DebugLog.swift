@@ -12,7 +12,7 @@ package struct DebugLog: Sendable {
 
   /// Where lines go.
   package static let output = Shared<@Sendable (String) -> Void> { line in
-    debugPrint(line)  // Proof: to print is what the switch is for, and it is off by default.
+    debugPrint(line)  // Safety: to print is what the switch is for, and it is off by default.
   }
 
   /// A value that any thread may read and change.

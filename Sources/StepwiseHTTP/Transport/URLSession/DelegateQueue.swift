@@ -13,7 +13,7 @@
   ///
   /// It waits on the one queue that all sessions of the process share. So it does not wait long: a delegate that is slow
   /// slows others down, and one that does not return, perhaps because it waits for one of them, does not stop them.
-  final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Proof: what it adds is Sendable.
+  final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Safety: what it adds is Sendable.
     /// How many things may wait; a piece of a body has up to 16 KiB.
     private static let limit = 64
     /// How long each of them is waited for; a disk takes far less.
