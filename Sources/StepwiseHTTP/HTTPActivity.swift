@@ -3,12 +3,12 @@
 
 import Stepwise
 
-/// The number of requests in flight, as an asynchronous sequence that begins with how many there are now.
+/// The number of requests in flight, as an asynchronous sequence that starts with the current number.
 ///
-/// Any number of consumers may look; whoever is slow is given the newest. It goes on until the Task that iterates is
-/// cancelled.
+/// There may be any number of subscribers; a slow one receives the newest number. The sequence ends when the iterating
+/// task is cancelled.
 public struct HTTPActivity: AsyncSequence, Sendable {
-  /// How many requests are in flight.
+  /// The number of requests in flight.
   public typealias Element = Int
   /// Iterating does not throw.
   public typealias Failure = Never
@@ -26,24 +26,24 @@ public struct HTTPActivity: AsyncSequence, Sendable {
     }
   }
 
-  /// How many requests are in flight at this moment.
+  /// The current number of requests in flight.
   public static var current: Int { count.update { $0.state } }
 
   init() {}
 
-  /// Begins to look; each iterator looks for itself.
+  /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
     Iterator(subscription: Self.count.subscribe { _ in [true] })
   }
 
-  /// Looks for one consumer.
+  /// An iterator over the numbers for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Broadcast<Int, Bool>.Subscription
 
-    /// Waits for the next number; nil when the Task is cancelled.
+    /// Waits for the next number; returns nil when the task is cancelled.
     public mutating func next() async -> Int? { await next(isolation: nil) }
 
-    /// Waits for the next number in an actor's isolation; nil when the Task is cancelled.
+    /// Waits for the next number in the isolation of an actor; returns nil when the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
       await subscription.next { count, _ in count }
     }

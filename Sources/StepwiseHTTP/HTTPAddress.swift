@@ -3,23 +3,23 @@
 
 public import Foundation
 
-/// What a request can be sent to: a `URL`, or a `String` that spells one.
+/// A type that provides the URL of a request: `URL`, or `String`.
 public protocol HTTPAddress: Sendable {
-  /// The address as a URL.
+  /// Returns the URL.
   ///
-  /// - Throws: ``HTTPError/invalidURL`` when it is none.
+  /// - Throws: ``HTTPError/invalidURL`` when the value is not a URL.
   func httpURL() throws(HTTPError) -> URL
 }
 
 extension URL: HTTPAddress {
-  /// The URL itself; whether it can be sent to shows with the request.
+  /// Returns the URL itself; the request checks whether it can be used.
   public func httpURL() throws(HTTPError) -> URL { self }
 }
 
 extension String: HTTPAddress {
-  /// The URL that this text spells.
+  /// Returns the URL that this text spells.
   ///
-  /// - Throws: ``HTTPError/invalidURL`` when it is none.
+  /// - Throws: ``HTTPError/invalidURL`` when the text is not a URL.
   public func httpURL() throws(HTTPError) -> URL {
     guard let url = URL(string: self) else { throw .invalidURL }
     return url

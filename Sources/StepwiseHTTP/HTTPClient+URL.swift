@@ -4,9 +4,9 @@
 import Foundation
 
 extension HTTPClient {
-  /// The URL of a path below the base URL, also when the path begins with a slash.
+  /// Returns the URL of a path below the base URL, even if the path starts with a slash.
   ///
-  /// Dot segments are resolved here, since the transport would resolve them against the base's own path.
+  /// Dot segments are resolved here, because the transport would resolve them against the base's own path.
   ///
   /// - Throws: ``HTTPError/refused(reason:)`` when the path leads above the base.
   func url(_ path: String) throws(HTTPError) -> URL {
@@ -25,7 +25,7 @@ extension HTTPClient {
     return url
   }
 
-  /// Resolves `.` and `..` as RFC 3986, section 5.2.4, does, also where they are percent-encoded.
+  /// Resolves `.` and `..` as RFC 3986, section 5.2.4, defines, even if they are percent-encoded.
   private static func withoutDotSegments(_ path: String) throws(HTTPError) -> String {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     var kept: [Substring] = []
@@ -45,9 +45,9 @@ extension HTTPClient {
     return kept.joined(separator: "/")
   }
 
-  /// Encodes what is not encoded yet; a percent sign that encodes nothing stands for itself.
+  /// Encodes what is not encoded yet; a percent sign that encodes nothing represents itself.
   private static func encoded(_ text: Substring, _ allowed: CharacterSet) -> String {
-    // Foundation encodes a colon in what could be the first part of a path; here it never is.
+    // Foundation encodes a colon in a possible first segment; here no segment is the first.
     let allowed = allowed.union(CharacterSet(charactersIn: ":"))
     func encode(_ text: Substring) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
     let pieces = text.split(separator: "%", omittingEmptySubsequences: false)

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// What proves to a server who asks; it shows itself in no description.
+/// Credentials for a request, which appear in no description.
 public struct HTTPCredentials: Sendable, Hashable {
   private enum Kind: Hashable {
     case basic(user: String, password: String)
@@ -17,7 +17,7 @@ public struct HTTPCredentials: Sendable, Hashable {
   /// A name and a password, sent as Basic authentication; use it over `https` only.
   ///
   /// - Parameters:
-  ///   - user: The name; one with a colon is refused by the request, since it cannot be sent.
+  ///   - user: The name. The request refuses a name with a colon, which cannot be sent.
   ///   - password: The password.
   /// - Returns: The credentials.
   public static func basic(user: String, password: String) -> HTTPCredentials {
@@ -41,12 +41,12 @@ public struct HTTPCredentials: Sendable, Hashable {
 }
 
 extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Says that these are credentials, and not which.
+  /// A text without the credentials.
   public var description: String { "HTTPCredentials(hidden)" }
 
-  /// Says that these are credentials, and not which.
+  /// A text without the credentials.
   public var debugDescription: String { description }
 
-  /// Shows nothing of what is inside.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

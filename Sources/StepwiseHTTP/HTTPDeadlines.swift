@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How long a request may take.
+/// The time limits of a request.
 ///
-/// They are kept by this library, since URLSession does not keep its own on every system. One that passes ends the wait at
-/// once with ``HTTPError/timedOut``.
+/// This library enforces them, because URLSession does not do so on every system. When one passes, the wait ends
+/// immediately with ``HTTPError/timedOut``.
 public struct HTTPDeadlines: Sendable {
   /// One of the deadlines.
   public enum Kind: Sendable, Hashable, CustomStringConvertible {
@@ -25,21 +25,22 @@ public struct HTTPDeadlines: Sendable {
     }
   }
 
-  /// From the beginning, or from the last byte of the body that was sent, to the head of the answer; nil is for ever.
+  /// The limit from the start, or from the last byte of the body that was sent, to the head of the response; nil for
+  /// none.
   ///
-  /// Connecting is part of it. It begins again with each redirect.
+  /// It includes connecting, and starts over with each redirect.
   public var headers: Duration?
 
-  /// Between one piece of the answer and the next; nil is for ever.
+  /// The limit between one piece of the response and the next; nil for none.
   public var idle: Duration?
 
-  /// From the beginning to the end of the answer, redirects included; nil is for ever.
+  /// The limit from the start to the end of the response, including redirects; nil for none.
   public var total: Duration?
 
-  /// What measures them.
+  /// The clock that measures them.
   public var clock: any Clock<Duration>
 
-  /// Makes deadlines: a minute for the head and a minute between pieces, unless told.
+  /// Creates deadlines; by default a minute for the head and a minute between pieces.
   public init(
     headers: Duration? = .seconds(60),
     idle: Duration? = .seconds(60),
@@ -52,9 +53,9 @@ public struct HTTPDeadlines: Sendable {
     self.clock = clock
   }
 
-  /// A minute for the head, a minute between pieces, and any time for the whole.
+  /// A minute for the head, a minute between pieces, and no limit for the whole response.
   public static var standard: HTTPDeadlines { HTTPDeadlines() }
 
-  /// No deadlines at all.
+  /// No deadlines.
   public static var never: HTTPDeadlines { HTTPDeadlines(headers: nil, idle: nil, total: nil) }
 }

@@ -3,10 +3,10 @@
 
 public import Foundation
 
-/// Why a request has no response.
+/// An error of a request without a response.
 ///
-/// A status is never an error, whatever it is, and neither is a cancellation: that throws `CancellationError`. No error
-/// holds the URL or the headers of a request, a host or a password.
+/// A status is never an error, and neither is cancellation, which throws `CancellationError`. No error contains the URL
+/// or the headers of a request, a host or a password.
 public enum HTTPError: Error, Sendable {
   /// This machine has no network.
   case offline
@@ -32,16 +32,16 @@ public enum HTTPError: Error, Sendable {
   /// The proxy cannot be reached, or does not let the request through.
   case proxy(reason: String)
 
-  /// What the server sends is not HTTP.
+  /// The response is not valid HTTP.
   case protocolError(reason: String)
 
-  /// The head of the response has more bytes than that.
+  /// The head of the response exceeds this number of bytes.
   case headersTooLarge(limit: Int)
 
-  /// The body of the response has more bytes than that.
+  /// The body of the response exceeds this number of bytes.
   case bodyTooLarge(limit: Int)
 
-  /// More redirects than the ten that are followed; most often a loop.
+  /// The server redirected more than ten times, which usually indicates a loop.
   case tooManyRedirects
 
   /// The URL is malformed, has no host, or is not of `http` or `https`.
@@ -50,17 +50,19 @@ public enum HTTPError: Error, Sendable {
   /// The request cannot be sent as it is, for this reason.
   case refused(reason: String)
 
-  /// A downloaded file does not have the checksum that it has to have; it was discarded.
+  /// A downloaded file does not have the required checksum and was discarded.
   ///
   /// Both are in lowercase hexadecimal.
   case checksumMismatch(expected: String, found: String)
 
-  /// Something else failed, such as writing a file, or the source of a body.
+  /// Another operation failed, such as writing a file, or the source of a body.
   case request(underlying: any Error)
 }
 
 extension HTTPError: Equatable {
-  /// Errors are equal when their cases are; reasons and what is underneath do not count.
+  /// Returns a Boolean value that indicates whether two errors are of the same case.
+  ///
+  /// Of the associated values only those of `timedOut` and `tls` count.
   public static func == (left: HTTPError, right: HTTPError) -> Bool {
     switch (left, right) {
     case (.timedOut(let left), .timedOut(let right)): left == right
@@ -93,7 +95,7 @@ extension HTTPError: Equatable {
 }
 
 extension HTTPError: CustomStringConvertible {
-  /// What went wrong and what to do about it, in one line.
+  /// What went wrong and how to fix it, in one line.
   public var description: String {
     switch self {
     case .offline: "this machine has no network"
@@ -112,7 +114,7 @@ extension HTTPError: CustomStringConvertible {
     case .invalidURL: "the URL is malformed, has no host, or is not of http or https"
     case .refused(let reason): "the request cannot be sent: \(reason)"
     case .checksumMismatch(let expected, let found):
-      "the file's SHA-256 is \(found), but has to be \(expected); the file was discarded"
+      "the file's SHA-256 is \(found) instead of \(expected); the file was discarded"
     case .request(let underlying): "the request failed: \(underlying)"
     }
   }

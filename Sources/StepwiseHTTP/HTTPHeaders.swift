@@ -3,15 +3,15 @@
 
 import Foundation
 
-/// Header fields, in order; names are compared without regard to case.
+/// Header fields, in order; names are compared case-insensitively.
 ///
 /// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
 public struct HTTPHeaders: Sendable, Hashable {
   /// One header field.
   public struct Field: Sendable, Hashable {
-    /// The name, spelt as it came.
+    /// The name, as it was received.
     public let name: String
-    /// The value, without the space around it.
+    /// The value, without surrounding space.
     public let value: String
 
     fileprivate init(_ name: String, _ value: String) {
@@ -23,10 +23,10 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// The fields, in order.
   public private(set) var fields: [Field] = []
 
-  /// Makes a list without fields.
+  /// Creates a list without fields.
   public init() {}
 
-  /// Makes a list of the fields of a dictionary, in the order of their names.
+  /// Creates a list of the fields of a dictionary, in the order of their names.
   public init(_ dictionary: [String: String]) {
     for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { add(name, value) }
   }
@@ -56,7 +56,7 @@ public struct HTTPHeaders: Sendable, Hashable {
     fields.append(Field(name, value))
   }
 
-  /// These fields, with those of another list in the place of the ones that have the same names.
+  /// Returns these fields, with those of another list in place of the ones with the same names.
   public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
     var merged = self
     let names = Set(other.fields.map { $0.name.lowercased() })
@@ -71,7 +71,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-  /// Makes a list of the fields of a literal, in its order; a name may come more than once.
+  /// Creates a list of the fields of a literal, in its order; a name may occur more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { add(name, value) }
   }
@@ -82,15 +82,15 @@ extension HTTPHeaders.Field: CustomStringConvertible, CustomDebugStringConvertib
     "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
   ]
 
-  /// The name and the value, unless that is a secret.
+  /// The name and the value, unless the value is secret.
   public var description: String {
     "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
   }
 
-  /// The name and the value, unless that is a secret.
+  /// The name and the value, unless the value is secret.
   public var debugDescription: String { description }
 
-  /// Shows the description alone.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

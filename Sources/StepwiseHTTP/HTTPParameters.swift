@@ -3,9 +3,9 @@
 
 import Foundation
 
-/// Names and values, in order, for the query of an address or for a form.
+/// Names and values, in order, for the query of a URL or for a form.
 ///
-/// A name may come more than once. Everything but letters, digits and `-._~` is encoded.
+/// A name may occur more than once. Everything but letters, digits and `-._~` is encoded.
 public struct HTTPParameters: Sendable, Hashable {
   /// One name and its value.
   public struct Item: Sendable, Hashable {
@@ -18,10 +18,10 @@ public struct HTTPParameters: Sendable, Hashable {
   /// The items, in order.
   public private(set) var items: [Item] = []
 
-  /// Makes a list without items.
+  /// Creates a list without items.
   public init() {}
 
-  /// Makes a list of the items of a dictionary, in the order of their names.
+  /// Creates a list of the items of a dictionary, in the order of their names.
   public init(_ dictionary: [String: String]) {
     for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { add(name, value) }
   }
@@ -35,10 +35,10 @@ public struct HTTPParameters: Sendable, Hashable {
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
   )
 
-  /// As the part of an address after the question mark.
+  /// The part of a URL after the question mark.
   var query: String { encoded(space: "%20") }
 
-  /// As a body of the type `application/x-www-form-urlencoded`.
+  /// A body of the type `application/x-www-form-urlencoded`.
   var form: Data { Data(encoded(space: "+").utf8) }
 
   private func encoded(space: String) -> String {
@@ -51,19 +51,19 @@ public struct HTTPParameters: Sendable, Hashable {
 }
 
 extension HTTPParameters: ExpressibleByDictionaryLiteral {
-  /// Makes a list of the items of a literal, in its order; a name may come more than once.
+  /// Creates a list of the items of a literal, in its order; a name may occur more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { add(name, value) }
   }
 }
 
 extension HTTPParameters.Item: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The name alone: the value may be a password.
+  /// The name without the value, which may be a password.
   public var description: String { "\(name)=(hidden)" }
 
-  /// The name alone: the value may be a password.
+  /// The name without the value, which may be a password.
   public var debugDescription: String { description }
 
-  /// Shows the description alone.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

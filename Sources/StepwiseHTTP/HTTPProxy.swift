@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// What stands between a session and the servers.
+/// The proxy of a session.
 public struct HTTPProxy: Sendable {
   enum Kind: Sendable {
     case system
@@ -13,18 +13,18 @@ public struct HTTPProxy: Sendable {
 
   let kind: Kind
 
-  /// What the system says: the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` on Linux, read as curl reads
-  /// them, and the settings of the network on Apple's platforms.
+  /// The system's proxy: the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` on Linux, interpreted
+  /// like curl does, and the network settings on Apple's platforms.
   public static var system: HTTPProxy { HTTPProxy(kind: .system) }
 
-  /// Nothing: also when the system says otherwise.
+  /// No proxy, regardless of the system's settings.
   public static var none: HTTPProxy { HTTPProxy(kind: .none) }
 
   /// A proxy.
   ///
   /// - Parameters:
-  ///   - url: Its URL, such as `http://proxy.example:3128`. A user name and password in it are sent to it alone.
-  ///   - hosts: The hosts that are reached without it, each with those below it.
+  ///   - url: Its URL, such as `http://proxy.example:3128`. A user name and password in it are sent only to the proxy.
+  ///   - hosts: The hosts that are reached without the proxy, including their subdomains.
   /// - Returns: The proxy.
   public static func server(_ url: URL, bypassing hosts: [String] = []) -> HTTPProxy {
     HTTPProxy(kind: .server(url, bypassing: hosts))
@@ -32,7 +32,7 @@ public struct HTTPProxy: Sendable {
 }
 
 extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// What kind it is, without the URL, which may hold a password.
+  /// The kind, without the URL, which may contain a password.
   public var description: String {
     switch kind {
     case .system: "HTTPProxy(system)"
@@ -41,9 +41,9 @@ extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Cust
     }
   }
 
-  /// What kind it is, without the URL, which may hold a password.
+  /// The kind, without the URL, which may contain a password.
   public var debugDescription: String { description }
 
-  /// Shows nothing of what is inside.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

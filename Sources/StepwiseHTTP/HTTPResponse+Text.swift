@@ -6,14 +6,14 @@ import Foundation
 extension HTTPResponse {
   /// The body as text, in the encoding that `Content-Type` names.
   ///
-  /// Without a charset, and with one that is unknown, the text is read as UTF-8. A byte order mark is removed, and takes
-  /// precedence over the charset. Bytes that are not text become U+FFFD.
+  /// Without a charset, or with an unknown one, the text is decoded as UTF-8. A byte order mark is removed, and takes
+  /// precedence over the charset. Invalid bytes become U+FFFD.
   public var text: String {
     if body.starts(with: [0xEF, 0xBB, 0xBF]) { return String(decoding: body.dropFirst(3), as: UTF8.self) }
     if body.starts(with: [0xFE, 0xFF]) { return Self.utf16(body.dropFirst(2), isBigEndian: true) }
     if body.starts(with: [0xFF, 0xFE]) { return Self.utf16(body.dropFirst(2), isBigEndian: false) }
     switch headers["Content-Type"].flatMap(Self.charset) {
-    // Browsers read all of these as Windows-1252 (WHATWG Encoding, section 4.2).
+    // Browsers decode all of these as Windows-1252 (WHATWG Encoding, section 4.2).
     case "iso-8859-1", "latin1", "us-ascii", "ascii", "windows-1252", "cp1252":
       return String(data: body, encoding: .windowsCP1252) ?? String(data: body, encoding: .isoLatin1) ?? ""
     case "utf-16", "utf-16le": return Self.utf16(body, isBigEndian: false)

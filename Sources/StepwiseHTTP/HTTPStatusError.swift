@@ -9,7 +9,7 @@ public import Foundation
 
 /// A response with a status other than 200 to 299, where ``HTTPResponse/requireSuccess()`` requires one.
 ///
-/// A request by itself never throws this error.
+/// Requests do not throw this error.
 public struct HTTPStatusError: Error, Sendable {
   /// The response.
   public let response: HTTPResponse

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Why a connection cannot be secured.
+/// The reason why a connection cannot be secured.
 public enum HTTPTLSFailure: Sendable, Hashable {
-  /// The server's certificate is self-signed, or of an authority that is not trusted here.
+  /// The server's certificate is self-signed, or of an untrusted authority.
   case untrustedCertificate
 
   /// The server's certificate has expired, or is not valid yet.
@@ -12,18 +12,18 @@ public enum HTTPTLSFailure: Sendable, Hashable {
   /// The server's certificate is for another host.
   case wrongHost
 
-  /// The server's public key is none of the pinned ones.
+  /// The server's public key does not match any pin.
   case pinMismatch
 
-  /// The server asks for a client certificate, or does not accept the one it got, or that cannot be read.
+  /// The server requests a client certificate, or rejects the one that it received, or the certificate cannot be read.
   case clientCertificate
 
-  /// Client and server have no protocol in common, or one of them broke off.
+  /// Client and server have no protocol in common, or one of them ended the handshake.
   case handshake
 }
 
 extension HTTPTLSFailure: CustomStringConvertible {
-  /// What went wrong and what to do about it, in one line.
+  /// What went wrong and how to fix it, in one line.
   public var description: String {
     switch self {
     case .untrustedCertificate:
@@ -31,7 +31,7 @@ extension HTTPTLSFailure: CustomStringConvertible {
     case .expiredCertificate:
       "the server's certificate has expired or is not valid yet; check the clock of this machine"
     case .wrongHost: "the server's certificate is for another host"
-    case .pinMismatch: "the server's public key is none of the pinned ones"
+    case .pinMismatch: "the server's public key does not match any pin"
     case .clientCertificate:
       "the client certificate is missing, unreadable or not accepted; check the one in `HTTPTLSSettings`"
     case .handshake: "the TLS handshake failed; check that the port speaks TLS"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The header `Content-Range`, which says what part of a whole an answer has.
+/// The header `Content-Range`, which describes the range that a response contains.
 struct ContentRange: Equatable {
   let start: Int64
   let end: Int64
@@ -20,7 +20,7 @@ struct ContentRange: Equatable {
     guard parts[1] == "*" || (total ?? 0) > end else { return nil }
   }
 
-  /// The length of the whole that a response of status 416 says, as in `bytes */300000`.
+  /// Returns the total length in a response of status 416, as in `bytes */300000`.
   static func total(ofUnsatisfied text: String?) -> Int64? {
     guard let text, text.lowercased().hasPrefix("bytes */") else { return nil }
     return Int64(text.dropFirst(8)).flatMap { $0 >= 0 ? $0 : nil }

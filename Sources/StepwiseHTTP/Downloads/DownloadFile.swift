@@ -5,15 +5,15 @@ import Dispatch
 import Foundation
 import Stepwise
 
-/// The file of a download: writes the bodies of responses to it as they come, after what an earlier attempt left there.
+/// The file of a download: writes response bodies as they arrive, after the bytes of an earlier attempt.
 ///
-/// Bytes are written, and the progress closure is called, on a queue of the download's own. A response is pulled no further
-/// until that is done, so a slow disk or closure slows the server down and takes no memory.
+/// Bytes are written, and the progress closure is called, on a queue of the download. The next piece of a response is
+/// requested only after that, so a slow disk or closure slows the server down and uses no memory.
 final class DownloadFile: Sendable {
   typealias Watcher = @Sendable (HTTPDownloadProgress) -> Void
 
   private struct State: ~Copyable {
-    /// Nil once it is closed: what comes later is of no interest.
+    /// Nil once it is closed; later bytes are ignored.
     var file: PartialFile?
     var tag: DownloadTag?
     var layout = DownloadLayout(total: nil)
@@ -45,7 +45,7 @@ final class DownloadFile: Sendable {
 
   var layout: DownloadLayout { state.withLock { $0.layout } }
 
-  /// What has to be requested to complete what an earlier attempt left.
+  /// Returns the request that completes what an earlier attempt left.
   func firstRequest() -> DownloadRequest {
     state.withLock { state in
       guard let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else { return .whole }
@@ -55,7 +55,7 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// What has to be requested to complete a piece.
+  /// Returns the request that completes a piece.
   func request(for piece: Int) -> DownloadRequest {
     state.withLock { state in
       guard let tag = state.tag else { return .whole }
@@ -64,12 +64,12 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Where the first incomplete piece of a segmented file ends.
+  /// Returns the end of the first incomplete piece of a segmented file.
   private static func end(of layout: DownloadLayout) -> Int64? {
     layout.isSegmented ? layout.pieces.first { !$0.isComplete }?.end : nil
   }
 
-  /// Discards what is there: the body that follows is the file from its beginning.
+  /// Discards the existing bytes; the following body is the file from its start.
   func begin(_ head: HTTPResponseHead, total: Int64?, segments: Int) async throws {
     try await onQueue {
       try self.change { state in
@@ -83,7 +83,7 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Keeps what is there: the body that follows comes after it.
+  /// Keeps the existing bytes; the following body continues them.
   func resume(total: Int64?, segments: Int) async throws {
     try await onQueue {
       try self.change { state in
@@ -108,7 +108,7 @@ final class DownloadFile: Sendable {
     state.tag?.layout = state.layout.isSegmented ? state.layout : nil
   }
 
-  /// A server that has no ranges says so, or says nothing.
+  /// A server without ranges says so, or omits the header.
   private static func hasRanges(_ head: HTTPResponseHead) -> Bool {
     head.headers["Accept-Ranges"]?.lowercased() != "none"
   }
@@ -120,9 +120,9 @@ final class DownloadFile: Sendable {
     state.checksum?.advance(to: state.layout.prefix)
   }
 
-  /// Writes the next bytes of a piece, as far as it has room for them.
+  /// Writes the next bytes of a piece, as far as they belong to it.
   ///
-  /// - Returns: How many were written; fewer than there are completes the piece.
+  /// - Returns: The number of bytes written; fewer than passed completes the piece.
   func write(_ data: Data, to piece: Int) async throws -> Int {
     try await onQueue {
       var count = 0
@@ -145,7 +145,7 @@ final class DownloadFile: Sendable {
     return bytes.count
   }
 
-  /// Checks the whole, if it has to have a certain checksum, and puts it in its place.
+  /// Checks the checksum of the file, if one is required, and renames the file to its destination.
   nonisolated(nonsending) func finish(sha256: String?) async throws {
     let (total, received, checksum) = state.withLock { ($0.total, $0.layout.received, $0.checksum) }
     guard total == nil || total == received else { throw TransferFailure.tooShort }
@@ -162,7 +162,7 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Closes the file; what is there stays for the next attempt.
+  /// Closes the file; its bytes stay for the next attempt.
   func close() {
     state.withLock { state in
       state.file?.removeIfEmpty()
@@ -182,14 +182,14 @@ final class DownloadFile: Sendable {
     watcher?(progress)
   }
 
-  /// Ends the wait for the queue, also while the progress closure does not return, when a request fails.
+  /// Ends the wait for the queue when a request fails, even while the progress closure does not return.
   func interrupt(_ error: any Error) {
-    // A request that was stopped has brought what it was to bring.
+    // A request that was stopped on purpose has delivered everything that was needed.
     guard !(error is CancellationError) else { return }
     for fail in waiting.withLock({ Array($0.values) }) { fail(error) }
   }
 
-  /// Does something on the queue and waits for it, but no longer once the Task is cancelled.
+  /// Runs a closure on the queue and waits for it, but not after the task is cancelled.
   private nonisolated(nonsending) func onQueue<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

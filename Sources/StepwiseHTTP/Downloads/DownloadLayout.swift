@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Which bytes of a file are there: pieces in order and without gaps, each written from its start.
+/// The bytes of a file that exist: contiguous pieces in order, each written from its start.
 struct DownloadLayout: Equatable {
   /// Some consecutive bytes of the file.
   struct Piece: Equatable {
@@ -12,7 +12,7 @@ struct DownloadLayout: Equatable {
     let end: Int64?
     var written: Int64 = 0
 
-    /// Where the next byte goes.
+    /// The position of the next byte.
     var position: Int64 { start + written }
 
     var isComplete: Bool { position == end }
@@ -20,10 +20,10 @@ struct DownloadLayout: Equatable {
 
   private(set) var pieces: [Piece]
 
-  /// A file of which the first bytes are there.
+  /// Creates the layout of a file whose first bytes exist.
   init(prefix: Int64 = 0, total: Int64?) { pieces = [Piece(start: 0, end: total, written: prefix)] }
 
-  /// A file whose remaining bytes are divided into segments of about the same size.
+  /// Creates the layout of a file whose remaining bytes are divided into segments of about the same size.
   init(prefix: Int64, total: Int64, segments: Int) {
     let count = Int64(segments)
     pieces = prefix > 0 ? [Piece(start: 0, end: prefix, written: prefix)] : []
@@ -34,13 +34,14 @@ struct DownloadLayout: Equatable {
     }
   }
 
-  /// Whether there are several pieces, whose state has to be written down: the length of the file does not tell it.
+  /// Whether there are several pieces, whose state has to be stored because the length of the file does not determine
+  /// it.
   var isSegmented: Bool { pieces.count > 1 }
 
-  /// How many bytes are there.
+  /// The number of existing bytes.
   var received: Int64 { pieces.reduce(0) { $0 + $1.written } }
 
-  /// How many bytes from the beginning of the file on are there without a gap.
+  /// The number of existing bytes from the start of the file without a gap.
   var prefix: Int64 { pieces.first { !$0.isComplete }?.position ?? pieces.last?.end ?? 0 }
 
   var isComplete: Bool { pieces.allSatisfy(\.isComplete) }
@@ -56,7 +57,7 @@ extension DownloadLayout {
   /// Three numbers of the same length, two spaces and a line break.
   static let lineLength = 3 * fieldLength + 3
 
-  /// One line for each piece, all of the same length, so that one can be replaced in its place.
+  /// One line for each piece, all of the same length, so that one can be overwritten.
   var lines: [String] { pieces.map(Self.line) }
 
   static func line(_ piece: Piece) -> String {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What one request of a download asks for, and what its response means.
+/// One request of a download, and the interpretation of its response.
 enum DownloadRequest: Equatable {
-  /// All of the file.
+  /// The whole file.
   case whole
-  /// The bytes from a position on, if the file is still the same.
+  /// The bytes from a position on, if the file is unchanged.
   case part(start: Int64, end: Int64?, DownloadTag)
 
-  /// What a response means for the file.
+  /// The meaning of a response for the file.
   enum Verdict: Equatable {
-    /// The body is the file from its beginning.
+    /// The body is the file from its start.
     case begin(total: Int64?)
-    /// The body is what was requested, up to a position; the length of the whole file, if the response says it.
+    /// The body is the requested range, up to a position; the total length, if the response contains it.
     case append(end: Int64, total: Int64?)
-    /// There is nothing to add: the file is there.
+    /// The file is complete.
     case complete
-    /// What is there belongs to another file, or the response is of no use: all of it has to be requested.
+    /// The existing bytes belong to another file, or the response is unusable: request the whole file.
     case restart
-    /// The response is not the file, and is returned as it is.
+    /// The response is not the file, and is returned unchanged.
     case refuse
     case fail(HTTPError)
   }
 
-  /// The header fields that request it.
+  /// The header fields of the request.
   var headers: HTTPHeaders {
     switch self {
     case .whole: [:]

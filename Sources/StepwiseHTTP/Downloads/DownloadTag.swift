@@ -3,24 +3,24 @@
 
 import Foundation
 
-/// What is known of a partly downloaded file, so that a later attempt can tell whether the rest belongs to it.
+/// What is known about a partly downloaded file, so that a later attempt can check whether the rest belongs to it.
 struct DownloadTag: Equatable {
-  /// Stands for the URL, which may contain secrets and is not written down.
+  /// A digest of the URL, which may contain secrets and is not stored.
   private let source: String
   /// An entity tag, or the time of the last change.
   let validator: String
-  /// The length of the whole file, if the server said it.
+  /// The length of the whole file, if the server sent it.
   let total: Int64?
-  /// The pieces of a segmented file; nil when what is there is the beginning of it.
+  /// The pieces of a segmented file; nil when the existing bytes are its start.
   var layout: DownloadLayout?
 
-  /// Nil when the response says nothing that the rest could be checked with.
+  /// Nil when the response contains nothing to check the rest with.
   init?(_ head: HTTPResponseHead, from url: URL, total: Int64? = nil) {
     guard head.headers["Content-Encoding"] == nil else { return nil }
     if let tag = head.headers["ETag"], tag.hasPrefix("\"") {
       validator = tag
     } else if let changed = head.headers["Last-Modified"].flatMap(HTTPDate.parse),
-      // Within the second of its last change a file may change again.
+      // A file may change again within the second of its last modification.
       let now = head.headers["Date"].flatMap(HTTPDate.parse), changed < now
     {
       validator = head.headers["Last-Modified"] ?? ""
@@ -31,10 +31,10 @@ struct DownloadTag: Equatable {
     self.total = total
   }
 
-  /// Whether a response belongs to another file than the one that is there in part.
+  /// Returns whether a response belongs to a different file than the existing bytes.
   ///
-  /// A server may ignore `If-Range`, and may not repeat the validator. `total` is the length of the whole file, if the
-  /// response says it.
+  /// A server may ignore `If-Range`, and may omit the validator. `total` is the length of the whole file, if the
+  /// response contains it.
   func isContradicted(by head: HTTPResponseHead, total: Int64?) -> Bool {
     if let total, let expected = self.total, total != expected { return true }
     let found = head.headers[validator.hasPrefix("\"") ? "ETag" : "Last-Modified"]
@@ -49,19 +49,19 @@ struct DownloadTag: Equatable {
 }
 
 extension DownloadTag {
-  /// As it is written beside the partial file.
+  /// The text that is stored beside the partial file.
   ///
-  /// The source, the validator, and the length with the number of pieces have a line each; the pieces follow.
+  /// The source, the validator, and the length with the number of pieces have one line each; the pieces follow.
   var text: String { header + (layout?.lines.joined() ?? "") }
 
   private var header: String {
     "\(source)\n\(validator)\n\(total.map(String.init) ?? "-") \(layout?.pieces.count ?? 0)\n"
   }
 
-  /// Where the line of a piece begins.
+  /// The offset of the line of a piece.
   func offset(ofPiece piece: Int) -> Int64 { Int64(header.utf8.count + piece * DownloadLayout.lineLength) }
 
-  /// Reads a tag that was written; nil for one that is about another URL, or was not written to its end.
+  /// Reads a stored tag; nil for one of another URL, or one that was not written completely.
   init?(text: String, for url: URL) {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count >= 4, lines.removeLast().isEmpty, lines[0] == Self.source(url), !lines[1].isEmpty else {

@@ -4,9 +4,9 @@
 import Foundation
 import Stepwise
 
-/// The requests of one download, one after the other or several at a time.
+/// The requests of one download, sequential or concurrent.
 struct Downloader: Sendable {
-  /// What is there cannot be completed: all of it has to be requested.
+  /// The existing bytes cannot be completed: request the whole file.
   private struct Restart: Error {
     let segments: Int
   }
@@ -17,17 +17,17 @@ struct Downloader: Sendable {
   let request: OutgoingRequest
   let deadlines: HTTPDeadlines
   let file: DownloadFile
-  /// The number of segments that are downloaded at the same time.
+  /// The number of segments that are downloaded concurrently.
   let segments: Int
 
-  /// Downloads what is missing; the response that has the file is returned without a body.
+  /// Downloads what is missing; returns the response with the file, without a body.
   nonisolated(nonsending) func run() async throws -> HTTPResponse {
     var (wish, segments) = (file.firstRequest(), segments)
     while true {
       do {
         return try await attempt(wish, segments: segments)
       } catch let restart as Restart {
-        // Ends: the response to a request for all of it, in one piece, leads to no other.
+        // This terminates: the response to a request for the whole file, in one piece, leads to no further request.
         (wish, segments) = (.whole, restart.segments)
       }
     }
@@ -65,7 +65,8 @@ struct Downloader: Sendable {
     return (try await exchange.head(), exchange)
   }
 
-  /// Receives all that is missing, beginning with a response that has come; returns a response that refuses some of it.
+  /// Receives everything that is missing, starting with a response that has arrived; returns a response that refuses a
+  /// part.
   private nonisolated(nonsending) func receive(
     from exchange: Exchange,
     from start: Int64,
@@ -93,7 +94,7 @@ struct Downloader: Sendable {
     }
   }
 
-  /// Requests one piece after the other, until none is left; returns the response that refuses the last.
+  /// Requests one piece after the other, until none is left; returns the response that refuses the last one.
   private nonisolated(nonsending) func work(_ queue: SharedSegmentQueue) async throws -> HTTPResponse? {
     while let piece = queue.take() {
       let wish = file.request(for: piece)
@@ -107,7 +108,7 @@ struct Downloader: Sendable {
         if queue.refuse(piece) { return nil }
         return try await exchange.response(head)
       case .begin:
-        // The server knows no ranges, or the file has changed.
+        // The server does not support ranges, or the file has changed.
         if queue.refuse(piece) { return nil }
         throw Restart(segments: 1)
       case .restart, .complete: throw Restart(segments: 1)
@@ -117,7 +118,7 @@ struct Downloader: Sendable {
     return nil
   }
 
-  /// Writes a body to a piece, and to those after it that no worker has; returns a piece that it did not complete.
+  /// Writes a body to a piece, and to the following ones that no worker has; returns a piece that it did not complete.
   private nonisolated(nonsending) func pump(
     _ exchange: Exchange,
     to first: Int,
@@ -133,7 +134,7 @@ struct Downloader: Sendable {
         guard layout.pieces[piece].isComplete, layout.isSegmented || !data.isEmpty else { continue }
         let next = piece + 1
         guard layout.isSegmented else { throw TransferFailure.tooShort }
-        // Where the server refuses to send the next piece by itself, this response goes on to it.
+        // If the server refuses a separate request for the next piece, this response continues with it.
         guard let queue, next < layout.pieces.count, await queue.claim(next), layout.pieces[next].written == 0 else {
           return nil
         }

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// What a download is told besides its request.
+/// The settings of a download besides its request.
 struct DownloadSettings: Sendable {
   var segments = 1
   var sha256: String?
@@ -11,7 +11,7 @@ struct DownloadSettings: Sendable {
 }
 
 extension HTTPSession {
-  /// Sends a request and writes its response to a file; resumes where an earlier attempt broke off.
+  /// Sends a request and writes its response to a file; resumes where an earlier attempt ended.
   nonisolated(nonsending) func download(
     _ request: OutgoingRequest,
     to file: URL,
@@ -29,7 +29,7 @@ extension HTTPSession {
     let target = try DownloadFile(of: request.url, to: file, hasChecksum: sha256 != nil, watcher: settings.progress)
     defer { target.close() }
     var request = request
-    // A part of something compressed is of no use.
+    // A range of a compressed body is useless.
     if request.headers["Accept-Encoding"] == nil { request.headers["Accept-Encoding"] = "identity" }
     let segments = max(1, settings.segments)
     let downloader = Downloader(

@@ -13,25 +13,25 @@ import Foundation
   import Android
 #endif
 
-/// The file that a download is written to until it is whole, locked as long as it is open.
+/// The file to which a download is written until it is complete, locked while it is open.
 struct PartialFile: ~Copyable {
   let file: String
   private let descriptor: Int32
-  /// The tag, once a piece was marked in it; negative before.
+  /// The tag, once a piece has been marked in it; negative before.
   private var tagDescriptor: Int32 = -1
 
-  /// The file that is written to.
+  /// The path of the file.
   var path: String { Self.path(file) }
 
   private static func path(_ file: String) -> String { file + ".part" }
 
-  /// Opens what an earlier attempt left, or something empty.
+  /// Opens the file of an earlier attempt, or an empty one.
   ///
-  /// - Throws: ``HTTPError/refused(reason:)`` when somebody else writes it, in this process or another.
+  /// - Throws: ``HTTPError/refused(reason:)`` when another download writes it, in this process or another.
   init(_ file: String) throws(HTTPError) {
     self.file = file
     var target = stat()
-    // Otherwise this would show when all of it is there.
+    // Otherwise the error would only occur at the end of the download.
     if stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFDIR { throw Self.failure(EISDIR) }
     descriptor = try Self.openLocked(file)
   }
@@ -45,7 +45,7 @@ struct PartialFile: ~Copyable {
         _ = close(descriptor)
         throw error
       }
-      // Whoever had the lock may have finished between the two calls: then the lock is on the finished file.
+      // The previous owner of the lock may have finished between the two calls; then the lock is on the finished file.
       var (locked, named) = (stat(), stat())
       if fstat(descriptor, &locked) == 0, stat(path(file), &named) == 0, locked.st_ino == named.st_ino,
         locked.st_dev == named.st_dev
@@ -68,7 +68,7 @@ struct PartialFile: ~Copyable {
     return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
   }
 
-  /// Writes all of the bytes at a position; those that were written before an error stay.
+  /// Writes all of the bytes at a position; bytes written before an error stay.
   func write(_ data: Data, at offset: Int64) throws(HTTPError) { try Self.write(data, to: descriptor, at: offset) }
 
   private static func write(_ data: Data, to descriptor: Int32, at offset: Int64) throws(HTTPError) {
@@ -89,16 +89,16 @@ struct PartialFile: ~Copyable {
     if code != 0 { throw failure(code) }
   }
 
-  /// Discards what is there, and writes the tag of what is to come.
+  /// Discards the existing bytes, and writes the tag for the following ones.
   mutating func restart(_ tag: DownloadTag?) throws(HTTPError) {
     removeTag()
     guard ftruncate(descriptor, 0) == 0 else { throw Self.failure() }
     if let tag { try replaceTag(tag) }
   }
 
-  /// Writes the tag anew, and leaves the bytes as they are.
+  /// Replaces the tag, and leaves the bytes unchanged.
   ///
-  /// A process that is killed in between leaves no tag, or one without an end, and all is downloaded again.
+  /// A process that is killed meanwhile leaves no tag, or an incomplete one; then the whole file is downloaded again.
   mutating func replaceTag(_ tag: DownloadTag) throws(HTTPError) {
     removeTag()
     tagDescriptor = open(tagPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
@@ -106,7 +106,7 @@ struct PartialFile: ~Copyable {
     try Self.write(Data(tag.text.utf8), to: tagDescriptor, at: 0)
   }
 
-  /// Replaces the line of a piece in the tag, after its bytes were written.
+  /// Overwrites the line of a piece in the tag, after its bytes were written.
   mutating func mark(_ piece: Int, in tag: DownloadTag) throws(HTTPError) {
     guard let layout = tag.layout else { return }
     if tagDescriptor < 0 { tagDescriptor = open(tagPath, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) }
@@ -121,26 +121,26 @@ struct PartialFile: ~Copyable {
     _ = unlink(tagPath)
   }
 
-  /// Removes what is there, which is of no use.
+  /// Removes the file, whose bytes are useless.
   consuming func remove() {
     _ = unlink(tagPath)
     _ = unlink(path)
   }
 
-  /// Leaves no file behind in which there is nothing to go on from.
+  /// Removes a file without bytes, from which nothing can be resumed.
   func removeIfEmpty() {
     guard size == 0 else { return }
     _ = unlink(tagPath)
     _ = unlink(path)
   }
 
-  /// The tag of what an earlier attempt left.
+  /// The tag of the file of an earlier attempt.
   func tag(for url: URL) -> DownloadTag? {
     guard let data = try? Data(contentsOf: URL(filePath: tagPath)) else { return nil }
     return DownloadTag(text: String(decoding: data, as: UTF8.self), for: url)
   }
 
-  /// Puts the whole in its place.
+  /// Renames the complete file to its destination.
   func finish() throws(HTTPError) {
     guard rename(path, file) == 0 else { throw Self.failure() }
     _ = unlink(tagPath)

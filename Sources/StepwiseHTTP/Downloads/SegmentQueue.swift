@@ -7,14 +7,14 @@ struct SegmentQueue {
   private var workers: Int
 
   /// - Parameters:
-  ///   - pending: The pieces that nobody downloads yet, in order.
+  ///   - pending: The pieces that no worker has yet, in order.
   ///   - workers: The number of workers, one of which has a piece already.
   init(pending: [Int], workers: Int) {
     self.pending = pending
     self.workers = workers
   }
 
-  /// The next piece for a worker; nil when there is none, and the worker leaves.
+  /// Returns the next piece for a worker; nil when there is none, and the worker leaves.
   mutating func take() -> Int? {
     guard !pending.isEmpty else {
       workers -= 1
@@ -30,10 +30,11 @@ struct SegmentQueue {
     return true
   }
 
-  /// Gives a piece back whose response ended before it, to be continued.
+  /// Returns a piece to the queue whose response ended early.
   mutating func requeue(_ piece: Int) { pending.insert(piece, at: 0) }
 
-  /// Gives a piece back that the server refuses for now; returns whether the worker leaves because others are at work.
+  /// Returns a piece to the queue that the server refuses for now; returns whether the worker leaves because others
+  /// remain.
   mutating func refuse(_ piece: Int) -> Bool {
     pending.insert(piece, at: 0)
     guard workers > 1 else { return false }

@@ -15,7 +15,7 @@ final class SharedSegmentQueue: Sendable {
 
   init(_ queue: SegmentQueue) { state = Lock(State(queue: queue)) }
 
-  /// The next piece for a worker; nil when there is none.
+  /// Returns the next piece for a worker; nil when there is none.
   func take() -> Int? {
     state.withLock { state in
       guard let piece = state.queue.take() else { return nil }
@@ -27,7 +27,8 @@ final class SharedSegmentQueue: Sendable {
   /// The server sends a piece.
   func accept(_ piece: Int) { state.withLock { $0.answers[piece] }?.settle(true) }
 
-  /// Gives a piece back that the server refuses for now; returns whether the worker leaves because others are at work.
+  /// Returns a piece to the queue that the server refuses for now; returns whether the worker leaves because others
+  /// remain.
   func refuse(_ piece: Int) -> Bool {
     let (leaves, answer) = state.withLock { state in
       (state.queue.refuse(piece), state.answers.removeValue(forKey: piece))

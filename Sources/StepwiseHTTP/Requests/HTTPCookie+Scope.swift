@@ -8,9 +8,9 @@ import Foundation
 #endif
 
 extension HTTPCookie {
-  /// Whether a cookie of the host may be sent to an address there, as RFC 6265 says.
+  /// Returns whether a cookie of the host may be sent to a URL there, as RFC 6265 defines.
   ///
-  /// The jar on Linux looks at the host alone.
+  /// The jar on Linux checks only the host.
   func maySend(to url: URL, at now: Date) -> Bool {
     if isSecure, url.scheme != "https" { return false }
     if let expiresDate, expiresDate <= now { return false }
@@ -18,10 +18,10 @@ extension HTTPCookie {
     return target == path || target.hasPrefix(path.hasSuffix("/") ? path : path + "/")
   }
 
-  /// The cookies of a header `Set-Cookie`, whose `Max-Age` is heeded on every system.
+  /// Returns the cookies of a header `Set-Cookie`, with `Max-Age` applied on every system.
   ///
-  /// On Linux Foundation ignores it. Where the transport joins the lines of several cookies, it cannot be told which of them
-  /// it belongs to, and Foundation's result stays.
+  /// Foundation ignores it on Linux. Where the transport joins the lines of several cookies, it is unknown which one it
+  /// belongs to, and Foundation's result is kept.
   static func cookies(header: String, from url: URL, at now: Date) -> [HTTPCookie] {
     let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": header], for: url)
     guard cookies.count == 1, let cookie = cookies.first, let age = maximumAge(header),
@@ -33,7 +33,7 @@ extension HTTPCookie {
     return HTTPCookie(properties: properties).map { [$0] } ?? cookies
   }
 
-  /// The last `Max-Age`, in seconds; nil when there is none, or none that is a number.
+  /// Returns the last `Max-Age`, in seconds; nil when there is none, or when it is not a number.
   private static func maximumAge(_ header: String) -> Int64? {
     let values = header.split(separator: ";").dropFirst().compactMap { attribute -> Int64? in
       let parts = attribute.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -42,7 +42,7 @@ extension HTTPCookie {
       guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
         return nil
       }
-      // What does not fit is for ever, that is a century.
+      // A value that does not fit counts as a century.
       return first == UInt8(ascii: "-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
     }
     return values.last

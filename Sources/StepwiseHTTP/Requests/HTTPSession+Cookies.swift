@@ -8,7 +8,7 @@ import Foundation
 #endif
 
 extension HTTPSession {
-  /// The value of the header `Cookie` from the jar.
+  /// Returns the value of the header `Cookie` from the jar.
   func cookies(for request: OutgoingRequest) -> String? {
     guard request.usesJar, let jar else { return nil }
     let now = Date()
@@ -16,7 +16,7 @@ extension HTTPSession {
     return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
   }
 
-  /// Puts the cookies of a response into the jar, and takes those out that it ends.
+  /// Stores the cookies of a response in the jar, and removes those that it ends.
   func keepCookies(of head: HTTPResponseHead, from url: URL) {
     guard let jar else { return }
     let now = Date()

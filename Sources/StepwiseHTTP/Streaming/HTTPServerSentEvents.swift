@@ -11,9 +11,9 @@ extension HTTPResponseStream {
   /// for try await event in try await response.requireSuccess().events { show(event.data) }
   /// ```
   ///
-  /// The loop ends when the server closes the stream, and throws when the connection breaks. To reconnect, send another
-  /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams are silent for long:
-  /// allow that by the ``HTTPDeadlines/idle`` deadline.
+  /// The loop ends when the server closes the stream, and throws when the connection fails. To reconnect, send another
+  /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams may be silent
+  /// for a long time: choose the ``HTTPDeadlines/idle`` deadline accordingly.
   public var events: HTTPServerSentEvents { HTTPServerSentEvents(body: body) }
 }
 

@@ -6,7 +6,8 @@ import Stepwise
 
 /// Wakes exchanges at their deadlines, with one timer for all of them.
 ///
-/// A Task that sleeps for each would be left in the runtime's queue until its time, long after its request has ended.
+/// A sleeping task for each exchange would stay in the runtime's queue until its deadline, long after its request has
+/// ended.
 final class Alarm: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -19,10 +20,10 @@ final class Alarm: Sendable {
 
   private struct State {
     var entries: [ObjectIdentifier: Entry] = [:]
-    /// When the timer goes off next.
+    /// When the timer fires next.
     var next: Instant?
 
-    /// Returns when the timer has to be set to, if it has to.
+    /// Returns when the timer has to be set to, if it has to be changed.
     mutating func set(to wake: Instant?) -> Instant? {
       guard let wake, next.map({ wake < $0 }) ?? true else { return nil }
       next = wake

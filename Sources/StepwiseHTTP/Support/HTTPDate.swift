@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Dates as headers spell them.
+/// Dates in the format of header fields.
 enum HTTPDate {
   private static let formats = [
     "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Measures from one instant of any clock.
+/// Measures time from one instant of any clock.
 struct Stopwatch: Sendable {
-  /// How much time has passed.
+  /// Returns the elapsed time.
   let elapsed: @Sendable () -> Duration
-  /// Sleeps until so much time has passed since the beginning.
+  /// Sleeps until the given time has elapsed since the start.
   let sleep: @Sendable (_ until: Duration) async throws -> Void
 
   init(_ clock: some Clock<Duration>) {

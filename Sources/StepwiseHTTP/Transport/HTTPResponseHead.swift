@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What comes before the body of a response.
+/// The part of a response before its body.
 public struct HTTPResponseHead: Sendable {
   /// The status, such as 200 or 404.
   public let status: Int
 
-  /// The header fields, each line its own where the transport can tell them apart.
+  /// The header fields, one per line where the transport can distinguish them.
   public let headers: HTTPHeaders
 
   /// Creates a head.
@@ -15,7 +15,7 @@ public struct HTTPResponseHead: Sendable {
     self.headers = headers
   }
 
-  /// The length of the body where it is known; it is not when the transport decompresses it.
+  /// The length of the body, if it is known; it is unknown when the transport decompresses the body.
   var length: Int64? {
     guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
     return headers["Content-Length"].flatMap { Int64($0) }
@@ -23,6 +23,6 @@ public struct HTTPResponseHead: Sendable {
 }
 
 extension HTTPResponseHead: CustomStringConvertible {
-  /// The status alone.
+  /// The status.
   public var description: String { "HTTPResponseHead(\(status))" }
 }

@@ -17,12 +17,12 @@ public struct HTTPTransferRequest: Sendable {
   /// The body.
   public var body: HTTPTransferBody
 
-  /// The most bytes that the head of the response may have; more is ``HTTPError/headersTooLarge(limit:)``.
+  /// The maximum number of bytes of the response's head; more is ``HTTPError/headersTooLarge(limit:)``.
   public var headerLimit: Int
 
   /// Called with the number of bytes of the body sent so far, on a thread of the transport.
   ///
-  /// It is called as the network takes them, in order, and has to return at once.
+  /// It is called as the network accepts them, in order, and must return quickly.
   public var onSend: (@Sendable (_ sentBytes: Int64) -> Void)?
 
   /// Creates a request.
@@ -32,7 +32,7 @@ public struct HTTPTransferRequest: Sendable {
   ///   - url: The absolute URL.
   ///   - headers: The header fields.
   ///   - body: The body.
-  ///   - headerLimit: The most bytes that the head of the response may have.
+  ///   - headerLimit: The maximum number of bytes of the response's head.
   ///   - onSend: Called with the number of bytes of the body sent so far.
   public init(
     method: String = "GET",

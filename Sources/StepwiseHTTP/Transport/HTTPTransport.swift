@@ -3,18 +3,18 @@
 
 public import Foundation
 
-/// What carries requests to servers: URLSession, libcurl, or a stub in a test.
+/// A type that carries requests to servers: URLSession, libcurl, or a stub in a test.
 ///
-/// A transport sends one request at a time over the network and knows nothing of the rest. An ``HTTPSession`` on top of it
-/// follows redirects, keeps cookies and deadlines, limits bodies and adds credentials, so that these work in the same way
-/// with each transport. A transport therefore
+/// A transport only sends requests over the network. An ``HTTPSession`` on top of it follows redirects, stores cookies,
+/// enforces deadlines, limits bodies and adds credentials, so that these work in the same way with each transport. A
+/// transport therefore
 ///
-/// - returns every response as it is: a redirect, a 401 and a 407 are responses;
+/// - returns every response unchanged: a redirect, a 401 and a 407 are responses;
 /// - sends exactly the header fields of the request, and adds only what the protocol needs: `Host`, `Content-Length` or
 ///   `Transfer-Encoding`, `Connection`, `Accept-Encoding`, and an `Accept` and a `User-Agent` when there are none;
-/// - keeps no cookies, caches nothing, and has no deadlines;
-/// - decompresses the body and leaves the header fields alone;
-/// - throws ``HTTPError``, in which there is no URL, header value or password.
+/// - stores no cookies, caches nothing, and has no deadlines;
+/// - decompresses the body and leaves the header fields unchanged;
+/// - throws ``HTTPError``, which contains no URL, header value or password.
 ///
 /// To use a transport of your own, pass it to ``HTTPSession/init(transport:cookies:)``.
 public protocol HTTPTransport: Sendable {
@@ -24,36 +24,36 @@ public protocol HTTPTransport: Sendable {
   /// - Returns: The transfer.
   func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer
 
-  /// Ends the transport once the transfers that have begun are complete.
+  /// Ends the transport once the transfers that have started are complete.
   ///
-  /// A transfer that begins later throws ``HTTPError/refused(reason:)``. Called any number of times.
+  /// A transfer that starts later throws ``HTTPError/refused(reason:)``. May be called any number of times.
   func invalidate()
 }
 
-/// One request on its way to a server, and its response.
+/// One request to a server, and its response.
 ///
-/// It is used by one consumer, which calls ``head()`` once, then ``chunk()`` until that returns nil; only ``cancel()`` may be
-/// called by anyone at any time. A consumer that does not read to the end calls ``cancel()``.
+/// One consumer calls ``head()`` once, then ``chunk()`` until that returns nil. ``cancel()`` may be called from
+/// anywhere at any time. A consumer that does not read to the end calls ``cancel()``.
 public protocol HTTPTransfer: Sendable {
-  /// Sends the request, and suspends until the head of the final response is there.
+  /// Sends the request, and suspends until the head of the final response has arrived.
   ///
-  /// Responses of status 100 to 199 are skipped, except for 101. Cancelling the Task has no effect: call ``cancel()``.
+  /// Responses of status 100 to 199 are skipped, except for 101. Cancelling the task has no effect: call ``cancel()``.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``, also when that was called before. After an error there
   ///   is nothing more to read.
   nonisolated(nonsending) func head() async throws -> HTTPResponseHead
 
-  /// Returns the next piece of the body, decompressed and not empty, or nil at its end; suspends until it is there.
+  /// Returns the next piece of the body, decompressed and not empty, or nil at its end; suspends until it has arrived.
   ///
-  /// The transport reads ahead a bounded amount, and then lets the server wait until the consumer calls again. The amount
-  /// is the transport's choice, and so is the size of a piece, up to some hundred kilobytes.
+  /// The transport reads ahead a bounded amount, and then makes the server wait until the consumer calls again. The
+  /// transport chooses the amount and the size of a piece, up to some hundred kilobytes.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``.
   nonisolated(nonsending) func chunk() async throws -> Data?
 
-  /// Gives the transfer up and closes its connection, unless the response is complete.
+  /// Cancels the transfer and closes its connection, unless the response is complete.
   ///
-  /// A call that is suspended throws `CancellationError` at once, without waiting for the network, and so does a later one.
-  /// Called any number of times, from any thread; does not block.
+  /// A suspended call throws `CancellationError` immediately, without waiting for the network, and so does a later one.
+  /// May be called any number of times, from any thread; does not block.
   func cancel()
 }

@@ -4,7 +4,7 @@
 import Foundation
 import Stepwise
 
-/// What has arrived of a response: the network puts it in, one consumer waits for it.
+/// The received parts of a response: the network adds them, one consumer waits for them.
 final class Inbox: Sendable {
   private typealias Waiter = UnsafeContinuation<InboxMachine.Delivery, Never>
 
@@ -12,7 +12,7 @@ final class Inbox: Sendable {
     var machine: InboxMachine
     var waiter: (wish: InboxMachine.Wish, continuation: Waiter)?
 
-    /// Matches what is there with who waits for it.
+    /// Matches the received parts with the waiting consumer.
     mutating func match() -> Match? {
       guard let (wish, continuation) = waiter, let (delivery, releases) = machine.take(wish) else { return nil }
       waiter = nil
@@ -30,17 +30,17 @@ final class Inbox: Sendable {
 
   /// Creates an inbox.
   ///
-  /// - Parameter capacity: The number of bytes from which on the network has to wait.
+  /// - Parameter capacity: The number of bytes from which the network has to wait.
   init(capacity: Int) { state = Lock(State(machine: InboxMachine(capacity: capacity))) }
 
   var isEnded: Bool { state.withLock { $0.machine.isEnded } }
 
-  /// Changes what is there without waking the consumer; ``wake()`` has to follow.
+  /// Changes the contents without waking the consumer; ``wake()`` has to follow.
   func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
     state.withLock { state in change(&state.machine) }
   }
 
-  /// Resumes the consumer if what it waits for is there; returns whether the network may go on.
+  /// Resumes the consumer if what it waits for has arrived; returns whether the network may continue.
   @discardableResult
   func wake() -> Bool {
     guard let match = state.withLock({ $0.match() }) else { return false }
@@ -48,12 +48,12 @@ final class Inbox: Sendable {
     return match.releasesNetwork
   }
 
-  /// Waits for what the consumer wishes.
+  /// Waits for the part that the consumer wants.
   ///
   /// - Parameters:
   ///   - wish: The head or the next piece.
-  ///   - release: Called when the network was told to wait and may go on.
-  /// - Returns: What has arrived.
+  ///   - release: Called when the network was waiting and may continue.
+  /// - Returns: The part that has arrived.
   nonisolated(nonsending) func take(
     _ wish: InboxMachine.Wish,
     release: () -> Void
@@ -67,7 +67,7 @@ final class Inbox: Sendable {
       if wake() { release() }
     }
     #if TSAN
-      // It does not see the hand-over by a continuation that is resumed before its task is suspended.
+      // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends.
       state.withLock { _ in }
     #endif
     return delivery

@@ -3,10 +3,10 @@
 
 import Foundation
 
-/// What has arrived of a response and was not taken yet, as a value: the network on one side, one consumer on the other.
+/// The parts of a response that have arrived and were not consumed yet, as a value.
 ///
-/// After an end nothing more arrives. Bytes that arrived before a failure are taken before it; after a cancellation nothing
-/// is.
+/// After an end nothing more arrives. Bytes that arrived before a failure are delivered before it; after a cancellation
+/// nothing is delivered.
 struct InboxMachine {
   enum Wish: Equatable {
     case head
@@ -25,12 +25,12 @@ struct InboxMachine {
     case failed(any Error)
   }
 
-  /// The number of bytes from which on the network has to wait.
+  /// The number of bytes from which the network has to wait.
   private let capacity: Int
   private var head: HTTPResponseHead?
   private var bytes = Data()
   private var end: End?
-  /// Whether the network was told to wait.
+  /// Whether the network has to wait.
   private var isHeld = false
 
   init(capacity: Int) { self.capacity = capacity }
@@ -43,9 +43,9 @@ struct InboxMachine {
     if end == nil, self.head == nil { self.head = head }
   }
 
-  /// Takes the bytes in, unless there are many already; returns whether it did.
+  /// Adds the bytes, unless there are too many already; returns whether it did.
   ///
-  /// Bytes after the end are taken and dropped.
+  /// Bytes after the end are accepted and dropped.
   mutating func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard end == nil, head != nil else { return true }
     guard self.bytes.isEmpty || self.bytes.count + bytes.count <= capacity else {
@@ -56,7 +56,7 @@ struct InboxMachine {
     return true
   }
 
-  /// Takes the bytes in, however many there are; returns whether the network should wait.
+  /// Adds the bytes, however many there are; returns whether the network should wait.
   mutating func receive(_ bytes: Data) -> Bool {
     guard end == nil, head != nil else { return false }
     self.bytes.append(bytes)
@@ -77,7 +77,7 @@ struct InboxMachine {
     return wasOpen
   }
 
-  /// What the consumer gets, and whether the network may go on; nil when it has to wait.
+  /// Returns what the consumer receives, and whether the network may continue; nil when the consumer has to wait.
   mutating func take(_ wish: Wish) -> (delivery: Delivery, releasesNetwork: Bool)? {
     if wish == .head, let head { return (.head(head), false) }
     if wish == .chunk, !bytes.isEmpty {

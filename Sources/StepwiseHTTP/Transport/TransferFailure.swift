@@ -7,18 +7,18 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Why transfers fail, in the words of this library: URLSession's errors carry URLs.
+/// The errors of transfers, without the URLs that URLSession's errors contain.
 enum TransferFailure {
-  /// The connection ended and nothing had come.
+  /// The connection ended before any response arrived.
   static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
 
-  /// Less came than was promised.
+  /// Fewer bytes arrived than were announced.
   static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
 
-  /// Part of a file came that was not asked for.
+  /// A different part of the file arrived than was requested.
   static var wrongRange: HTTPError { .protocolError(reason: "it has another part of the file than was requested") }
 
-  /// What an error means to the caller.
+  /// Converts an error for the caller.
   static func error(_ error: any Error) -> HTTPError {
     switch error {
     case let error as HTTPError: return error
@@ -43,10 +43,10 @@ enum TransferFailure {
     case .clientCertificateRejected, .clientCertificateRequired: return .tls(.clientCertificate)
     case .cannotDecodeContentData, .cannotDecodeRawData:
       return .protocolError(reason: "its body cannot be decompressed")
-    // URLSession on Linux says of a response that is not HTTP that the URL is not supported, which was checked before.
+    // For a response that is not HTTP, URLSession on Linux reports an unsupported URL; the URL was checked before.
     case .unsupportedURL, .cannotParseResponse: return .protocolError(reason: "it is not HTTP")
     case .badServerResponse: return noAnswer
-    // On Linux, libcurl's "the transfer is shorter than announced" and others.
+    // On Linux, among others libcurl's "the transfer is shorter than announced".
     case .unknown: return .connectionLost(reason: "the response is not complete")
     default: return .connectionFailed(reason: "URLSession reports error \(error.code.rawValue)")
     }

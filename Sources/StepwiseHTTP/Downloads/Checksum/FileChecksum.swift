@@ -5,15 +5,15 @@ import Dispatch
 import Foundation
 import Stepwise
 
-/// The SHA-256 of a file that is being written, computed at the same time on another thread.
+/// The SHA-256 of a file that is being written, computed concurrently on another thread.
 ///
-/// It reads what was written back from the file, which the system still has in memory. So it holds up neither the network
-/// nor the disk, takes the same memory for any size, and also covers what an earlier attempt wrote.
+/// It reads the written bytes back from the file, which the system still caches. It therefore blocks neither the
+/// network nor the disk, uses constant memory, and also covers what an earlier attempt wrote.
 final class FileChecksum: Sendable {
   private struct State {
-    /// How much of the file may be read.
+    /// The number of bytes of the file that may be read.
     var available: Int64 = 0
-    /// Where the file ends, once that is known.
+    /// The length of the file, once it is known.
     var end: Int64?
     var isRunning = false
     var isCancelled = false
@@ -35,10 +35,11 @@ final class FileChecksum: Sendable {
 
   init(of path: String) { self.path = path }
 
-  /// Reads on, up to a position.
+  /// Continues reading up to a position.
   func advance(to position: Int64) { update { $0.available = max($0.available, position) } }
 
-  /// The hash of the first bytes of the file, in lowercase hexadecimal; nil when the waiting Task was cancelled.
+  /// Returns the hash of the first bytes of the file, in lowercase hexadecimal; nil when the waiting task was
+  /// cancelled.
   nonisolated(nonsending) func value(at end: Int64) async throws(HTTPError) -> String? {
     update { state in
       state.available = end
@@ -78,7 +79,7 @@ final class FileChecksum: Sendable {
     }
   }
 
-  /// Nil is an error of the system.
+  /// Returns nil for an error of the system.
   private static func read(_ descriptor: Int32, at position: Int64, upTo limit: Int) -> [UInt8]? {
     var result = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -90,7 +91,7 @@ final class FileChecksum: Sendable {
     return result < 0 ? nil : bytes
   }
 
-  /// Up to where there is something to read; nil when the job ends here.
+  /// Returns the position up to which to read; nil when the job ends here.
   private func next(after position: Int64) -> Int64? {
     let (limit, isComplete) = state.withLock { state -> (Int64?, Bool) in
       if !state.isCancelled, state.available > position { return (state.available, false) }

@@ -6,8 +6,8 @@
 
   /// SHA-256 as OpenSSL's libcrypto computes it, with the processor's own instructions.
   ///
-  /// libcurl loads the library for TLS, so that it is in the process already. It is reached at run time: nothing has to be
-  /// installed, and without it ``init()`` returns nil.
+  /// libcurl loads the library for TLS, so it is already in the process. It is accessed at run time: nothing has to be
+  /// installed, and ``init()`` returns nil without it.
   struct LibcryptoSHA256: ~Copyable {
     private let functions: Functions
     private let context: UnsafeMutableRawPointer

@@ -5,11 +5,11 @@
   import CurlShim
   import Foundation
 
-  /// The thread of a transport from the inside: the one user of its libcurl handles.
+  /// The inside of a transport's thread, which is the only user of its libcurl handles.
   ///
-  /// It waits for the network, for the time that libcurl names, and for commands, and does nothing otherwise.
+  /// It waits for the network, for the time that libcurl requests, and for commands.
   final class CurlEngine {
-    /// How many handles are kept for further transfers.
+    /// The number of handles that are reused for later transfers.
     private static let spareHandles = 32
     private static let eventCapacity = 64
 
@@ -19,10 +19,10 @@
     private let multi: UnsafeMutableRawPointer?
     private var jobs: [ObjectIdentifier: CurlJob] = [:]
     private var spares: [UnsafeMutableRawPointer] = []
-    /// Jobs whose consumers may have something to take.
+    /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
     private var isEnding = false
-    /// When libcurl wants to be called.
+    /// When to call libcurl next.
     private var alarm: ContinuousClock.Instant?
 
     init(_ loop: CurlLoop, wakeup: Int32) {
@@ -49,7 +49,7 @@
       )
       let perHost = Int(loop.settings.connectionsPerHost)
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
-      // Without its own number libcurl keeps four connections for each transfer that is under way.
+      // Without this option libcurl keeps four connections for each running transfer.
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
       repeat { turn(multi) } while !isEnding || !jobs.isEmpty
       for easy in spares { stepwise_curl_easy_cleanup(easy) }
@@ -61,7 +61,7 @@
       context.map { Unmanaged<CurlEngine>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The system has no descriptor or memory left.
+    /// Refuses all transfers when the system has no descriptors or memory left.
     private func refuseAll() {
       for case .start(let transfer) in loop.takeCommands() {
         transfer.fail(HTTPError.refused(reason: "the system has no descriptors left"))
@@ -99,12 +99,12 @@
       deliver(multi)
     }
 
-    /// How many milliseconds to wait for the network; negative is for ever.
+    /// How many milliseconds to wait for the network; negative for no limit.
     private var patience: Int32 {
       guard let alarm else { return -1 }
       let left = ContinuousClock.now.duration(to: alarm)
       guard left > .zero else { return 0 }
-      // Not a bit too early, or this would come round again for nothing.
+      // Rounded up, so that the loop does not wake up early for nothing.
       return Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up)))
     }
 
@@ -146,7 +146,7 @@
       }
     }
 
-    /// Notes that there may be something for the consumer of a job, which is woken at the end of the round.
+    /// Records that there may be something for the consumer of a job, which is woken at the end of the round.
     func touch(_ job: CurlJob) {
       guard !job.isTouched else { return }
       job.isTouched = true

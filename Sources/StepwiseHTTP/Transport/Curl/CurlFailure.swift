@@ -5,7 +5,7 @@
   import CurlShim
   import Foundation
 
-  /// What libcurl says of a transfer that failed, without the addresses that its words have.
+  /// The report of libcurl about a failed transfer, without the URLs in its text.
   struct CurlFailure {
     private let code: Int32
     private let words: String
@@ -65,7 +65,7 @@
       }
     }
 
-    /// libcurl has one number for all that it does not like in what it receives.
+    /// libcurl uses one number for all errors in received data.
     private var receiving: HTTPError {
       let words = words.lowercased()
       if words.contains("proxy") { return .proxy(reason: "it breaks off") }
@@ -81,7 +81,7 @@
       case 90: return .pinMismatch
       case 58, 98: return .clientCertificate
       case 60:
-        // The numbers are OpenSSL's; the words are those of all libraries.
+        // The numbers are OpenSSL's; the texts are those of all libraries.
         if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
           return .expiredCertificate
         }

@@ -3,9 +3,9 @@
 
 import Foundation
 
-/// Puts the head of a response together from the lines that libcurl hands out one by one.
+/// Assembles the head of a response from the lines that libcurl delivers one by one.
 ///
-/// libcurl has looked at them: what gets here is what it accepts. Lines that follow the head are trailers, and are dropped.
+/// libcurl has checked the lines. Lines after the head are trailers, and are dropped.
 struct CurlHeadParser {
   private enum State {
     case status
@@ -45,7 +45,7 @@ struct CurlHeadParser {
         add(line)
         return .more
       }
-      // What only announces another response.
+      // An interim response, which only announces another one.
       if (100..<200).contains(status), status != 101 {
         state = .status
         return .more
@@ -56,7 +56,7 @@ struct CurlHeadParser {
     }
   }
 
-  /// The head of a response that ended in the middle of it, if there is a status at least.
+  /// Returns the head of a response that ended within it, if it has a status.
   mutating func finish() -> HTTPResponseHead? {
     guard case .fields = state, status > 0 else { return nil }
     state = .done
@@ -72,7 +72,7 @@ struct CurlHeadParser {
   private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
     guard let first = line.first else { return }
     if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-      // The continuation of the line before.
+      // The continuation of the previous line.
       guard let last = lines.indices.last else { return }
       lines[last].value += " " + Self.trimmed(line)
     } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
@@ -80,14 +80,14 @@ struct CurlHeadParser {
     }
   }
 
-  /// The three digits behind the first space.
+  /// Returns the three digits after the first space.
   private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
     let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
     let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
-  /// As UTF-8, or as Latin-1 where it is none.
+  /// Decodes as UTF-8, or as Latin-1 if that fails.
   private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
     var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }

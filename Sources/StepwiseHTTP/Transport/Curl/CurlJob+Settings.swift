@@ -14,7 +14,7 @@
     private func apply(_ tls: HTTPTLSSettings) throws {
       if let file = tls.certificateAuthorities {
         try set(CurlOption.caFile, file.path)
-        // The system's, which would be trusted as well.
+        // Disables the system's authorities, which would be trusted as well.
         _ = stepwise_curl_easy_set_string(easy, CurlOption.caFolder, nil)
       }
       if !tls.pinnedPublicKeys.isEmpty {
@@ -37,7 +37,7 @@
         let (user, password) = (parts.user, parts.password)
         (parts.user, parts.password) = (nil, nil)
         try set(CurlOption.proxy, parts.string ?? "")
-        // Also when it is empty: the environment's list is for the environment's proxy.
+        // Set even if it is empty, because the environment's list applies to the environment's proxy.
         try set(CurlOption.noProxy, hosts.joined(separator: ","))
         if let user { try set(CurlOption.proxyUser, user) }
         if let password { try set(CurlOption.proxyPassword, password) }

@@ -6,12 +6,12 @@
   import Foundation
   import Stepwise
 
-  /// The thread of a transport, as others see it: they send it commands.
+  /// The thread of a transport, as other threads see it: they send it commands.
   final class CurlLoop: Sendable {
     enum Command: Sendable {
       case start(CurlTransfer)
       case cancel(CurlTransfer)
-      /// The consumer has taken what was too much.
+      /// The consumer has received the excess bytes.
       case receive(CurlTransfer)
       /// The source of a body has returned a piece, its end, or an error.
       case upload(CurlTransfer, generation: Int, Result<Data?, any Error>)
@@ -42,7 +42,7 @@
         case .end: isEnding = true
         default: break
         }
-        // Without a thread nothing has begun that the command could be about.
+        // Without a thread no work has started that the command could concern.
         guard hasThread else { return .nothing }
         commands.append(command)
         return exchange(&isAsleep, with: false) ? .wake : .nothing
@@ -60,7 +60,7 @@
 
     deinit { stepwise_close(wakeup) }
 
-    /// Has the thread carry out a command; returns false when it has ended and takes none.
+    /// Makes the thread perform a command; returns false when it has ended.
     @discardableResult
     func send(_ command: Command) -> Bool {
       switch state.withLock({ $0.add(command) }) {
@@ -75,10 +75,10 @@
       return true
     }
 
-    /// What is to be done, in order.
+    /// Removes and returns the commands, in order.
     func takeCommands() -> [Command] { state.withLock { exchange(&$0.commands, with: []) } }
 
-    /// Returns whether the thread may wait for the network, as there are no commands.
+    /// Returns whether the thread may wait for the network, because there are no commands.
     func fallAsleep() -> Bool {
       state.withLock { state in
         state.isAsleep = state.commands.isEmpty
@@ -86,7 +86,7 @@
       }
     }
 
-    /// There is no thread after all; what comes from now on is refused.
+    /// The thread could not be started; later commands are refused.
     func lose() { state.withLock { $0.isEnding = true } }
 
     func wakeUp() { state.withLock { $0.isAsleep = false } }

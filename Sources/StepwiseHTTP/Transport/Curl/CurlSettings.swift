@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// What all transfers of a ``CurlTransport`` have in common.
+/// The settings that all transfers of a ``CurlTransport`` share.
 struct CurlSettings: Sendable {
   var connectionsPerHost: Int
   var tls = HTTPTLSSettings()

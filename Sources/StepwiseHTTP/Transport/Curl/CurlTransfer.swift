@@ -5,9 +5,9 @@
   import Foundation
   import Stepwise
 
-  /// One transfer of a ``CurlTransport``: what its consumer holds of it.
+  /// One transfer of a ``CurlTransport``, as its consumer sees it.
   final class CurlTransfer: HTTPTransfer {
-    /// How much of a body is read ahead.
+    /// The number of bytes of a body that are read ahead.
     private static let capacity = 512 * 1024
 
     let request: HTTPTransferRequest

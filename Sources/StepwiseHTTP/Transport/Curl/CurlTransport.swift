@@ -4,22 +4,22 @@
 #if os(Linux) || os(Android)
   import Foundation
 
-  /// A transport on the system's libcurl, which is loaded when it is first used: the one of Linux.
+  /// A transport on the system's libcurl, which is loaded on first use; the transport of Linux.
   ///
-  /// All transfers are on one thread, which waits for the network and does nothing while there is nothing to do. It begins
-  /// with the first transfer and ends with the transport.
+  /// One thread runs all transfers and waits for the network. It starts with the first transfer and ends with the
+  /// transport.
   public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
-    /// Creates a transport; nil where libcurl cannot be loaded, which is said once on standard error.
+    /// Creates a transport; returns nil when libcurl cannot be loaded, which is reported once on standard error.
     ///
-    /// The variable `STEPWISE_LIBCURL` of the environment names another file than `libcurl.so.4`.
+    /// The environment variable `STEPWISE_LIBCURL` names a file to load instead of `libcurl.so.4`.
     ///
     /// - Parameters:
-    ///   - connectionsPerHost: How many connections to one host there are at most; further transfers wait for one. Over
+    ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one. Over
     ///     HTTP/2 many transfers share a connection.
-    ///   - tls: Whom the connections trust.
-    ///   - proxy: What stands between them and the servers.
+    ///   - tls: The trust settings of the connections.
+    ///   - proxy: The proxy of the connections.
     public init?(
       connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost,
       tls: HTTPTLSSettings = HTTPTLSSettings(),
@@ -36,7 +36,7 @@
     /// Creates the transfer of one request.
     public func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { CurlTransfer(request, on: loop) }
 
-    /// Ends the thread once the transfers that have begun are complete.
+    /// Ends the thread once the transfers that have started are complete.
     public func invalidate() { loop.send(.end) }
   }
 #endif

@@ -5,12 +5,12 @@
   import CurlShim
   import Foundation
 
-  /// The body of a request as libcurl reads it, on the thread of the transport.
+  /// The body of a request that libcurl reads, on the thread of the transport.
   final class CurlUpload {
     enum Read {
-      /// So many bytes; zero is the end.
+      /// This number of bytes; zero is the end.
       case bytes(Int)
-      /// There are none yet.
+      /// None are available yet.
       case wait
       case failure(any Error)
     }
@@ -21,7 +21,7 @@
       case chunks(open: @Sendable () throws -> HTTPTransferBody.Source)
     }
 
-    /// What has been pulled of a source and was not read yet.
+    /// A piece that was requested from the source and has not been read yet.
     private enum Piece {
       case none
       case some(Data)
@@ -31,14 +31,14 @@
 
     /// The number of bytes, if it is known.
     let length: Int64?
-    /// How many bytes libcurl has taken.
+    /// The number of bytes that libcurl has read.
     private(set) var sent: Int64 = 0
     private let content: Content
     private let loop: CurlLoop
     private unowned let transfer: CurlTransfer
     private var source: HTTPTransferBody.Source?
     private var piece = Piece.none
-    /// The Task that pulls the next piece, and how many sources there have been.
+    /// The task that requests the next piece, and the number of sources so far.
     private var pull: Task<Void, Never>?
     private var generation = 0
 
@@ -88,7 +88,7 @@
       return result
     }
 
-    /// Goes back to where libcurl wants to begin again; returns whether that is possible.
+    /// Moves back to the offset at which libcurl wants to restart; returns whether that is possible.
     func seek(to offset: Int64) -> Bool {
       switch content {
       case .bytes, .file:
@@ -119,7 +119,7 @@
         let count = data.prefix(room).copyBytes(to: buffer)
         piece = count < data.count ? .some(data.dropFirst(count)) : .none
         if case .none = piece {
-          // The next one is pulled while this one is under way.
+          // The next piece is requested while this one is sent.
           do { try pullNext(open) } catch { piece = .failed(error) }
         }
         return .bytes(count)

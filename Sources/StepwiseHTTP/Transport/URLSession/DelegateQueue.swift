@@ -6,24 +6,25 @@
   import Foundation
   import Synchronization
 
-  /// Where URLSession tells its delegate what happens, one thing after the other.
+  /// The queue on which URLSession calls its delegate.
   ///
-  /// On Linux it reads from the network as fast as it can, and what the delegate has not taken yet stays in memory, up to the
-  /// whole body. Here it waits as soon as there is much of that, so that the sender has to wait in turn.
+  /// On Linux, URLSession reads from the network as fast as it can, and what the delegate has not handled stays in
+  /// memory, up to the whole body. This queue waits as soon as there is much of it, so that the sender has to wait as
+  /// well.
   ///
-  /// It waits on the one queue that all sessions of the process share. So it does not wait long: a delegate that is slow
+  /// It blocks the one queue that all sessions of the process share, so it does not wait for long: a slow delegate
   /// slows others down, and one that does not return, perhaps because it waits for one of them, does not stop them.
   final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Safety: what it adds is Sendable.
-    /// How many things may wait; a piece of a body has up to 16 KiB.
+    /// The maximum number of waiting calls; a piece of a body has up to 16 KiB.
     private static let limit = 64
-    /// How long each of them is waited for; a disk takes far less.
+    /// How long to wait for each of them; a disk takes far less.
     private static let patience = DispatchTimeInterval.milliseconds(50)
-    /// The same after one that was waited for in vain: URLSession has up to a hundred pieces for it in a row.
+    /// How long to wait after a wait that was in vain: URLSession may have up to a hundred pieces in a row.
     private static let impatience = DispatchTimeInterval.milliseconds(1)
 
     private let queue = DispatchQueue(label: "StepwiseHTTP.delegate")
     private let places = DispatchSemaphore(value: limit)
-    /// Whether the delegate has taken nothing for a while.
+    /// Whether the delegate has not handled a call for a while.
     private let isStuck = Atomic(false)
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {

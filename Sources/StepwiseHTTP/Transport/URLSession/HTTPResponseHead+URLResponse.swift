@@ -8,7 +8,7 @@ import Foundation
 #endif
 
 extension HTTPResponseHead {
-  /// Nil for one that is not HTTP's, or that only announces another.
+  /// Nil for a response that is not HTTP, or that only announces another one.
   init?(_ response: URLResponse?) {
     guard let response = response as? HTTPURLResponse, response.statusCode >= 200 || response.statusCode == 101 else {
       return nil

@@ -8,7 +8,7 @@ import Stepwise
   import FoundationNetworking
 #endif
 
-/// Hands what URLSession reports to the transfer that it is about.
+/// Forwards what URLSession reports to the transfer of the task.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let transfers = Lock<[Int: URLSessionTransfer]>([:])
 
@@ -16,7 +16,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     transfers.withLock { $0[task.taskIdentifier] = transfer }
   }
 
-  /// What follows is of no interest.
+  /// Ignores what follows.
   func forget(_ task: URLSessionTask) {
     _ = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
   }
@@ -25,7 +25,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     transfers.withLock { $0[task.taskIdentifier] }
   }
 
-  /// How many tasks are on their way.
+  /// The number of running tasks.
   var count: Int { transfers.withLock { $0.count } }
 
   func urlSession(
@@ -35,7 +35,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    // What URLSession would send forwards credentials and forgets bodies: the response is taken as it is.
+    // URLSession would forward credentials and forget bodies, so the redirect is returned as the response.
     receive(response, of: task)
     reply(to: task) { completionHandler(nil) }
   }
@@ -65,17 +65,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    // On Linux a redirect without an address is reported nowhere else.
+    // On Linux a redirect without a location is reported only here.
     if error == nil { receive(task.response, of: task) }
     let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     transfer?.complete(error.map(TransferFailure.error))
   }
 
-  /// Answers a question of URLSession, unless the task was cancelled: then it waits for no answer.
+  /// Answers a question of URLSession, unless the task was cancelled and does not wait for an answer.
   private func reply(to task: URLSessionTask, _ answer: () -> Void) {
     let isDone = transfer(of: task)?.uninterrupted(answer) ?? false
     #if !canImport(FoundationNetworking)
-      // Apple's waits for every answer.
+      // On Apple's platforms it waits for every answer.
       if !isDone { answer() }
     #else
       _ = isDone

@@ -3,9 +3,9 @@
 
 import Foundation
 
-/// Writes a body that is pulled to a file, in flat memory.
+/// Writes the pieces of a body to a file, in constant memory.
 enum Spool {
-  /// Pulls the body to its end, or until nobody wants it any more.
+  /// Requests the pieces of the body to its end, or until the transfer has ended.
   ///
   /// - Throws: What the source throws; ``HTTPError`` when the length is another, or the file cannot be written.
   nonisolated(nonsending) static func write(

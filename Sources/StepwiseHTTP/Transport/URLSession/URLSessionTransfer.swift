@@ -15,11 +15,11 @@ final class URLSessionTransfer: HTTPTransfer {
   private struct State {
     var hold = TaskHold()
     var task: URLSessionTask?
-    /// Where the body is that had to be written to a file first.
+    /// The file of a body that had to be written first.
     var spool: URL?
   }
 
-  /// How much of a body is read ahead.
+  /// The number of bytes of a body that are read ahead.
   private static let capacity = 1 << 20
 
   let request: HTTPTransferRequest
@@ -27,7 +27,7 @@ final class URLSessionTransfer: HTTPTransfer {
   private let inbox = Inbox(capacity: capacity)
   private let state = Lock(State())
   #if canImport(FoundationNetworking)
-    /// How long the one queue of all sessions waits for a consumer, and how long if that was in vain before.
+    /// How long the queue that all sessions share waits for a consumer, and how long if that was in vain before.
     private static let (patience, impatience) = (
       DispatchTimeInterval.milliseconds(50), DispatchTimeInterval.milliseconds(5)
     )
@@ -48,7 +48,7 @@ final class URLSessionTransfer: HTTPTransfer {
     if !inbox.isEnded {
       var spool: URL?
       if case .chunks(let length, let open) = request.body {
-        // URLSession pulls nothing: on Linux it has no streams that could be written to.
+        // URLSession requests no pieces: on Linux it has no streams to write to.
         let file = URLSessionTransport.spoolFile()
         state.withLock { $0.spool = file }
         do { try await Spool.write(open, length: length, to: file) { self.inbox.isEnded } } catch { fail(error) }
@@ -85,7 +85,7 @@ final class URLSessionTransfer: HTTPTransfer {
     let task: URLSessionTask
     do { task = try transport.task(for: self, spool: spool) } catch { return complete(error) }
     state.withLock { $0.task = task }
-    // It may have been cancelled before there was a task.
+    // It may have been cancelled before the task existed.
     if !uninterrupted({ task.resume() }) { transport.cancel(task) }
   }
 
@@ -110,7 +110,7 @@ final class URLSessionTransfer: HTTPTransfer {
     let isFull = inbox.update { $0.receive(data) }
     if inbox.wake() { return }
     #if canImport(FoundationNetworking)
-      // There, suspending a task corrupts the body: instead the session's queue waits a little.
+      // On Linux, suspending a task corrupts the body, so the session's queue waits a little instead.
       guard isFull else { return }
       let patience = isStuck.load(ordering: .relaxed) ? Self.impatience : Self.patience
       isStuck.store(room.wait(timeout: .now() + patience) == .timedOut, ordering: .relaxed)
@@ -119,7 +119,7 @@ final class URLSessionTransfer: HTTPTransfer {
     #endif
   }
 
-  /// The consumer has taken what was too much.
+  /// The consumer has received the excess bytes.
   private func resume() {
     #if canImport(FoundationNetworking)
       room.signal()

@@ -11,17 +11,17 @@ import Stepwise
   public import Foundation
 #endif
 
-/// A transport on URLSession, the one of Apple's platforms.
+/// A transport on URLSession, the transport of Apple's platforms.
 ///
-/// What it cannot do there, and what more it cannot do on Linux, where it is used when libcurl cannot be loaded:
-/// - Header lines of one name arrive as one, joined by commas.
+/// Its limitations, there and on Linux, where it is used when libcurl cannot be loaded:
+/// - Header lines with the same name arrive as one, joined by commas.
 /// - A body in pieces is written to a temporary file before it is sent.
-/// - On Linux, a consumer that does not read stops the network for a moment only: memory grows. A server that closes in the
-///   middle of its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
+/// - On Linux, a consumer that does not read stops the network only briefly, so memory grows. A server that closes
+///   within its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
 public final class URLSessionTransport: HTTPTransport {
   private struct State {
     var isInvalidated = false
-    /// How many are making a task right now, during which URLSession must not be invalidated.
+    /// The number of threads that are creating a task, during which URLSession must not be invalidated.
     var makers = 0
   }
 
@@ -42,7 +42,7 @@ public final class URLSessionTransport: HTTPTransport {
   private init(configuration: URLSessionConfiguration, refusal: String?) {
     self.refusal = refusal
     let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
-    // URLSession would send them anywhere, and its own jar in place of a request's own header.
+    // URLSession would send them to any server, and its own jar in place of a request's own header.
     configuration.httpAdditionalHeaders = nil
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
@@ -58,9 +58,9 @@ public final class URLSessionTransport: HTTPTransport {
   /// Creates a transport.
   ///
   /// - Parameters:
-  ///   - connectionsPerHost: How many connections to one host there are at most; further transfers wait for one.
-  ///   - tls: Whom the connections trust. With others than the system's settings every transfer is refused.
-  ///   - proxy: What stands between them and the servers. With another than the system's every transfer is refused.
+  ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one.
+  ///   - tls: The trust settings. With settings other than the system's, every transfer is refused.
+  ///   - proxy: The proxy. With a proxy other than the system's, every transfer is refused.
   public convenience init(
     connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost,
     tls: HTTPTLSSettings = HTTPTLSSettings(),
@@ -86,13 +86,13 @@ public final class URLSessionTransport: HTTPTransport {
     if isIdle { session.finishTasksAndInvalidate() }
   }
 
-  /// Makes the task of a transfer, which does nothing yet.
+  /// Creates the task of a transfer, which has not started.
   func task(for transfer: URLSessionTransfer, spool: URL?) throws(HTTPError) -> URLSessionTask {
     let isOpen = state.withLock { state in
       if !state.isInvalidated { state.makers += 1 }
       return !state.isInvalidated
     }
-    // One that is invalidated traps when it is asked for a task.
+    // An invalidated session traps when a task is created.
     guard isOpen else { throw .refused(reason: "the session has ended") }
     defer { endMaking() }
     if let refusal { throw .refused(reason: refusal) }
@@ -115,7 +115,7 @@ public final class URLSessionTransport: HTTPTransport {
     if isLast { session.finishTasksAndInvalidate() }
   }
 
-  /// Why this transport sends nothing with these settings, as to leave them out is unsafe; nil when it can keep them.
+  /// The reason why this transport refuses these settings, because ignoring them is unsafe; nil when it supports them.
   private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> String? {
     if tls.certificateAuthorities != nil || !tls.pinnedPublicKeys.isEmpty || tls.clientCertificate != nil {
       return "URLSessionTransport has no TLS settings of its own; pass a URLSessionConfiguration, or use libcurl"
@@ -132,24 +132,24 @@ public final class URLSessionTransport: HTTPTransport {
     Self.later { task.cancel() }
   }
 
-  /// Calls something of URLSession for which it has to have time.
+  /// Makes a call that URLSession may block.
   ///
-  /// On Linux all sessions of a process share one queue that most calls wait for, and which may be busy for long: while the
-  /// name of a host is looked up for a task that is being cancelled, or while another delegate does not return. A consumer
-  /// that waits for a response must not wait for that.
+  /// On Linux all sessions of a process share one queue that most calls wait for. It may be busy for long: while the
+  /// name of a host is resolved for a task that is being cancelled, or while another delegate does not return. A
+  /// consumer that waits for a response must not wait for that.
   static func later(_ call: @escaping @Sendable () -> Void) { calls.async(execute: call) }
 
-  /// A name for a file that a body is written to.
+  /// Returns the URL of a temporary file for a body.
   static func spoolFile() -> URL {
     FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
   }
 
-  /// How many tasks are on their way.
+  /// The number of running tasks.
   var taskCount: Int { delegate.count }
 }
 
 extension URLRequest {
-  /// As URLSession wants it, with a time limit of its own that never comes first.
+  /// Creates URLSession's request, with a time limit that never takes effect.
   init(_ request: HTTPTransferRequest) {
     self.init(url: request.url)
     httpMethod = request.method
