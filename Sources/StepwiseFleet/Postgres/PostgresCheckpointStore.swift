@@ -7,16 +7,17 @@
 
   /// Checkpoints in a table of PostgreSQL, or of a database that speaks its protocol, for processes on many machines.
   ///
-  /// Locks, fencing numbers and time are the database's: a lease ends by the server's clock, whatever a worker's clock shows. Each
-  /// save is one statement that compares the version, the fencing number and the lease, so that a worker that wakes late changes
-  /// nothing.
+  /// The database provides locks, fencing numbers and time: a lease ends by the server's clock, regardless of a
+  /// worker's clock. Each save is one statement that compares the version, the fencing number and the lease, so that a
+  /// worker that wakes late changes nothing.
   ///
-  /// The tables are in a schema of their own, which the first operation creates or brings up to date, also when many processes do
-  /// so at once. An ordinary role can do that if it may create schemas in the database, or owns an empty schema of that name.
+  /// The tables are in a separate schema, which the first operation creates or migrates, even when many processes do so
+  /// concurrently. An ordinary role can do that if it may create schemas in the database, or owns an empty schema of
+  /// that name.
   ///
-  /// A statement that a broken connection cut off is sent again on a new one, for about 1.5 seconds; each is written so that
-  /// running twice does no harm. Statements wait for their connection on threads of their own, and are not interrupted when
-  /// their Task is cancelled.
+  /// A statement that a broken connection interrupted is sent again on a new one, for about 1.5 seconds; each is
+  /// written so that running it twice has the same effect. Statements wait for their connection on separate threads,
+  /// and are not interrupted when their task is cancelled.
   public final class PostgresCheckpointStore: CheckpointStore {
     private let connectionString: String
     private let pool: PostgresPool
@@ -24,12 +25,14 @@
     private let leaseDuration: Duration
     private let migration = Lock<Task<Void, any Error>?>(nil)
 
-    /// Creates a store; connects when it is first used.
+    /// Creates a store, which connects on first use.
     ///
     /// - Parameters:
-    ///   - connectionString: What libpq connects with: keywords and values, or a URI. Credentials and TLS are libpq's.
+    ///   - connectionString: The connection string of libpq: keywords and values, or a URI. libpq handles credentials
+    ///     and TLS.
     ///   - schema: The schema that holds the tables.
-    ///   - leaseDuration: How long an id stays held after the last renewal, when its holder dies. At least a second.
+    ///   - leaseDuration: How long an id stays held after the last renewal when its holder's process ends. At least a
+    ///     second.
     ///   - maxConnections: The number of connections that statements share.
     public init(
       _ connectionString: String,
@@ -46,7 +49,7 @@
     /// Acquires the lease of an id.
     @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
       let key = try CheckpointID(id)
-      // The holder's name lets an attempt that is repeated find the lease of the first one.
+      // The holder's name lets a repeated attempt find the lease of the first one.
       let holder = PostgresValue.text("\(UInt64.random(in: 0 ... .max))")
       let rows = try await run(
         """
@@ -65,7 +68,7 @@
       return CheckpointLease(id: id, fence: UInt64(bitPattern: fence), duration: leaseDuration)
     }
 
-    /// Extends a lease from now on, by the server's clock.
+    /// Extends a lease by the server's clock.
     @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
       let key = try CheckpointID(lease.id)
       let rows = try await run(
@@ -94,14 +97,14 @@
       ReleasedLeases.remove(lease.fence, at: place(of: key))
     }
 
-    /// Releases a lease; the database hears of it a little later.
+    /// Releases a lease; the database receives the release a little later.
     public func releaseWithoutWaiting(_ lease: CheckpointLease) {
       guard let key = try? CheckpointID(lease.id) else { return }
       ReleasedLeases.insert(lease.fence, at: place(of: key))
       _ = spawn { [self] in try? await release(lease) }
     }
 
-    /// Reads what was saved last.
+    /// Loads the last saved record.
     @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
       let key = try CheckpointID(id)
       let rows = try await run(
@@ -130,7 +133,7 @@
       return record
     }
 
-    /// Replaces the record of an id, in one statement, provided that version, fencing number and lease are the expected ones.
+    /// Replaces the record of an id, in one statement, if version, fencing number and lease are the expected ones.
     @concurrent public func save(
       _ record: CheckpointRecord,
       ifVersionIs version: UInt64?,
@@ -156,7 +159,7 @@
       if saved.isEmpty { try await explain(record, key, expected: version, lease) }
     }
 
-    /// Removes what is stored under an id.
+    /// Removes the record of an id.
     @concurrent public func remove(_ id: String) async throws {
       let key = try CheckpointID(id)
       let rows = try await run(
@@ -174,7 +177,7 @@
       }
     }
 
-    /// Lists the ids that something is stored under.
+    /// Lists the ids that have a record.
     @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
       let limit = max(1, limit)
       let rows = try await run(
@@ -187,7 +190,7 @@
       return CheckpointPage(ids: Array(ids.prefix(limit)), hasMore: ids.count > limit)
     }
 
-    /// The table, and the schema that it is in.
+    /// Returns the table, with its schema.
     public func location(of id: String) -> String { "table \(schema.quoted).checkpoints" }
   }
 
@@ -215,7 +218,7 @@
       .lostLease(id: lease.id, location: location(of: lease.id))
     }
 
-    /// Says why a save changed nothing; a repeated one that had succeeded is no error.
+    /// Throws the reason why a save changed nothing; a repeated save that had succeeded is not an error.
     private func explain(
       _ record: CheckpointRecord,
       _ key: CheckpointID,
@@ -232,7 +235,7 @@
       throw CheckpointError.conflict(id: record.id, location: location(of: record.id), expected: expected, found: found)
     }
 
-    /// Runs a statement in which "@" stands for the schema, after the tables have been brought up to date.
+    /// Runs a statement in which "@" represents the schema, after the tables have been migrated.
     private func run(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
       let migration = migration.withLock { migration in
         if let migration { return migration }

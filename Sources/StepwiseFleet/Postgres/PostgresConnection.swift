@@ -6,14 +6,14 @@
   import Dispatch
   import Stepwise
 
-  /// One connection, which runs its statements in a row on a queue of its own: libpq blocks that queue's thread and none of the
-  /// cooperative pool.
+  /// One connection, which runs its statements one after the other on its own queue: libpq blocks that queue's thread
+  /// and none of the cooperative pool.
   ///
-  /// It connects when it is first used, and again after it broke.
+  /// It connects on first use, and reconnects after a failure.
   final class PostgresConnection: Sendable {
     private let connectionString: String
     private let queue: DispatchQueue
-    /// Only touched on the queue.
+    /// Only accessed on the queue.
     private let connection = Lock<OpaquePointer?>(nil)
 
     init(_ connectionString: String, number: Int) {
@@ -27,8 +27,8 @@
 
     /// Runs a statement with bound parameters.
     ///
-    /// - Throws: `PostgresError.Code.connection` when there is no connection, or when it broke: then the statement may or may not have
-    ///   run.
+    /// - Throws: `PostgresError.Code.connection` when there is no connection, or when it failed; in the second case the
+    ///   statement may or may not have run.
     func run(_ sql: String, _ parameters: [PostgresValue]) async throws(PostgresError) -> [PostgresRow] {
       let result: Result<[PostgresRow], PostgresError> = await withCheckedContinuation { continuation in
         queue.async { [self] in
@@ -66,7 +66,7 @@
         defer { PQfinish(connection) }
         throw PostgresError(code: .connection, sqlState: nil, message: firstLine(PQerrorMessage(connection)))
       }
-      // A statement that hangs, or a transaction that is left open, must not hold rows for ever.
+      // A statement that hangs, or a transaction that stays open, must not lock rows for ever.
       let settings =
         "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = error"
       PQclear(PQexec(connection, settings))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What PostgreSQL, or the connection to it, refused.
+/// An error of PostgreSQL, or of the connection to it.
 ///
 /// It contains neither the connection string nor any value.
 public struct PostgresError: Error, Hashable, Sendable {
@@ -10,7 +10,7 @@ public struct PostgresError: Error, Hashable, Sendable {
     enum Kind: String, Sendable { case connection, statement, disabled }
     let kind: Kind
 
-    /// The server cannot be reached, or the connection broke and could not be made again.
+    /// The server cannot be reached, or the connection failed and could not be restored.
     public static let connection = Code(kind: .connection)
     /// The server refused a statement.
     public static let statement = Code(kind: .statement)
@@ -28,7 +28,7 @@ public struct PostgresError: Error, Hashable, Sendable {
 }
 
 extension PostgresError: CustomStringConvertible {
-  /// The cause and, where there is one, the remedy.
+  /// The cause and, if there is one, the fix.
   public var description: String {
     let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
     return switch code.kind {

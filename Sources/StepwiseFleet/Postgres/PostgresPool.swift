@@ -4,7 +4,7 @@
 #if Postgres
   import Stepwise
 
-  /// A few connections that share the work; a statement waits for the one that has the least to do.
+  /// A few connections that share the work; a statement uses the one with the fewest waiting statements.
   final class PostgresPool: Sendable {
     private static let attempts = 6
 
@@ -17,7 +17,7 @@
       pending = Lock(Array(repeating: 0, count: size))
     }
 
-    /// Runs a statement that may be repeated: one that was cut off is sent again, on a new connection.
+    /// Runs a repeatable statement: one that was interrupted is sent again, on a new connection.
     ///
     /// Between the attempts it waits 50 ms, then twice as long each time: 1.5 s in all.
     @discardableResult

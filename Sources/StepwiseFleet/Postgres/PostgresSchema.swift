@@ -4,14 +4,14 @@
 #if Postgres
   import Stepwise
 
-  /// The tables, in a schema of their own, and the steps that bring them up to date.
+  /// The tables, in a separate schema, and their migrations.
   struct PostgresSchema: Sendable {
     let name: String
 
     /// The name as SQL has it: quotes in it are doubled, so that no name can end the identifier.
     var quoted: String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
-    /// One statement a step; a step that has run never changes.
+    /// One statement per step; a step that has run never changes.
     private var steps: [String] {
       [
         """
@@ -33,9 +33,9 @@
       ]
     }
 
-    /// Runs the steps that have not run, once, however many workers ask for it at one time.
+    /// Runs the steps that have not run, once, however many workers request it concurrently.
     ///
-    /// A transaction holds an advisory lock while it looks and changes, so that it does all or nothing.
+    /// A transaction holds an advisory lock while it checks and changes the schema, so it is atomic.
     func migrate(_ pool: PostgresPool) async throws {
       let existing = "SELECT to_regclass($1) IS NOT NULL"
       let table = PostgresValue.text("\(quoted).migrations")

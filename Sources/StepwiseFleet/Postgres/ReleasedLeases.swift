@@ -5,7 +5,8 @@
   import Stepwise
   import StepwiseCheckpoints
 
-  /// Leases that this process released without waiting, until the database knows: any store of the process may acquire the id.
+  /// Leases that this process released without waiting, until the database has received the release: any store of the
+  /// process may acquire the id.
   enum ReleasedLeases {
     struct Place: Hashable, Sendable {
       let connectionString: String

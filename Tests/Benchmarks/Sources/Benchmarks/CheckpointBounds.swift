@@ -9,7 +9,7 @@ import StepwiseCheckpoints
 func checkCheckpointBounds(effort: Effort) async throws -> Bool {
   // One save takes so long that ten are a sample.
   let (samples, batch) = (effort.samples / 2 + 1, 10)
-  print("\nBounds of checkpoints")
+  print("\nThresholds of checkpoints")
   var isKept = true
   for size in [100, 4_096, 65_536] {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("checkpoints-\(UUID().uuidString)")

@@ -11,7 +11,7 @@ import StepwiseHTTP
 /// Prints what a request costs against URLSession in a continuation, and returns whether the bound is kept: it takes at
 /// most 1.25 times as long.
 func checkHTTPBounds(effort: Effort) async throws -> Bool {
-  print("\nBounds of requests")
+  print("\nThresholds of requests")
   let server = try OneAnswerServer(body: [UInt8](repeating: 65, count: 1_024))
   setenv("no_proxy", "127.0.0.1", 1)
   guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }

@@ -18,7 +18,7 @@ struct FormBound {
 
 /// Prints the bounds of progressions and what is reached, the median of three runs, and returns whether all are kept.
 func checkProgressionBounds(effort: Effort) async throws -> Bool {
-  print("\nBounds of progressions")
+  print("\nThresholds of progressions")
   let stages = try await check(FormBound.ofStages, effort) { ProgressionForms(stages: 1_000).all }
   let lines = try await check(FormBound.ofLines, effort) { ProgressionForms(maxConcurrent: 32).all }
   return stages && lines
