@@ -41,7 +41,7 @@ public final class HTTPSession: Sendable {
   ///     file descriptor. Over HTTP/2 many requests share a connection.
   ///   - cookies: Where cookies are kept and taken from; nil for none. A header `Cookie` of a request goes before them. They
   ///     do not follow a redirect to another port or scheme of their host.
-  ///   - tls: Whom the connections trust, and what they show of themselves.
+  ///   - tls: The trust settings and the client certificate.
   ///   - proxy: What stands between the session and the servers.
   ///   - bodyLimit: How many bytes the body of a response may have that is kept in memory, decompressed; a larger one is
   ///     ``HTTPError/bodyTooLarge(limit:)``. It counts for neither streams nor downloads.

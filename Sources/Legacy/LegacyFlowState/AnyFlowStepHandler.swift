@@ -69,7 +69,7 @@ public class AnyFlowStepHandler<Result> {
 
 /// Where a handler is.
 enum HandlerState<Result> {
-  /// No step has it; it may have been completed all the same.
+  /// No step has it; it may still have been completed.
   case unasked(Reply<Result>?)
   /// The next answer is told.
   case asked(@Sendable (Reply<Result>) -> Void)

@@ -89,7 +89,7 @@ public final class FlowStep<Content, Result>: Followed {
 
   /// Starts the step, in the main actor's next turn, and what is next after it.
   ///
-  /// A step that is started while it waits for its handler forgets that one, and begins anew.
+  /// A step that is started while it waits for its handler drops that handler, and starts over.
   @available(*, deprecated, message: "Use `try await flow.run()`, or start() of Flow, which returns a Run")
   public func start() { Course.start(self) }
 

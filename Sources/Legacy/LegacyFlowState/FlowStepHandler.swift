@@ -5,7 +5,7 @@ internal import Stepwise
 
 /// What a screen answers through, and gets its content from; the screen makes it, and the intent returns it.
 ///
-/// It belongs to the screen: when nobody holds it any more, its step ends without a result.
+/// The screen retains it: when it is released, its step ends without a result.
 @available(*, deprecated, message: "Take the FlowStepHandler that a FlowStep of Stepwise gives to its intent")
 @preconcurrency
 @MainActor

@@ -60,7 +60,7 @@ struct OutgoingRequest: Sendable {
     return parts.url.map { ($0, credentials) }
   }
 
-  /// Those that URLSession writes by itself, or that end in a request which the server waits in vain for the rest of.
+  /// Fields that URLSession writes itself, or that make the server wait in vain for the rest of the request.
   private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
 
   /// Whether a text is a token, as RFC 9110, section 5.6.2, defines it.

@@ -7,8 +7,8 @@ import StepwiseHTTP
 
 /// A download that goes to standard output as it comes.
 ///
-/// What was written cannot be taken back: another attempt is made only as long as nothing has come, and a wrong checksum is
-/// found at the end.
+/// Written bytes cannot be undone: another attempt is made only before the first byte has arrived, and a wrong checksum
+/// is detected at the end.
 struct OutputDownload {
   private let order: DownloadOrder
   private let isQuiet: Bool

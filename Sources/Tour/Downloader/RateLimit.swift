@@ -11,7 +11,7 @@ final class RateLimit: Sendable {
 
   init(bytesPerSecond: Double) { self.bytesPerSecond = bytesPerSecond }
 
-  /// How long whoever received some bytes has to wait before it receives more.
+  /// Returns how long a download that received some bytes has to wait before it receives more.
   func pause(after bytes: Int64, at now: ContinuousClock.Instant = .now) -> Duration {
     due.withLock { due in
       let next = max(due ?? now, now).advanced(by: .seconds(Double(max(0, bytes)) / bytesPerSecond))

@@ -16,7 +16,7 @@ enum Transfer: Progression {
     guard case .begin(let order, let board, let token) = self else { return try completed() }
     let row = board.row(for: order)
     do {
-      // What a line runs is not cancelled with whoever added it.
+      // A line's progressions are not cancelled with the task that added them.
       let byteCount = try await withCancellation(by: token) {
         try await Downloading.$watcher.withValue({ news in row.show(news) }) { try await Self.follow(order) }
       }

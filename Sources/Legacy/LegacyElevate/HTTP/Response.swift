@@ -12,7 +12,7 @@ public struct Response: Sendable {
   public let modern: HTTPResponse
   private let json: Result<Parsed, any Error>?
 
-  // Safety: what is inside is made of strings, numbers, arrays and dictionaries, and nobody can change it.
+  // Safety: the content consists of immutable strings, numbers, arrays and dictionaries.
   private struct Parsed: @unchecked Sendable {
     let value: Any
   }

@@ -30,7 +30,7 @@ enum TaskTable {
   }
 
   static func declare(_ definition: TaskDefinition, by owner: AnyObject) {
-    // Let go of outside the lock, since blocks may hold anything.
+    // Released outside the lock, because blocks may retain anything.
     let gone: [Entry] = entries.withLock { state in
       var gone: [Entry] = []
       let id = ObjectIdentifier(owner)

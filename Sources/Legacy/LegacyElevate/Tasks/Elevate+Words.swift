@@ -71,7 +71,7 @@ extension Elevate {
     TaskDraft.set { $0.onUpdate = { value in handler(value.content ?? Any?.none as Any) } }
   }
 
-  /// Sets the handler that is told each value of one type that the work yields; others are told to nobody.
+  /// Sets the handler for each value of one type that the work yields; other values are dropped.
   ///
   /// - Parameter handler: Called on the main actor, in the order of the values.
   @available(*, deprecated, message: "Use onUpdate(_:) of Job, whose updates have a type")

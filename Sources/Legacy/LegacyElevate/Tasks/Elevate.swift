@@ -76,7 +76,7 @@ extension Elevate {
   @discardableResult
   public func launch(_ name: String, _ args: [String: any Sendable] = [:]) -> ElevateTask {
     guard let definition = TaskTable.definition(name, of: self) else {
-      // Safety: the mistake of whoever wrote the line, found the first time that it is run; Ruby raised there, too.
+      // Safety: a programming error, detected the first time that the line runs; Ruby raised there as well.
       preconditionFailure("\(Self.self) has declared no task of the name \(name)")
     }
     return ElevateTask(definition.job(with: TaskArgs(args)).bound(to: self).launch())

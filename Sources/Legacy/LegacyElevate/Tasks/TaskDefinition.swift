@@ -17,7 +17,7 @@ public struct TaskDefinition: Sendable {
 
   /// The task as a `Job`, with its handlers, for callers that have moved.
   ///
-  /// It is bound to nobody: bind it with `bound(to:)`, and launch it on the queue of your choice.
+  /// It has no owner: bind it with `bound(to:)`, and launch it on the queue of your choice.
   ///
   /// - Parameter args: What the task is launched with.
   /// - Returns: The job.

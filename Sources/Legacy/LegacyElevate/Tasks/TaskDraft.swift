@@ -51,7 +51,7 @@ final class TaskDraft: Sendable {
   /// Sets something in the block that is being read.
   static func set(_ change: (inout Contents) -> Void) {
     guard let current else {
-      // Safety: the mistake of whoever wrote the line, found the first time that it is run; Ruby raised NoMethodError.
+      // Safety: a programming error, detected the first time that the line runs; Ruby raised NoMethodError.
       preconditionFailure("task, background, timeout and the words that begin with on belong into async or task(name)")
     }
     current.contents.withLock { change(&$0) }

@@ -3,7 +3,7 @@
 
 /// Ends `next()` of the last stage, which is never asked for.
 ///
-/// Progressions are not asked for a stage after the one with a result. Whoever asks all the same stops the program here.
+/// Progressions are not asked for a stage after the one with a result. Code that does so stops the program here.
 @available(*, deprecated, message: "Write `try completed()`, which throws in place of stopping the program")
 public func completedStep<P: Progression>(_ stage: P) -> Never {
   fatalError("\(stage) is the last stage")  // Safety: old code ends a switch with it, so that it cannot return.

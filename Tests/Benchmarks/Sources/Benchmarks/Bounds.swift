@@ -25,7 +25,7 @@ func checkBounds(effort: Effort) async throws -> Bool {
     for _ in 0..<3 {
       for (index, ratio) in try await measureBounds(bodies, effort: effort) { ratios[index].append(ratio) }
     }
-    print("\nBounds, \(bodies.rawValue) bodies")
+    print("\nThresholds, \(bodies.rawValue) bodies")
     for (bound, ratios) in zip(Bound.all, ratios) {
       let median = median(of: ratios)
       if median.time > bound.limit { isKept = false }
