@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Bitmap {
-  /// A smaller picture, each of whose pixels is the average of the box of pixels that it stands for.
+  /// Returns a smaller picture; each of its pixels is the average of a box of pixels.
   ///
-  /// The sides are rounded down and at least 1; every pixel of the original counts in exactly one box, so an odd side
-  /// loses nothing. A factor of 1 or more gives the picture unchanged, one of 0 or less a single pixel.
+  /// The sides are rounded down and at least 1. Every pixel of the original counts in exactly one box, so an odd side
+  /// loses nothing. A factor of 1 or more returns the picture unchanged, one of 0 or less a single pixel.
   func scaled(by factor: Double) -> Bitmap {
     let factor = factor > 0 ? min(factor, 1) : 0
     let newWidth = max(1, Int(Double(width) * factor))

@@ -3,7 +3,7 @@
 
 /// A picture in memory: opaque pixels, row by row from the top left corner.
 ///
-/// Transparency is not kept: the files that the tour writes have none.
+/// Transparency is not stored: the files that the tour writes have none.
 struct Bitmap: Sendable, Equatable {
   /// The colour of one point.
   struct Pixel: Sendable, Equatable {
@@ -12,7 +12,7 @@ struct Bitmap: Sendable, Equatable {
     var blue: UInt8
   }
 
-  /// The most pixels that a picture may have.
+  /// The maximum number of pixels of a picture.
   ///
   /// It keeps every size computed below within 32 bits.
   static let maximumPixelCount = 100_000_000

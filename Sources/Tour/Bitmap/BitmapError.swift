@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Why a picture could not be read: one line that says what is wrong and what to do.
+/// An error thrown when a picture cannot be read, described in one line with the fix.
 struct BitmapError: Error, Equatable, CustomStringConvertible {
-  /// The kinds of trouble.
+  /// The kinds of errors.
   enum Code: Sendable {
-    /// The bytes are something else than a BMP.
+    /// The bytes are not a BMP.
     case notABitmap
     /// The file ends before its pixels do.
     case truncated
     /// The sides are zero, negative or far too large.
     case absurdSize
-    /// A BMP, but of a kind that is not read here.
+    /// The BMP is of an unsupported kind.
     case unsupported
     /// The parts of the file contradict each other.
     case damaged

@@ -8,7 +8,7 @@ import StepwiseHTTP
 /// One request for a file, or for the rest of one.
 struct DownloadAttempt: Sendable {
   private let order: DownloadOrder
-  /// How many bytes were there when this attempt's stage began.
+  /// The number of existing bytes when this attempt's stage started.
   private let known: Int64
 
   init(_ order: DownloadOrder, received: Int64) {
@@ -16,9 +16,9 @@ struct DownloadAttempt: Sendable {
     known = received
   }
 
-  /// Gives the next stage: all is there, or more than before.
+  /// Returns the next stage: the download is complete, or has more bytes than before.
   ///
-  /// - Throws: `DownloadFailure` when nothing was gained, or nothing more can be.
+  /// - Throws: `DownloadFailure` when no byte was received, or no more can be.
   func run() async throws -> Downloading {
     let received = Lock(known)
     do {
@@ -63,7 +63,7 @@ struct DownloadAttempt: Sendable {
     return .done(order, byteCount: byteCount.withLock { $0 })
   }
 
-  /// Waits as long as the server asks to be left alone, within reason.
+  /// Waits as long as the server requests, up to a limit.
   private func wait(for response: HTTPResponse) async throws {
     guard DownloadFailure.status(response.status).isWorthAnotherAttempt, let pause = response.retryAfter() else {
       return

@@ -3,17 +3,17 @@
 
 import Stepwise
 
-/// Shows the state of downloads: on a terminal a line for each that is in progress, which is redrawn; otherwise a plain line
-/// at each tenth.
+/// Shows the state of downloads: on a terminal a line for each running one, which is redrawn; otherwise a plain line at
+/// each tenth.
 ///
-/// A download that has ended leaves a line that scrolls up, so that only those in progress have to fit on the screen. It may
-/// be called from any thread.
+/// A completed download leaves a line that scrolls up, so that only the running ones have to fit on the screen. It may
+/// be used from any thread.
 final class DownloadBoard: Sendable {
   private struct State {
     var rows: [DownloadLine] = []
-    /// The rows in progress, in the order in which they began.
+    /// The rows in progress, in the order in which they started.
     var active: [Int] = []
-    /// How many lines stand on the terminal that can be redrawn, and the width for which they were cut.
+    /// The number of lines on the terminal that can be redrawn, and the width to which they were cut.
     var drawn = 0
     var width = 0
     var lastDraw: ContinuousClock.Instant?
@@ -54,9 +54,9 @@ final class DownloadBoard: Sendable {
 
     func show(_ news: DownloadNews) { board.show(news, at: index) }
 
-    /// Says how it has ended; what is shown afterwards is ignored.
+    /// Shows the outcome; later updates are ignored.
     ///
-    /// A failure is reported even when nothing else is.
+    /// A failure is shown even when nothing else is.
     func end(_ words: String, isFailure: Bool = false) { board.end(words, isFailure: isFailure, at: index) }
   }
 
@@ -86,13 +86,13 @@ final class DownloadBoard: Sendable {
     }
   }
 
-  /// Draws a row that has ended for good, and those in progress again; not more than ten times a second.
+  /// Draws a completed row, and redraws those in progress, at most ten times a second.
   private func draw(_ state: inout State, ended: Int?) {
     let now = ContinuousClock.now
     if ended == nil, let last = state.lastDraw, last.duration(to: now) < .milliseconds(100) { return }
     state.lastDraw = now
     let size = size()
-    // Lines that were cut for another width may have been wrapped since: how far up they begin cannot be told.
+    // Lines that were cut for another width may have been wrapped since, so their position is unknown.
     let canRedraw = state.drawn > 0 && state.width == size.columns
     var text = canRedraw ? "\u{1B}[\(state.drawn)A\r\u{1B}[J" : ""
     // One column stays free: some terminals wrap a line that fills the last.

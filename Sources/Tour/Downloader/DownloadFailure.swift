@@ -9,13 +9,13 @@ import StepwiseHTTP
   import FoundationNetworking
 #endif
 
-/// Why a file could not be downloaded.
+/// An error of a download.
 struct DownloadFailure: Error, CustomStringConvertible {
-  /// Why, in a few words.
+  /// The reason, in a few words.
   let reason: String
   /// Whether the same request may succeed later.
   let isWorthAnotherAttempt: Bool
-  /// Whether there is nothing that a later download could go on from.
+  /// Whether there is nothing that a later download could resume.
   let leavesNothing: Bool
 
   private init(_ reason: String, isWorthAnotherAttempt: Bool = false, leavesNothing: Bool = false) {
@@ -26,9 +26,9 @@ struct DownloadFailure: Error, CustomStringConvertible {
 
   var description: String { reason }
 
-  /// What a status other than 200 to 299 means.
+  /// Returns the failure for a status other than 200 to 299.
   ///
-  /// A GET may be repeated; these statuses say that it may help.
+  /// A GET may be repeated; these statuses indicate that a retry may help.
   static func status(_ status: Int) -> DownloadFailure {
     let words = HTTPURLResponse.localizedString(forStatusCode: status).lowercased()
     return DownloadFailure(
@@ -37,7 +37,7 @@ struct DownloadFailure: Error, CustomStringConvertible {
     )
   }
 
-  /// What an error of a request means.
+  /// Creates the failure for an error of a request.
   init(_ error: HTTPError) {
     switch error {
     case .offline, .timedOut, .connectionRefused, .connectionFailed, .connectionLost, .proxy, .protocolError:
@@ -45,7 +45,7 @@ struct DownloadFailure: Error, CustomStringConvertible {
     case .invalidURL: self.init("\(error)", leavesNothing: true)
     case .hostNotFound, .tls, .headersTooLarge, .bodyTooLarge, .tooManyRedirects, .refused: self.init("\(error)")
     case .checksumMismatch(_, let found): self = .wrongDigest(found)
-    // What the file system says will not be another thing in a moment; what the network says may be.
+    // An error of the file system is permanent for now; an error of the network may be temporary.
     case .request(let error as POSIXError): self.init("cannot write: \(FileError.words(for: error.code.rawValue))")
     case .request(let error): self.init(error.localizedDescription, isWorthAnotherAttempt: true)
     }
@@ -55,12 +55,12 @@ struct DownloadFailure: Error, CustomStringConvertible {
     DownloadFailure("its SHA-256 is \(found), which is not the one it has to have", leavesNothing: true)
   }
 
-  /// Standard output takes no more.
+  /// Returns the failure for standard output that accepts no more.
   static func output(_ code: Int32) -> DownloadFailure {
     DownloadFailure("cannot write to standard output: \(FileError.words(for: code))")
   }
 
-  /// What an error of a checkpoint means.
+  /// Creates the failure for an error of a checkpoint.
   init(_ error: CheckpointError) {
     switch error {
     case .held(_, _, let process?): self.init("process \(process) is downloading it")

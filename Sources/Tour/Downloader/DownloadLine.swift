@@ -3,24 +3,24 @@
 
 import StepwiseHTTP
 
-/// What one line says of a download.
+/// The content of the line of one download.
 struct DownloadLine: Sendable {
   private let name: String
   private var rate = TransferRate()
   private var received: Int64 = 0
   private var total: Int64?
-  /// What is said instead of a rate: that it waits, or checks.
+  /// The text instead of a rate: that the download waits, or checks.
   private var remark: String?
-  /// What it has come to, once it has ended.
+  /// The outcome, once the download has ended.
   private var ending: String?
-  /// The last tenth that was told.
+  /// The last tenth that was reported.
   private var tenth = -1
 
   init(name: String) {
     self.name = Console.oneLine(name)
   }
 
-  /// Notes what has happened; returns a line when there is something to tell where lines cannot be drawn again.
+  /// Records news; returns a line to print where lines cannot be redrawn.
   mutating func note(_ news: DownloadNews, at time: Duration) -> String? {
     guard ending == nil else { return nil }
     switch news {
@@ -38,13 +38,13 @@ struct DownloadLine: Sendable {
     return text(width: nil)
   }
 
-  /// Says how it has ended.
+  /// Sets the outcome.
   mutating func end(_ words: String) -> String {
     ending = Console.oneLine(words)
     return text(width: nil)
   }
 
-  /// The line, cut to a number of columns: a longer one than the terminal is wide cannot be redrawn.
+  /// Returns the line, cut to a number of columns, because a line longer than the terminal's width cannot be redrawn.
   func text(width: Int?) -> String {
     let line = "\(name): \(ending ?? state)"
     return width.map { TextWidth.cut(line, to: $0) } ?? line

@@ -5,11 +5,11 @@ import StepwiseHTTP
 
 /// How files are downloaded, apart from what they are.
 ///
-/// It is in no checkpoint: credentials and header fields may be secrets, and another call may have others.
+/// Checkpoints do not contain it: credentials and header fields may be secrets, and may differ in the next call.
 struct DownloadManner: Sendable {
   var credentials: HTTPCredentials?
   var headers: HTTPHeaders = [:]
-  /// The number of parts of a file that are downloaded at the same time.
+  /// The number of parts of a file that are downloaded concurrently.
   var segments = 1
   var rateLimit: RateLimit?
   /// How long a server may send nothing; nil for what is usual.

@@ -15,7 +15,7 @@ struct DownloadOptions: Sendable {
   /// The folder that files without a path of their own are saved in.
   private(set) var folder: String?
 
-  /// What `--help` says about them.
+  /// Their lines in `--help`.
   static let help = [
     "-o <file>          save the only file there; - writes it to standard output",
     "-P <folder>        save files there",
@@ -78,7 +78,7 @@ struct DownloadOptions: Sendable {
     }
   }
 
-  /// Takes the credentials out of a URL, which is written to a checkpoint.
+  /// Removes the credentials from a URL, which is written to a checkpoint.
   private mutating func separate(_ address: String) throws(Command.UsageError) -> String {
     guard var parts = URLComponents(string: address), let user = parts.user else { return address }
     let found = HTTPCredentials.basic(user: user, password: parts.password ?? "")
@@ -113,7 +113,7 @@ extension DownloadOptions {
     return String(decoding: try FileHandle.standardInput.readToEnd() ?? Data(), as: UTF8.self)
   }
 
-  /// One URL a line; empty lines, and those that begin with `#`, are skipped.
+  /// Returns one URL per line; empty lines, and those that start with `#`, are skipped.
   private static func addresses(in text: String) -> [String] {
     text.split(whereSeparator: \.isNewline)
       .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -3,23 +3,23 @@
 
 import Foundation
 
-/// What is to be downloaded, where to, and what it has to be.
+/// The source, the destination and the checksum of a download.
 struct DownloadOrder: Codable, Equatable, Sendable {
   let address: String
   let path: String
-  /// The SHA-256 that the file has to have, in lowercase hexadecimal; nil for any.
+  /// The required SHA-256 of the file, in lowercase hexadecimal; nil for any.
   let digest: String?
 
-  /// Where the checkpoint is, as long as the download is not done.
+  /// The path of the checkpoint, until the download has completed.
   var workPath: String { path + ".download" }
 
   /// Whether there is something that a later download can resume.
   var isResumable: Bool { FileManager.default.fileExists(atPath: path + ".part") }
 
-  /// What the file is called in what is shown.
+  /// The name of the file in the output.
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
-  /// The name that an address suggests for its file: the last part of its path, as far as that can be one.
+  /// Returns the file name that a URL suggests: the last part of its path, as far as it is valid.
   static func suggestedName(for address: String) -> String {
     let name = URL(string: address)?.lastPathComponent ?? ""
     let isUsable = !name.isEmpty && ![".", "..", "/"].contains(name) && !name.contains { $0 == "/" || $0 == "\0" }

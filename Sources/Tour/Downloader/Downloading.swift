@@ -6,26 +6,26 @@ import Stepwise
 import StepwiseCheckpoints
 import StepwiseHTTP
 
-/// A download, in stages that may end with the process and go on in another one.
+/// A download, in stages that may end with the process and resume in another one.
 enum Downloading: Progression, Codable, Equatable {
   /// How long it waits for a server and for the next attempt.
   struct Patience: Sendable {
     var deadlines = HTTPDeadlines(headers: .seconds(30), idle: .seconds(15))
-    /// Of attempts that bring nothing: as soon as something has come, they are counted from one again.
+    /// The policy for attempts without a byte; after a byte has arrived, attempts are counted from one again.
     var retries = RetryPolicy(
       maxAttempts: 8,
       backoff: .exponential(from: .milliseconds(250), factor: 2, cap: .seconds(10), jitter: .full)
     )
-    /// The longest wait that a server is granted.
+    /// The longest delay that a server may request.
     var longestPause = Duration.seconds(60)
   }
 
   @TaskLocal static var patience = Patience()
   @TaskLocal static var manner = DownloadManner()
-  /// Is told what happens while something is downloaded.
+  /// Called with news about the download.
   @TaskLocal static var watcher: (@Sendable (DownloadNews) -> Void)?
 
-  /// Bytes are to be fetched; so many are there.
+  /// The download has this number of bytes and fetches more.
   case fetch(DownloadOrder, received: Int64)
   case done(DownloadOrder, byteCount: Int64)
 
@@ -48,9 +48,9 @@ enum Downloading: Progression, Codable, Equatable {
   }
 }
 
-/// What happens while something is downloaded.
+/// News about a download.
 enum DownloadNews: Sendable {
   case progress(HTTPDownloadProgress)
-  /// An attempt has failed, and there will be another.
+  /// An attempt has failed, and another one follows.
   case waiting(because: String)
 }

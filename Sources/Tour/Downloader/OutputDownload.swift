@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 import StepwiseHTTP
 
-/// A download that goes to standard output as it comes.
+/// A download that is written to standard output as it arrives.
 ///
 /// Written bytes cannot be undone: another attempt is made only before the first byte has arrived, and a wrong checksum
 /// is detected at the end.

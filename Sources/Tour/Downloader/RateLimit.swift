@@ -3,10 +3,10 @@
 
 import Stepwise
 
-/// A limit of the bytes a second that all downloads together receive.
+/// A limit for the bytes per second of all downloads together.
 final class RateLimit: Sendable {
   private let bytesPerSecond: Double
-  /// When what was received so far has taken its time.
+  /// When the bytes received so far have taken their time.
   private let due = Lock<ContinuousClock.Instant?>(nil)
 
   init(bytesPerSecond: Double) { self.bytesPerSecond = bytesPerSecond }
@@ -20,7 +20,7 @@ final class RateLimit: Sendable {
     }
   }
 
-  /// Reads a rate such as `500`, `64k`, `1.5M`: bytes a second, with `k`, `M` and `G` for powers of 1,024.
+  /// Parses a rate such as `500`, `64k`, `1.5M`: bytes per second, with `k`, `M` and `G` for powers of 1,024.
   static func bytesPerSecond(_ text: String) -> Double? {
     let units: [Character: Double] = ["k": 1_024, "m": 1_048_576, "g": 1_073_741_824]
     let unit = text.lowercased().last.flatMap { units[$0] }

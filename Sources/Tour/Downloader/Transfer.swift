@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 import StepwiseCheckpoints
 
-/// A download under its checkpoint, as one of many in a line.
+/// A download with its checkpoint, as one of many in a line.
 enum Transfer: Progression {
   case begin(DownloadOrder, DownloadBoard, CancellationToken)
   case saved(byteCount: Int64)
@@ -23,7 +23,7 @@ enum Transfer: Progression {
       row.end("saved \(order.path), \(byteCount) bytes")
       return .saved(byteCount: byteCount)
     } catch is CancellationError {
-      row.end("stopped; the same command goes on from here", isFailure: true)
+      row.end("stopped; run the same command again to resume", isFailure: true)
       throw CancellationError()
     } catch {
       row.end("failed: \(error)", isFailure: true)
@@ -50,7 +50,7 @@ enum Transfer: Progression {
     do {
       return try await Downloading.start(order).run(id: id, in: store)
     } catch CheckpointError.differentStart {
-      // Another address or digest for the same file: what is there belongs to something else.
+      // Another URL or checksum for the same file: the existing bytes belong to something else.
       try await store.remove(id)
       return try await Downloading.start(order).run(id: id, in: store)
     } catch let failure as DownloadFailure where failure.leavesNothing || !order.isResumable {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How fast bytes come, by those of the last seconds.
+/// The rate of a transfer over the last seconds.
 struct TransferRate: Sendable {
   private static let window = Duration.seconds(5)
 
   private var samples: [(at: Duration, bytes: Int64)] = []
 
-  /// Notes how many bytes are there at some time since the beginning.
+  /// Records the number of bytes at a time since the start.
   mutating func note(_ bytes: Int64, at time: Duration) {
-    // A download that begins again has fewer than before.
+    // A download that starts over has fewer bytes than before.
     if let last = samples.last, bytes < last.bytes { samples = [] }
     if samples.count > 1, let last = samples.last, time - last.at < .milliseconds(100) { samples.removeLast() }
     samples.append((time, bytes))
     while samples.count > 2, time - samples[1].at >= Self.window { samples.removeFirst() }
   }
 
-  /// Bytes a second; nil as long as that cannot be told.
+  /// The bytes per second; nil while that is unknown.
   var bytesPerSecond: Double? {
     guard let first = samples.first, let last = samples.last, last.at > first.at else { return nil }
     return Double(last.bytes - first.bytes) / ((last.at - first.at) / .seconds(1))
   }
 
-  /// How long the rest takes at this rate; nil as long as that cannot be told.
+  /// Returns how long the rest takes at this rate; nil while that is unknown.
   func timeLeft(of total: Int64?) -> Duration? {
     guard let total, let bytes = samples.last?.bytes, let rate = bytesPerSecond, rate > 0 else { return nil }
     return .seconds(Double(max(0, total - bytes)) / rate)

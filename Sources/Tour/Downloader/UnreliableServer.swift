@@ -6,13 +6,13 @@ import Loopback
 import Stepwise
 import StepwiseCheckpoints
 
-/// A server on this machine that has a few files and gives each of them in a way that calls for a second attempt.
+/// A server on this machine whose files require a second attempt each.
 final class UnreliableServer: Sendable {
   private let server: LoopbackServer
 
   /// Starts the server.
   ///
-  /// - Throws: `SocketError` when the system gives no port.
+  /// - Throws: `SocketError` when the system provides no port.
   init() throws(SocketError) {
     let counts = Lock<[String: Int]>([:])
     server = try LoopbackServer { request in
@@ -25,7 +25,7 @@ final class UnreliableServer: Sendable {
     }
   }
 
-  /// What is to be downloaded from it.
+  /// Returns the downloads from it.
   func orders(in folder: String) -> [DownloadOrder] {
     Self.files.map { file in
       DownloadOrder(
@@ -36,7 +36,7 @@ final class UnreliableServer: Sendable {
     }
   }
 
-  /// How a file is given the first time.
+  /// How the first response for a file fails.
   private enum Trouble {
     case drop, busy, stall, lie
   }
@@ -80,7 +80,7 @@ final class UnreliableServer: Sendable {
 }
 
 extension LoopbackServer.Reply {
-  /// A file, or the part of it that the request asks for.
+  /// Returns a file, or the range that the request specifies.
   static func part(of bytes: [UInt8], for request: LoopbackServer.Request, tag: String) -> LoopbackServer.Reply {
     var reply = LoopbackServer.Reply.ok(bytes)
     reply.headers.append(("ETag", tag))

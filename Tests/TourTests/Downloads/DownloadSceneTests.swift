@@ -111,7 +111,7 @@ import Testing
     let arguments = ["download", "\(server.address)/a.bin", "--timeout", "300"]
     let first = try await TourProcess.run(arguments, in: workshop.directory) { $0.contains("20%") }
     #expect(first.exitCode == 130)
-    #expect(first.errorLines.last == "a.bin: stopped; the same command goes on from here")
+    #expect(first.errorLines.last == "a.bin: stopped; run the same command again to resume")
     let second = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(second.exitCode == 0, "\(second.output)")
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
