@@ -10,7 +10,7 @@ import Testing
 extension Races {
   /// Whatever happens to many runs, nothing of them stays.
   @Suite struct ChainReleaseTests {
-    /// Resident memory in bytes, where the system tells.
+    /// Resident memory in bytes, where the system reports it.
     private static func residentMemory() throws -> Int? {
       #if os(Linux)
         let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
@@ -68,7 +68,7 @@ extension Races {
       }
     }
 
-    /// In a process of its own, whose memory is looked at.
+    /// Runs in a separate process, whose memory is measured.
     @Test func runsCancelledAtRandomMomentsLeaveNothingAndMemoryIsFlat() async {
       await #expect(processExitsWith: .success) { try await Self.cancelManyAtRandom() }
     }

@@ -4,7 +4,7 @@
 import Foundation
 import StepwiseTesting
 
-/// Calls back as `URLSession` does, when it is told to.
+/// Calls back like `URLSession`, when the test requests it.
 final class FakeSession: Sendable {
   typealias Completion = @Sendable (Data?, String?, (any Error)?) -> Void
 

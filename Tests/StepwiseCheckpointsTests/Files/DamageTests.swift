@@ -148,7 +148,7 @@ import Testing
     #expect(peakOfAddresses() - before < 1 << 40)
   }
 
-  /// In a process of its own, whose memory is looked at.
+  /// Runs in a separate process, whose memory is measured.
   @Test func aLengthThatIsMadeUpAllocatesNothing() async {
     await #expect(processExitsWith: .success) { try await DamageTests().readMadeUpLengths() }
   }
@@ -175,7 +175,7 @@ import Testing
     #endif
   }
 
-  /// The most addresses that this process has had, in bytes, where the system tells.
+  /// The peak address space of this process, in bytes, where the system reports it.
   private func peakOfAddresses() -> Int {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
       let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmPeak") }),

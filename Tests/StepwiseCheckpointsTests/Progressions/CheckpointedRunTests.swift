@@ -7,7 +7,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// What a run under an id promises, over every store.
+/// The guarantees of a run under an id, with every store.
 @Suite(.timeLimit(.minutes(10))) struct CheckpointedRunTests {
   enum Kind: CaseIterable, Sendable {
     case memory, files, endingLeases

@@ -6,7 +6,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// The conformance suite finds a store that breaks one promise, and names the promise.
+/// The conformance suite detects a store that violates one guarantee, and names it.
 @Suite(.timeLimit(.minutes(10))) struct SpoiltStoreTests {
   @Test(arguments: SpoiltStore.Fault.allCases) func aBrokenPromiseIsNamed(fault: SpoiltStore.Fault) async throws {
     let store = SpoiltStore(fault)
@@ -17,7 +17,7 @@ import Testing
   }
 }
 
-/// A store in memory that breaks one promise.
+/// A store in memory that violates one guarantee.
 final class SpoiltStore: CheckpointStore {
   enum Fault: CaseIterable {
     case rebuildsChecksums, savesInTwoSteps, waitsBeforeItRefuses, alwaysSaysMore, listsAfterKnownIDsOnly

@@ -4,7 +4,7 @@
 import StepwiseTesting
 import Testing
 
-/// What `explore` promises, on bugs that are known.
+/// The guarantees of `explore`, on known bugs.
 @Suite(.timeLimit(.minutes(5)))
 struct PlantedBugTests {
   @Test(

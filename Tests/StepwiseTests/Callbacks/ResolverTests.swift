@@ -100,7 +100,7 @@ struct ResolverTests {
     }
   }
 
-  /// Pitfall 14: exactly once, the first wins. (What happens to the second is told to `ResolverMisuse.handler`.)
+  /// Pitfall 14: exactly once, the first wins. (The second is reported to `ResolverMisuse.handler`.)
   @Test(arguments: Call.allCases)
   func theFirstCallIsTrueAndGivesTheOutcome(_ call: Call) async {
     let outcome: String

@@ -164,11 +164,11 @@ struct CancellationHandlerTests {
     own.settle(
       token.onCancel { _ in
         own.settled?.remove()
-        log.record("handler goes on")
+        log.record("handler continues")
       }
     )
     token.cancel()
-    #expect(log.elements == ["handler goes on"])
+    #expect(log.elements == ["handler continues"])
   }
 
   /// The handler cancels a child token, whose handler removes the one that is running: the same thread, so no wait.

@@ -87,14 +87,14 @@ struct CancellationTokenTests {
       Task {
         log.record("waits")
         await token.cancellation
-        log.record("told \(token.isCancelled) \(Task.isCancelled)")
+        log.record("called \(token.isCancelled) \(Task.isCancelled)")
       }
     }
     await log.elements(atLeast: 10)
     #expect(log.elements == Array(repeating: "waits", count: 10))
     token.cancel()
     for waiter in waiters { await waiter.value }
-    #expect(log.elements.suffix(10) == Array(repeating: "told true false", count: 10))
+    #expect(log.elements.suffix(10) == Array(repeating: "called true false", count: 10))
   }
 
   @Test func cancellationReturnsWhenTheWaitingTaskIsCancelledAndLeavesTheTokenAlone() async {

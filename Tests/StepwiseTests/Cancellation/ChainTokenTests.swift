@@ -157,7 +157,7 @@ struct ChainTokenTests {
     #expect(try await task.value == 1)
   }
 
-  /// A retry inside one step goes on to its end.
+  /// A retry inside one step continues to its end.
   @Test func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
     let step = Step("flaky") { [entered, gate, log] (number: Int) in
       entered.record(number)

@@ -78,7 +78,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  /// It is not interrupted: the step that runs goes on to its end, and as the last one its value stands.
+  /// The run is not interrupted: the running step completes, and because it is the last one, its value stands.
   @Test func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
     let inner = try await withCancellation(by: token) { [entered, gate, log] in
       Task {

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// The content of a step: set at any time, and told to the screens.
+/// The content of a step: set at any time, and delivered to the screens.
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowContentTests {

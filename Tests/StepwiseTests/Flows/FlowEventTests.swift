@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// What is told of a run, and how a flow is drawn.
+/// The events of a run, and the diagram of a flow.
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowEventTests {

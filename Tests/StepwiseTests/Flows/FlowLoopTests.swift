@@ -11,7 +11,7 @@ import Testing
 struct FlowLoopTests {
   /// In a process of its own, whose memory is its own.
   ///
-  /// A build for debugging is slow, and tells it by fewer turns as well.
+  /// A debug build is slow, and shows the same with fewer turns.
   @Test func aMillionTurnsTakeFlatMemory() async {
     await #expect(processExitsWith: .success) { try await FlowLoopTests.loop() }
   }

@@ -62,7 +62,7 @@ struct FlowReplayTests {
     let decoder = JSONDecoder()
     decoder.userInfo[.flowAnswers] = new.answerTypes
     var log = try decoder.decode(FlowLog.self, from: JSONEncoder().encode(old.answers))
-    // Also when it is kept once more before anybody has looked at it.
+    // Also when it is stored again before it was decoded.
     log = try decoder.decode(FlowLog.self, from: JSONEncoder().encode(log))
     #expect(log.map(\.step) == ["first", "second"])
     #expect(try await new.replay(answers: log) == answer)

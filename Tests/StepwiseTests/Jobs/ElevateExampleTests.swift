@@ -43,7 +43,7 @@ struct ElevateExampleTests {
     let loginTask = Job("login") { (input: (username: String, password: String), job: JobContext<String>) in
       let credentials = try await API.login(input.username, input.password)
       if let credentials { stored.record("\(credentials.username) \(credentials.token)") }
-      // Anything told here is passed to onUpdate.
+      // Every update is passed to onUpdate.
       job.update("Logged in!")
       // What the work returns is passed to onFinish.
       return credentials != nil

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-/// Very many jobs, each in a process of its own, whose memory is looked at.
+/// Very many jobs, each test in a separate process, whose memory is measured.
 @Suite(.timeLimit(.minutes(5)))
 struct JobMemoryTests {
   #if os(Linux) || os(macOS)
@@ -63,7 +63,7 @@ private struct Grown: Error {
   let bytes: Int
 }
 
-/// The most memory that this process has had resident, in bytes, where the system tells.
+/// The peak resident memory of this process, in bytes, where the system reports it.
 private func peakMemory() -> Int {
   guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
     let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM") }),

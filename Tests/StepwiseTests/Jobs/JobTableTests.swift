@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-/// How a job ends, and what its handlers are told then, in order and on the main actor.
+/// How a job ends, and which handlers are then called, in order and on the main actor.
 @Suite(.timeLimit(.minutes(5)))
 struct JobTableTests {
   enum Ending: String, CaseIterable {
@@ -107,7 +107,7 @@ struct JobTableTests {
     }
   }
 
-  /// On the main actor, so that nothing can be told between the launch and a cancel.
+  /// On the main actor, so that no handler can be called between the launch and a cancellation.
   @MainActor private func launch(
     _ job: Job<Int, Int, Int>,
     on queue: JobQueue,

@@ -13,7 +13,7 @@ struct JobTimeTests {
   private let queue = JobQueue(maxConcurrent: 1)
   private let clock = ManualClock()
 
-  /// Work that goes on until it is cancelled.
+  /// Work that runs until it is cancelled.
   private static func untilCancelled(_ begun: Once<Void>) -> Job<Void, Int, Int> {
     Job("job") { (_: JobContext<Int>) -> Int in
       begun.settle(())

@@ -73,7 +73,7 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 1, work: 0..<2)
     _ = machine.hire()
     guard case (.park, _) = machine.finishWork(with: 0) else {
-      Issue.record("not told to park")
+      Issue.record("did not receive park")
       return
     }
     let cleared = machine.clearPending()
@@ -133,13 +133,13 @@ struct LineMachineTests {
   }
 }
 
-/// A line whose workers and consumer are told what to do by the test.
+/// A line whose workers and consumer the test controls.
 private struct SimulatedLine {
   private let maxConcurrent: Int
   private var machine: LineMachine<Int, Int, Int, Int>
   private var nextWork = 0
   private var running: [Int] = []
-  /// Workers that were told to park and have not done so.
+  /// Workers that received `park` and have not parked yet.
   private var aboutToPark: [Int] = []
   private var parked: Set<Int> = []
   private var nextWorker = 0

@@ -84,7 +84,7 @@ struct ProductionLineTests {
     line.add(work(1) { entered.record($0) })
     gate.settle(())
     var results = line.results.makeAsyncIterator()
-    // What ran goes on to its end.
+    // A running progression completes.
     #expect(await results.next()?.progression.number == 0)
     #expect(entered.elements == [0])
     line.resume()

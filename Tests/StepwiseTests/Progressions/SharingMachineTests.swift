@@ -58,7 +58,7 @@ struct SharingMachineTests {
     guard case (.stage(1), nil) = machine.ask(late, waiter: 2),
       case (.ended(.abandoned), nil) = machine.ask(late, waiter: 2)
     else {
-      Issue.record("the late one was told something else")
+      Issue.record("the late one received something else")
       return
     }
   }

@@ -4,7 +4,7 @@
 import Stepwise
 
 extension ChainEvent {
-  /// A line that tells events apart; durations are left out.
+  /// A line that identifies an event; durations are omitted.
   var line: String {
     switch self {
     case .started: "started"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// An error that tests throw, told apart by its number.
+/// An error that tests throw, identified by its number.
 struct Fault: Error, Hashable {
   let number: Int
 

@@ -51,7 +51,7 @@ struct BackoffTests {
     #expect(backoff.delay(afterFailures: failures, using: &generator) == .seconds(3))
   }
 
-  /// Whatever is asked, a wait is between zero and the cap, and the longest wait is that without jitter.
+  /// Every delay is between zero and the cap, and the longest one is that without jitter.
   @Test func noWaitIsNegativeOrLongerThanWithoutJitter() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)

@@ -43,7 +43,7 @@ struct ChainRetryTests {
       .onError { [log] in log.record("error \(($0 as? Fault)?.number ?? 0)") }
     await #expect(throws: Fault(2)) { try await chain.run(0) }
     let attempt = ["begin 0", "undo seat 3", "undo room 2"]
-    #expect(log.elements == attempt + attempt + ["error 2"], "errors that were retried are not told")
+    #expect(log.elements == attempt + attempt + ["error 2"], "errors that were retried are not reported")
   }
 
   @Test func waitsAndTheLimitAreThoseOfThePolicy() throws {

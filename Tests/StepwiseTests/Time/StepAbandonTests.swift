@@ -12,7 +12,7 @@ struct StepAbandonTests {
   private let discarded = Recorder<String>()
   private let comesBack = Once<Int>()
 
-  /// Ignores cancellation, and returns when told to.
+  /// Ignores cancellation, and returns when the test opens it.
   private var stubborn: Step<Int, Int> {
     Step("stubborn") { [comesBack] _ in await comesBack.valueIgnoringCancellation() }
   }
@@ -33,7 +33,7 @@ struct StepAbandonTests {
     #expect(error?.step == "stubborn")
     #expect(error?.duration == .seconds(5))
     comesBack.settle(7)
-    #expect(await discarded.elements(atLeast: 1) == ["7 false"], "given the late value, out of reach of the cancel")
+    #expect(await discarded.elements(atLeast: 1) == ["7 false"], "receives the late value, shielded from cancellation")
   }
 
   @Test func aValueInTimeIsTheStepsAndIsNotDiscarded() async throws {

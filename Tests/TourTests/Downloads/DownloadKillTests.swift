@@ -44,7 +44,7 @@ import Testing
     #expect(try workshop.bytes(of: "large.bin") == bytes)
     #expect(try workshop.names == ["large.bin"])
     #expect(kills == Self.kills)
-    // Most of what was killed was gone on with.
+    // Most of the killed downloads were resumed.
     #expect(resumed.withLock { $0 } > Self.kills / 4)
   }
 

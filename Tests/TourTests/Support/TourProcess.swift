@@ -70,7 +70,7 @@ enum TourProcess {
     // Both at once: a program blocks while a pipe of its is full.
     let (outputText, errorText, errorEnd) = (Collected(), Collected(), DispatchSemaphore(value: 0))
     let isInterrupted = Lock(false)
-    // What is wanted is in either of them, so both are looked at after each piece of either.
+    // The expected text may be in either stream, so both are checked after each piece.
     let look: @Sendable () -> Void = {
       guard let interrupted, interrupted(outputText.text + errorText.text),
         !isInterrupted.withLock({ exchange(&$0, with: true) })

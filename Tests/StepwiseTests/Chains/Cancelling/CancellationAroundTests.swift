@@ -139,7 +139,7 @@ struct CancellationAroundTests {
     #expect(try await run.value == 1)
   }
 
-  /// A run inside a step is told why the run around it was cancelled.
+  /// A run inside a step receives the reason for which the enclosing run was cancelled.
   @Test func aRunInsideAStepOfACancelledRunKnowsTheReason() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()

@@ -80,7 +80,7 @@ struct CancellationDecisionTests {
     #expect(await run.outcome.brief == "cancelled -")
   }
 
-  /// An error that came before anybody asked stands; the request decides only what is thrown after it.
+  /// An error before the request stands; the request decides only what is thrown after it.
   @Test func anErrorBeforeTheCancelStands() async {
     let turnstile = Turnstile()
     let chain = Chain { () -> Int in throw Fault(1) }.onError { _ in await turnstile.passWhateverHappens() }

@@ -32,7 +32,7 @@ struct FinallyTests {
     }.value
   }
 
-  /// Pitfall 10: newest first, each of them, whatever happened; 12: before the awaiter goes on.
+  /// Pitfall 10: newest first, each of them, regardless of the outcome; 12: before the awaiting task continues.
   @Test(arguments: End.allCases)
   func eachRunsExactlyOnceNewestFirstWhateverHappened(end: End) async {
     let log = Recorder<String>()

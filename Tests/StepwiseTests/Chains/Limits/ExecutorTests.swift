@@ -103,7 +103,7 @@ struct ExecutorTests {
     #expect(seen.elements == [false])
   }
 
-  /// A started run, and what the library makes Tasks for, keep the preference of the caller.
+  /// A started run, and every task that the library creates, inherit the preference of the caller.
   @Test func thePreferenceOfTheCallerIsKept() async throws {
     let executor = CountingExecutor()
     let seen = Recorder<Bool>()

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// What the actor tells of its runs and does to them.
+/// What the actor reports about its runs, and how it controls them.
 @Suite(.timeLimit(.minutes(5)))
 struct SupervisionTests {
   @Test func runsInFlightCountsRunsOfBothKindsUntilTheirEnd() async throws {

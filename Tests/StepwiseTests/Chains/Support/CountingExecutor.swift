@@ -5,7 +5,7 @@ import Dispatch
 import Stepwise
 import StepwiseTesting
 
-/// A queue of its own for tasks and actors, which counts what it is given and knows when it is the one that runs.
+/// An executor that counts its jobs and knows whether the current code runs on it.
 final class CountingExecutor: TaskExecutor, SerialExecutor {
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 

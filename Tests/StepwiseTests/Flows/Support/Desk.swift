@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseTesting
 
-/// What a scripted step does when it is asked.
+/// What a scripted step does when it is presented.
 enum Reply<Result: Sendable> {
   case complete(Result)
   case back
@@ -15,7 +15,7 @@ enum Reply<Result: Sendable> {
   case wait
 }
 
-/// Makes steps that reply by a script, and keeps what was asked.
+/// Creates steps that follow a script, and records which were presented.
 @MainActor
 final class Desk {
   /// Each ask, as "name content", or "name" where there is no content.

@@ -6,7 +6,7 @@ import StepwiseTesting
 
 @testable import Stepwise
 
-/// What the handlers of jobs were told, in order; a line that was not written on the main actor says so.
+/// The handler calls of jobs, in order; a line that was not written on the main actor says so.
 final class JobNotes: Sendable {
   let recorder = Recorder<String>()
 
@@ -18,7 +18,7 @@ final class JobNotes: Sendable {
 }
 
 extension Job {
-  /// The job with handlers that take notes of all they are told.
+  /// The job with handlers that record every call.
   func noting(_ notes: JobNotes) -> Job {
     onStart { notes.note("start") }
       .onUpdate { notes.note("update \($0)") }

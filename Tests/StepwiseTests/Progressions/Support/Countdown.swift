@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseTesting
 
-/// Counts down to a result; what it does at each stage is told to a recorder.
+/// Counts down to a result, and records each stage.
 enum Countdown: Progression, Equatable {
   case at(Int)
   case landed(String)
