@@ -3,9 +3,9 @@
 
 package import Dispatch
 
-/// Runs jobs on a queue, as `inQueue:` asks for.
+/// Runs jobs on a queue, as `inQueue:` requests.
 package final class QueueExecutor: TaskExecutor {
-  /// Where steps, handlers and blocks run that name no queue: they may block there, as old ones do.
+  /// Runs steps, handlers and blocks without a queue; they may block there, as old ones do.
   package static let shared = QueueExecutor(.global())
 
   private let queue: DispatchQueue

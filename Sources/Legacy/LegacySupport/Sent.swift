@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Something that was handed over, by a value that is no longer used where it came from.
+/// A value that was transferred, and is no longer used where it came from.
 ///
-/// Old code says of nothing whether it is `Sendable`. What it hands over, a closure, an input, an output or a result, is
+/// Old code does not declare what is `Sendable`. What it transfers, a closure, an input, an output or a result, is
 /// `sending` in the old spellings, so that Swift 6 reports code that continues to use it, or what it holds.
-// Safety: what is inside was sent here, and one step, stage, block, closure or waiting function at a time has it.
+// Safety: the value was transferred here, and one step, stage, block, closure or waiting function at a time uses it.
 package struct Sent<Value>: @unchecked Sendable {
-  /// What was handed over.
+  /// The transferred value.
   package let value: Value
 
-  /// Takes something over.
+  /// Creates the wrapper of a transferred value.
   package init(_ value: Value) {
     self.value = value
   }

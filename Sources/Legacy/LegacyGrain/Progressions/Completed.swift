@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Ends `next()` of the last stage, which is never asked for.
+/// Ends `next()` of the last stage, which is never called.
 ///
-/// Progressions are not asked for a stage after the one with a result. Code that does so stops the program here.
+/// No stage follows the one with a result. Code that requests one stops the program here.
 @available(*, deprecated, message: "Write `try completed()`, which throws in place of stopping the program")
 public func completedStep<P: Progression>(_ stage: P) -> Never {
   fatalError("\(stage) is the last stage")  // Safety: old code ends a switch with it, so that it cannot return.

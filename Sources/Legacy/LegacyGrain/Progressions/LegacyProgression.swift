@@ -6,16 +6,16 @@ public import Stepwise
 /// A new progression as an old one, made by `legacy`.
 @available(*, deprecated, message: "Use the progression itself when its last old caller has moved")
 public struct LegacyProgression<Base: Stepwise.Progression>: Progression, Sendable {
-  /// What the last stage holds.
+  /// The type of the result that the last stage holds.
   public typealias Result = Base.Result
 
   /// The new stage.
   public let base: Base
 
-  /// The result, which is what makes a stage the last one; nil before.
+  /// The result, which marks a stage as the last one; nil for every other stage.
   public var result: Base.Result? { base.result }
 
-  /// What gives the stage after this one.
+  /// Returns the next stage.
   @available(*, deprecated, message: "Use next() of the progression itself")
   public func next() -> Deferred<LegacyProgression> {
     let base = base

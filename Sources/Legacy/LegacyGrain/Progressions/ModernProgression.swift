@@ -7,19 +7,19 @@ public import Stepwise
 /// An old progression as a new one, made by ``Progression/modern``.
 @available(*, deprecated, message: "Make it a Progression of Stepwise when its last old caller has moved")
 public struct ModernProgression<Base: Progression & Sendable>: Stepwise.Progression where Base.Result: Sendable {
-  /// What the last stage holds.
+  /// The type of the result that the last stage holds.
   public typealias Result = Base.Result
 
   /// The old stage.
   public let base: Base
 
-  /// The result, which is what makes a stage the last one; nil before.
+  /// The result, which marks a stage as the last one; nil for every other stage.
   public var result: Base.Result? { base.result }
 
   /// Does the work of this stage, in a global queue.
   ///
-  /// - Returns: The stage after this one.
-  /// - Throws: What the stage throws.
+  /// - Returns: The next stage.
+  /// - Throws: The error of the stage.
   @concurrent public func next() async throws -> ModernProgression {
     try await withResolver { resolver in
       Performer(.utility) {

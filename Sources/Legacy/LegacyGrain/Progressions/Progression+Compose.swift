@@ -5,12 +5,12 @@ internal import Dispatch
 
 @available(*, deprecated)
 extension Progression {
-  /// Does this stage's work as a part of another progression: for use in the `next()` of that one.
+  /// Does the work of this stage as part of another progression; call it from the `next()` of that progression.
   ///
   /// - Parameters:
-  ///   - transformNext: Wraps the stage after this one.
-  ///   - transformResult: Goes on from this stage's result, when it has one.
-  /// - Returns: What gives the other progression's next stage.
+  ///   - transformNext: Wraps the next stage.
+  ///   - transformResult: Returns the stage that follows this one's result, when it has one.
+  /// - Returns: Work that produces the other progression's next stage.
   @available(*, deprecated, message: "Use compose of Progression of Stepwise: the same with try await, and no Deferred")
   public func compose<Outer: Progression>(
     transformNext: @escaping (Self) throws -> Outer,
@@ -22,13 +22,13 @@ extension Progression {
     return next().map(transformNext)
   }
 
-  /// Does the work of a stage of another progression as a part of this one: for use in `next()` of this one.
+  /// Does the work of a stage of another progression as part of this one; call it from the `next()` of this one.
   ///
   /// - Parameters:
   ///   - inner: The stage of the other progression.
-  ///   - mapNext: Wraps the stage after it.
-  ///   - mapResult: Goes on from its result, when it has one.
-  /// - Returns: What gives this progression's next stage.
+  ///   - mapNext: Wraps the next stage.
+  ///   - mapResult: Returns the stage that follows the inner result, when there is one.
+  /// - Returns: Work that produces this progression's next stage.
   @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
   public func compose<Inner: Progression>(
     _ inner: Inner,
@@ -38,13 +38,13 @@ extension Progression {
     inner.compose(transformNext: mapNext) { result in Deferred { try mapResult(result) } }
   }
 
-  /// Does the work of a stage of another progression as a part of this one: for use in `next()` of this one.
+  /// Does the work of a stage of another progression as part of this one; call it from the `next()` of this one.
   ///
   /// - Parameters:
   ///   - inner: The stage of the other progression.
-  ///   - mapNext: Wraps the stage after it.
-  ///   - flatMapResult: What gives the stage that goes on from its result, when it has one.
-  /// - Returns: What gives this progression's next stage.
+  ///   - mapNext: Wraps the next stage.
+  ///   - flatMapResult: Returns work that produces the stage that follows the inner result, when there is one.
+  /// - Returns: Work that produces this progression's next stage.
   @available(*, deprecated, message: "Use inner.compose(transformNext:transformResult:) of Progression of Stepwise")
   public func compose<Inner: Progression>(
     _ inner: Inner,
@@ -54,13 +54,14 @@ extension Progression {
     inner.compose(transformNext: mapNext, transformResult: flatMapResult)
   }
 
-  /// All stages from this one on, in a global queue, and their result transformed.
+  /// Returns the work of all stages from this one on, in a global queue, with their result transformed.
   @available(*, deprecated, message: "Use map of Progression of Stepwise, which is a progression with one stage more")
   public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
     deferred(Performer(.utility), progress: nil).map(transform)
   }
 
-  /// All stages from this one on, in a global queue, followed by something that is made of their result.
+  /// Returns the work of all stages from this one on, in a global queue, followed by work that is created from their
+  /// result.
   @available(*, deprecated, message: "Use flatMap of Progression of Stepwise, whose stages are those of both")
   public func flatMap<Output>(
     _ transform: @escaping (Result) throws -> Deferred<Output>

@@ -8,27 +8,27 @@ internal import LegacySupport
 /// Write one of `next()` and `updateOrDeferNext()`; each of them is made of the other.
 @available(*, deprecated, message: "Use Progression of Stepwise, whose next() is async throws")
 public protocol Progression: SendableMetatype {
-  /// What the last stage holds.
+  /// The type of the result that the last stage holds.
   associatedtype Result
 
-  /// What gives the stage after this one.
+  /// Returns work that produces the next stage.
   func next() -> Deferred<Self>
 
-  /// Goes on to the stage after this one in place, and returns nil, or returns what gives it.
+  /// Advances to the next stage in place and returns nil, or returns work that produces it.
   ///
-  /// - Returns: What gives the stage after this one; nil when this already is that stage.
-  /// - Throws: What keeps this stage from being left.
+  /// - Returns: Work that produces the next stage; nil when this already is that stage.
+  /// - Throws: An error that ends the run at this stage.
   mutating func updateOrDeferNext() throws -> Deferred<Self>?
 
-  /// The result, which is what makes a stage the last one; nil before.
+  /// The result, which marks a stage as the last one; nil for every other stage.
   var result: Result? { get }
 }
 
 @available(*, deprecated)
 extension Progression {
-  /// What gives the stage after this one, made of `updateOrDeferNext()`, which is called when it is performed.
+  /// Returns work that produces the next stage by calling `updateOrDeferNext()` when it is performed.
   ///
-  /// It fails with ``ProgressionError/notImplemented(type:)`` when that is made of this one.
+  /// It fails with ``ProgressionError/notImplemented(type:)`` when that method has its default implementation.
   @available(*, deprecated, message: "Write next() async throws of Progression of Stepwise")
   public func next() -> Deferred<Self> {
     let stage = Sent(self)
@@ -48,10 +48,10 @@ extension Progression {
     }
   }
 
-  /// What gives the stage after this one, made of `next()`.
+  /// Returns work that produces the next stage by calling `next()`.
   ///
-  /// - Returns: What gives the stage after this one.
-  /// - Throws: ``ProgressionError/notImplemented(type:)`` when `next()` is made of this one.
+  /// - Returns: Work that produces the next stage.
+  /// - Throws: ``ProgressionError/notImplemented(type:)`` when `next()` has its default implementation.
   @available(*, deprecated, message: "Write next() async throws of Progression of Stepwise")
   public mutating func updateOrDeferNext() throws -> Deferred<Self>? {
     guard Asking.type != ObjectIdentifier(Self.self) else {
@@ -61,7 +61,7 @@ extension Progression {
   }
 }
 
-/// Which type's own `next()` is asking for `updateOrDeferNext()` right now.
+/// The type whose own `next()` is calling `updateOrDeferNext()`.
 private enum Asking {
   @TaskLocal static var type: ObjectIdentifier?
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Why a progression cannot go on.
+/// An error that ends a progression.
 @available(*, deprecated, message: "Use CancellationError, and ProgressionError of Stepwise")
 public enum ProgressionError: Error, Equatable {
-  /// What looks at the progress said that it should stop.
+  /// The progress closure returned false.
   @available(*, deprecated, message: "Leave the loop over `stages`; a cancelled run throws CancellationError")
   case cancelled
 

@@ -4,7 +4,7 @@
 public import Dispatch
 internal import LegacySupport
 
-/// Several progressions in a row, as one progression, of which each is a stage.
+/// Several progressions, one after the other, as one progression in which each of them is a stage.
 @available(*, deprecated, message: "Use Serial of Stepwise")
 public enum Serial<P: Progression>: Progression {
   /// The results of the progressions, in order.

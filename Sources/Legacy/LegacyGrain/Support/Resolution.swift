@@ -6,7 +6,7 @@ internal import Stepwise
 
 /// What a future's `resolve` calls: the first call counts.
 ///
-/// A future that releases its `resolve` without a call gives an error in place of nothing, forever.
+/// A future that releases its `resolve` without a call fails instead of never completing.
 package final class Resolution<Result>: Sendable {
   private let handler: Lock<Sent<(@escaping () throws -> Result) -> Void>?>
 

@@ -4,9 +4,9 @@
 internal import LegacySupport
 internal import Stepwise
 
-/// Runs stages, each where a performer says, until one has a result.
+/// Runs stages, each with a performer, until one has a result.
 ///
-/// A stage is handed to its performer before `start`, or the call that gave the stage, returns.
+/// A stage is passed to its performer before `start`, or the call that produced the stage, returns.
 package final class StageRunner<Stage, Result>: Sendable {
   /// What a stage has: a result, or a way to the next stage.
   package enum Visit {
@@ -16,7 +16,7 @@ package final class StageRunner<Stage, Result>: Sendable {
 
   private struct State: Sendable {
     var watch = StuckWatch<WatchedStage<Stage>>(limit: 10_000)
-    /// The thread that is inside a performer, if it is one that may run its work at once.
+    /// The thread that is inside a performer, if that performer may run its work immediately.
     var thread: UInt?
     /// The stage that was reached on that thread meanwhile.
     var next: Sent<Stage>?
@@ -53,7 +53,7 @@ package final class StageRunner<Stage, Result>: Sendable {
       state.next = current
       return true
     }
-    // A performer that runs its work at once would otherwise nest a stage in the one before.
+    // Otherwise a performer that runs its work immediately would nest each stage in the previous one.
     guard !isNested else { return }
     while let stage = current {
       let perform = performer.value(stage.value)

@@ -3,7 +3,7 @@
 
 internal import Stepwise
 
-/// Cancels the chain that it was taken from, permanently.
+/// Cancels the chain whose token it is, permanently.
 @available(*, deprecated, message: "Use CancellationToken of Stepwise, or cancel the Run that start returns")
 public final class CancellationToken: Sendable {
   private struct State {
