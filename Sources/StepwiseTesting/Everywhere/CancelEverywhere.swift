@@ -37,17 +37,11 @@ public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Se
 ) async throws -> Int {
   let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
   let trial = EverywhereTrial(input: input, caller: caller, makeChain: makeChain)
-  let plain = try await trial.record(.none)
-  try trial.check(plain, .none, against: nil)
+  let plain = try await trial.undisturbed()
   var count = 0
   for origin in EverywhereTrial<Input, Output>.Origin.allCases {
-    let points = try await trial.record(.cancel(origin, atStep: .max, of: 0)).steps
-    for point in 0..<points {
-      try Task.checkCancellation()
-      let disturbance = EverywhereTrial<Input, Output>.Disturbance.cancel(origin, atStep: point, of: points)
-      try trial.check(try await trial.record(disturbance), disturbance, against: plain)
-      count += 1
-    }
+    let points = try await trial.pointCount(origin, like: plain)
+    count += try await trial.compare((0..<points).map { .cancel(origin, atStep: $0, of: points) }, with: plain)
   }
   return count
 }
@@ -78,12 +72,9 @@ public nonisolated(nonsending) func failEverywhere<Input: Sendable, Output: Send
 ) async throws -> Int {
   let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
   let trial = EverywhereTrial(input: input, caller: caller, makeChain: makeChain)
-  let plain = try await trial.record(.none)
-  try trial.check(plain, .none, against: nil)
-  for (index, name) in plain.probe.steps.enumerated() {
-    try Task.checkCancellation()
-    let disturbance = EverywhereTrial<Input, Output>.Disturbance.fail(step: index, name: name)
-    try trial.check(try await trial.record(disturbance), disturbance, against: plain)
-  }
-  return plain.probe.steps.count
+  let plain = try await trial.undisturbed()
+  return try await trial.compare(
+    plain.probe.steps.enumerated().map { .fail(step: $0.offset, name: $0.element) },
+    with: plain
+  )
 }

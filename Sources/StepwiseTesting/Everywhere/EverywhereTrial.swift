@@ -28,14 +28,38 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     let aliveTasks: Int
     let steps: Int
     let trace: SimulationTrace
+    let comesBack: Bool
   }
 
   let input: Input
   let caller: SimulationCaller
   let makeChain: @Sendable (RunProbe) async throws -> Chain<Input, Output>
 
+  /// Runs the chain undisturbed, and checks that run.
+  func undisturbed() async throws -> Record {
+    let record = try await record(.none, isFirst: true)
+    try check(record, .none, against: nil)
+    return record
+  }
+
+  /// Runs the chain once with each disturbance, and checks those runs.
+  ///
+  /// - Returns: The number of disturbances.
+  func compare(_ disturbances: [Disturbance], with plain: Record) async throws -> Int {
+    for disturbance in disturbances {
+      try Task.checkCancellation()
+      try check(try await record(disturbance, comesBack: plain.comesBack), disturbance, against: plain)
+    }
+    return disturbances.count
+  }
+
+  /// The number of suspension points of a run that can be cancelled in this way.
+  func pointCount(_ origin: Origin, like plain: Record) async throws -> Int {
+    try await record(.cancel(origin, atStep: .max, of: 0), comesBack: plain.comesBack).steps
+  }
+
   /// Runs the chain once.
-  func record(_ disturbance: Disturbance) async throws -> Record {
+  private func record(_ disturbance: Disturbance, isFirst: Bool = false, comesBack: Bool = false) async throws -> Record {
     let interruption = Interruption()
     let tracker = LifetimeTracker()
     let finalizations = Lock(0)
@@ -50,7 +74,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
         await run(chain, disturbance, interruption)
       }
     }
-    let attempt = await Simulator(body: body).attempt(.steady, isFirst: false) { interruption.reached() }
+    let simulator = Simulator(comesBack: comesBack, body: body)
+    let attempt = await simulator.attempt(.steady, isFirst: isFirst) { interruption.reached() }
     guard let probe = probes.withLock({ $0 }) else { throw attempt.error ?? SimulationError.stalled }
     if probe.marks.isEmpty, let error = attempt.error, error as? SimulationError != .stalled { throw error }
     return Record(
@@ -60,7 +85,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       sleepers: probe.clock.sleeperCount,
       aliveTasks: tracker.alive,
       steps: interruption.count,
-      trace: attempt.trace
+      trace: attempt.trace,
+      comesBack: simulator.comesBack
     )
   }
 
@@ -94,7 +120,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Throws when the record violates a guarantee.
-  func check(_ record: Record, _ disturbance: Disturbance, against plain: Record?) throws {
+  private func check(_ record: Record, _ disturbance: Disturbance, against plain: Record?) throws {
     var violations: [String] = []
     if record.outcome == nil { violations.append("The run does not complete.") }
     if record.finalizations != 1 {

@@ -22,9 +22,14 @@ package final class SeededExecutor: TaskExecutor {
     return key
   }()
 
+  /// How many seconds a run waits for the main actor each time: a test may block it.
+  private static let mainActorPatience: TimeInterval = 60
+
   private let clock: ManualClock?
   /// How many seconds a run with nothing to do waits for a job from outside.
   private let patience: TimeInterval
+  /// Whether time stands still while a job is on its way to the main actor; the caller must not block the main thread.
+  private let waitsForMainActor: Bool
   private let state: Lock<SeededExecutorState<UnownedJob>>
   private let thread = Lock<UInt?>(nil)
   private let arrival = NSCondition()
@@ -33,9 +38,15 @@ package final class SeededExecutor: TaskExecutor {
     self.init(.uniform(seed: seed), clock: clock)
   }
 
-  init(_ scheduler: Scheduler, clock: ManualClock?, patience: TimeInterval = 0) {
+  init(
+    _ scheduler: Scheduler,
+    clock: ManualClock?,
+    patience: TimeInterval = 0,
+    waitsForMainActor: Bool = false
+  ) {
     self.clock = clock
     self.patience = patience
+    self.waitsForMainActor = waitsForMainActor
     _ = Self.mainQueueKey
     state = Lock(SeededExecutorState(scheduler))
   }
@@ -52,7 +63,10 @@ package final class SeededExecutor: TaskExecutor {
       }
       state.enqueue(job, of: job.taskNumber)
     }
-    guard isForeign else { return }
+    if isForeign { wake() }
+  }
+
+  private func wake() {
     arrival.lock()
     arrival.signal()
     arrival.unlock()
@@ -111,11 +125,13 @@ package final class SeededExecutor: TaskExecutor {
     while true {
       runReadyJobs(beforeStep)
       if isFinished() { return }
+      if waitsForMainActor, mainActorBringsJobs() { continue }
       if let clock, clock.advanceToNextDeadline() {
         let now = clock.now
         state.withLock { $0.advanced(to: now) }
-      } else if !waitForArrival() {
-        break
+      } else {
+        wait(atMost: patience) { $0.hasReadyJobs }
+        if !state.withLock({ $0.hasReadyJobs }) { break }
       }
     }
     state.withLock { $0.stalled() }
@@ -131,16 +147,28 @@ package final class SeededExecutor: TaskExecutor {
     }
   }
 
-  /// Waits for a job from outside, and returns false when none came.
-  private func waitForArrival() -> Bool {
-    guard patience > 0 else { return state.withLock { $0.hasReadyJobs } }
-    let deadline = Date(timeIntervalSinceNow: patience)
+  /// Waits until the main actor has run all that was on its way there, and returns whether a job has come back.
+  ///
+  /// Its queue is first in, first out, so what was sent there before has run when a further block runs.
+  private func mainActorBringsJobs() -> Bool {
+    let isReached = Lock(false)
+    DispatchQueue.main.async {
+      isReached.withLock { $0 = true }
+      self.wake()
+    }
+    wait(atMost: Self.mainActorPatience) { $0.hasReadyJobs || isReached.withLock { $0 } }
+    return state.withLock { $0.hasReadyJobs }
+  }
+
+  /// Waits for another thread until the condition holds, at most as many seconds as given.
+  private func wait(atMost seconds: TimeInterval, until condition: (SeededExecutorState<UnownedJob>) -> Bool) {
+    guard seconds > 0 else { return }
+    let deadline = Date(timeIntervalSinceNow: seconds)
     arrival.lock()
     defer { arrival.unlock() }
-    while !state.withLock({ $0.hasReadyJobs }) {
-      guard arrival.wait(until: deadline) else { return false }
+    while !state.withLock({ condition($0) }) {
+      guard arrival.wait(until: deadline) else { return }
     }
-    return true
   }
 }
 

@@ -7,7 +7,11 @@ import Stepwise
 /// Runs one body under many schedules.
 final class Simulator<Value: Sendable>: Sendable {
   /// How many seconds a simulation that has nothing to do waits for work that may come back from outside.
-  private static var patience: Double { 0.5 }
+  ///
+  /// A deadlock is reported after that time, and an answer that takes longer on a busy machine is taken for a deadlock.
+  private static var patience: Double { 5 }
+  /// How many schedules are tried to shorten one under which the simulation stalls, if each such trial takes that long.
+  private static var maxSlowReplays: Int { 10 }
 
   struct Attempt: Sendable {
     let result: Result<Value, any Error>
@@ -23,11 +27,14 @@ final class Simulator<Value: Sendable>: Sendable {
 
   private let body: @Sendable (ManualClock) async throws -> Value
   /// Whether a job of the body ever came back from outside: then it is worth waiting for one.
-  private let comesBack = Lock(false)
+  private let hasComeBack: Lock<Bool>
 
-  init(body: @escaping @Sendable (ManualClock) async throws -> Value) {
+  init(comesBack: Bool = false, body: @escaping @Sendable (ManualClock) async throws -> Value) {
     self.body = body
+    hasComeBack = Lock(comesBack)
   }
+
+  var comesBack: Bool { hasComeBack.withLock { $0 } }
 
   /// Runs the body once, on a thread of its own.
   ///
@@ -44,8 +51,13 @@ final class Simulator<Value: Sendable>: Sendable {
     beforeStep: @escaping @Sendable () -> Void = {}
   ) async -> Attempt {
     let clock = ManualClock()
-    let waits = isFirst || comesBack.withLock { $0 }
-    let executor = SeededExecutor(scheduler, clock: clock, patience: waits ? Self.patience : 0)
+    let waits = isFirst || comesBack
+    let executor = SeededExecutor(
+      scheduler,
+      clock: clock,
+      patience: waits ? Self.patience : 0,
+      waitsForMainActor: true
+    )
     let result = Watched<Result<Value, any Error>?>(nil)
     let task = Task(executorPreference: executor) { [body] in
       let outcome: Result<Value, any Error>
@@ -66,7 +78,7 @@ final class Simulator<Value: Sendable>: Sendable {
       }
     }
     let report = executor.report
-    if report.escapes.contains(where: { $0.destination != .globalExecutor }) { comesBack.withLock { $0 = true } }
+    if report.escapes.contains(where: { $0.destination == .outside }) { hasComeBack.withLock { $0 = true } }
     return Attempt(
       result: report.isStalled
         ? .failure(SimulationError.stalled) : result.read { $0 } ?? .failure(SimulationError.stalled),
@@ -130,7 +142,8 @@ extension Simulator {
     var last = attempt
     let isReproducible = await fails(attempt.schedule) != nil
     if isReproducible {
-      var shrinker = ScheduleShrinker(budget: maxReplays)
+      let isSlow = comesBack && attempt.error as? SimulationError == .stalled
+      var shrinker = ScheduleShrinker(budget: min(maxReplays, isSlow ? Self.maxSlowReplays : .max))
       let shortest = await shrinker.shrink(attempt.schedule) { await fails($0) != nil }
       last = await fails(shortest) ?? attempt
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseTesting
 import Testing
@@ -35,6 +36,20 @@ struct EverywhereTests {
   @Test func aChainThatKeepsItsGuaranteesPasses() async throws {
     #expect(try await cancelEverywhere(input: 7, Self.booking) > 30)
     #expect(try await failEverywhere(input: 7, Self.booking) == 3)
+  }
+
+  @Test("A handler on the main actor, and a callback from another thread, are waited for at each point")
+  func workThatLeavesTheSimulation() async throws {
+    let makeChain: @Sendable (RunProbe) -> Chain<Int, Int> = { probe in
+      Chain { (number: Int) in
+        await withCheckedContinuation { continuation in
+          Thread.detachNewThread { continuation.resume(returning: number) }
+        }
+      }
+      .then { @MainActor (number: Int) in number + 1 }
+      .finally { @MainActor _ in probe.finalized("hide") }
+    }
+    #expect(try await cancelEverywhere(input: 1, makeChain) > 10)
   }
 
   private func violations<Output: Sendable>(

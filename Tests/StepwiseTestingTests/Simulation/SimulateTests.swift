@@ -86,6 +86,20 @@ struct SimulateTests {
     #expect(run.escapes.map(\.destination).contains(.mainActor))
   }
 
+  /// Without that, a virtual timeout would pass while the main actor is busy with other tests.
+  @Test("Time does not move while a task waits for the main actor")
+  func timeWaitsForTheMainActor() async throws {
+    for seed in 0..<50 as Range<UInt64> {
+      let run = try await simulate(seed: seed) { clock in
+        async let sleeper: Void = clock.sleep(for: .seconds(1))
+        let offset = await MainActor.run { clock.now.offset }
+        try await sleeper
+        return offset
+      }
+      #expect(run.value == .zero)
+    }
+  }
+
   @Test func aResumeFromAnotherThreadIsNamed() async throws {
     let run = try await simulate(seed: 1) { _ in
       await withCheckedContinuation { continuation in
