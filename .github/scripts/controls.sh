@@ -81,6 +81,17 @@ control() {
       fails $source "$header\nlet a = b!"
       fails $source "$header\nlet  a = 1"
       fails $test "$header\nimport Testing\nimport Stepwise" ;;
+    guarantees)
+      local page=Sources/Stepwise/Documentation.docc/Guarantees.md row='| G1 | It works. | `PlantedTests` |'
+      tree; write $page "$row"; write $test "$header\n  // G1\n  /// Works.\n  @Test func works() {}"; check passes $page
+      write $test "$header\n  @Test func works() {}"; check fails $page
+      write $test "$header\n  // G1\n  func works() {}"; check fails $page
+      write $test "$header\n  // G1, G2\n  @Test func works() {}"; check fails $page
+      write Tests/StepwiseTests/OtherTests.swift "$header\n  // G1\n  @Test func works() {}"
+      write $test "$header\n  // G1\n  @Test func works() {}"; check fails $page
+      rm "$work/tree/Tests/StepwiseTests/OtherTests.swift"; check passes $page
+      write $page "$row\n$row"; check fails $page
+      write $page "| G1 | It works. | |"; check fails $page ;;
     licence-header)
       fails $source "import Synchronization"
       fails $source "\n$header"

@@ -11,6 +11,7 @@ import Testing
 struct ReadmeBehaviourTests {
   let log = Recorder<String>()
 
+  // G24
   @Test func aValueOfTheLastStepStandsAlthoughTheRunIsCancelled() async throws {
     let log = log
     let chain = Chain { (number: Int) in
@@ -29,6 +30,7 @@ struct ReadmeBehaviourTests {
     #expect(try await run.value == 7)
   }
 
+  // G25
   @Test func aRunCancelledBeforeItBeganRunsFinallyAlone() async {
     let log = log
     let chain = Chain { (number: Int) in log.record("step \(number)") }
@@ -56,6 +58,7 @@ struct ReadmeBehaviourTests {
     #expect(try await run.value == 7)
   }
 
+  // G33
   @Test func anUndoThatThrowsLeavesTheOthersToRun() async {
     let log = log
     let run = Chain { (number: Int) in number }
@@ -69,6 +72,7 @@ struct ReadmeBehaviourTests {
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
+  // G64
   @Test func aCallbackThatComesTwiceCountsOnce() async throws {
     let log = log
     let chain = Chain(
@@ -80,6 +84,7 @@ struct ReadmeBehaviourTests {
     #expect(log.elements == ["true false"])
   }
 
+  // G66
   @Test func aLostCallbackIsNoticedWhenOnCancelHoldsItsObjectWeakly() async {
     final class Request: Sendable {
       let completion: @Sendable (Int) -> Void
@@ -104,6 +109,7 @@ struct ReadmeBehaviourTests {
     await #expect(throws: ChainError.reentrant) { try await chain.run(1) }
   }
 
+  // G56
   @Test func aTokenIsCancelledOnceAlsoByItsOwnHandler() {
     let log = log
     let token = CancellationToken()

@@ -10,6 +10,7 @@
 
   @Suite(.timeLimit(.minutes(10)), .serialized) struct CrashTests {
     #if os(Linux)
+      // G78
       @Test(arguments: [false, true])
       func noCallToTheFileSystemIsABadMomentToDie(torn: Bool) async throws {
         let directory = try TemporaryDirectory(inMemory: true)
@@ -20,6 +21,7 @@
       }
     #endif
 
+    // G78
     @Test func noInstantIsABadMomentToDie() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let report = try await harness(stages: 40, directory).killAtRandom(kills: 300, seed: 1)
@@ -28,6 +30,7 @@
     }
 
     #if os(Linux)
+      // G79
       @Test func everySaveIsSyncedBeforeAndAfterItTakesItsPlace() async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let calls = try await harness(stages: 1, directory).callsUndisturbed()

@@ -31,6 +31,7 @@ import Testing
     }
   }
 
+  // G85
   @Test func everyTruncationIsDamageAndIsKept() async throws {
     let whole = try Data(contentsOf: file)
     for length in 0..<whole.count {
@@ -40,6 +41,7 @@ import Testing
     }
   }
 
+  // G85
   @Test func everyFlippedBitIsDamageAndIsKept() async throws {
     let whole = try Data(contentsOf: file)
     for bit in 0..<whole.count * 8 {

@@ -10,6 +10,7 @@
 
   /// What can be done where nothing can be written.
   @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
+    // G86
     /// The child fills its disk, then uses a store on it.
     @Test(
       "On a full disk finished ids are returned and every id can be removed",

@@ -20,6 +20,7 @@
       return modes
     }
 
+    // G87
     @Test("Only their owner can read checkpoints")
     func ownerAlone() async {
       await #expect(processExitsWith: .success) {

@@ -22,6 +22,7 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
+    // G86
     @Test func aFullDiskIsAnErrorAndTheCheckpointIsIntact() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()

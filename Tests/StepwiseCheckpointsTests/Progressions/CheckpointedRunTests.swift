@@ -35,6 +35,7 @@ import Testing
     #expect(try await store.load("a")?.version == 5)
   }
 
+  // G80
   @Test(arguments: Kind.allCases) func aFinishedIDReturnsItsResultAndRunsNothing(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(0).run(id: "a", in: store)
@@ -49,6 +50,7 @@ import Testing
     #expect(try await logged { _ = try await Count.at(0).run(id: "a", in: store) } == [0, 1, 2, 3])
   }
 
+  // G77
   @Test(arguments: Kind.allCases) func aStageIsSavedBeforeItIsSeenAndBeforeTheNextRuns(kind: Kind) async throws {
     let store = try store(kind)
     var seen = 0
@@ -90,6 +92,7 @@ import Testing
     #expect(work == [100])
   }
 
+  // G83
   @Test(arguments: Kind.allCases) func aSecondRunOfAnIDGetsAnErrorAtOnce(kind: Kind) async throws {
     let store = try store(kind)
     for try await stage in Count.at(0).stages(id: "a", in: store) where stage.result == nil {
@@ -106,6 +109,7 @@ import Testing
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }
 
+  // G81
   @Test(arguments: Kind.allCases) func anotherFirstStageIsADifferentStart(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(1).run(id: "a", in: store)

@@ -21,6 +21,7 @@ import Testing
     if case .differentStart("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
+  // G81
   @Test func aRelativeURLIsTheSameStart() async throws {
     let base = try #require(URL(string: "http://host/a/"))
     let relative = try #require(URL(string: "book.txt", relativeTo: base))

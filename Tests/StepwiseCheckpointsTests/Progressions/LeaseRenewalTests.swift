@@ -63,6 +63,7 @@ import Testing
     #expect(store.renewed.elements == [.seconds(15)])
   }
 
+  // G84
   @Test("Renewals that keep failing lose the lease when its duration has passed, not before")
   func losesAfterItsDuration() async throws {
     let store = store { _ in throw Unreachable() }
@@ -145,6 +146,7 @@ import Testing
     #expect(isPresent == nil)
   }
 
+  // G84
   @Test("No stage works past its lease, whatever becomes of the renewals, 1,000 seeds")
   func neverWorksPastItsLease() throws {
     var losses = 0

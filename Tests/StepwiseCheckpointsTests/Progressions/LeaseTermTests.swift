@@ -55,6 +55,7 @@ import Testing
     }
   }
 
+  // G84
   /// Against the rule itself: over when the duration has passed since the request of the last renewal that succeeded.
   @Test("Whatever happens, a lease is over when its duration has passed since the last success, 1,000 seeds")
   func isOverInTime() {

@@ -59,6 +59,7 @@ import Testing
     @concurrent func next() async throws -> Price { .next(.nan) }
   }
 
+  // G82
   @Test("A stage that could not be decoded again is not saved over the one before it")
   func undecodable() async throws {
     let store = MemoryCheckpointStore()

@@ -43,6 +43,7 @@ import Testing
 
   private let store = MemoryCheckpointStore()
 
+  // G89
   @Test func aMigrationReadsWhatAnOlderVersionStored() async throws {
     for try await _ in Old.begin(7).stages(id: "a", in: store) { break }
     #expect(try await store.load("a")?.schemaVersion == 1)
@@ -74,6 +75,7 @@ import Testing
     try await expectUnknownShape(0) { try await New.begin(name: "7").run(id: "a", in: store) }
   }
 
+  // G89
   @Test func aStageThatDoesNotDecodeIsAnUnknownShapeAndIsKept() async throws {
     for text in ["{\"gone\":{}}", "{}", "[]", "7", "not JSON", ""] {
       try await store.remove("a")

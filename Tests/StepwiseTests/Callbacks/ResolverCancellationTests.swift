@@ -24,6 +24,7 @@ struct ResolverCancellationTests {
     .finally { [log] state in log.record("finally \(state.summary)") }
   }
 
+  // G67
   @Test func theStepEndsAtOnceAfterItsHandlersHaveReturned() async {
     let run = waiting.start(1)
     await kept.elements(atLeast: 1)
@@ -51,6 +52,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["handler begins", "handler ends", "step ended"])
   }
 
+  // G67
   @Test func aLateValueGoesToItsHandlerOnce() async {
     let run = waiting.start(1)
     let resolver = await kept.elements(atLeast: 1)[0]

@@ -10,6 +10,7 @@ import Testing
 /// Each test is a process of its own, as the handler is one for all.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ResolverMisuseTests {
+  // G65
   /// Pitfall 14: duplicates are reported and not fatal.
   @Test func aSecondCallIsFalseChangesNothingAndIsReportedWithSiteAndCount() async {
     await #expect(processExitsWith: .success) {
@@ -81,6 +82,7 @@ struct ResolverMisuseTests {
     }
   }
 
+  // G65
   @Test func theFirstCallAfterACancelIsNoMisuseAndTheSecondIs() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()

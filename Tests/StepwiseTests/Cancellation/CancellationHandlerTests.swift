@@ -10,6 +10,7 @@ import Testing
 struct CancellationHandlerTests {
   // MARK: - Outside the lock
 
+  // G57
   /// Pitfall 9: a token's handlers run outside its lock.
   @Test func aHandlerMayUseItsToken() {
     let token = CancellationToken()
@@ -65,6 +66,7 @@ struct CancellationHandlerTests {
 
   // MARK: - Registrations
 
+  // G58
   @Test func aRemovedHandlerIsNotCalled() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
@@ -126,6 +128,7 @@ struct CancellationHandlerTests {
 
   // MARK: - A handler that runs
 
+  // G58
   @Test func removeWaitsForAHandlerThatRunsOnAnotherThread() async {
     let token = CancellationToken()
     let log = Recorder<String>()

@@ -82,6 +82,7 @@ struct CancellationIsolationTests {
     }
   }
 
+  // G60
   @Test func onTheMainActorTheBodyRunsThere() async throws {
     let screen = await Screen()
     #expect(try await screen.load(by: CancellationToken()) == 21)

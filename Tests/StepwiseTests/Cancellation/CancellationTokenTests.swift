@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationTokenTests {
+  // G56
   @Test func cancelIsTrueTheFirstTimeOnly() {
     let token = CancellationToken()
     #expect(!token.isCancelled)
@@ -16,6 +17,7 @@ struct CancellationTokenTests {
     #expect(!token.cancel())
   }
 
+  // G56
   @Test func cancelIsIrreversibleAndKeepsTheFirstReason() {
     let token = CancellationToken()
     token.cancel(reason: "first")
@@ -43,6 +45,7 @@ struct CancellationTokenTests {
     #expect(throws: CancellationError.self) { try token.checkCancellation() }
   }
 
+  // G57
   @Test func handlersAreToldTheReasonOnceAndInOrder() {
     let token = CancellationToken()
     let calls = Recorder<String>()
@@ -53,6 +56,7 @@ struct CancellationTokenTests {
     #expect(calls.elements == ["0 stop", "1 stop", "2 stop", "3 stop", "4 stop"])
   }
 
+  // G57
   /// Pitfall 9: a token's handlers run exactly once, also when registered after the cancel.
   @Test func aHandlerOfACancelledTokenIsCalledAtOnceAndOnce() {
     let token = CancellationToken()

@@ -67,6 +67,7 @@ struct ChainTokenTests {
     #expect(Chain.zip(one, other).cancellationToken !== one.cancellationToken)
   }
 
+  // G63
   /// It ends all of them for good.
   @Test func aCancelledTokenEndsAllRunsForGood() async {
     let base = waiting
@@ -103,6 +104,7 @@ struct ChainTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
+  // G63
   @Test func oneTokenInterruptsTheRunsOfAWholeFamily() async {
     let base = waiting
     let family = [base, base.then { $0 + 1 }, base.onError { _ in }, base.overlap(.concurrent).then { $0 }]

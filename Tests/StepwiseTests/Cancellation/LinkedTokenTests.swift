@@ -8,6 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LinkedTokenTests {
+  // G59
   @Test func aParentCancelsItsChildrenWithItsReason() {
     let parent = CancellationToken()
     let children = (0..<3).map { _ in CancellationToken(linkedTo: parent) }
@@ -57,6 +58,7 @@ struct LinkedTokenTests {
 
   // MARK: - Lifetimes
 
+  // G59
   @Test func aParentKeepsNoChildAlive() {
     let parent = CancellationToken()
     weak var child: CancellationToken?
@@ -120,6 +122,7 @@ struct LinkedTokenTests {
     return line
   }
 
+  // G59
   @Test func aLineOfTokensIsCancelledInFlatStack() async throws {
     let reasons = try await onASmallStack {
       let line = Self.line(100_000)

@@ -21,6 +21,7 @@ struct WithCancellationTests {
     await #expect(throws: Fault(7)) { try await withCancellation(by: token) { throw Fault(7) } }
   }
 
+  // G60
   /// Pitfall 2: a cancel does not destroy the value.
   @Test func aCancelledBodysValueIsStillReturned() async throws {
     let value = try await withCancellation(by: token) { [token] in

@@ -16,6 +16,7 @@ struct WithCancellationTokenTests {
     await #expect(throws: Fault(7)) { try await withCancellationToken { _ in throw Fault(7) } }
   }
 
+  // G61
   @Test func theTokenIsCancelledWithTheTask() async {
     let log = Recorder<String>()
     let task = Task {
@@ -57,6 +58,7 @@ struct WithCancellationTokenTests {
     #expect(await task.value)
   }
 
+  // G61
   @Test func aTokenThatOutlivesItsBodyIsNotCancelled() async {
     let task = Task {
       let token = await withCancellationToken { $0 }

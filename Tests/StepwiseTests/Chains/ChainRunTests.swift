@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ChainRunTests {
+  // G1
   @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
     let chain = Chain("length") { (text: String) in text.count }
       .then("double") { $0 * 2 }
@@ -59,6 +60,7 @@ struct ChainRunTests {
     #expect(run.undoErrors.count == 1)
   }
 
+  // G26
   @Test func cancelGivesReason() async throws {
     let states = Recorder<String>()
     let entered = Recorder<Int>()

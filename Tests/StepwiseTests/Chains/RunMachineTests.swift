@@ -16,6 +16,7 @@ struct RunMachineTests {
     #expect(machine.close(with: CancellationError()).brief == "cancelled first")
   }
 
+  // G23
   @Test func cancelAfterTheRunIsClosedIsFalseAndChangesNothing() {
     var machine = RunMachine()
     #expect(machine.close(with: Fault(1)).brief == "failed Fault(number: 1)")
@@ -34,6 +35,7 @@ struct RunMachineTests {
     #expect(machine.close(with: nil).brief == "resolved ()")
   }
 
+  // G22
   @Test func whatIsThrownAfterACancelIsUnderlying() {
     var machine = RunMachine()
     _ = machine.requestCancellation(Cancellation(reason: nil))

@@ -36,6 +36,7 @@ struct FlowContentTests {
     FlowStep("a") { [wall] handler in wall.show(Screen(handler)) }
   }
 
+  // G93
   @Test func theHandlerIsToldTheCurrentContentThenEachNewOne() async {
     let step = step
     async let answer = step.ask(1)
@@ -50,6 +51,7 @@ struct FlowContentTests {
     #expect(await answer == .answered("done"))
   }
 
+  // G93
   @Test func theHandlerIsToldAlsoWhenTheStepIsPast() async {
     let step = step
     async let answer = step.ask(1)
@@ -181,6 +183,7 @@ struct FlowContentTests {
     }
   }
 
+  // G94
   /// Over 1,000 seeds: whatever observers set while they are called, all end with the newest content.
   @Test func allObserversEndWithTheNewestContent() async {
     for seed in seeds() {

@@ -155,6 +155,7 @@ struct FlowLogContentTests {
     _ = await other.outcome
   }
 
+  // G98
   /// Over 1,000 seeds: a replay of the log, in memory or stored, presents what the user saw last, and the same before it.
   @Test func aReplayShowsWhatTheUserSaw() async throws {
     for seed in seeds() {

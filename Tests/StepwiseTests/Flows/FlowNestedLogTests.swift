@@ -70,6 +70,7 @@ struct FlowNestedLogTests {
     return log
   }
 
+  // G98
   @Test(arguments: [false, true])
   func aReplayResumesInsideANestedFlow(isStored: Bool) async throws {
     var log = await log(World(.complete(7), .complete(Self.day)), asked: 3)

@@ -62,6 +62,7 @@ struct FlowReplacingScreenTests {
     await made.elements(atLeast: count + 1)
   }
 
+  // G99
   @Test func backFromAReplacingScreenLeavesNoDeadScreenBehind() async throws {
     let run = flow(step("a"), step("b"), step("c", .replace)).start()
     await made.elements(atLeast: 1)
@@ -158,6 +159,7 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
+  // G99
   @Test func aReplacingScreenStaysWhenItsFlowEnds() async throws {
     let run = flow(step("a"), step("b", .replace)).start()
     await made.elements(atLeast: 1)

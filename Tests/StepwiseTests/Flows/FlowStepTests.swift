@@ -11,6 +11,7 @@ import Testing
 struct FlowStepTests {
   let desk = Desk()
 
+  // G91
   /// Pitfall 40: back and dismissal are answers.
   @Test func anAskIsAnsweredBackAbandonedOrCancelled() async {
     let step = desk.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
@@ -46,6 +47,7 @@ struct FlowStepTests {
     #expect(try await step.result() == 7)
   }
 
+  // G91
   /// Pitfall 14: exactly once, the first wins.
   @Test func aSecondCompleteIsIgnored() async throws {
     let step = FlowStep<Void, Int>("a") { handler in
@@ -59,6 +61,7 @@ struct FlowStepTests {
     #expect(try await step.result() == 1)
   }
 
+  // G92
   /// Pitfall 15: an abandoned sink completes.
   @Test func aReleasedHandlerEndsThePresentationAsAbandoned() async {
     let step = desk.step("a", of: Void.self, Reply<Int>.wait)

@@ -32,6 +32,7 @@ struct FlowTurnTests {
     #expect(desk.asked.elements == ["first", "second 2"])
   }
 
+  // G95
   @Test func backAsksTheStepBeforeAgain() async throws {
     let first = desk.step("first", .complete(1), .complete(2))
     let second = desk.step("second", of: Int.self, .back, .complete(()))
@@ -51,6 +52,7 @@ struct FlowTurnTests {
     #expect(desk.asked.elements == ["first", "second", "first"])
   }
 
+  // G95
   @Test func backAtTheFirstEndsTheFlowAsBack() async {
     let first = desk.step("first", of: Void.self, Reply<Int>.back)
     let flow = Flow<Void>("flow", first: first)
@@ -65,6 +67,7 @@ struct FlowTurnTests {
     #expect(flow.current == nil)
   }
 
+  // G96
   @Test func anAbandonedStepFailsTheFlow() async throws {
     let flow = Flow<Void>("flow", first: desk.step("first", of: Void.self, Reply<Int>.drop))
     let error = await #expect(throws: FlowError.abandoned) { try await flow.run() }
@@ -75,6 +78,7 @@ struct FlowTurnTests {
     }
   }
 
+  // G96
   @Test func aCancelledStepCancelsTheFlowWithItsReason() async {
     let step = desk.step("first", of: Void.self, Reply<Int>.cancel("no time"), .cancel(nil))
     let flow = Flow<Void>("flow", first: step)
@@ -128,6 +132,7 @@ struct FlowTurnTests {
     #expect(desk.asked.elements == ["first", "login", "home 2", "first"])
   }
 
+  // G97
   @Test func nextToAStepOnThePathGoesBackToItAndCutsThere() async throws {
     let first = desk.step("first", .complete(1))
     let second = desk.step("second", of: Int.self, .complete(2), .wait)
@@ -166,6 +171,7 @@ struct FlowTurnTests {
     await #expect(throws: FlowError.noContent) { try await Flow<Void>("flow", first: second).run() }
   }
 
+  // G100
   @Test func twoStepsOfOneNameAreAnError() async {
     let first = desk.step("same", .complete(1))
     let second = desk.step("same", .complete(1))

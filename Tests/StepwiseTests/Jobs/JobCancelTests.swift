@@ -9,6 +9,7 @@ import Testing
 /// Once a job is cancelled, no further handler is called.
 @Suite(.timeLimit(.minutes(5)))
 struct JobCancelTests {
+  // G102
   @Test @MainActor func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {
     let notes = JobNotes()
     let ended = Once<Void>()
@@ -25,6 +26,7 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
+  // G102
   @Test @MainActor func aHandlerThatWasOnItsWayIsNotCalledAlsoWhenTheOutcomeIsDecided() async {
     let notes = JobNotes()
     let job = Job("job") { 7 }.onFinish { _ in notes.note("finish") }

@@ -19,6 +19,7 @@ struct JobOwnerTests {
   private let notes = JobNotes()
   private let queue = JobQueue(maxConcurrent: 1)
 
+  // G103
   @Test @MainActor func handlersAreSilentOnceTheOwnerIsGoneAndTheWorkGoesOn() async throws {
     var screen: Screen? = Screen(notes)
     let goOn = Once<Void>()

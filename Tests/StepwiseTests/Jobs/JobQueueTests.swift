@@ -15,6 +15,7 @@ struct JobQueueTests {
     return priority.map { job.priority($0) } ?? job
   }
 
+  // G104
   @Test func jobsBeginInTheOrderOfTheCalls() async {
     let queue = JobQueue(maxConcurrent: 1)
     let names = (0..<100).map { "\($0)" }
@@ -23,6 +24,7 @@ struct JobQueueTests {
     #expect(done.elements == names)
   }
 
+  // G104
   @Test func thoseOfAHigherPriorityBeginFirstAndFirstComeFirstServedAmongEquals() async {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
@@ -103,6 +105,7 @@ struct JobQueueTests {
     #expect(done.elements == ["waiting"])
   }
 
+  // G105
   @Test func cancelNamedCancelsThoseOfTheNameThatRunAndThatWait() async {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("a") {
@@ -123,6 +126,7 @@ struct JobQueueTests {
     #expect(await again.outcome.cancellation == nil, "the name is not cancelled for good")
   }
 
+  // G105
   @Test func cancelAllCancelsEverythingAndTheQueueStaysUsable() async throws {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("running") {

@@ -45,6 +45,7 @@ struct JobTableTests {
     case mainActor, elsewhere
   }
 
+  // G101
   @Test(arguments: Ending.allCases, Place.allCases)
   func handlersAreToldInOrderOnTheMainActor(ending: Ending, place: Place) async {
     let notes = JobNotes()

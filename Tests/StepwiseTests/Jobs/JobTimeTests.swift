@@ -22,6 +22,7 @@ struct JobTimeTests {
     }
   }
 
+  // G106
   @Test func theTimeoutCountsFromTheStartOfTheWork() async {
     let begun = Once<Void>()
     queue.suspend()
@@ -42,6 +43,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start", "timeout", "finish TimeoutError"])
   }
 
+  // G106
   @Test func theDeadlineCountsFromTheLaunch() async {
     let begun = Once<Void>()
     queue.suspend()

@@ -83,6 +83,7 @@ struct AbandonedRecordTests {
     #expect(try await run.value == 1)
   }
 
+  // G52
   @Test func aStepThatIsAbandonedEndsThenAndNotLater() async throws {
     let chain = makeChain(.step).abandon(after: .seconds(5), clock: clock).recover { _ in 2 }
       .then { [second] number in

@@ -41,6 +41,7 @@ struct ComposedProgressionTests {
     return all
   }
 
+  // G73
   @Test func innerStagesShowInTheOuterStream() async throws {
     let all = try await stages(of: Launch.counting(.at(1), name: "a"))
     let expected: [Launch] = [
@@ -54,6 +55,7 @@ struct ComposedProgressionTests {
     await #expect(throws: Fault(1)) { try await Launch.counting(.at(1), name: "").run() }
   }
 
+  // G73
   @Test func mapLeavesTheStagesBeforeAndTransformsTheResult() async throws {
     let mapped = Countdown.at(1).map { $0.count }
     #expect(try await mapped.run() == 6)
@@ -73,6 +75,7 @@ struct ComposedProgressionTests {
     #expect(calls.total == 1)
   }
 
+  // G73
   @Test func flatMapIsFollowedByAnotherProgression() async throws {
     let both = Countdown.at(1).flatMap { result in Launch.counting(.at(0), name: result) }
     #expect(try await both.run() == "landed landed!")

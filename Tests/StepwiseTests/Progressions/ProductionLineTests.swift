@@ -28,6 +28,7 @@ struct ProductionLineTests {
     for (number, value) in results { #expect(value == number + 1) }
   }
 
+  // G76
   @Test func noMoreThanTheLimitRunAtOnceAndInOrder() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 3)
@@ -47,6 +48,7 @@ struct ProductionLineTests {
     #expect(count == 6)
   }
 
+  // G76
   @Test func aFullShelfStopsTheLine() async {
     let entered = Recorder<Int>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)

@@ -14,6 +14,7 @@ struct ProgressionRunTests {
     #expect(try await Countdown.landed("here").run() == "here")
   }
 
+  // G72
   @Test func theLastStageHasNothingAfterIt() async throws {
     let error = try await #require(throws: ProgressionError.self) { try await Countdown.landed("here").next() }
     guard case .completed(let stage) = error else { throw error }

@@ -8,6 +8,7 @@ import Testing
 /// Shared stages and production lines in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionSimulationTests {
+  // G74
   @Test func withEveryStageNoConsumerMissesOneAfterItsFirst() async {
     await forEachSeed { _ in
       let runs = Recorder<Int>()
@@ -48,6 +49,7 @@ struct ProgressionSimulationTests {
     }
   }
 
+  // G75
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelAtAnyMomentEndsOneConsumerOnly(sharing: StageSharing) async {
     await forEachSeed { _ in
@@ -67,6 +69,7 @@ struct ProgressionSimulationTests {
     }
   }
 
+  // G76
   @Test func aLineKeepsItsLimitsAndLosesNothing() async {
     await forEachSeed { random in
       var random = random

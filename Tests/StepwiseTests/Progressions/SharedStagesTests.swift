@@ -43,6 +43,7 @@ struct SharedStagesTests {
     #expect(log.elements == [0])
   }
 
+  // G74
   @Test func theSlowestConsumerPacesTheRun() async throws {
     let shared = work().stages.shared(.everyStage)
     var slow = shared.makeAsyncIterator()
@@ -58,6 +59,7 @@ struct SharedStagesTests {
     #expect(try await task.value == [0, 1, 2, 3, 4, 5])
   }
 
+  // G74
   @Test func withTheLatestTheSlowSkipToTheNewest() async throws {
     let shared = work(last: 100).stages.shared(.latest)
     var slow = shared.makeAsyncIterator()
@@ -86,6 +88,7 @@ struct SharedStagesTests {
     #expect(try await tooLate.next() == nil)
   }
 
+  // G75
   /// Pitfall 5: one waiter's cancel does not cancel a shared result.
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelledConsumerLeavesTheOthersAlone(sharing: StageSharing) async throws {
@@ -105,6 +108,7 @@ struct SharedStagesTests {
     #expect(try await tasks[1].value == [0, 1, 2])
   }
 
+  // G75
   @Test func theRunEndsWhenTheLastHasGone() async throws {
     let (entered, cancelled) = (Once<Void>(), Once<Void>())
     let shared = Scripted(last: 3) { _ in

@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct StagesTests {
+  // G69
   @Test func theFirstStageIsIncludedAndTheLastEndsTheSequence() async throws {
     var seen: [Countdown] = []
     for try await stage in Countdown.at(2).stages { seen.append(stage) }
@@ -19,6 +20,7 @@ struct StagesTests {
     #expect(seen == [.landed("here")])
   }
 
+  // G69
   @Test func nothingRunsAheadOfTheConsumer() async throws {
     let log = Recorder<Int>()
     let work = Scripted { log.record($0) }
@@ -32,6 +34,7 @@ struct StagesTests {
     #expect(log.elements == [0, 1])
   }
 
+  // G70
   @Test func breakStopsAndTheLastStageSeenGoesOn() async throws {
     let log = Recorder<Int>()
     var last = Countdown.at(5)
@@ -67,6 +70,7 @@ struct StagesTests {
     #expect(try await stages.next() == nil)
   }
 
+  // G71
   @Test func cancellationIsCheckedBeforeEachStage() async throws {
     let log = Recorder<Int>()
     let task = Task {
@@ -90,6 +94,7 @@ struct StagesTests {
     #expect(log.elements.isEmpty)
   }
 
+  // G71
   @Test @MainActor func stagesRunOffTheCallersActor() async throws {
     let isOnMain = Recorder<Bool>()
     let work = Scripted { _ in isOnMain.record(isOnTheMainQueue()) }

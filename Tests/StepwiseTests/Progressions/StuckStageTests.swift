@@ -17,6 +17,7 @@ struct StuckStageTests {
     }
   }
 
+  // G72
   @Test func anEquatableStageThatStandsStillIsStuck() async throws {
     let polls = Tally()
     let seen = try await repetitions { try await Poll(polls: polls, enough: .max).run() }

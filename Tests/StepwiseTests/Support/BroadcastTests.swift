@@ -18,6 +18,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 20", "3 30", "1 11"])
   }
 
+  // G54
   @Test func whoComesLateIsOwedWhatTheStateSays() async {
     let board = Board([:])
     for key in 0..<3 { board.set(key, key) }
@@ -45,6 +46,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 2"])
   }
 
+  // G54
   @Test func theEndIsToldLastAndNeverLost() async {
     let board = Board([:])
     let early = board.subscribe { _ in [] }
@@ -119,6 +121,7 @@ struct BroadcastTests {
     }
   }
 
+  // G55
   @Test func memoryIsBoundedByTheKeys() async {
     let board = Board([:])
     let slow = board.subscribe { _ in [] }

@@ -71,6 +71,7 @@ struct ChainAbandonTests {
     #expect(run.undoErrors.map { $0.underlying as? Fault } == [Fault(8)])
   }
 
+  // G51
   @Test func aLateValueIsDiscarded() async {
     let chain = Chain("stubborn") { [log, comesBack] (number: Int) in
       log.record("late began")

@@ -38,6 +38,7 @@ struct ChainRetryTests {
     #expect(log.elements == ["begin 0", "undo seat 3", "undo room 2", "begin 0", "finally"])
   }
 
+  // G47
   @Test func theLastErrorIsThrownAsItIsAndTheLastAttemptIsUndone() async {
     let chain = booking(until: .max).retry(RetryPolicy(maxAttempts: 2, backoff: .none), clock: clock)
       .onError { [log] in log.record("error \(($0 as? Fault)?.number ?? 0)") }
@@ -66,6 +67,7 @@ struct ChainRetryTests {
     await #expect(throws: Fault(3)) { try await chain.run(0) }
   }
 
+  // G48
   @Test func cancellationIsNoticedInABackoffAtOnce() async {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60)))
     let run = booking(until: .max).retry(policy, clock: clock).start(0)

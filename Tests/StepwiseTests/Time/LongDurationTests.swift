@@ -18,6 +18,7 @@ struct LongDurationTests {
     return number
   }
 
+  // G53
   @Test(arguments: durations, clocks)
   func aLimitForEverLimitsNothing(duration: Duration, clock: any Clock<Duration>) async throws {
     #expect(try await Chain(step.timeout(duration, clock: clock)).run(1) == 1)
@@ -52,6 +53,7 @@ struct LongDurationTests {
     }
   }
 
+  // G53
   @Test(arguments: [Duration.seconds(Int64.min), .seconds(Int64.min) * 18, .zero], clocks)
   func aLimitBelowZeroIsUpAtOnce(duration: Duration, clock: any Clock<Duration>) async throws {
     let waiting = Step { (_: Int) async throws -> Int in

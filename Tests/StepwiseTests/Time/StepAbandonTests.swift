@@ -25,6 +25,7 @@ struct StepAbandonTests {
     )
   }
 
+  // G51
   @Test func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {
     let run = abandoning(stubborn).start(1)
     await clock.sleepers(atLeast: 1)
@@ -99,6 +100,7 @@ struct StepAbandonTests {
     #expect(await discarded.elements(atLeast: 1) == ["7 false"])
   }
 
+  // G52
   @Test func nothingFollowsTheEndOfTheEvents() async {
     let run = abandoning(stubborn).start(1)
     let subscription = run.events.makeAsyncIterator()

@@ -81,6 +81,7 @@ struct StepRetryTests {
     #expect(asked.elements.count == 1)
   }
 
+  // G48
   @Test func cancellationIsNoticedInABackoffAtOnce() async {
     let run = Chain(failing().retry(RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60))), clock: clock)).start(
       1

@@ -49,6 +49,7 @@ struct StepTimeoutTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  // G49
   @Test func itWaitsForABodyThatIgnoresCancellation() throws {
     let clock = clock
     let step = Step<Int, Int>("stubborn") { _ in
@@ -63,6 +64,7 @@ struct StepTimeoutTests {
     #expect(ended == .seconds(50))
   }
 
+  // G50
   @Test func aValueThatComesAfterTheTimerWins() throws {
     let clock = clock
     let step = Step<Int, Int> { number in

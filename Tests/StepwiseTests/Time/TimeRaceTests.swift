@@ -9,6 +9,7 @@ import Testing
 /// Timers, cancels and results that meet at one instant, in the orders of a thousand seeds.
 @Suite(.timeLimit(.minutes(5)))
 struct TimeRaceTests {
+  // G50
   @Test func aValueThatMeetsTheTimerWins() throws {
     var kinds: Set<Bool> = []
     for seed in seeds() {
@@ -93,6 +94,7 @@ struct TimeRaceTests {
     #expect(kinds == ["timed out", "cancelled", "cancelled after the timer"], "\(kinds)")
   }
 
+  // G51
   /// A value is either the run's or given to `discarding`, never both and never neither.
   @Test(arguments: [true, false])
   func anAbandonedValueIsDeliveredExactlyOnce(isWholeChain: Bool) throws {

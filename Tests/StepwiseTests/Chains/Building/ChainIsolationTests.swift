@@ -140,6 +140,7 @@ struct ChainIsolationTests {
     #expect(notes.lines == ["before", "under a token", "asked", "called back"])
   }
 
+  // G2
   /// A step bound to the main actor runs there, and the plain one after it does not.
   @Test @MainActor func eachStepRunsWhereItBelongs() async throws {
     let chain = Chain { (number: Int) in number }

@@ -8,6 +8,7 @@ import Testing
 /// What "a token around it" means, and when a chain's own token reaches which run.
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationAroundTests {
+  // G27
   @Test func runsInChildTasksAreInterruptedAtOnce() async {
     let token = CancellationToken()
     let turnstile = Turnstile()
@@ -28,6 +29,7 @@ struct CancellationAroundTests {
     #expect(states.elements == Array(repeating: "cancelled all of you", count: 4))
   }
 
+  // G28
   @Test func aRunInAnUnstructuredTaskStopsAtItsNextStep() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
@@ -46,6 +48,7 @@ struct CancellationAroundTests {
     #expect(log.elements == ["cancelled stop"])
   }
 
+  // G27
   @Test func aStartedRunIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()

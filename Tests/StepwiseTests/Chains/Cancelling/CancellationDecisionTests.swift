@@ -23,6 +23,7 @@ struct CancellationDecisionTests {
       .finally { log.record($0.brief) }
   }
 
+  // G23
   @Test(arguments: Moment.allCases)
   func aCancelDuringHandlersChangesNothingAndCancelReturnsFalse(moment: Moment) async {
     let log = Recorder<String>()
@@ -55,6 +56,7 @@ struct CancellationDecisionTests {
     #expect(log.elements.sorted() == ["failed \(Fault(1))", "onError \(Fault(1))"])
   }
 
+  // G26
   @Test func theFirstWhoAsksGivesTheReason() async {
     let turnstile = Turnstile()
     let chain = Chain { () in try await turnstile.pass() }

@@ -26,6 +26,7 @@ struct CancellationReachTests {
     return started.read { $0 }
   }
 
+  // G29
   @Test(arguments: Place.allCases, [false, true])
   func aTokenAroundReachesARunThatAHandlerStarts(place: Place, startsOuter: Bool) async {
     let token = CancellationToken()
@@ -72,6 +73,7 @@ struct CancellationReachTests {
     #expect(log.elements == ["cancelled -"])
   }
 
+  // G30
   @Test func theFirstCallOfCancelRunsGivesTheReason() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()

@@ -41,6 +41,7 @@ struct CoveredDecisionTests {
     return cover == .race ? "no chain of the race succeeded: \([Fault(1), Fault(1)])" : fault
   }
 
+  // G23
   @Test(arguments: Cover.allCases)
   func aCancelDuringTheUndoChangesNothingAndCancelReturnsFalse(cover: Cover) async {
     let (log, turnstile) = (Recorder<String>(), Turnstile())

@@ -63,6 +63,7 @@ struct DecisionSeedTests {
     return chain
   }
 
+  // G23
   @Test func cancelReturnsTrueJustWhenItEndsTheRunAndUndosAreNewestFirst() async {
     await forEachSeed { generator in
       var generator = generator

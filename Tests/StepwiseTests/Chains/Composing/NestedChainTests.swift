@@ -41,6 +41,7 @@ struct NestedChainTests {
       .finally { log.record("outer finally \($0.brief)") }
   }
 
+  // G13
   @Test func itsHandlersComeFirstAndTheOutersSeeTheWhole() async throws {
     let log = Recorder<String>()
     #expect(try await outer(log, inner(log)).run(0) == 3)
@@ -58,6 +59,7 @@ struct NestedChainTests {
     )
   }
 
+  // G14
   @Test func itsUndosAreAdoptedByTheOuterRun() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(2)) { try await outer(log, inner(log), fails: true).run(0) }
@@ -69,6 +71,7 @@ struct NestedChainTests {
     )
   }
 
+  // G14
   @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in number }

@@ -12,6 +12,7 @@ struct ThenMapTests {
     var most = 0
   }
 
+  // G38
   @Test func theOrderOfTheElementsIsKept() async throws {
     let chain = Chain { (count: Int) in Array(0..<count) }
       .thenMap(maxConcurrent: 4) { number in
@@ -52,6 +53,7 @@ struct ThenMapTests {
     #expect(try await run.value == Array(0..<10))
   }
 
+  // G38
   @Test func theLimitIsNeverExceededForAnySeed() throws {
     for seed in seeds() {
       let limit = Int(seed % 4) + 1

@@ -35,6 +35,7 @@ struct UndoTests {
     #expect(refunds.elements == [Receipt(order: 4)])
   }
 
+  // G31
   @Test(arguments: [false, true])
   func whenALaterStepFailsTheCompletedStepsAreUndoneNewestFirst(started: Bool) async {
     let log = Recorder<String>()
@@ -45,6 +46,7 @@ struct UndoTests {
     #expect(log.elements == ["a 1", "b 2", "c 3", "undo c 4", "undo b 3", "undo a 2"])
   }
 
+  // G31
   @Test func whenTheRunIsCancelledTheCompletedStepsAreUndone() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -60,6 +62,7 @@ struct UndoTests {
     #expect(log.elements.suffix(4) == ["undo c 4", "undo b 3", "undo a 2", "cancelled stop"])
   }
 
+  // G32
   @Test func theFailedStepItselfIsNotUndone() async {
     let log = Recorder<String>()
     let chain = booking(log).then("d", undo: { _ in log.record("undo d") }) { _ -> Int in throw Fault(1) }
@@ -67,6 +70,7 @@ struct UndoTests {
     #expect(!log.elements.contains("undo d"))
   }
 
+  // G32
   @Test func nothingIsUndoneWhenTheRunHasAValue() async throws {
     let log = Recorder<String>()
     #expect(try await booking(log).run(1) == 4)
@@ -83,6 +87,7 @@ struct UndoTests {
     #expect(log.elements.isEmpty)
   }
 
+  // G33
   /// Pitfall 10: each is attempted even if another throws; the primary error is kept, the others are attached.
   @Test(arguments: [false, true])
   func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
@@ -110,6 +115,7 @@ struct UndoTests {
     #expect(Array(log.elements.dropFirst(6)) == reports)
   }
 
+  // G33
   @Test func anUndoThatThrowsIsReportedAlsoOnCancel() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -128,6 +134,7 @@ struct UndoTests {
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
+  // G34
   @Test func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
     let log = Recorder<String>()
     let chain = booking(log).then { number in
@@ -148,6 +155,7 @@ struct UndoTests {
     #expect(log.elements == attempt + attempt + attempt)
   }
 
+  // G34
   @Test func timeoutUndoesBeforeItThrows() async throws {
     let log = Recorder<String>()
     let clock = ManualClock()

@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ZipTests {
+  // G35
   @Test func zipRunsChainsOnOneInputAndGivesAllOutputsInOrder() async throws {
     let (double, text, sign) = try await Chain.zip(
       Chain { (number: Int) in number * 2 },
@@ -17,6 +18,7 @@ struct ZipTests {
     #expect(sign)
   }
 
+  // G35
   @Test func theyRunConcurrently() async throws {
     let turnstile = Turnstile()
     let one = Chain { (number: Int) in
@@ -54,6 +56,7 @@ struct ZipTests {
     #expect(try await chain.start(1).value == "10/11")
   }
 
+  // G36
   @Test(arguments: [false, true])
   func theFirstFailureCancelsTheOthersAwaitsThemAndUndoesThem(started: Bool) async {
     let log = Recorder<String>()
@@ -143,6 +146,7 @@ struct ZipTests {
     #expect(try await chain.run(1) == 15)
   }
 
+  // G36
   /// After the end nothing of a sibling runs any more, whatever the order.
   @Test func siblingsAreOverWhenTheRunIsOverForEverySeed() throws {
     for seed in seeds() {

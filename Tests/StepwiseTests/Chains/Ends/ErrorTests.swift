@@ -9,6 +9,7 @@ import Testing
 struct ErrorTests {
   private final class Identified: Error {}
 
+  // G3
   @Test(arguments: [0, 1, 2])
   func theErrorIsThrownUnwrappedAndLaterStepsDoNotRun(failing: Int) async throws {
     let entered = Recorder<Int>()
@@ -49,6 +50,7 @@ struct ErrorTests {
     #expect(chain.runsInFlight == 0)
   }
 
+  // G20
   /// Pitfall 1: cancellation is a third outcome, but only when it was requested.
   @Test(arguments: [false, true])
   func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {

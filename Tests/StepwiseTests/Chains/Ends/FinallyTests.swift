@@ -32,6 +32,7 @@ struct FinallyTests {
     }.value
   }
 
+  // G11
   /// Pitfall 10: newest first, each of them, regardless of the outcome; 12: before the awaiting task continues.
   @Test(arguments: End.allCases)
   func eachRunsExactlyOnceNewestFirstWhateverHappened(end: End) async {
@@ -63,6 +64,7 @@ struct FinallyTests {
     #expect(states.elements == [5])
   }
 
+  // G11
   @Test func itRunsOncePerRun() async throws {
     let log = Recorder<Int>()
     let chain = Chain { (number: Int) in number }.finally { _ in log.record(1) }
@@ -73,6 +75,7 @@ struct FinallyTests {
     #expect(log.elements.count == 100)
   }
 
+  // G12
   /// It may sleep although the run is cancelled, and although more cancels come meanwhile.
   @Test(arguments: [End.value, .error, .cancelled, .cancelledBefore, .lateCancel])
   func itIsShieldedAndMayAwait(end: End) async {
@@ -117,6 +120,7 @@ struct FinallyTests {
     #expect(log.elements == ["slept", "slept"])
   }
 
+  // G12
   @Test(arguments: [false, true])
   func itKeepsPriorityAndTaskLocals(cancelled: Bool) async {
     let seen = Recorder<String>()
@@ -178,6 +182,7 @@ struct FinallyTests {
     #expect(log.elements == ["cancelled \(source == "task" ? "-" : source): success 3, resolved 3"])
   }
 
+  // G12
   @Test func undosMayAwaitThoughTheRunIsCancelled() async {
     let clock = ManualClock()
     let log = Recorder<String>()

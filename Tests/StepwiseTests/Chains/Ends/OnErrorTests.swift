@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OnErrorTests {
+  // G9
   @Test(arguments: [false, true])
   func eachIsCalledOnceInOrderOfAttachmentAndTheErrorIsStillThrown(started: Bool) async {
     let log = Recorder<String>()
@@ -34,6 +35,7 @@ struct OnErrorTests {
     #expect(log.elements.isEmpty)
   }
 
+  // G9
   @Test func itIsNotCalledForErrorsThatWereRetriedOrRecovered() async throws {
     let log = Recorder<String>()
     let attempts = Recorder<Int>()
@@ -62,6 +64,7 @@ struct OnErrorTests {
     #expect(log.elements == ["\(Fault(3))"])
   }
 
+  // G10
   @Test func itIsNeverCalledForCancellation() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()

@@ -32,6 +32,7 @@ struct OrderTests {
     .finally { _ in log.record("finally 2") }
   }
 
+  // G1
   @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
     let log = Recorder<String>()
     #expect(try await makeChain(log).run(1) == 3)
@@ -44,6 +45,7 @@ struct OrderTests {
     "awaiter",
   ]
 
+  // G6
   @Test func stepThenRecoverThenUndoThenOnErrorThenFinallyThenTheAwaiterOfRun() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(10)) { try await makeChain(log).run(8) }
@@ -71,6 +73,7 @@ struct OrderTests {
     #expect(await log.elements(atLeast: 10) == Self.failing)
   }
 
+  // G6
   @Test func onTheSeededExecutorTheOrderIsTheSameForEverySeed() throws {
     for seed in seeds() {
       let log = Recorder<String>()
@@ -86,6 +89,7 @@ struct OrderTests {
     }
   }
 
+  // G5
   /// A whole-chain handler covers the whole chain wherever it stands; a positional one what is before it.
   @Test func wholeChainModifiersMayStandAnywhere() async {
     let log = Recorder<String>()
@@ -101,6 +105,7 @@ struct OrderTests {
     #expect(log.elements == ["onError \(Fault(1))", "finally failed \(Fault(1))"])
   }
 
+  // G5
   @Test func positionalModifiersCoverTheStepsBeforeThem() async throws {
     let log = Recorder<String>()
     let failures = Recorder<Int>()

@@ -13,6 +13,7 @@ struct RecoverTests {
     Chain { (number: Int) in number }.then { _ in throw error }
   }
 
+  // G7
   @Test func recoverReplacesTheErrorWithAValueAndTheChainGoesOn() async throws {
     let chain = failing(Fault(4)).recover { error in (error as? Fault)?.number ?? 0 }.then { $0 + 1 }
     #expect(try await chain.run(0) == 5)
@@ -87,6 +88,7 @@ struct RecoverTests {
     #expect(entered.elements == [3])
   }
 
+  // G7
   @Test func completedStepsStayDone() async throws {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
@@ -100,6 +102,7 @@ struct RecoverTests {
     #expect(log.elements == ["undo b", "undo a"])
   }
 
+  // G8
   /// Pitfall 6: nothing that catches everything swallows cancellation.
   @Test(arguments: [true, false])
   func recoverNeverReplacesCancellation(throwsItsOwn: Bool) async {

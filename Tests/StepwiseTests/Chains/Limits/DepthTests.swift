@@ -14,6 +14,7 @@ struct DepthTests {
     return chain
   }
 
+  // G15
   @Test func aMillionStepsAreBuiltRunAndReleased() async throws {
     let (value, started) = try await onASmallStack {
       let chain = Self.long(1_000_000)
@@ -27,6 +28,7 @@ struct DepthTests {
     try await onASmallStack { _ = Self.long(1_000_000) }
   }
 
+  // G15
   @Test func aMillionStepsAreReleasedOnAnyThread() async throws {
     let chain = Self.long(1_000_000)
     #expect(try await chain.run(0) == 999_999)
@@ -100,6 +102,7 @@ struct DepthTests {
     return chain
   }
 
+  // G16
   @Test func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
     let tracker = LifetimeTracker()
     try await onASmallStack {
@@ -128,6 +131,7 @@ struct DepthTests {
     #expect(tracker.made == 1 && tracker.alive == 0)
   }
 
+  // G16
   @Test(arguments: [false, true]) func chainsInsideOneAnotherRunInFlatStack(started: Bool) async throws {
     let depth = 2_000
     try await onASmallStack {

@@ -124,6 +124,7 @@ struct ExecutorTests {
     #expect(seen.elements == Array(repeating: true, count: 8))
   }
 
+  // G2
   @Test @MainActor func aPlainStepNeverRunsOnTheMainActorsThread() async throws {
     #expect(isOnTheMainQueue())
     let onMain = Recorder<Bool>()

@@ -18,6 +18,7 @@ struct ForkTests {
       .overlap(.serial)
   }
 
+  // G4
   @Test(arguments: [false, true])
   func chainsDerivedFromOneBaseAreGoneWhenReleasedWhileTheBaseLives(afterRuns: Bool) async throws {
     let tracker = LifetimeTracker()

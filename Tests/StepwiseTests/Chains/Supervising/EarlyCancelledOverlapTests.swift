@@ -43,6 +43,7 @@ struct EarlyCancelledOverlapTests {
     }
   }
 
+  // G25
   @Test(arguments: policies, Origin.allCases)
   func itLeavesTheRunInFlightAndTheWaitingOneAlone(policy: Overlap, origin: Origin) async throws {
     let chain = makeChain(policy)

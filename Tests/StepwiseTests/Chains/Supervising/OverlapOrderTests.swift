@@ -21,6 +21,7 @@ struct OverlapOrderTests {
     }
   }
 
+  // G39
   @Test func startedRunsBeginInTheOrderOfTheCalls() async {
     let order = Recorder<Int>()
     let chain = Chain { (number: Int) in order.record(number) }.overlap(.serial)
@@ -45,6 +46,7 @@ struct OverlapOrderTests {
     #expect(calls.elements.count == 1_000)
   }
 
+  // G39
   @Test func theOrderIsThatOfTheCallsForEverySeed() throws {
     for seed in seeds() {
       let (calls, order) = try SeededExecutor(seed: seed).run {
@@ -98,6 +100,7 @@ struct OverlapOrderTests {
       .overlap(policy)
   }
 
+  // G40
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func neverTwoAtOnceAndEveryRunEndsForEverySeed(policy: Overlap) throws {
     for seed in seeds() {

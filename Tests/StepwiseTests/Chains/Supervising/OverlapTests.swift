@@ -41,6 +41,7 @@ struct OverlapTests {
     for (number, run) in runs.enumerated() { #expect(await run.outcome.brief == "resolved \(number)") }
   }
 
+  // G40
   @Test func serialWaitsForItsTurnFinallyIncluded() async {
     let guarded = Guarded(.serial, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
@@ -51,6 +52,7 @@ struct OverlapTests {
     )
   }
 
+  // G43
   @Test func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
     let guarded = Guarded(.serial, runs: 4)
     let runs = (0..<3).map { guarded.chain.start($0) }
@@ -76,6 +78,7 @@ struct OverlapTests {
     #expect(try await runs[2].value == 2)
   }
 
+  // G41
   @Test func dropNewRefusesWhileOneIsInFlight() async throws {
     let guarded = Guarded(.dropNew, runs: 2)
     let first = guarded.chain.start(0)
@@ -109,6 +112,7 @@ struct OverlapTests {
     }
   }
 
+  // G41
   @Test func keepLatestLetsOneWaitAndANewerOneReplacesIt() async throws {
     let guarded = Guarded(.keepLatest, runs: 4)
     let runs = (0..<4).map { guarded.chain.start($0) }
@@ -139,6 +143,7 @@ struct OverlapTests {
     #expect(guarded.log.elements.suffix(3) == ["resolved 0", "begin 2", "resolved 2"])
   }
 
+  // G40
   @Test func cancelPreviousBeginsWhenTheFormerHasEndedFinallyIncluded() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -209,6 +214,7 @@ struct OverlapTests {
     #expect(try await heldToo.value == 1)
   }
 
+  // G42
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func aRunThatThePolicyEndsHasItsNameAsReasonEverywhere(policy: Overlap) async {
     let guarded = Guarded(policy, runs: 3)

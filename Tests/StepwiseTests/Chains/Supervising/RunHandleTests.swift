@@ -23,6 +23,7 @@ struct RunHandleTests {
     #expect(run.undoErrors.isEmpty)
   }
 
+  // G18
   /// Pitfall 5: one waiter's cancel does not cancel a shared result.
   @Test func cancellingATaskThatAwaitsTheValueThrowsThereAndLeavesTheRunAlone() async throws {
     let turnstile = Turnstile()
@@ -41,6 +42,7 @@ struct RunHandleTests {
     #expect(try await run.value == 1)
   }
 
+  // G18
   @Test func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
     let turnstile = Turnstile()
     let run = Chain { () in
@@ -67,6 +69,7 @@ struct RunHandleTests {
     #expect(await task.result.brief == "success 1")
   }
 
+  // G17
   @Test func lettingTheHandleGoCancelsNothing() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -94,6 +97,7 @@ struct RunHandleTests {
     #expect(try await run.value == 2)
   }
 
+  // G19
   @Test func theCompletionHandlerIsCalledOnceForEveryEnd() async {
     let results = Recorder<String>()
     let turnstile = Turnstile()
@@ -164,6 +168,7 @@ struct RunHandleTests {
     #expect(log.elements.sorted() == ["resolved 5", "resolved 5", "success 5", "success 5"])
   }
 
+  // G17
   /// A handle is often a property of what the chain's closures hold.
   @Test(arguments: [false, true]) func aRunThatIsOverKeepsNothingOfItsChain(isObserved: Bool) async {
     let tracker = LifetimeTracker()

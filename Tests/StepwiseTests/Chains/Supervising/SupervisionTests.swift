@@ -53,6 +53,7 @@ struct SupervisionTests {
     #expect(try await run.value == 1)
   }
 
+  // G45
   @Test func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -70,6 +71,7 @@ struct SupervisionTests {
     #expect(try await chain.start(4).value == 4)
   }
 
+  // G45
   @Test func cancelRunsStopsPlainRunsAtTheirNextStep() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -103,6 +105,7 @@ struct SupervisionTests {
     #expect(await runs[0].outcome.brief == "resolved ()")
   }
 
+  // G46
   @Test func drainReturnsWhenNoRunIsInFlight() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
@@ -124,6 +127,7 @@ struct SupervisionTests {
     #expect(chain.runsInFlight == 0)
   }
 
+  // G46
   @Test func drainRefusesNothing() async throws {
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
@@ -139,6 +143,7 @@ struct SupervisionTests {
     await drain.value
   }
 
+  // G46
   @Test func drainReturnsEarlyWhenItsTaskIsCancelled() async {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }
@@ -169,6 +174,7 @@ struct SupervisionTests {
     #expect(run.isFinished)
   }
 
+  // G46
   @Test func drainSeesEveryEndForEverySeed() throws {
     for seed in seeds() {
       let count = try SeededExecutor(seed: seed).run {

@@ -86,6 +86,7 @@ struct WaitCycleTests {
     #expect(Set(results.elements) == ["failure \(ChainError.reentrant)"])
   }
 
+  // G44
   /// The other run waits in a form of its own, and each run waits for the other.
   @Test(arguments: Form.allCases, Wait.allCases)
   func twoRunsThatWaitForEachOtherGetAnError(form: Form, wait: Wait) throws {
