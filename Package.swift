@@ -82,9 +82,17 @@ let package = Package(
       name: "StepwiseHTTPTests",
       dependencies: ["StepwiseHTTP", "Loopback", "Stepwise", "StepwiseTesting"]
     ),
+    // The child of the article on crashes, to copy.
+    .executableTarget(
+      name: "ImportCrashChild",
+      dependencies: ["Stepwise", "StepwiseTesting"],
+      path: "Tests/CrashTemplate"
+    ),
     .testTarget(
       name: "ExampleTests",
-      dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback"]
+      dependencies: [
+        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback", "ImportCrashChild",
+      ]
     ),
     .testTarget(
       name: "LegacyTests",

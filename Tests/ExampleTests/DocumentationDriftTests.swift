@@ -62,7 +62,9 @@ struct DocumentationDriftTests {
   /// Where the old code of Migration.md stands, and the new code beside it.
   private static let pairs = "Tests/LegacyTests/Swift6/Migration"
 
-  private static func exampleSources() throws -> [String] { try sources(in: ["Tests/ExampleTests", pairs]) }
+  private static func exampleSources() throws -> [String] {
+    try sources(in: ["Tests/ExampleTests", "Tests/CrashTemplate", pairs])
+  }
 
   private static func sources(in folders: [String]) throws -> [String] {
     try folders.flatMap { path in

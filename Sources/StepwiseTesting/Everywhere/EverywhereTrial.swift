@@ -59,7 +59,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Runs the chain once.
-  private func record(_ disturbance: Disturbance, isFirst: Bool = false, comesBack: Bool = false) async throws -> Record {
+  private func record(_ disturbance: Disturbance, isFirst: Bool = false, comesBack: Bool = false) async throws -> Record
+  {
     let interruption = Interruption()
     let tracker = LifetimeTracker()
     let finalizations = Lock(0)
