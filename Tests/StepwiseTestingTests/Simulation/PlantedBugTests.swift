@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import StepwiseTesting
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PlantedBugTests {
   @Test(
-    "explore finds each planted bug within 1,000 seeds, shrinks it to 12 decisions, and its text repeats it",
+    "explore finds each planted bug at the seed that the article says, shrinks it to 12 decisions, and its text repeats it",
     arguments: PlantedBug.allCases,
     [Scheduling.uniform, .pct(depth: 3)]
   )
@@ -24,6 +25,9 @@ struct PlantedBugTests {
       try await simulate(schedule: failure.schedule, bug.run)
     }
     #expect(repeated?.trace == failure.trace)
+    let row = try bug.row
+    #expect(failure.seed == row.seeds(scheduling) - 1)
+    #expect(row.decisions.contains(failure.decisionCounts.shortest))
   }
 
   /// Where one task has to stay behind for 40 turns of another, uniform choice needs about 2^40 seeds.
@@ -41,5 +45,49 @@ struct PlantedBugTests {
       try await explore(seeds: 0..<100, scheduling: .pct(depth: 1), lateTask)
     }
     #expect(failure?.decisionCounts.shortest ?? .max <= 12)
+  }
+}
+
+/// A row of the table in the article *Find a race*.
+private struct PlantedBugRow {
+  private let uniform: UInt64
+  private let pct: UInt64
+  let decisions: ClosedRange<Int>
+
+  init(_ title: String) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+    let page = root.appending(path: "Sources/StepwiseTesting/Documentation.docc/FindARace.md").standardized
+    let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+    let line = try #require(lines.first { $0.hasPrefix("| \(title) |") }, "the article has no row “\(title)”")
+    let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    try #require(cells.count == 4)
+    uniform = try #require(UInt64(cells[1]))
+    pct = try #require(UInt64(cells[2]))
+    let numbers = cells[3].split(separator: " ").compactMap { Int($0) }
+    decisions = try #require(numbers.first)...(try #require(numbers.last))
+  }
+
+  /// How many seeds it takes, from seed 0.
+  func seeds(_ scheduling: Scheduling) -> UInt64 { scheduling == .uniform ? uniform : pct }
+}
+
+extension PlantedBug {
+  fileprivate var row: PlantedBugRow {
+    get throws {
+      let title =
+        switch self {
+        case .lostWakeup: "Lost wakeup"
+        case .checkThenAct: "Check, then act"
+        case .doubleResume: "Double resume"
+        case .slotReuse: "A slot that is used again (ABA)"
+        case .lockOrder: "Two locks in opposite order"
+        case .missedCancellation: "Missed cancellation"
+        case .callbackTwice: "A callback that comes twice"
+        case .lostUpdate: "Read, modify, write across `await`"
+        case .unboundedQueue: "A queue without a bound"
+        case .orderInversion: "Records out of order"
+        }
+      return try PlantedBugRow(title)
+    }
   }
 }
