@@ -63,7 +63,10 @@ let package = Package(
     .target(name: "Loopback", dependencies: ["Stepwise"]),
     .executableTarget(
       name: "Tour",
-      dependencies: ["Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP"],
+      dependencies: [
+        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP",
+        .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
+      ],
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),
@@ -112,9 +115,14 @@ let package = Package(
       path: "Tests/LegacyTests/Swift6"
     ),
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
+    .executableTarget(
+      name: "FleetWorkerChild",
+      dependencies: ["StepwiseFleet", "Stepwise"],
+      path: "Tests/FleetWorkerChild"
+    ),
     .testTarget(
       name: "StepwiseFleetTests",
-      dependencies: ["StepwiseFleet", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
+      dependencies: ["StepwiseFleet", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
     ),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(

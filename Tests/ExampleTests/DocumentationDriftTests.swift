@@ -63,7 +63,7 @@ struct DocumentationDriftTests {
   private static let pairs = "Tests/LegacyTests/Swift6/Migration"
 
   private static func exampleSources() throws -> [String] {
-    try sources(in: ["Tests/ExampleTests", "Tests/CrashTemplate", pairs])
+    try sources(in: ["Tests/ExampleTests", "Tests/CrashTemplate", "Tests/StepwiseFleetTests", pairs])
   }
 
   private static func sources(in folders: [String]) throws -> [String] {

@@ -132,7 +132,11 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       first: first,
       stage: bytes
     )
-    try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
+    if stage.result != nil, let store = store as? any LastStageStore {
+      try await store.saveLast(record, ifVersionIs: position?.version, under: holder.lease)
+    } else {
+      try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
+    }
     return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
   }
 

@@ -17,13 +17,11 @@
   ///
   /// A statement that a broken connection interrupted is sent again on a new one, for about 1.5 seconds; each is
   /// written so that running it twice has the same effect. Statements wait for their connection on separate threads,
-  /// and are not interrupted when their task is cancelled.
+  /// and are not interrupted when their task is cancelled. A statement that the server does not answer
+  /// within 35 seconds counts as interrupted.
   public final class PostgresCheckpointStore: CheckpointStore {
-    private let connectionString: String
-    private let pool: PostgresPool
-    private let schema: PostgresSchema
+    private let database: PostgresDatabase
     private let leaseDuration: Duration
-    private let migration = Lock<Task<Void, any Error>?>(nil)
 
     /// Creates a store, which connects on first use.
     ///
@@ -40,9 +38,7 @@
       leaseDuration: Duration = .seconds(30),
       maxConnections: Int = 4
     ) {
-      self.connectionString = connectionString
-      pool = PostgresPool(connectionString, size: maxConnections)
-      self.schema = PostgresSchema(name: schema)
+      database = PostgresDatabase(connectionString, schema: schema, maxConnections: maxConnections)
       self.leaseDuration = max(leaseDuration, .seconds(1))
     }
 
@@ -190,8 +186,8 @@
       return CheckpointPage(ids: Array(ids.prefix(limit)), hasMore: ids.count > limit)
     }
 
-    /// Returns the table, with its schema.
-    public func location(of id: String) -> String { "table \(schema.quoted).checkpoints" }
+    /// The table, and the schema that it is in.
+    public func location(of id: String) -> String { "table \(database.schema.quoted).checkpoints" }
   }
 
   extension PostgresCheckpointStore {
@@ -211,7 +207,7 @@
     }
 
     private func place(of key: CheckpointID) -> ReleasedLeases.Place {
-      ReleasedLeases.Place(connectionString: connectionString, schema: schema.name, id: key)
+      ReleasedLeases.Place(connectionString: database.connectionString, schema: database.schema.name, id: key)
     }
 
     private func lost(_ lease: CheckpointLease) -> CheckpointError {
@@ -235,22 +231,8 @@
       throw CheckpointError.conflict(id: record.id, location: location(of: record.id), expected: expected, found: found)
     }
 
-    /// Runs a statement in which "@" represents the schema, after the tables have been migrated.
     private func run(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
-      let migration = migration.withLock { migration in
-        if let migration { return migration }
-        let task = Task { [pool, schema] in try await schema.migrate(pool) }
-        migration = task
-        return task
-      }
-      do {
-        try await migration.value
-      } catch {
-        // The next operation tries again.
-        self.migration.withLock { if $0 == migration { $0 = nil } }
-        throw error
-      }
-      return try await pool.run(sql.replacing("@", with: schema.quoted), parameters)
+      try await database.run(sql, parameters)
     }
   }
 #endif

@@ -25,6 +25,11 @@ public struct PostgresError: Error, Hashable, Sendable {
   public let sqlState: String?
   /// The server's primary message, or libpq's, in one line.
   public let message: String
+
+  /// A Boolean value that indicates whether the same statement may succeed when it is sent again.
+  ///
+  /// 40001 and 40P01 are a transaction that lost against another one: nothing of it has happened.
+  var isTransient: Bool { code == .connection || ["40001", "40P01"].contains(sqlState) }
 }
 
 extension PostgresError: CustomStringConvertible {

@@ -21,28 +21,37 @@
     ///
     /// Between the attempts it waits 50 ms, then twice as long each time: 1.5 s in all.
     @discardableResult
-    func run(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> [PostgresRow] {
+    func run(
+      _ sql: String,
+      _ parameters: [PostgresValue] = [],
+      within limit: Duration = .seconds(35)
+    ) async throws -> [PostgresRow] {
       var delay = Duration.milliseconds(50)
       for _ in 1..<Self.attempts {
         do {
-          return try await once(sql, parameters)
+          return try await once(sql, parameters, within: limit)
         } catch {
-          guard error.code == .connection else { throw error }
+          guard error.isTransient else { throw error }
         }
         try await Task.sleep(for: delay)
         delay *= 2
       }
-      return try await once(sql, parameters)
+      return try await once(sql, parameters, within: limit)
     }
 
-    private func once(_ sql: String, _ parameters: [PostgresValue]) async throws(PostgresError) -> [PostgresRow] {
+    /// Runs a statement once, on the connection that has the least to do.
+    func once(
+      _ sql: String,
+      _ parameters: [PostgresValue],
+      within limit: Duration
+    ) async throws(PostgresError) -> [PostgresRow] {
       let index = pending.withLock { pending in
         let index = pending.indices.min { pending[$0] < pending[$1] } ?? 0
         pending[index] += 1
         return index
       }
       defer { pending.withLock { $0[index] -= 1 } }
-      return try await connections[index].run(sql, parameters)
+      return try await connections[index].run(sql, parameters, within: limit)
     }
   }
 #endif

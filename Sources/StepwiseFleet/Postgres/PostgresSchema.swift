@@ -29,7 +29,10 @@
           stage bytea,
           saved_at timestamptz
         )
-        """
+        """,
+        FleetTables.tables(quoted),
+        FleetTables.claim(quoted),
+        FleetTables.sweep(quoted),
       ]
     }
 

@@ -8,8 +8,12 @@
     case integer(Int64)
     case real(Double)
     case text(String)
+    case texts([String?])
+    case integers([Int64])
+    case flags([Bool])
     case null
     case nullInteger
+    case nullText
 
     /// The OID of the type, from PostgreSQL's catalogue `pg_type`.
     var type: UInt32 {
@@ -17,7 +21,10 @@
       case .bytes, .null: 17
       case .integer, .nullInteger: 20
       case .real: 701
-      case .text: 25
+      case .text, .nullText: 25
+      case .texts: 1009
+      case .integers: 1016
+      case .flags: 1000
       }
     }
 
@@ -28,8 +35,29 @@
       case .integer(let number): Self.bigEndian(UInt64(bitPattern: number))
       case .real(let number): Self.bigEndian(number.bitPattern)
       case .text(let text): Array(text.utf8)
-      case .null, .nullInteger: nil
+      case .texts(let texts): Self.array(of: 25, texts.map { $0.map { Array($0.utf8) } })
+      case .integers(let numbers): Self.array(of: 20, numbers.map { Self.bigEndian(UInt64(bitPattern: $0)) })
+      case .flags(let flags): Self.array(of: 16, flags.map { [$0 ? 1 : 0] })
+      case .null, .nullInteger, .nullText: nil
       }
+    }
+
+    /// An array of one dimension: its shape, then each element after its length.
+    private static func array(of type: UInt32, _ elements: [[UInt8]?]) -> [UInt8] {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
+      func append(_ number: Int32) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+      append(elements.isEmpty ? 0 : 1)
+      append(elements.contains { $0 == nil } ? 1 : 0)
+      append(Int32(bitPattern: type))
+      guard !elements.isEmpty else { return bytes }
+      append(Int32(elements.count))
+      append(1)
+      for element in elements {
+        append(element.map { Int32($0.count) } ?? -1)
+        if let element { bytes += element }
+      }
+      return bytes
     }
 
     private static func bigEndian(_ number: UInt64) -> [UInt8] {
@@ -42,6 +70,14 @@
     let columns: [[UInt8]?]
 
     func bytes(_ column: Int) -> [UInt8]? { columns[column] }
+
+    /// A `text`.
+    func text(_ column: Int) -> String? { columns[column].map { String(decoding: $0, as: UTF8.self) } }
+
+    /// A `double precision`.
+    func real(_ column: Int) -> Double? {
+      integer(column).map { Double(bitPattern: UInt64(bitPattern: $0)) }
+    }
 
     /// A `bigint`.
     func integer(_ column: Int) -> Int64? {

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import CLibpq
+  import Stepwise
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// An open connection of libpq in non-blocking mode; the thread that uses it waits in `poll`, up to a deadline.
+  ///
+  /// It is used by one thread at a time.
+  // Safety: the pointer never changes, and the owner passes the object from thread to thread under a lock.
+  final class PostgresSocket: @unchecked Sendable {
+    private let connection: OpaquePointer?
+
+    /// Connects.
+    init(_ connectionString: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
+      // What the connection string says has precedence, as it comes last.
+      let settings = [
+        ("fallback_application_name", "stepwise"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
+        ("keepalives_count", "3"), ("tcp_user_timeout", "30000"), ("dbname", connectionString),
+      ]
+      connection = Self.withCStrings(settings.map(\.0)) { keys in
+        Self.withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keys, values, 1) }
+      }
+      guard connection != nil, PQstatus(connection) != CONNECTION_BAD else { throw broken() }
+      var state = PGRES_POLLING_WRITING
+      while state != PGRES_POLLING_OK {
+        guard state != PGRES_POLLING_FAILED else { throw broken() }
+        try wait(for: Int32(state == PGRES_POLLING_READING ? POLLIN : POLLOUT), until: deadline)
+        state = PQconnectPoll(connection)
+      }
+      guard PQsetnonblocking(connection, 1) == 0 else { throw broken() }
+      // A statement that hangs, or a transaction that is left open, must not hold rows for ever.
+      for setting in [
+        "SET statement_timeout = '30s'", "SET idle_in_transaction_session_timeout = '60s'",
+        "SET client_min_messages = error", "SET client_encoding = 'UTF8'",
+      ] {
+        guard PQsendQuery(connection, setting) == 1 else { throw broken() }
+        _ = try result(deadline: deadline)
+      }
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// Prepares a statement under a name.
+    func prepare(
+      _ sql: String,
+      as name: String,
+      _ parameters: [PostgresValue],
+      deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+      let types = parameters.map { Oid($0.type) }
+      guard PQsendPrepare(connection, name, sql, Int32(types.count), types) == 1 else { throw broken() }
+      _ = try result(deadline: deadline)
+    }
+
+    /// Runs a prepared statement.
+    func execute(
+      _ name: String,
+      _ parameters: [PostgresValue],
+      deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> [PostgresRow] {
+      let encoded = parameters.map(\.encoded)
+      // The last byte is for empty values: they are not NULL, so they need an address.
+      let bytes: [UInt8] = encoded.compactMap { $0 }.flatMap { $0 } + [0]
+      let sent = bytes.withUnsafeBytes { buffer in
+        let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+        var offset = 0
+        var values: [UnsafePointer<CChar>?] = []
+        for value in encoded {
+          values.append(value == nil ? nil : base.map { $0 + offset })
+          offset += value?.count ?? 0
+        }
+        let lengths = encoded.map { Int32($0?.count ?? 0) }
+        let formats = parameters.map { _ in Int32(1) }
+        return PQsendQueryPrepared(connection, name, Int32(parameters.count), values, lengths, formats, 1)
+      }
+      guard sent == 1 else { throw broken() }
+      return try result(deadline: deadline)
+    }
+
+    /// Waits for notifications until a deadline, and returns their payloads.
+    func notifications(deadline: ContinuousClock.Instant) throws(PostgresError) -> [String] {
+      var payloads = takeNotifications()
+      if payloads.isEmpty, try isReady(for: Int32(POLLIN), until: deadline) {
+        guard PQconsumeInput(connection) == 1 else { throw broken() }
+        payloads = takeNotifications()
+      }
+      return payloads
+    }
+
+    private func takeNotifications() -> [String] {
+      var payloads: [String] = []
+      while let notification = PQnotifies(connection) {
+        payloads.append(notification.pointee.extra.map { String(cString: $0) } ?? "")
+        PQfreemem(notification)
+      }
+      return payloads
+    }
+
+    /// Sends what is buffered and waits for the whole answer.
+    private func result(deadline: ContinuousClock.Instant) throws(PostgresError) -> [PostgresRow] {
+      while true {
+        let rest = PQflush(connection)
+        guard rest >= 0 else { throw broken() }
+        if rest == 0 { break }
+        // The server may have to be read from before it reads on.
+        try wait(for: Int32(POLLIN | POLLOUT), until: deadline)
+        guard PQconsumeInput(connection) == 1 else { throw broken() }
+      }
+      var outcome: Result<[PostgresRow], PostgresError> = .success([])
+      while true {
+        while PQisBusy(connection) == 1 {
+          try wait(for: Int32(POLLIN), until: deadline)
+          guard PQconsumeInput(connection) == 1 else { throw broken() }
+        }
+        guard let result = PQgetResult(connection) else { break }
+        defer { PQclear(result) }
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+          if case .success = outcome { outcome = .success(Self.rows(of: result)) }
+        default:
+          outcome = .failure(refusal(result))
+        }
+      }
+      guard PQstatus(connection) == CONNECTION_OK else { throw broken() }
+      return try outcome.get()
+    }
+
+    private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+      guard try isReady(for: events, until: deadline) else {
+        throw PostgresError(code: .connection, sqlState: nil, message: "the server did not answer in time.")
+      }
+    }
+
+    private func isReady(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
+      let descriptor = PQsocket(connection)
+      guard descriptor >= 0 else { throw broken() }
+      while true {
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard left > .zero else { return false }
+        var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        let milliseconds = min(left / .milliseconds(1), 1_000_000).rounded(.up)
+        let count = poll(&entry, 1, Int32(milliseconds))
+        if count > 0 { return true }
+        if count < 0, errno != EINTR { throw broken() }
+      }
+    }
+
+    private func refusal(_ result: OpaquePointer) -> PostgresError {
+      // The letters are those of PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY.
+      let state = PQresultErrorField(result, 67).map { String(cString: $0) }
+      let message = Self.firstLine(PQresultErrorField(result, 77) ?? PQerrorMessage(connection))
+      // Class 57P is the server that shuts down: the connection is lost.
+      let isLost = PQstatus(connection) != CONNECTION_OK || state?.hasPrefix("57P") == true
+      return PostgresError(code: isLost ? .connection : .statement, sqlState: state, message: message)
+    }
+
+    private func broken() -> PostgresError {
+      PostgresError(code: .connection, sqlState: nil, message: Self.firstLine(PQerrorMessage(connection)))
+    }
+
+    private static func rows(of result: OpaquePointer) -> [PostgresRow] {
+      (0..<PQntuples(result)).map { row in
+        PostgresRow(
+          columns: (0..<PQnfields(result)).map { column in
+            guard PQgetisnull(result, row, column) == 0 else { return nil }
+            let length = Int(PQgetlength(result, row, column))
+            guard length > 0, let value = PQgetvalue(result, row, column) else { return [] }
+            return Array(UnsafeRawBufferPointer(start: value, count: length))
+          }
+        )
+      }
+    }
+
+    private static func firstLine(_ text: UnsafeMutablePointer<CChar>?) -> String {
+      let text = text.map { String(cString: $0) } ?? ""
+      return text.split(separator: "\n").first.map(String.init) ?? "the connection was closed."
+    }
+
+    /// Calls a function with a NULL-terminated array of C strings.
+    private static func withCStrings<Value>(
+      _ strings: [String],
+      _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+    ) -> Value {
+      let copies = strings.map { strdup($0) }
+      defer { copies.forEach { free($0) } }
+      return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress) }
+    }
+  }
+#endif

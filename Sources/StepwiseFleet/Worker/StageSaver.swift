@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+
+  /// A stage to save.
+  struct StageSave: Sendable {
+    let id: String
+    let fence: Int64
+    let version: Int64
+    let shape: Int64
+    let stage: String
+    let isLast: Bool
+  }
+
+  /// Saves the stages of a worker's jobs: those that come while a statement is under way are the next statement.
+  final class StageSaver: Sendable {
+    private struct Pending: Sendable {
+      let save: StageSave
+      let outcome: Once<Result<Bool, any Error>>
+    }
+
+    private struct State {
+      var pending: [Pending] = []
+      var isSaving = false
+    }
+
+    private static let batch = 256
+
+    private let database: PostgresDatabase
+    private let channel: String
+    private let limit: Duration
+    private let hasLease: @Sendable () -> Bool
+    private let state = Lock(State())
+
+    /// While `hasLease` returns true, a server that cannot be reached is waited for.
+    init(
+      _ database: PostgresDatabase,
+      channel: String,
+      within limit: Duration,
+      hasLease: @escaping @Sendable () -> Bool
+    ) {
+      self.database = database
+      self.channel = channel
+      self.limit = limit
+      self.hasLease = hasLease
+    }
+
+    /// Saves a stage, also when the Task is cancelled: its work is done.
+    ///
+    /// - Returns: Whether the stage is saved; false when the job is not this worker's any more.
+    func save(_ save: StageSave) async throws -> Bool {
+      let pending = Pending(save: save, outcome: Once())
+      let isFirst = state.withLock { state in
+        state.pending.append(pending)
+        defer { state.isSaving = true }
+        return !state.isSaving
+      }
+      if isFirst { _ = spawn { await self.saveAll() } }
+      return try await pending.outcome.valueIgnoringCancellation().get()
+    }
+
+    private func saveAll() async {
+      while true {
+        let batch = state.withLock { state in
+          let batch = Array(state.pending.prefix(Self.batch))
+          state.pending.removeFirst(batch.count)
+          if batch.isEmpty { state.isSaving = false }
+          return batch
+        }
+        if batch.isEmpty { return }
+        do {
+          let saved = try await write(batch.map(\.save))
+          for pending in batch { pending.outcome.settle(.success(saved.contains(pending.save.fence))) }
+        } catch {
+          for pending in batch { pending.outcome.settle(.failure(error)) }
+        }
+      }
+    }
+
+    /// Returns the fencing numbers of the saves that are stored: by this statement, or by an earlier one that was cut off.
+    private func write(_ saves: [StageSave]) async throws -> Set<Int64> {
+      let saves = saves.sorted { $0.id < $1.id }
+      let parameters: [PostgresValue] = [
+        .texts(saves.map(\.id)), .integers(saves.map(\.fence)), .integers(saves.map(\.version)),
+        .integers(saves.map(\.shape)), .texts(saves.map(\.stage)), .flags(saves.map(\.isLast)), .text(channel),
+      ]
+      while true {
+        do {
+          let rows = try await database.run(Self.statement, parameters, within: limit)
+          return Set(rows.compactMap { $0.integer(0) })
+        } catch let error as PostgresError where error.isTransient && hasLease() {
+          try await Task.sleep(for: .milliseconds(200))
+        }
+      }
+    }
+
+    private static let statement = """
+      WITH input AS (
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[])
+          AS i(id, fence, version, shape, stage, is_last)
+      ), earlier AS (
+        SELECT j.fence FROM @.jobs j JOIN input i ON i.id = j.id
+        WHERE j.fence = i.fence AND j.version = i.version AND j.state IN ('running', 'done')
+      ), changed AS (
+        UPDATE @.jobs j SET
+          stage = i.stage, shape = i.shape, version = i.version, attempt = 1, error = NULL,
+          state = CASE WHEN i.is_last THEN 'done' ELSE 'running' END,
+          worker = CASE WHEN i.is_last THEN NULL ELSE j.worker END,
+          finished_at = CASE WHEN i.is_last THEN clock_timestamp() END
+        FROM input i
+        WHERE j.id = i.id AND j.fence = i.fence AND j.state = 'running' AND j.version = i.version - 1
+        RETURNING j.id, j.fence, j.version, j.shape, j.stage, j.keeps_stages, j.watched_until
+      ), kept AS (
+        INSERT INTO @.stages (id, version, shape, stage)
+        SELECT id, version, shape, stage FROM changed WHERE keeps_stages
+      )
+      SELECT fence, CASE WHEN watched_until > now() THEN pg_notify($7::text, 's' || id)::text END FROM changed
+      UNION ALL SELECT fence, NULL FROM earlier
+      """
+  }
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  /// What a worker does with its slots, as a pure value: one method for each event.
+  ///
+  /// A slot is taken from the claim until the job has ended in this process, also when the worker has lost the job in between.
+  struct WorkerMachine: Sendable {
+    /// Why a job that runs here is cancelled.
+    enum Interruption: Sendable, Equatable {
+      /// Cancellation was requested by id: the job ends.
+      case cancellation
+      /// The lease is over: the job may run elsewhere already, and nothing of it is written.
+      case loss
+      /// The time for draining has passed: the job returns to the queue.
+      case drain
+    }
+
+    /// What a claim leads to.
+    struct Claimed: Equatable {
+      /// The fencing numbers of the jobs to start.
+      var start: [Int64] = []
+      /// Those among them whose cancellation was requested before.
+      var cancel: [Int64] = []
+    }
+
+    private struct Running: Sendable {
+      let id: String
+      var interruption: Interruption?
+    }
+
+    let slots: Int
+    /// The number of the registration, under which jobs are claimed; nil while there is none.
+    private(set) var worker: Int64?
+    private(set) var isDraining = false
+    /// By fencing number.
+    private var running: [Int64: Running] = [:]
+
+    init(slots: Int) { self.slots = slots }
+
+    var isEmpty: Bool { running.isEmpty }
+
+    /// The fencing numbers that the database is told of with a claim: all others of this worker are an answer that was lost.
+    var known: [Int64] { running.filter { $0.value.interruption != .loss }.keys.sorted() }
+
+    /// The worker is registered under a number.
+    mutating func registered(_ worker: Int64) { self.worker = worker }
+
+    /// The number of jobs to claim now; nil for none.
+    func claimable() -> (worker: Int64, count: Int)? {
+      guard let worker, !isDraining, running.count < slots else { return nil }
+      return (worker, slots - running.count)
+    }
+
+    /// A claim under a registration was answered; jobs of a registration that was lost meanwhile are not begun.
+    mutating func claimed(
+      _ jobs: [(fence: Int64, id: String, isCancellationRequested: Bool)],
+      by worker: Int64
+    ) -> Claimed {
+      var claimed = Claimed()
+      guard worker == self.worker else { return claimed }
+      for job in jobs where running[job.fence] == nil {
+        running[job.fence] = Running(id: job.id, interruption: job.isCancellationRequested ? .cancellation : nil)
+        claimed.start.append(job.fence)
+        if job.isCancellationRequested { claimed.cancel.append(job.fence) }
+      }
+      return claimed
+    }
+
+    /// The cancellation of a job was requested; returns its fencing number if it is to be cancelled here.
+    mutating func cancellationRequested(of id: String) -> Int64? {
+      guard let fence = running.first(where: { $0.value.id == id && $0.value.interruption == nil })?.key else {
+        return nil
+      }
+      running[fence]?.interruption = .cancellation
+      return fence
+    }
+
+    /// The lease is over; returns the jobs to cancel.
+    mutating func lost() -> [Int64] {
+      worker = nil
+      let fences = running.filter { $0.value.interruption != .loss }.keys.sorted()
+      for fence in fences { running[fence]?.interruption = .loss }
+      return fences
+    }
+
+    /// No further job is claimed, and those that run stop after their present stage.
+    mutating func drain() { isDraining = true }
+
+    /// The time for draining has passed; returns the jobs to cancel.
+    mutating func drainTimedOut() -> [Int64] {
+      let fences = running.filter { $0.value.interruption == nil }.keys.sorted()
+      for fence in fences { running[fence]?.interruption = .drain }
+      return fences
+    }
+
+    /// Why a job is interrupted; nil when it is not.
+    func interruption(of fence: Int64) -> Interruption? { running[fence]?.interruption }
+
+    /// A job has ended in this process, and the database knows or will never know; its slot is free.
+    mutating func ended(_ fence: Int64) { running[fence] = nil }
+  }
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if !Postgres
+  extension Scene {
+    static let fleet = Scene(
+      "fleet",
+      "Shares 2,000 imports among processes over PostgreSQL; needs --traits Postgres.",
+      parameters: ["[<command>]", "[<id>]"]
+    ) { _ in
+      Console.writeError("Tour: this scene needs libpq; type: swift run --traits Postgres Tour fleet")
+      return .usage
+    }
+  }
+#else
+  import Foundation
+  import StepwiseFleet
+
+  extension Scene {
+    static let fleet = Scene(
+      "fleet",
+      "Shares 2,000 imports among four processes over PostgreSQL, and kills them while they run.",
+      parameters: ["[<command>]", "[<id>]"],
+      details: [
+        "STEPWISE_FLEET is the connection string; without it, a private server is started.",
+        "status, cancel and retry with an id are for the server that STEPWISE_FLEET names.",
+      ]
+    ) { arguments in
+      let connection = ProcessInfo.processInfo.environment["STEPWISE_FLEET"]
+      switch (arguments.first, arguments.dropFirst().first, connection) {
+      case (nil, _, _):
+        return try await FleetShow(connection).run() ? .success : .failure
+      case ("worker", let journal?, let connection?):
+        let fleet = FleetShow.fleet(connection)
+        fleet.register(FleetImport.self, retry: FleetShow.retry)
+        FleetImport.journal = journal
+        try await fleet.work(until: Fleet.terminationToken())
+        return .success
+      case (let command?, let id?, let connection?) where ["status", "cancel", "retry"].contains(command):
+        return try await FleetShow.control(command, id, FleetShow.fleet(connection))
+      default:
+        throw Command.UsageError(
+          description:
+            "type: STEPWISE_FLEET='host=… dbname=…' swift run --traits Postgres Tour fleet status|cancel|retry <id>"
+        )
+      }
+    }
+  }
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Foundation
+  import Stepwise
+  import StepwiseFleet
+
+  /// A job for tests that kill workers: each stage appends a line to a file before it ends.
+  package struct CrashWork: Progression, Codable, Equatable {
+    package var journal: String
+    package var step = 1
+    package var last: Int
+    /// The length of the text that each stage computes, so that a worker is killed during a stage rather than between two.
+    package var rounds: Int
+    package var sum: UInt64 = 0
+
+    package init(journal: String, last: Int, rounds: Int) {
+      (self.journal, self.last, self.rounds) = (journal, last, rounds)
+    }
+
+    package func next() async throws -> CrashWork {
+      var work = self
+      for round in 0..<rounds { work.sum = (work.sum ^ UInt64(round + step)) &* 0x100_0000_01B3 }
+      let line = "\(FleetJob.current?.id ?? "").\(step)\n"
+      let file = open(journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+      // One call appends a short line whole, also beside other processes.
+      _ = line.withCString { write(file, $0, strlen($0)) }
+      close(file)
+      work.step += 1
+      return work
+    }
+
+    package var result: UInt64? { step == last ? sum : nil }
+  }
+
+  /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS`.
+  @main
+  struct FleetWorkerChild {
+    static func main() async throws {
+      // The test holds the other end of the pipe, so that no worker outlives it.
+      Thread.detachNewThread {
+        while readLine() != nil {}
+        exit(0)
+      }
+      let arguments = CommandLine.arguments
+      let fleet = Fleet(
+        arguments[1],
+        configuration: FleetConfiguration(
+          schema: arguments[2],
+          slots: Int(arguments[4]) ?? 4,
+          leaseDuration: .seconds(Double(arguments[3]) ?? 1),
+          pollInterval: .milliseconds(100),
+          maxConnections: 2,
+          workerName: "\(getpid())"
+        )
+      )
+      fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: 1_000, backoff: .none))
+      let token = Fleet.terminationToken()
+      while !token.isCancelled {
+        // A server that is down at first is waited for.
+        do { try await fleet.work(until: token) } catch { continue }
+      }
+    }
+  }
+#else
+  /// Without the trait there is no fleet to work for.
+  @main
+  struct FleetWorkerChild {
+    static func main() {}
+  }
+#endif

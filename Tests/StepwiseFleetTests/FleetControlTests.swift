@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Foundation
+  import Stepwise
+  import StepwiseCheckpoints
+  @testable import StepwiseFleet
+  import StepwiseTesting
+  import Testing
+
+  @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct FleetControlTests {
+    let test = TestFleet()
+
+    @Test("A job that does not run is cancelled at once, and never starts")
+    func cancelsQueued() async throws {
+      let journal = Journal()
+      let work = Work.script { id, _, _ in journal.add(id) }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(work, id: "a")
+      #expect(try await fleet.cancel("a", reason: "no longer needed"))
+      #expect(try await !fleet.cancel("a"))
+      #expect(try await !fleet.cancel("b"))
+      try await fleet.enqueue(work, id: "b")
+      try await test.withWorkers([fleet]) { () async throws in _ = try await fleet.result(of: "b", as: Work.self) }
+      #expect(Set(journal.all) == ["b"])
+      await #expect(throws: FleetError.cancelled(id: "a", reason: "no longer needed")) {
+        try await fleet.result(of: "a", as: Work.self)
+      }
+    }
+
+    @Test(
+      "A running stage is cancelled from another process, by notification and by polling",
+      arguments: [true, false]
+    )
+    func cancelsRunning(listens: Bool) async throws {
+      let work = Work.script { _, step, _ in if step == 2 { try await untilCancelled() } }
+      let worker = test.fleet(slots: 50, listens: listens, poll: listens ? .seconds(5) : .milliseconds(100))
+      worker.register(Work.self)
+      let elsewhere = test.fleet(listens: listens)
+      let ids = (0..<50).map { "\($0)" }
+      try await elsewhere.enqueue(ids.map { (id: $0, progression: work) })
+      try await test.withWorkers([worker]) { () async throws in
+        for id in ids { try await waitForState(.running, of: id, in: elsewhere) }
+        #expect(try await elsewhere.cancel(ids, reason: "stop") == 50)
+        for id in ids {
+          await #expect(throws: FleetError.cancelled(id: id, reason: "stop")) {
+            try await elsewhere.result(of: id, as: Work.self)
+          }
+        }
+      }
+    }
+
+    @Test("A cancellation that comes during the last stage does not destroy its result")
+    func keepsResult() async throws {
+      let hasStarted = Once<Void>()
+      let mayEnd = Once<Void>()
+      let work = Work.script(last: 2) { _, _, _ in
+        hasStarted.settle(())
+        await mayEnd.valueIgnoringCancellation()
+      }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(work, id: "a")
+      try await test.withWorkers([fleet]) { () async throws in
+        await hasStarted.valueIgnoringCancellation()
+        try await fleet.cancel("a")
+        mayEnd.settle(())
+        #expect(try await fleet.result(of: "a", as: Work.self) == 2)
+      }
+    }
+
+    @Test("A drained worker saves the stage in progress, and the job goes on elsewhere after it")
+    func drains() async throws {
+      let journal = Journal()
+      let hasStarted = Once<Void>()
+      let mayEnd = Once<Void>()
+      let work = Work.script(last: 4) { _, step, _ in
+        journal.add("\(step)")
+        if step == 2 {
+          hasStarted.settle(())
+          await mayEnd.valueIgnoringCancellation()
+        }
+      }
+      let (first, second) = (test.fleet(), test.fleet())
+      for fleet in [first, second] { fleet.register(Work.self) }
+      try await first.enqueue(work, id: "a")
+      let token = CancellationToken()
+      async let drained: Void = first.work(until: token)
+      await hasStarted.valueIgnoringCancellation()
+      token.cancel()
+      mayEnd.settle(())
+      try await drained
+      let status = try await first.status(of: "a")
+      #expect(status?.state == .queued)
+      #expect(status?.stageCount == 3)
+      #expect(try await first.database.run("SELECT count(*) FROM @.workers").first?.integer(0) == 0)
+      try await test.withWorkers([second]) { () async throws in
+        #expect(try await second.result(of: "a", as: Work.self) == 4)
+      }
+      #expect(journal.all == ["1", "2", "3"])
+    }
+
+    @Test("A stage that outlasts the drain limit is cancelled, and repeated elsewhere without losing an attempt")
+    func limitsDrain() async throws {
+      let journal = Journal()
+      let hasStarted = Once<Void>()
+      let work = Work.script(last: 2) { _, _, attempt in
+        journal.add("\(attempt)")
+        if hasStarted.settle(()) { try await untilCancelled() }
+      }
+      let (first, second) = (test.fleet(drainLimit: .milliseconds(50)), test.fleet())
+      for fleet in [first, second] { fleet.register(Work.self) }
+      try await first.enqueue(work, id: "a")
+      let token = CancellationToken()
+      async let drained: Void = first.work(until: token)
+      await hasStarted.valueIgnoringCancellation()
+      token.cancel()
+      try await drained
+      try await test.withWorkers([second]) { () async throws in
+        #expect(try await second.result(of: "a", as: Work.self) == 2)
+      }
+      #expect(journal.all == ["1", "1"])
+    }
+
+    @Test("A worker claims no stage of a version that it does not know, and migrates those of earlier ones")
+    func runsTwoVersions() async throws {
+      let (old, new) = (test.fleet(), test.fleet())
+      old.register(ShapeOne.self)
+      new.register(ShapeTwo.self)
+      try await old.enqueue((0..<20).map { (id: "one-\($0)", progression: ShapeOne(step: 0)) })
+      try await new.enqueue((0..<20).map { (id: "two-\($0)", progression: ShapeTwo(count: 0)) })
+      try await test.withWorkers([old]) { () async throws in
+        for id in 0..<20 { #expect(try await old.result(of: "one-\(id)", as: ShapeOne.self) == 1) }
+      }
+      #expect(try await new.counts() == [.done: 20, .queued: 20])
+      try await old.enqueue((20..<40).map { (id: "one-\($0)", progression: ShapeOne(step: 0)) })
+      try await test.withWorkers([old, new]) { () async throws in
+        for id in 0..<20 { #expect(try await new.result(of: "two-\(id)", as: ShapeTwo.self) == 2) }
+        for id in 0..<40 { #expect([1, 2].contains(try await new.result(of: "one-\(id)", as: ShapeTwo.self))) }
+      }
+    }
+
+    @Test("A parent gives up its slot until its children have ended")
+    func waitsForChildren() async throws {
+      let journal = Journal()
+      let child = Work.script(last: 2) { id, _, _ in journal.add(id) }
+      let ids = (0..<10).map { "child-\($0)" }
+      let parent = Work.script(last: 3) { _, step, attempt in
+        let job = try #require(FleetJob.current)
+        if step == 1 { try await job.enqueueChildren(ids.map { (id: $0, progression: child) }) }
+        guard step == 2 else { return }
+        let states = try await job.waitForChildren(ids)
+        #expect(states.map(\.id) == ids)
+        #expect(states.allSatisfy { $0.state == .done })
+        #expect(attempt == 1)
+      }
+      // With one slot, a parent that held it would wait for ever.
+      let fleet = test.fleet(slots: 1)
+      fleet.register(Work.self)
+      try await fleet.enqueue((0..<3).map { (id: "parent-\($0)", progression: parent) })
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in 0..<3 { #expect(try await fleet.result(of: "parent-\(id)", as: Work.self) == 3) }
+      }
+      #expect(Set(journal.all).count == 10)
+      #expect(journal.all.count == 10)
+    }
+  }
+
+  /// Suspends until the Task is cancelled, and throws.
+  func untilCancelled() async throws {
+    _ = await Once<Void>().value()
+    try Task.checkCancellation()
+  }
+
+  private struct ShapeOne: VersionedProgression {
+    static let schemaVersion = 1
+    static let migrations: [CheckpointMigration<ShapeOne>] = []
+    static let progressionName = "Shape"
+
+    var step: Int
+
+    func next() async throws -> ShapeOne { ShapeOne(step: step + 1) }
+    var result: Int? { step == 1 ? step : nil }
+  }
+
+  private struct ShapeTwo: VersionedProgression {
+    static let schemaVersion = 2
+    static let migrations = [
+      CheckpointMigration<ShapeTwo>(from: 1) { (old: ShapeOne) in ShapeTwo(count: old.step, wasOne: true) }
+    ]
+    static let progressionName = "Shape"
+
+    var count: Int
+    var wasOne = false
+
+    func next() async throws -> ShapeTwo { ShapeTwo(count: count + 1, wasOne: wasOne) }
+    var result: Int? { count == 2 || (wasOne && count == 1) ? count : nil }
+  }
+#endif

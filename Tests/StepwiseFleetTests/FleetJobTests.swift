@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Foundation
+  import Stepwise
+  @testable import StepwiseFleet
+  import StepwiseTesting
+  import Testing
+
+  @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct FleetJobTests {
+    let test = TestFleet()
+
+    @Test("An id is enqueued once, alone and among many")
+    func enqueuesOnce() async throws {
+      let fleet = test.fleet()
+      let work = Work.script()
+      #expect(try await fleet.enqueue(work, id: "a"))
+      #expect(try await !fleet.enqueue(work, id: "a"))
+      let many = (0..<12_000).map { (id: "many-\($0)", progression: work) } + [(id: "a", progression: work)]
+      #expect(try await fleet.enqueue(many) == 12_000)
+      #expect(try await fleet.enqueue(many) == 0)
+      #expect(try await fleet.counts() == [.queued: 12_001])
+    }
+
+    @Test("Ids that cannot be stored are errors, and nothing of their batch is enqueued")
+    func refusesIDs() async throws {
+      let fleet = test.fleet()
+      for id in ["", "a\0b", String(repeating: "x", count: 201)] {
+        await #expect(throws: FleetError.invalidID(id: id)) {
+          try await fleet.enqueue([(id: "good", progression: Work.script()), (id: id, progression: Work.script())])
+        }
+      }
+      #expect(try await fleet.counts().isEmpty)
+    }
+
+    @Test(
+      "Jobs enqueued in the caller's transaction exist when it commits, and not when it rolls back",
+      arguments: [true, false]
+    )
+    func enqueuesInTransaction(commits: Bool) async throws {
+      let fleet = test.fleet()
+      _ = try await fleet.counts()
+      let connection = PostgresConnection(server ?? "", number: 0)
+      _ = try await connection.run("BEGIN", [], within: .seconds(30))
+      let text = "a \"quoted\\\" id, {with} braces"
+      try await fleet.enqueue([(id: text, progression: Work.script()), (id: "NULL", progression: Work.script())]) {
+        statement in
+        let parameters = statement.parameters.map { $0.map { PostgresValue.text($0) } ?? .nullText }
+        _ = try await connection.run(statement.sql, parameters, within: .seconds(30))
+      }
+      #expect(try await fleet.status(of: text) == nil)
+      _ = try await connection.run(commits ? "COMMIT" : "ROLLBACK", [], within: .seconds(30))
+      #expect(try await fleet.status(of: text)?.state == (commits ? .queued : nil))
+      #expect(try await fleet.counts() == (commits ? [.queued: 2] : [:]))
+    }
+
+    @Test("Three workers run each stage of 200 jobs once, and results are awaited elsewhere")
+    func runs() async throws {
+      let journal = Journal()
+      let work = Work.script(last: 4) { id, step, _ in journal.add("\(id).\(step)") }
+      let workers = (0..<3).map { _ in test.fleet() }
+      for worker in workers { worker.register(Work.self) }
+      let elsewhere = test.fleet()
+      try await elsewhere.enqueue((0..<200).map { (id: "\($0)", progression: work) })
+      try await test.withWorkers(workers) { () async throws in
+        for id in 0..<200 { #expect(try await elsewhere.result(of: "\(id)", as: Work.self) == 4) }
+      }
+      #expect(journal.all.count == 600)
+      #expect(Set(journal.all).count == 600)
+      #expect(try await elsewhere.counts() == [.done: 200])
+    }
+
+    @Test("All stages are streamed in order to other processes, while the job runs and afterwards")
+    func streams() async throws {
+      let worker = test.fleet()
+      worker.register(Work.self)
+      let elsewhere = test.fleet()
+      let work = Work.script(last: 30)
+      try await elsewhere.enqueue(work, id: "a")
+      let steps = { @Sendable () async throws -> [Int] in
+        var steps: [Int] = []
+        for try await stage in elsewhere.stages(of: "a", as: Work.self) { steps.append(stage.step) }
+        return steps
+      }
+      try await test.withWorkers([worker]) { () async throws in #expect(try await steps() == Array(1...30)) }
+      #expect(try await steps() == Array(1...30))
+      await #expect(throws: FleetError.notFound(id: "b")) {
+        for try await _ in elsewhere.stages(of: "b", as: Work.self) {}
+      }
+    }
+
+    @Test("A job whose stages are not kept streams the last one")
+    func keepsLastStage() async throws {
+      let worker = test.fleet()
+      worker.register(Work.self)
+      try await worker.enqueue(Work.script(), id: "a", options: FleetOptions(keepsStages: false))
+      try await test.withWorkers([worker]) { () async throws in
+        #expect(try await worker.result(of: "a", as: Work.self) == 3)
+      }
+      var steps: [Int] = []
+      for try await stage in worker.stages(of: "a", as: Work.self) { steps.append(stage.step) }
+      #expect(steps == [1, 3])
+    }
+
+    @Test("A stage that fails is repeated after its backoff, alone and as often as the policy says")
+    func retries() async throws {
+      let journal = Journal()
+      let work = Work.script { _, step, attempt in
+        journal.add("\(step).\(attempt)")
+        if step == 2, attempt < 3 { throw Failure(text: "attempt \(attempt)") }
+      }
+      let fleet = test.fleet()
+      fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 3, backoff: .constant(.milliseconds(20))))
+      try await fleet.enqueue(work, id: "a")
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "a", as: Work.self) == 3)
+      }
+      #expect(journal.all == ["1.1", "2.1", "2.2", "2.3"])
+    }
+
+    @Test("A poison job is dead-lettered with its error, others run on, and requeue runs its stage again")
+    func deadLetters() async throws {
+      let isMended = Lock(false)
+      let poison = Work.script { _, step, _ in
+        if step == 2, !isMended.withLock({ $0 }) { throw Failure(text: "poison") }
+      }
+      let fleet = test.fleet(slots: 2)
+      fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 2, backoff: .none))
+      try await fleet.enqueue((0..<20).map { (id: "poison-\($0)", progression: poison) })
+      try await fleet.enqueue((0..<20).map { (id: "good-\($0)", progression: Work.script()) })
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in 0..<20 {
+          #expect(try await fleet.result(of: "good-\(id)", as: Work.self) == 3)
+          await #expect(throws: FleetError.failed(id: "poison-\(id)", error: "poison")) {
+            try await fleet.result(of: "poison-\(id)", as: Work.self)
+          }
+        }
+        let dead = try await fleet.deadLetters()
+        #expect(dead.count == 20)
+        #expect(dead.allSatisfy { $0.attempt == 2 && $0.stageCount == 2 })
+        isMended.withLock { $0 = true }
+        for job in dead { #expect(try await fleet.requeue(job.id)) }
+        for job in dead { #expect(try await fleet.result(of: job.id, as: Work.self) == 3) }
+        #expect(try await !fleet.requeue("good-1"))
+      }
+    }
+
+    @Test("Higher priorities start first, and equal ones in the order in which they were enqueued")
+    func prioritises() async throws {
+      let journal = Journal()
+      let work = Work.script(last: 2) { id, _, _ in journal.add(id) }
+      let fleet = test.fleet(slots: 1)
+      fleet.register(Work.self)
+      for (id, priority) in [("a", 0), ("b", 5), ("c", -1), ("d", 5), ("e", 0)] {
+        try await fleet.enqueue(work, id: id, options: FleetOptions(priority: priority))
+      }
+      try await test.withWorkers([fleet]) { () async throws in _ = try await fleet.result(of: "c", as: Work.self) }
+      #expect(journal.all == ["b", "d", "a", "e", "c"])
+    }
+
+    @Test("A job does not start before its time")
+    func delays() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(Work.script(), id: "late", options: FleetOptions(start: .after(.seconds(3_600))))
+      try await fleet.enqueue(Work.script(), id: "soon", options: FleetOptions(start: .after(.milliseconds(300))))
+      try await fleet.enqueue(Work.script(), id: "past", options: FleetOptions(start: .at(secondsSince1970: 1)))
+      #expect(try await fleet.status(of: "past")?.state == .queued)
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "soon", as: Work.self) == 3)
+        #expect(try await fleet.result(of: "past", as: Work.self) == 3)
+      }
+      #expect(try await fleet.status(of: "late")?.state == .scheduled)
+    }
+
+    @Test("A fork begins at a stage of its origin")
+    func forks() async throws {
+      let journal = Journal()
+      let work = Work.script(last: 5) { id, step, _ in journal.add("\(id).\(step)") }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(work, id: "a")
+      try await test.withWorkers([fleet]) { () async throws in
+        _ = try await fleet.result(of: "a", as: Work.self)
+        #expect(try await fleet.fork("a", fromStage: 3, as: "b"))
+        #expect(try await !fleet.fork("a", fromStage: 3, as: "b"))
+        #expect(try await fleet.result(of: "b", as: Work.self) == 5)
+        #expect(try await fleet.fork("a", fromStage: 5, as: "c"))
+        #expect(try await fleet.result(of: "c", as: Work.self) == 5)
+        await #expect(throws: FleetError.notFound(id: "a")) { try await fleet.fork("a", fromStage: 6, as: "d") }
+      }
+      #expect(journal.all == ["a.1", "a.2", "a.3", "a.4", "b.3", "b.4"])
+    }
+
+    @Test("Pruning removes what ended before an age, with its stages, and nothing else")
+    func prunes() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue((0..<30).map { (id: "\($0)", progression: Work.script()) })
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in 0..<30 { _ = try await fleet.result(of: "\(id)", as: Work.self) }
+      }
+      try await fleet.enqueue(Work.script(), id: "queued")
+      #expect(try await fleet.prune(olderThan: .seconds(3_600)) == 0)
+      #expect(try await fleet.prune(olderThan: .zero) == 30)
+      #expect(try await fleet.counts() == [.queued: 1])
+      #expect(try await fleet.database.run("SELECT count(*) FROM @.stages").first?.integer(0) == 0)
+      await #expect(throws: FleetError.notFound(id: "1")) { try await fleet.result(of: "1", as: Work.self) }
+    }
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let text: String
+    var description: String { text }
+  }
+#endif
