@@ -12,8 +12,8 @@
     ///
     /// - Parameters:
     ///   - ids: The ids; those of jobs that have ended or do not exist are ignored.
-    ///   - reason: Why, for ``FleetStatus/cancellationReason``.
-    /// - Returns: How many jobs were cancelled or are about to be.
+    ///   - reason: The reason, for ``FleetStatus/cancellationReason``.
+    /// - Returns: The number of jobs that were cancelled or are about to be.
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func cancel(_ ids: [String], reason: String? = nil) async throws -> Int {
@@ -41,8 +41,8 @@
     ///
     /// - Parameters:
     ///   - id: The id.
-    ///   - reason: Why, for ``FleetStatus/cancellationReason``.
-    /// - Returns: Whether the job was cancelled or is about to be.
+    ///   - reason: The reason, for ``FleetStatus/cancellationReason``.
+    /// - Returns: A Boolean value that indicates whether the job was cancelled or is about to be.
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func cancel(_ id: String, reason: String? = nil) async throws -> Bool {
@@ -52,7 +52,7 @@
     /// Queues a dead letter or a cancelled job again, at the stage it had reached and with all of its attempts.
     ///
     /// - Parameter id: The id.
-    /// - Returns: Whether the job was queued.
+    /// - Returns: A Boolean value that indicates whether the job was queued.
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func requeue(_ id: String) async throws -> Bool {
@@ -77,7 +77,7 @@
     ///   - id: The job to fork; it keeps its stages, or the stage is its first or last.
     ///   - number: The stage: 1 for the first, up to ``FleetStatus/stageCount``.
     ///   - newID: The id of the new job.
-    /// - Returns: Whether there was no job with the new id.
+    /// - Returns: A Boolean value that indicates whether the new id was free.
     /// - Throws: ``FleetError/notFound(id:)`` when that stage is not stored; ``PostgresError``.
     @discardableResult
     @concurrent public func fork(_ id: String, fromStage number: Int, as newID: String) async throws -> Bool {
@@ -112,7 +112,7 @@
     /// - Parameters:
     ///   - age: How long ago a job has ended at least, by the database's clock.
     ///   - states: The states of jobs to remove; dead letters are kept unless they are named.
-    /// - Returns: How many jobs were removed.
+    /// - Returns: The number of jobs that were removed.
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func prune(

@@ -15,7 +15,7 @@
     ///   - progression: The stage to begin with.
     ///   - id: The name of this piece of work: 1 to 200 bytes of UTF-8 without NUL.
     ///   - options: Priority, key and time.
-    /// - Returns: Whether there was no job with the id.
+    /// - Returns: A Boolean value that indicates whether the id was free.
     /// - Throws: ``FleetError`` when the id or the stage cannot be stored; ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<P: Progression & Codable>(
@@ -33,7 +33,7 @@
     /// - Parameters:
     ///   - progressions: The ids and the stages to begin with.
     ///   - options: Priority, key and time of all of them.
-    /// - Returns: How many jobs were added.
+    /// - Returns: The number of jobs that were added.
     /// - Throws: ``FleetError`` when an id or a stage cannot be stored; ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<P: Progression & Codable>(

@@ -20,18 +20,18 @@
   /// its lease is over, others run them on, and what it writes later changes nothing.
   ///
   /// The first operation creates the tables, as ``PostgresCheckpointStore`` does. A statement that a broken connection cut off is sent
-  /// again; each is written so that running twice does no harm. All members may be used from any thread.
+  /// again; each is written so that running it twice has the same effect. All members may be used from any thread.
   public final class Fleet: Sendable {
     let configuration: FleetConfiguration
     let database: PostgresDatabase
     let hub: FleetHub
     let registrations = Lock<[String: FleetRegistration]>([:])
 
-    /// Creates a fleet; connects when it is first used.
+    /// Creates a fleet, which connects on first use.
     ///
     /// - Parameters:
-    ///   - connectionString: What libpq connects with: keywords and values, or a URI. Credentials and TLS are libpq's.
-    ///   - configuration: How this process takes part.
+    ///   - connectionString: The connection string of libpq: keywords and values, or a URI. libpq handles credentials and TLS.
+    ///   - configuration: The configuration of this process.
     public init(_ connectionString: String, configuration: FleetConfiguration = FleetConfiguration()) {
       self.configuration = configuration
       database = PostgresDatabase(

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// How a process takes part in a fleet.
+  /// The configuration of a process in a fleet.
   public struct FleetConfiguration: Hashable, Sendable {
     /// The schema that holds the tables.
     public var schema: String
@@ -10,11 +10,11 @@
     public var slots: Int
     /// How long the process's jobs stay its own after its last heartbeat; a third of it is the time between heartbeats.
     public var leaseDuration: Duration
-    /// How often the process looks for jobs and cancellations that no notification told it of.
+    /// The interval at which the process polls for jobs and cancellations without a notification.
     public var pollInterval: Duration
     /// The number of connections that statements share; one more waits for notifications.
     public var maxConnections: Int
-    /// How long stages in progress may take after the process is told to drain; then they are cancelled, and run elsewhere.
+    /// The time limit for stages in progress once the process drains; then they are cancelled, and run elsewhere.
     public var drainLimit: Duration
     /// A Boolean value that indicates whether the process listens for notifications; false behind a pooler that drops them.
     public var listens: Bool
@@ -27,9 +27,9 @@
     ///   - schema: The schema that holds the tables.
     ///   - slots: The number of jobs that this process runs at once; at least 1.
     ///   - leaseDuration: How long the process's jobs stay its own after its last heartbeat; at least a second.
-    ///   - pollInterval: How often the process looks for jobs and cancellations that no notification told it of.
+    ///   - pollInterval: The interval at which the process polls for jobs and cancellations without a notification.
     ///   - maxConnections: The number of connections that statements share.
-    ///   - drainLimit: How long stages in progress may take after the process is told to drain.
+    ///   - drainLimit: The time limit for stages in progress once the process drains.
     ///   - listens: Whether the process listens for notifications.
     ///   - workerName: The name of the worker in the table of workers.
     public init(

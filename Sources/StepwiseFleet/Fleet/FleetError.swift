@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// Why a job of a fleet has no result, or cannot be enqueued.
+  /// An error of a job that has no result, or that cannot be enqueued.
   public enum FleetError: Error, Hashable, Sendable {
     /// The fleet has no job with this id.
     case notFound(id: String)

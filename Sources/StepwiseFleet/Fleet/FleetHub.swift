@@ -4,7 +4,7 @@
 #if Postgres
   import Stepwise
 
-  /// Passes notifications on to those in this process who wait for them.
+  /// Delivers notifications to the waiters in this process.
   ///
   /// Each waiter also polls: a notification only makes it sooner.
   final class FleetHub: Sendable {
@@ -82,7 +82,7 @@
       listener?.stop()
     }
 
-    /// Begins to listen, the first time.
+    /// Starts to listen on the first call.
     private func listen() {
       guard let connectionString else { return }
       let isFirst = state.withLock { state in
@@ -103,7 +103,7 @@
       if isStopped { listener.stop() }
     }
 
-    /// All waiters look again: notifications may have been missed.
+    /// Makes all waiters check again, because notifications may have been missed.
     private func refresh() {
       let (tickets, workers) = state.withLock { state in
         defer { state.tickets = [:] }

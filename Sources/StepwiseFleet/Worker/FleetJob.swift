@@ -31,7 +31,7 @@
     /// - Parameters:
     ///   - progressions: The ids and the stages to begin with.
     ///   - options: Priority, key and time of all of them.
-    /// - Returns: How many jobs were added.
+    /// - Returns: The number of jobs that were added.
     /// - Throws: What `enqueue` throws.
     @discardableResult
     @concurrent public func enqueueChildren<P: Progression & Codable>(
