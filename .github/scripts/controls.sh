@@ -103,6 +103,18 @@ control() {
         fails .github/workflows/ci.yml "/$line/a"
         passes README.md "https://example.org/$line/a and b/$line/a"
       done ;;
+    mutants)
+      local patch=Tests/Mutants/01-planted.patch change
+      change="--- a/$source\n+++ b/$source\n@@ -4,1 +4,1 @@\n-let a = 1\n+let a = isMutant(1) ? 2 : 1"
+      tree; write $source "$header\nlet a = 1"; write $test "$header\n@Test func works() {}"
+      write $patch "It works not.\nKilled by: StepwiseTests.PlantedTests/works\n\n$change"; check passes $patch
+      write $patch "It works not.\nKilled by: StepwiseTests.PlantedTests/work\n\n$change"; check fails $patch
+      write $patch "It works not.\nKilled by: StepwiseTests.OtherTests/works\n\n$change"; check fails $patch
+      write $patch "It works not.\n\n$change"; check fails $patch
+      write $patch "It works not.\nKilled by: StepwiseTests.PlantedTests/works\n\n${change//isMutant(1)/isMutant(2)}"
+      check fails $patch
+      write $patch "It works not.\nKilled by: StepwiseTests.PlantedTests/works\n\n$change"
+      write $source "$header\nlet a = 2"; check fails $patch ;;
     program-lines)
       local program=Tests/ExampleTests/Programs/Planted
       tree; write $program+Stepwise.swift "$header\nlet a = 1"; write $program+Plain.swift "$header\nlet a = 1\nlet b = 2"
