@@ -3,79 +3,61 @@
 
 internal import Dispatch
 internal import LegacySupport
-internal import Stepwise
 
 /// A handler without the type of its content: what an intent returns.
 @available(*, deprecated, message: "An intent is given its handler and returns nothing")
 @preconcurrency
 @MainActor
 public class AnyFlowStepHandler<Result> {
-  private nonisolated let state = Lock<HandlerState<Result>>(.unasked(nil))
-  /// Through these new contents come, as long as the screen lives.
-  var kept: [AnyObject] = []
+  /// The step that the handler completes; the step does not retain the handler either.
+  private weak var delegate: (any FlowStepDelegate<Result>)?
+  /// The last result that came while there was no step.
+  private var early: Result??
+  /// Receives the result in the place of the next step.
+  private(set) var relay: (@MainActor (Result?) -> Void)?
 
   nonisolated init() {}
 
-  /// Ends the step with a result, or with none.
+  /// Completes the step with a result, or with none, and starts the next step.
   ///
-  /// It may be called before the intent has returned the handler; the step then ends when it has. Of several calls the first
-  /// counts. When all that followed has ended and the screen is still there, one further call counts, on the main thread: what
-  /// calls back from elsewhere is no screen, and answers once.
+  /// On the main queue the step's completion is called and the next step is started before this returns. From another queue
+  /// both happen in a later turn of the main queue. Each call counts, as long as the step is retained. A call before the
+  /// intent has returned the handler is delivered when it has; of several such calls the last counts.
   @available(*, deprecated, message: "Use complete(_:) of the handler that the step makes; for nil back() or cancel()")
   public nonisolated func complete(_ result: sending Result?) {
-    let reply = Reply(result)
-    let tell = state.withLock { state -> (@Sendable (Reply<Result>) -> Void)? in
-      switch state {
-      case .unasked(nil):
-        state = .unasked(reply)
-        return nil
-      case .asked(let tell):
-        state = .ended
-        return tell
-      case .reopened(let tell) where MainQueue.isCurrent:
-        state = .ended
-        return tell
-      case .unasked, .reopened, .ended:
-        return nil
-      }
+    let result = Sent(result)
+    if MainQueue.isCurrent {
+      MainActor.assumeIsolated { answer(result.value) }
+    } else {
+      DispatchQueue.main.async { self.answer(result.value) }
     }
-    tell?(reply)
   }
 
-  /// Lets the handler answer: at once, if it was completed before.
-  func open(_ tell: @escaping @Sendable (Reply<Result>) -> Void) {
-    let early = state.withLock { state -> Reply<Result>? in
-      if case .unasked(let reply?) = state {
-        state = .ended
-        return reply
-      }
-      state = .asked(tell)
-      return nil
-    }
-    if let early { tell(early) }
+  private func answer(_ result: Result?) {
+    if let delegate { delegate.complete(result, relay) } else { early = .some(result) }
   }
 
-  /// Lets the handler answer once more, when it has answered before.
-  func reopen(_ tell: @escaping @Sendable (Reply<Result>) -> Void) {
-    state.withLock { state in if case .ended = state { state = .reopened(tell) } }
+  /// Binds the handler to its step, which takes a result that came before.
+  func attach(to step: some FlowStepDelegate<Result>, relay: (@MainActor (Result?) -> Void)?) {
+    delegate = step
+    self.relay = relay
+    guard let result = early else { return }
+    early = nil
+    step.complete(result, relay)
   }
 
-  /// Gives the handler what it answers.
-  func attach<Content>(_ ask: Ask<Content, Result>) {
-    kept = [ask]
-    open { reply in ask.complete(reply) }
-  }
+  /// Receives the step's content.
+  func receive<Content>(_ content: Content?) {}
 }
 
-/// Where a handler is.
-enum HandlerState<Result> {
-  /// No step has it; it may still have been completed.
-  case unasked(Reply<Result>?)
-  /// The next answer is told.
-  case asked(@Sendable (Reply<Result>) -> Void)
-  /// The next answer is told, if it is the user's.
-  case reopened(@Sendable (Reply<Result>) -> Void)
-  case ended
+/// What a handler completes.
+@available(*, deprecated)
+@MainActor
+protocol FlowStepDelegate<Result>: AnyObject {
+  associatedtype Result
+
+  /// Calls the completion, then passes the result on: to `relay`, or by starting the next step when that is nil.
+  func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?)
 }
 
 /// Where the user's answers come from.
@@ -89,9 +71,3 @@ private enum MainQueue {
     return DispatchQueue.getSpecific(key: key) != nil
   }
 }
-
-/// A result on its way from a handler to its step, or that there is none.
-typealias Reply<Result> = Sent<Result?>
-
-/// The handler of the new step that is behind an old one.
-typealias Ask<Content, Result> = Stepwise.FlowStepHandler<Content?, Reply<Result>>

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-internal import LegacySupport
 public import Stepwise
 
 @available(*, deprecated)
 extension FlowStep where Result: Sendable {
   /// The step as a `FlowStep` of Stepwise, for flows that have moved.
   ///
-  /// Its completion is called with the result; what is next, though, the flow says, and `nextStep` is not started. No result
-  /// is going back, and a screen that dies abandons the ask. Cancelling the ask leaves the old screen as it is.
+  /// Its completion is called with the result; what is next, though, the flow says, and `nextStep` is not started. A result
+  /// of nil is going back, and a screen that is released abandons the step. Cancelling the run leaves the old screen as it
+  /// is.
   @available(*, deprecated, message: "Make it a FlowStep of Stepwise when its last old caller has moved")
   @preconcurrency
   public var modern: Stepwise.FlowStep<Content, Result> {
     Stepwise.FlowStep<Content, Result>(identifier) { [self] handler in
-      handler.onContent { [self] content in self.content = content }
-      _ = spawn { @MainActor [self] in
-        switch await ask() {
-        case .answered(let reply):
-          _ = finish(reply.value)
-          keep(handler)
-          if let result = reply.value { handler.complete(result) } else { handler.back() }
-        case .back, .abandoned: _ = giveUp()
-        case .cancelled: handler.cancel()
-        }
-      }
+      handler.onContent { [weak self] content in self?.content = content }
+      start { result in if let result { handler.complete(result) } else { handler.back() } }
     }
   }
 }
@@ -32,24 +23,45 @@ extension FlowStep where Result: Sendable {
 extension Stepwise.FlowStep {
   /// The step as one of FlowState, for flows that have not moved: with a completion and a next step of its own.
   ///
-  /// Whatever it ends with in the place of an answer is no result there.
+  /// Whatever it ends with in the place of an answer is a result of nil there. Releasing the old step cancels the run of
+  /// this one.
   @available(*, deprecated, message: "Use the FlowStep itself when its last old caller has moved")
   @preconcurrency
   public var legacy: FlowStep<Content, Result> {
-    let step = FlowStep<Content, Result>(identifier: name) { [self] _, ask in
-      ask.onContent { [self] content in if let content { self.content = content } }
-      let asking = spawn { @MainActor [self] in
-        switch await self.ask() {
-        case .answered(let result): ask.complete(Reply(result))
-        case .back, .abandoned: ask.complete(Reply(nil))
-        case .cancelled: if Task.isCancelled { ask.cancel() } else { ask.complete(Reply(nil)) }
+    let asking = Asking()
+    let step = FlowStep<Content, Result>(Content.self, Result.self, identifier: name) { [self] _ in
+      let old = FlowStepHandler(Content.self, Result.self)
+      old.contentUpdateHandler = { [self] content in if let content { self.content = content } }
+      asking.begin { [self] in
+        switch await ask() {
+        case .answered(let result): old.complete(result)
+        case .back, .abandoned: old.complete(nil)
+        case .cancelled: if !Task.isCancelled { old.complete(nil) }
         }
       }
-      return { asking.cancel() }
+      return old
     }
     step.content = content
     return step
   }
+}
+
+/// The run of a step that stands for an old one; it is cancelled when the old one is released or restarted.
+@MainActor
+private final class Asking {
+  private var task: Task<Void, Never>?
+
+  func begin(_ ask: @escaping @MainActor () async -> Void) {
+    let previous = task
+    previous?.cancel()
+    task = spawn { @MainActor in
+      await previous?.value
+      guard !Task.isCancelled else { return }
+      await ask()
+    }
+  }
+
+  deinit { task?.cancel() }
 }
 
 extension Flow {

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-internal import Stepwise
-
-/// What a screen answers through, and gets its content from; the screen makes it, and the intent returns it.
+/// What a screen answers through, and gets its content from; the screen makes and retains it, and the intent returns it.
 ///
-/// The screen retains it: when it is released, its step ends without a result.
+/// A step does not retain its handler. When the screen is released, the step waits, and its completion is not called.
 @available(*, deprecated, message: "Take the FlowStepHandler that a FlowStep of Stepwise gives to its intent")
 @preconcurrency
 @MainActor
 public final class FlowStepHandler<Content, Result>: AnyFlowStepHandler<Result> {
-  /// Is told the step's content when the step starts, and each new one, also when the step is past; nil when there is none.
+  /// Called with the step's content when the step starts, and with each new one, also when the step is past.
   @available(*, deprecated, message: "Use onContent(_:) of the handler that the step makes")
-  public var contentUpdateHandler: (@MainActor (Content?) -> Void)? {
-    didSet { if isAttached { contentUpdateHandler?(content) } }
-  }
+  public var contentUpdateHandler: (@MainActor (Content?) -> Void)?
 
   /// The step's content; nil before the step has started, and when there is none.
   @available(*, deprecated, message: "Use content of the handler that the step makes")
   public private(set) var content: Content?
-
-  private var isAttached = false
 
   /// Creates a handler.
   ///
@@ -32,14 +26,12 @@ public final class FlowStepHandler<Content, Result>: AnyFlowStepHandler<Result> 
     super.init()
   }
 
-  override func attach<StepContent>(_ ask: Ask<StepContent, Result>) {
-    ask.onContent { [weak self] content in self?.take(content) }
-    isAttached = true
-    super.attach(ask)
-  }
-
-  private func take<StepContent>(_ newContent: StepContent?) {
-    content = newContent.flatMap { $0 as? Content }
-    contentUpdateHandler?(content)
+  override func receive<StepContent>(_ content: StepContent?) {
+    self.content = content.flatMap { $0 as? Content }
+    contentUpdateHandler?(self.content)
   }
 }
+
+/// The name of `FlowStepHandler` in FlowState 1.0.
+@available(*, deprecated, renamed: "FlowStepHandler")
+public typealias FlowStepIntent<Content, Result> = FlowStepHandler<Content, Result>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import LegacyFlowState
 import StepwiseTesting
 
 // What the samples use of UIKit, as far as they use it, isolated as UIKit is.
@@ -11,7 +12,7 @@ class UIViewController {
 }
 
 @preconcurrency @MainActor
-final class UINavigationController: UIViewController {
+class UINavigationController: LegacyFlowState.UINavigationController {
   private(set) var viewControllers: [UIViewController] = []
   private(set) var presented: UIViewController?
   let calls = Recorder<String>()

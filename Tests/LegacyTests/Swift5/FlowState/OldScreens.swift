@@ -35,41 +35,16 @@ final class OldScreens {
     return step
   }
 
+  /// A step that only says that it was started.
+  func after(_ name: String) -> FlowStep<Any, Any> {
+    FlowStep(Any.self, Any.self, identifier: "after \(name)") { [seen] step in
+      seen.record(step.identifier)
+      return nil
+    }
+  }
+
   /// Lets the screen of a step die.
   func close(_ name: String) { shown[name] = nil }
 
   func complete(_ name: String, _ result: Int?) { shown[name]?.complete(result) }
-}
-
-/// A step of another module.
-@available(*, deprecated)
-final class OwnStep: Startable {
-  let identifier = "own"
-  var nextStep: (any Startable)?
-  let seen: Recorder<String>
-
-  init(telling seen: Recorder<String>) {
-    self.seen = seen
-  }
-
-  func start() {
-    seen.record("own")
-    nextStep?.start()
-  }
-}
-
-/// A coordinator of another module.
-@available(*, deprecated)
-final class OwnCoordinator: NavigationFlowCoordinator<InMemoryNavigator<UIViewController>> {
-  init(showing step: any Startable) {
-    super.init(navigationController: InMemoryNavigator(), firstStep: step)
-  }
-
-  required init(
-    navigationController: InMemoryNavigator<UIViewController>,
-    identifier: String,
-    firstStep: any Startable
-  ) {
-    super.init(navigationController: navigationController, identifier: identifier, firstStep: firstStep)
-  }
 }

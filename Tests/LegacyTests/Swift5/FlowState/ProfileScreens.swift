@@ -35,6 +35,7 @@ final class UserProfileViewController: UIViewController {
     results.contentUpdateHandler = { [weak self] profile in
       self?.names.record(profile?.name ?? "unknown")
     }
+    names.record(results.content?.name ?? "nobody")
   }
 
   func pressEdit() { results.complete(.editProfile) }
@@ -50,6 +51,7 @@ final class StringEntryViewController: UIViewController {
     results.contentUpdateHandler = { [weak self] text in
       self?.texts.record(text ?? "")
     }
+    texts.record(results.content ?? "")
   }
 
   func enter(_ text: String?) { results.complete(text) }

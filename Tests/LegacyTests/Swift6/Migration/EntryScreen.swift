@@ -17,7 +17,7 @@ class EntryScreen {
 
 /// A navigator that tells when it shows something.
 @MainActor
-final class EntryNavigator: FlowNavigator {
+final class EntryNavigator: UINavigationController, FlowNavigator {
   let shown = Recorder<String>()
   private var screens: [EntryScreen] = []
 

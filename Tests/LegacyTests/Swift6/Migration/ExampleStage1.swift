@@ -21,6 +21,7 @@ final class ExampleStage1: ExampleStage {
   let server = ExampleServer()
   let seen: Recorder<String>
   var shown: ProfileScreen?
+  var profile: FlowStep<String, Bool>?
 
   init(telling seen: Recorder<String>) { self.seen = seen }
 
@@ -29,7 +30,7 @@ final class ExampleStage1: ExampleStage {
   }
 
   func openProfile(of name: String) {
-    let profile = FlowStep(String.self, Bool.self, identifier: "profile") { [self] step in
+    let profile = FlowStep(String.self, Bool.self, identifier: "profile") { [unowned self] step in
       let screen = ProfileScreen(seen)
       shown = screen
       loadProfile().then { profile in screen.show(profile) }.start(step.content ?? "")
@@ -38,6 +39,7 @@ final class ExampleStage1: ExampleStage {
     profile.setCompletion { [seen] _, likes in seen.record("likes: \(likes ?? false)") }
     profile.content = name
     profile.start()
+    self.profile = profile
   }
 
   func addFriend(_ name: String) {

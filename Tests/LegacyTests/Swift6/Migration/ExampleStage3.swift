@@ -12,14 +12,16 @@ final class ExampleStage3: ExampleStage {
   let server = ExampleServer()
   let seen: Recorder<String>
   var shown: ExampleProfileScreen?
+  var profile: FlowStep<String, Bool>?
 
   init(telling seen: Recorder<String>) { self.seen = seen }
 
   func openProfile(of name: String) {
-    let profile = profileStep(from: server, telling: seen) { [self] screen in shown = screen }.legacy
+    let profile = profileStep(from: server, telling: seen) { [unowned self] screen in shown = screen }.legacy
     profile.setCompletion { [seen] _, likes in seen.record("likes: \(likes ?? false)") }
     profile.content = name
     profile.start()
+    self.profile = profile
   }
 
   func addFriend(_ name: String) {

@@ -81,7 +81,8 @@ struct FlowPairTests {
       }
     flow.start()
 
-    OldFlowSteps.linked(oldNavigator) { [old] number in old.record("\(number)") }
+    let oldFlow = OldFlowSteps.linked(oldNavigator) { [old] number in old.record("\(number)") }
+    defer { withExtendedLifetime(oldFlow) {} }
     for navigator in [oldNavigator, navigator] {
       let entry = try #require(await shown(by: navigator))
       #expect(entry.text == "Ann")
@@ -131,7 +132,8 @@ struct FlowPairTests {
     let flow = Flow<String>("rename", first: editName, content: "Ann")
     let run = flow.start()
 
-    OldFlowSteps.coordinator(oldNavigator)
+    let coordinator = OldFlowSteps.coordinator(oldNavigator)
+    defer { withExtendedLifetime(coordinator) {} }
     for navigator in [oldNavigator, navigator] {
       #expect(try #require(await shown(by: navigator)).text == "Ann")
     }

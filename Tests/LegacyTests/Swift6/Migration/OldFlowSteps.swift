@@ -38,7 +38,7 @@ enum OldFlowSteps {
     return count
   }
 
-  static func linked(_ navigator: EntryNavigator, show: @escaping @MainActor (Int) -> Void) {
+  static func linked(_ navigator: EntryNavigator, show: @escaping @MainActor (Int) -> Void) -> any Startable {
     let editName = editName(navigator)
     let count = count()
     editName.setCompletion { step, newName in
@@ -52,6 +52,7 @@ enum OldFlowSteps {
     count.setCompletion { _, number in show(number ?? 0) }
     editName.content = "Ann"
     editName.start()
+    return editName
   }
 
   static func withoutAHandler(show: @escaping @MainActor (String) -> Void) {
@@ -66,14 +67,19 @@ enum OldFlowSteps {
     let right = count()
     left.content = "four"
     right.content = "seven"
+    var first = 0
+    var second = 0
+    left.setCompletion { _, number in first = number ?? 0 }
+    right.setCompletion { _, number in second = number ?? 0 }
     let both = ConcurentFlowStep(identifier: "both", steps: [left, right])
-    both.setCompletion { _, results in
-      show(results[0] as? Int ?? 0, results[1] as? Int ?? 0)
+    both.nextStep = FlowStep(Any.self, Any.self, identifier: "show") { _ in
+      show(first, second)
+      return nil
     }
     both.start()
   }
 
-  static func coordinator(_ navigator: EntryNavigator) {
+  static func coordinator(_ navigator: EntryNavigator) -> NavigationFlowCoordinator {
     let editName = editName(navigator)
     editName.content = "Ann"
     let coordinator = NavigationFlowCoordinator(
@@ -82,6 +88,7 @@ enum OldFlowSteps {
       firstStep: editName
     )
     coordinator.start()
+    return coordinator
   }
 
   final class Greeting: Startable {

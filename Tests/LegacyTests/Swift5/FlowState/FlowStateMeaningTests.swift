@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import LegacyFlowState
+import Testing
+
+/// What `FlowStateScenarios` did on FlowState 1.5, which is what they do here.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowStateMeaningTests {
+  @available(*, deprecated)
+  @Test("A released coordinator that waits at its first screen is freed with its navigation controller and screen")
+  func aReleasedCoordinatorThatWaitsAtItsFirstScreen() {
+    #expect(
+      FlowStateScenarios.aReleasedCoordinatorThatWaitsAtItsFirstScreen() == [
+        "a shows = nil",
+        "waits",
+        "the coordinator is released",
+        "a is released",
+        "the navigation controller is released",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("Completing a handler after the owner was released does nothing")
+  func completingAfterTheOwnerWasReleased() {
+    #expect(
+      FlowStateScenarios.completingAfterTheOwnerWasReleased() == [
+        "display shows = nil", "display = go", "edit shows = nil", "completed",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("Going back from a screen calls no completion, and the screen before answers again")
+  func goingBackFromAnEditor() {
+    #expect(
+      FlowStateScenarios.goingBackFromAnEditor() == [
+        "display shows = Ann",
+        "edit shows = nil",
+        "edit is released",
+        "back",
+        "edit shows = nil",
+        "edit = Ada",
+        "display shows = Ada",
+        "edit is released",
+        "screens: 1",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A screen that stays answers again while its follower lives")
+  func aListThatPushesDetails() {
+    #expect(FlowStateScenarios.aListThatPushesDetails() == [1, 2, 3])
+  }
+
+  @available(*, deprecated)
+  @Test("A completion is called before complete returns, and sees the content of that moment")
+  func whatACompletionSees() {
+    #expect(
+      FlowStateScenarios.whatACompletionSees() == [
+        "a shows = first",
+        "completed with x at = first",
+        "a shows = second",
+        "completed with y at = second",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("Of several results before the intent returns, the last is delivered once")
+  func anIntentThatCompletesTwiceBeforeItReturns() {
+    #expect(
+      FlowStateScenarios.anIntentThatCompletesTwiceBeforeItReturns() == ["returns", "early = 2", "b shows = nil"]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A handler that outlives its step completes the next step that gets it")
+  func aHandlerThatOutlivesItsStep() {
+    #expect(FlowStateScenarios.aHandlerThatOutlivesItsStep() == ["the first step is released", "second = x"])
+  }
+
+  @available(*, deprecated)
+  @Test("A step that is started while it waits accepts results from both screens")
+  func aStepThatIsStartedWhileItWaits() {
+    #expect(
+      FlowStateScenarios.aStepThatIsStartedWhileItWaits() == [
+        "a shows = nil", "a shows = nil", "a = old", "a shows = x", "a = new",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A content handler that is set later receives the next content")
+  func aContentHandlerThatIsSetLater() {
+    #expect(FlowStateScenarios.aContentHandlerThatIsSetLater() == ["holds = x", "shows = y"])
+  }
+
+  @available(*, deprecated)
+  @Test("A step does not retain its screen, and a released screen completes nothing")
+  func aScreenThatOnlyTheIntentHad() {
+    #expect(FlowStateScenarios.aScreenThatOnlyTheIntentHad() == ["released"])
+  }
+
+  @available(*, deprecated)
+  @Test("A coordinator starts its first step and not its next step")
+  func aCoordinatorInsideAnother() {
+    #expect(FlowStateScenarios.aCoordinatorInsideAnother() == ["a shows = nil", "a = x", "true outer"])
+  }
+
+  @available(*, deprecated)
+  @Test("A concurrent step waits for an asynchronous step of the caller's own")
+  func aStepOfOnesOwnAmongSeveral() {
+    #expect(
+      FlowStateScenarios.aStepOfOnesOwnAmongSeveral() == [
+        "a shows = nil", "started", "a = x", "own ends", "after shows = nil",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A concurrent step replaces what follows its steps")
+  func whatFollowsOneOfSeveral() {
+    #expect(
+      FlowStateScenarios.whatFollowsOneOfSeveral() == [
+        "a shows = nil",
+        "b shows = nil",
+        "a = 1",
+        "b = 2",
+        "after both shows = nil",
+        "screens: 3",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A concurrent step whose steps complete at once completes at each start")
+  func severalThatAreCompletedAtOnce() {
+    #expect(
+      FlowStateScenarios.severalThatAreCompletedAtOnce() == [
+        "none = nil",
+        "none = nil",
+        "value starts",
+        "none = nil",
+        "none = nil",
+        "value starts",
+      ]
+    )
+  }
+
+  @available(*, deprecated)
+  @Test("A structure can be a step, and a concurrent step cannot wait for it")
+  func aStructureAsAStep() {
+    #expect(FlowStateScenarios.aStructureAsAStep() == ["value starts", "none = nil", "value starts"])
+  }
+
+  @available(*, deprecated)
+  @Test("A step accepts named closure types, and its identifier can be set")
+  func theSpellingsOfClosuresAndNames() {
+    #expect(FlowStateScenarios.theSpellingsOfClosuresAndNames() == ["new = nil", "completed new"])
+  }
+}
