@@ -9,44 +9,44 @@ internal import StepwiseHTTP
   internal import FoundationNetworking
 #endif
 
-/// A request that has no answer.
+/// A request without a response.
 @available(*, deprecated, message: "Use HTTPError of StepwiseHTTP")
-public struct RequestError: Error, CustomStringConvertible {
+// Proof: both properties are constants, and the subclass adds none.
+public class RequestError: Error, CustomStringConvertible, @unchecked Sendable {
   /// The number that URLSession has for what went wrong, as `NSURLErrorCannotConnectToHost`, that is -1004.
   @available(*, deprecated, message: "Use the code of the URLError that HTTPError.request of StepwiseHTTP has")
   public let code: Int
 
   /// What went wrong, in one line.
   public let description: String
+
+  init(code: Int, description: String) {
+    self.code = code
+    self.description = description
+  }
 }
 
 /// A request that was not sent, since there is no network.
 @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
-public struct OfflineError: Error, CustomStringConvertible {
-  /// The number that URLSession has for it.
-  @available(*, deprecated, message: "Match HTTPError.offline of StepwiseHTTP")
-  public let code: Int
-
-  /// What went wrong, in one line.
-  public var description: String { "there is no network" }
-
+// Proof: it has no properties but the constants that it inherits.
+public final class OfflineError: RequestError, @unchecked Sendable {
   /// Creates an error, for tests of code that handles some.
   @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
-  public init() { code = URLError.Code.notConnectedToInternet.rawValue }
+  public init() { super.init(code: URLError.Code.notConnectedToInternet.rawValue, description: "there is no network") }
 }
 
-/// A task, or a request, that took longer than allowed.
-@available(*, deprecated, message: "Use onTimeout(_:) of Job; a request's is HTTPError.timedOut of StepwiseHTTP")
+/// A task that took longer than allowed.
+@available(*, deprecated, message: "Use onTimeout(_:) of Job")
 public struct TimeoutError: Error, CustomStringConvertible {
   /// The number that URLSession has for it.
-  @available(*, deprecated, message: "Match HTTPError.timedOut of StepwiseHTTP")
+  @available(*, deprecated, message: "Use onTimeout(_:) of Job")
   public let code: Int
 
   /// What took too long.
   public let description: String
 
   /// Creates an error, for tests of code that handles some.
-  @available(*, deprecated, message: "Use HTTPError.timedOut of StepwiseHTTP")
+  @available(*, deprecated, message: "Use TimeoutError of Stepwise")
   public init() { self.init("it took longer than allowed") }
 
   init(_ description: String) {
@@ -66,10 +66,10 @@ public struct CancelledError: Error, CustomStringConvertible {
   public init() {}
 }
 
-/// The errors of the new world, as the old one calls them.
+/// The errors of Stepwise and StepwiseHTTP, as Elevate calls them.
 @available(*, deprecated)
-enum ElevateErrors {
-  static func old(_ error: any Error) -> any Error {
+package enum ElevateErrors {
+  package static func old(_ error: any Error) -> any Error {
     switch error {
     case let error as Stepwise.TimeoutError: TimeoutError(error.description)
     case let error as HTTPError: old(error)
@@ -81,7 +81,7 @@ enum ElevateErrors {
     let code: URLError.Code
     switch error {
     case .offline: return OfflineError()
-    case .timedOut: return TimeoutError(error.description)
+    case .timedOut: code = .timedOut
     case .tooManyRedirects: code = .httpTooManyRedirects
     case .invalidURL: code = .badURL
     case .hostNotFound: code = .cannotFindHost

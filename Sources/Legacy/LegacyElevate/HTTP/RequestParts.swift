@@ -8,54 +8,62 @@ internal import StepwiseHTTP
   internal import FoundationNetworking
 #endif
 
-/// What a request is made of, as the new world has it, made of what the old one has.
+/// What a request is made of, as StepwiseHTTP has it.
 @available(*, deprecated)
-struct RequestParts {
-  let query: HTTPParameters
+struct RequestParts: Sendable {
+  let address: String
   private(set) var headers: HTTPHeaders
-  let form: HTTPParameters?
   private(set) var body: Data?
-  let credentials: HTTPCredentials?
 
   init(
-    query: [String: Any],
-    headers: [String: String],
-    body: Data?,
-    json: Any?,
-    form: [String: Any]?,
-    credentials: [String: String]?
+    _ address: String,
+    query: HTTPValues = [:],
+    headers: [String: String] = [:],
+    body: Data? = nil,
+    json: Any? = nil,
+    form: HTTPValues? = nil,
+    credentials: [String: String]? = nil
   ) throws {
-    self.query = Self.parameters(query)
+    let separator = address.contains("?") ? "&" : "?"
+    self.address = query.pairs.isEmpty ? address : address + separator + query.query
     self.headers = HTTPHeaders(headers)
-    self.form = form.map(Self.parameters)
     self.body = body
-    self.credentials = try credentials.map(Self.credentials)
-    guard let json else { return }
-    guard body == nil else { throw Self.refused("it has both json and body") }
-    guard JSONSerialization.isValidJSONObject([json]) else {
-      throw Self.refused("json has something in it that JSON has not")
+    if let json {
+      guard JSONSerialization.isValidJSONObject([json]) else {
+        throw Self.refused("json contains a value that JSON cannot represent")
+      }
+      self.body = try JSONSerialization.data(withJSONObject: json, options: .fragmentsAllowed)
+      self.headers["Content-Type"] = "application/json"
+    } else if let form {
+      self.body = Data(form.form.utf8)
+      if self.headers["Content-Type"] == nil { self.headers["Content-Type"] = "application/x-www-form-urlencoded" }
     }
-    self.body = try JSONSerialization.data(withJSONObject: json, options: .fragmentsAllowed)
-    if self.headers["Content-Type"] == nil { self.headers["Content-Type"] = "application/json" }
+    if let credentials { self.headers["Authorization"] = try Self.authorization(credentials) }
   }
 
-  private static func refused(_ reason: String) -> RequestError {
-    RequestError(code: URLError.Code.unknown.rawValue, description: "the request cannot be made: \(reason)")
+  static func refused(_ reason: String, code: URLError.Code = .unknown) -> RequestError {
+    RequestError(code: code.rawValue, description: "the request cannot be made: \(reason)")
   }
 
-  private static func credentials(_ names: [String: String]) throws -> HTTPCredentials {
-    guard let user = names["username"], let password = names["password"], names.count == 2 else {
-      throw refused("credentials have a username and a password, and nothing else")
+  /// A name, a password, or both.
+  private static func authorization(_ credentials: [String: String]) throws -> String {
+    guard Set(credentials.keys).isSubset(of: ["username", "password"]) else {
+      throw refused("credentials have a username, a password, and nothing else")
     }
-    return .basic(user: user, password: password)
+    let text = "\(credentials["username"] ?? ""):\(credentials["password"] ?? "")"
+    return "Basic " + Data(text.utf8).base64EncodedString()
   }
 
-  /// Each value as text; of an array each element, under the same name.
-  private static func parameters(_ values: [String: Any]) -> HTTPParameters {
-    var parameters = HTTPParameters()
-    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-      for element in value as? [Any] ?? [value] { parameters.add(name, "\(element)") }
-    }
-    return parameters
+  /// Resolves a path against a base as RFC 3986 says: one that begins with a slash replaces the path of the base.
+  static func address(_ path: String, below base: String) throws -> String {
+    let legal = CharacterSet(charactersIn: "-_.!~*'()/?:@+$[]").union(letters)
+    guard let base = URL(string: base), base.host != nil,
+      let escaped = path.addingPercentEncoding(withAllowedCharacters: legal),
+      let url = escaped.isEmpty ? base : URL(string: escaped, relativeTo: base)
+    else { throw refused("the URL of the client or the path is malformed", code: .badURL) }
+    return url.absoluteURL.absoluteString
   }
+
+  private static let letters = CharacterSet(charactersIn: "a"..."z").union(CharacterSet(charactersIn: "A"..."Z"))
+    .union(CharacterSet(charactersIn: "0"..."9"))
 }

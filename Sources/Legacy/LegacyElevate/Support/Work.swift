@@ -17,7 +17,7 @@ struct Work: Sendable {
   init(_ body: nonisolated(nonsending) @escaping @Sendable (TaskScope) async throws -> TaskValue) {
     chain = Chain(
       Step { scope in
-        try await TaskScope.$current.withValue(scope) { try await body(scope) }
+        try await TaskScope.run(scope, body)
       }.executor(QueueExecutor.shared)
     ).overlap(.serial)
   }

@@ -16,10 +16,10 @@ extension Elevate {
     TaskDraft.set { $0.onError = handler }
   }
 
-  /// Sets the handler for a `TimeoutError`: that of `timeout`, and that of a request.
+  /// Sets the handler for a `TimeoutError`, that is for the end of `timeout`.
   ///
   /// - Parameter handler: Called on the main actor, before `onFinish`.
-  @available(*, deprecated, message: "Use onTimeout(_:) of Job; a request's is HTTPError.timedOut")
+  @available(*, deprecated, message: "Use onTimeout(_:) of Job")
   @preconcurrency
   public func onTimeout(_ handler: @escaping @MainActor () -> Void) { on("timeout", handler) }
 

@@ -62,29 +62,6 @@ extension Elevate {
     TaskDraft.set { $0.onStart = handler }
   }
 
-  /// Sets the handler that is told each value that the work yields.
-  ///
-  /// - Parameter handler: Called on the main actor, in the order of the values.
-  @available(*, deprecated, message: "Use onUpdate(_:) of Job, whose updates have a type")
-  @preconcurrency
-  public func onUpdate(_ handler: @escaping @MainActor (Any) -> Void) {
-    TaskDraft.set { $0.onUpdate = { value in handler(value.content ?? Any?.none as Any) } }
-  }
-
-  /// Sets the handler for each value of one type that the work yields; other values are dropped.
-  ///
-  /// - Parameter handler: Called on the main actor, in the order of the values.
-  @available(*, deprecated, message: "Use onUpdate(_:) of Job, whose updates have a type")
-  @preconcurrency
-  @_disfavoredOverload
-  public func onUpdate<Value>(_ handler: @escaping @MainActor (Value) -> Void) {
-    TaskDraft.set { draft in
-      draft.onUpdate = { value in
-        if let value = value.content as? Value { handler(value) }
-      }
-    }
-  }
-
   /// Sets the handler that is called when the task has ended, in whatever way but by a cancel: the last of all.
   ///
   /// - Parameter handler: Called on the main actor, with what the work returned, or with what it threw.

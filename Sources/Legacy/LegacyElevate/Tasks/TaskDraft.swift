@@ -32,9 +32,13 @@ final class TaskDraft: Sendable {
     var names: [String: Failure] = [:]
 
     /// The handler for an error: that for its own type, else for one that it is of, else for its name, else for all.
+    ///
+    /// A handler for a `RequestError` is not one for an `OfflineError`, as Elevate went by the name of the class.
+    @available(*, deprecated)
     func handler(for error: any Error) -> Failure? {
       if let own = types.last(where: { $0.type == type(of: error) }) { return own.handler }
-      if let other = types.last(where: { $0.matches(error) }) { return other.handler }
+      let others = error is RequestError ? types.filter { $0.type != RequestError.self } : types
+      if let other = others.last(where: { $0.matches(error) }) { return other.handler }
       return names[TaskDraft.key("\(type(of: error))")] ?? onError
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import LegacyElevate
 
 /// The old code of Migration.md about requests.
@@ -24,7 +25,7 @@ enum OldRequests {
       return try await "\(HTTP.get(url).statusCode)"
     } catch is OfflineError {
       return "offline"
-    } catch is TimeoutError {
+    } catch let error as RequestError where error.code == NSURLErrorTimedOut {
       return "too slow"
     } catch let error as RequestError {
       return "code \(error.code)"
