@@ -8,7 +8,7 @@
   /// Old code that is a race: Swift 5 mode lets it pass, as it did, and Swift 6 mode refuses the line that begins it.
   ///
   /// The samples are in `Races`, and in no target, since they are to fail.
-  @Suite(.timeLimit(.minutes(5)))
+  @Suite(.enabled(if: Compiler.isAvailable, "swiftc cannot be run"), .timeLimit(.minutes(5)))
   struct RaceTests {
     private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces", "ElevateRaces"]
 
@@ -48,58 +48,6 @@
     private static func path(of sample: String) -> String {
       let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       return tests.appendingPathComponent("Races/\(sample).swift").path
-    }
-  }
-
-  /// The compiler, on files that import what the tests were built with.
-  private enum Compiler {
-    struct Result {
-      let status: Int32
-      let output: String
-
-      /// In the order of their lines.
-      var errors: [(line: Int, text: String)] { all("error") }
-      var warnings: [(line: Int, text: String)] { all("warning") }
-
-      private func all(_ kind: String) -> [(line: Int, text: String)] {
-        output.split(separator: "\n").compactMap { text in
-          guard let match = text.firstMatch(of: /^\/.*?\.swift:(\d+):\d+: (\w+): (.*)/), match.2 == kind else {
-            return nil
-          }
-          return Int(match.1).map { (line: $0, text: String(match.3)) }
-        }
-        .sorted { $0.line < $1.line }
-      }
-    }
-
-    /// Compiles a file as far as it takes to look for races, and throws the outcome away.
-    static func check(_ path: String, languageMode: Int, withWarnings: Bool = false) throws -> Result {
-      let process = Process()
-      let output = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      let modules = try modules()
-      // LegacyElevate is built on a module of C.
-      let map = "-fmodule-map-file=\(modules)/../CurlShim.build/module.modulemap"
-      let options = ["-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", modules, "-Xcc", map]
-      process.arguments = ["swiftc"] + options + (withWarnings ? [] : ["-suppress-warnings"]) + [path]
-      process.standardOutput = output
-      process.standardError = output
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return Result(status: process.terminationStatus, output: text)
-    }
-
-    /// Where the modules are that the tests were built with.
-    private static func modules() throws -> String {
-      final class Anchor {}
-      var folder = Bundle(for: Anchor.self).bundleURL
-      while folder.path != "/" {
-        let modules = folder.appendingPathComponent("Modules").path
-        if FileManager.default.fileExists(atPath: modules + "/LegacyStepwise.swiftmodule") { return modules }
-        folder = folder.deletingLastPathComponent()
-      }
-      return try #require(nil, "no Modules beside the tests")
     }
   }
 #endif
