@@ -11,7 +11,7 @@ internal import StepwiseHTTP
 
 /// A request without a response.
 @available(*, deprecated, message: "Use HTTPError of StepwiseHTTP")
-// Proof: both properties are constants, and the subclass adds none.
+// Safety: both properties are constants, and the subclass adds none.
 public class RequestError: Error, CustomStringConvertible, @unchecked Sendable {
   /// The number that URLSession has for what went wrong, as `NSURLErrorCannotConnectToHost`, that is -1004.
   @available(*, deprecated, message: "Use the code of the URLError that HTTPError.request of StepwiseHTTP has")
@@ -28,7 +28,7 @@ public class RequestError: Error, CustomStringConvertible, @unchecked Sendable {
 
 /// A request that was not sent, since there is no network.
 @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")
-// Proof: it has no properties but the constants that it inherits.
+// Safety: it has no properties but the constants that it inherits.
 public final class OfflineError: RequestError, @unchecked Sendable {
   /// Creates an error, for tests of code that handles some.
   @available(*, deprecated, message: "Use HTTPError.offline of StepwiseHTTP")

@@ -35,7 +35,7 @@ final class UserProfileViewController: UIViewController {
     results.contentUpdateHandler = { [weak self] profile in
       self?.names.record(profile?.name ?? "unknown")
     }
-    names.record(results.content?.name ?? "nobody")
+    names.record(results.content?.name ?? "unknown")
   }
 
   func pressEdit() { results.complete(.editProfile) }
