@@ -20,7 +20,7 @@ extension Chain {
       let input: Input = frame.slot.take()
       let steps = CoveredSteps(coveredBy: frame, undos: frame.sharedUndos())
       do {
-        let output: Output = try await limited(to: duration, clock: clock) {
+        let output: Output = try await limited(to: duration, clock: clock, onCancel: steps.request.cancel) {
           steps.context.currentStep.description
         } operation: {
           try await steps.run(input)
@@ -31,7 +31,7 @@ extension Chain {
         throw error
       }
     }
-    return Chain(core: core.appending(.enclosing(how: "timeout \(duration)", code)))
+    return Chain(core: core.appending(.limit(how: "timeout \(duration)", code)))
   }
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
@@ -55,7 +55,7 @@ extension Chain {
       let undos = UndoStack()
       let steps = CoveredSteps(coveredBy: frame, undos: undos)
       do {
-        let output: Output = try await abandoned(after: duration, clock: clock) {
+        let output: Output = try await abandoned(after: duration, clock: clock, onCancel: steps.request.cancel) {
           steps.context.currentStep.description
         } discarding: { late in
           await discard(late)
@@ -71,7 +71,7 @@ extension Chain {
         throw error
       }
     }
-    return Chain(core: core.appending(.enclosing(how: "abandon after \(duration)", code)))
+    return Chain(core: core.appending(.limit(how: "abandon after \(duration)", code)))
   }
 
   /// Runs the previous steps on an executor.

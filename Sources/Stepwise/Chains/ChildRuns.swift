@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Decides when the runs that form one step have ended it, and whether that ends the run that contains the step.
+/// Decides when the runs that form one step have ended it.
 struct ChildRunsMachine<Child> {
   enum Rule {
     /// The first error ends the step; otherwise the last value does.
@@ -12,15 +12,11 @@ struct ChildRunsMachine<Child> {
 
   enum Ending {
     case none
-    /// The step has ended, and more may follow.
+    /// The step has ended.
     case step
-    /// Nothing follows: the run ends with the outcome of the step.
-    case run
   }
 
-  private let rule: Rule
-  private let isLastWithValue: Bool
-  private let isLastWithError: Bool
+  let rule: Rule
   private var running: [Child?]
   private var remaining: Int
   /// The position of the run that ended the step.
@@ -29,14 +25,10 @@ struct ChildRunsMachine<Child> {
   /// - Parameters:
   ///   - count: The number of runs.
   ///   - rule: What ends the step.
-  ///   - isLastWithValue: Whether the run ends with this step if the step has a value.
-  ///   - isLastWithError: Whether the run ends with this step if the step fails.
-  init(count: Int, rule: Rule, isLastWithValue: Bool, isLastWithError: Bool) {
+  init(count: Int, rule: Rule) {
     running = Array(repeating: nil, count: count)
     remaining = count
     self.rule = rule
-    self.isLastWithValue = isLastWithValue
-    self.isLastWithError = isLastWithError
   }
 
   /// The first run whose steps have not ended.
@@ -53,16 +45,35 @@ struct ChildRunsMachine<Child> {
     remaining -= 1
     guard remaining == 0 || hasValue == (rule == .any) else { return .none }
     decider = place
-    return (hasValue ? isLastWithValue : isLastWithError) ? .run : .step
+    return .step
   }
 }
 
 /// The runs of chains that together form one step of a run.
 final class ChildRuns: Sendable {
   private let machine: Lock<ChildRunsMachine<RunContext>>
+  private let rule: ChildRunsMachine<RunContext>.Rule
+  private let program: Program
+  /// The position of the step in the program.
+  private let position: Int
+  /// Whether a `retry` around the step has attempts left.
+  private let isRetried: Bool
+  /// The time limit around the step.
+  let coverage: Coverage?
 
-  init(_ machine: sending ChildRunsMachine<RunContext>) {
+  init(
+    _ machine: sending ChildRunsMachine<RunContext>,
+    at position: Int,
+    of program: Program,
+    isRetried: Bool,
+    under coverage: Coverage?
+  ) {
+    rule = machine.rule
     self.machine = Lock(machine)
+    self.program = program
+    self.position = position
+    self.isRetried = isRetried
+    self.coverage = coverage
   }
 
   var decider: Int? { machine.withLock { $0.decider } }
@@ -73,6 +84,23 @@ final class ChildRuns: Sendable {
   func end(at place: Int, hasValue: Bool) -> ChildRunsMachine<RunContext>.Ending {
     machine.withLock { $0.end(at: place, hasValue: hasValue) }
   }
+
+  /// Whether the run that contains the step ends with the value of the step.
+  var isLastWithValue: Bool { position >= program.lastStep }
+
+  /// Decides whether the run that contains the step ends with its error.
+  ///
+  /// - Parameter error: The error of the run that ended the step; nil when the step may end with another one.
+  /// - Returns: Whether nothing that follows replaces the error.
+  func isLast(withError error: (any Error)?) -> Bool {
+    !isRetried && !program.mayRecover(from: keepsError ? error : nil, at: position)
+  }
+
+  /// Whether the run that contains the step ends with the same error as the run that ended the step, if nothing follows.
+  var passesErrorOn: Bool { keepsError && !program.isLimited(at: position) }
+
+  /// A race ends with an error of its own.
+  private var keepsError: Bool { rule == .all }
 }
 
 /// One of the runs that form a step.

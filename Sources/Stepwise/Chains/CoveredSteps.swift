@@ -4,9 +4,12 @@
 /// The steps that a modifier covers and that run in their own task: under a timer, or abandoned.
 struct CoveredSteps: Sendable {
   let context: RunContext
+  /// Notes a cancellation of the Task that waits for the steps.
+  let request = Coverage.Request()
   private let program: Program
   private let index: Int
   private let isRetried: Bool
+  private let outer: Coverage?
   private let recorder: RunRecorder?
   /// The stack for the undos of the steps that complete.
   private let undos: UndoStack?
@@ -16,6 +19,7 @@ struct CoveredSteps: Sendable {
     context = frame.context
     index = frame.covered
     isRetried = frame.isRetried
+    outer = frame.coverage
     recorder = frame.recorder
     self.undos = undos
   }
@@ -33,6 +37,7 @@ struct CoveredSteps: Sendable {
     if let isAwaited { recorder = recorder?.recording(while: isAwaited) }
     var frame = Frame(program, context, undos: undos, recorder: recorder)
     frame.isRetried = isRetried
+    frame.coverage = Coverage(in: outer, request, isAwaited: isAwaited)
     frame.slot.put(input)
     try await frame.perform(part: index)
     return frame.slot.take()

@@ -57,7 +57,8 @@ extension Program {
           lines += chain.program.outline(indentation: indentation + "  ")
         }
       case .recover: lines.append(indentation + "- recover")
-      case .enclosing(let how, _): lines.append(indentation + "- \(how), for the \(operation.firstStep) above")
+      case .enclosing(let how, _), .limit(let how, _):
+        lines.append(indentation + "- \(how), for the \(operation.firstStep) above")
       case .onError, .finally, .overlap: break
       }
     }
@@ -88,14 +89,18 @@ private struct FlowChart {
   mutating func add(_ program: Program) {
     // A modifier covers all steps before it, so its boxes open at the start, outermost first.
     for enclosing in program.enclosings.reversed() {
-      guard case .enclosing(let how, _) = program.operations[enclosing].node.part else { continue }
+      let how: String
+      switch program.operations[enclosing].node.part {
+      case .enclosing(let what, _), .limit(let what, _): how = what
+      default: continue
+      }
       open(how)
     }
     for operation in program.operations {
       switch operation.node.part {
       case .step: node(operation.label)
       case .recover: node("recover")
-      case .enclosing: lines.append("end")
+      case .enclosing, .limit: lines.append("end")
       case .chains(let chains, let how, _): add(chains.cores, how: how)
       case .onError, .finally, .overlap: break
       }

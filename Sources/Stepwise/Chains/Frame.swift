@@ -18,6 +18,8 @@ struct Frame: ~Copyable {
   private(set) var covered = 0
   /// Whether a `retry` that covers the current operation has attempts left.
   var isRetried = false
+  /// The time limit around the current operation.
+  var coverage: Coverage?
   /// The error for the next `recover` to replace.
   var failure: (any Error)?
 
@@ -162,12 +164,11 @@ extension Frame {
   /// Returns the relation of the first of some runs to this run, of which they form one step.
   func fork(into count: Int = 1, until rule: ChildRunsMachine<RunContext>.Rule = .all) -> ChildRun {
     let siblings = ChildRuns(
-      ChildRunsMachine(
-        count: count,
-        rule: rule,
-        isLastWithValue: position >= program.lastStep,
-        isLastWithError: position > program.lastRecovery && !isRetried
-      )
+      ChildRunsMachine(count: count, rule: rule),
+      at: position,
+      of: program,
+      isRetried: isRetried,
+      under: coverage
     )
     context.setChildren(siblings)
     return ChildRun(outer: context, siblings: siblings, recorder: recorder, place: 0, firstStep: index)

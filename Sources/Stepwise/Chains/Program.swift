@@ -22,8 +22,10 @@ final class Program: Sendable {
   ///
   /// The value of a later operation is that of the run.
   let lastStep: Int
-  /// The position of the last operation that may replace an error.
-  let lastRecovery: Int
+  /// The positions of the operations that may replace an error.
+  private let recoveries: [Int]
+  /// The position of the last time limit, which may end the steps before it with a timeout.
+  private let lastLimit: Int
   let stepCount: Int
   private let allNames = Lock<[Int: String]?>(nil)
   /// Whether there is a step that can be undone.
@@ -60,9 +62,9 @@ final class Program: Sendable {
           steps += program.stepCount
           canUndo = canUndo || program.canUndo
         }
-      case .recover(let code):
+      case .recover(_, let code):
         operations.append(Operation(kind: .recover, code: code, node: node, firstStep: steps))
-      case .enclosing(_, let code):
+      case .enclosing(_, let code), .limit(_, let code):
         enclosings.append(operations.count)
         operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: steps))
       case .onError(let handler): errorHandlers.append(handler)
@@ -73,7 +75,8 @@ final class Program: Sendable {
     self.operations = operations
     self.enclosings = enclosings
     lastStep = operations.lastIndex { $0.kind == .step || $0.kind == .chains } ?? -1
-    lastRecovery = operations.lastIndex { $0.kind == .recover } ?? -1
+    recoveries = operations.indices.filter { operations[$0].kind == .recover }
+    lastLimit = operations.lastIndex { if case .limit = $0.node.part { true } else { false } } ?? -1
     stepCount = steps
     self.canUndo = canUndo
     self.errorHandlers = errorHandlers
@@ -81,6 +84,24 @@ final class Program: Sendable {
     self.overlap = overlap
     gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
   }
+
+  /// Looks for an operation that may replace an error, or the timeout that takes its place.
+  ///
+  /// - Parameters:
+  ///   - error: The error; nil when it is not known.
+  ///   - position: The position of the operation that fails.
+  /// - Returns: Whether one follows.
+  func mayRecover(from error: (any Error)?, at position: Int) -> Bool {
+    guard let last = recoveries.last, last > position else { return false }
+    guard let error, lastLimit < position else { return true }
+    return recoveries.reversed().prefix { $0 > position }.contains { recovery in
+      guard case .recover(let matches?, _) = operations[recovery].node.part else { return true }
+      return matches(error)
+    }
+  }
+
+  /// Returns whether a time limit that follows may end an operation with a timeout.
+  func isLimited(at position: Int) -> Bool { lastLimit > position }
 
   /// Returns the name of a step, which may be part of a nested chain.
   func name(at index: Int) -> String? {

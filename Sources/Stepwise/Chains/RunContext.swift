@@ -144,13 +144,21 @@ final class RunContext: Sendable {
   func close(with error: (any Error)?) -> Outcome<Void> {
     let outcome = decide(error, asked: error == nil ? nil : request)
     var context = self
+    var knownError = error
+    // A timer may have cancelled this Task, without a cancellation of the Task that awaits the run.
+    var isTaskCancelled = error != nil && Task.isCancelled
     while let child = context.child {
-      let ending = child.siblings.end(at: child.place, hasValue: error == nil)
-      if ending == .none { break }
+      let siblings = child.siblings
+      if siblings.end(at: child.place, hasValue: error == nil) == .none { break }
       let outer = child.outer
       if outer.children.withLock({ $0 === child.siblings }) { outer.enter(context.step.load(ordering: .relaxed)) }
-      // A timer may have cancelled this task, not the source that cancels the task that awaits the run.
-      if ending == .step || (error != nil && Task.isCancelled && !outer.isInItsTask) { break }
+      if let coverage = siblings.coverage {
+        guard coverage.isAwaited else { break }
+        isTaskCancelled = isTaskCancelled && coverage.isRunCancelled
+      }
+      guard error == nil ? siblings.isLastWithValue : siblings.isLast(withError: knownError) else { break }
+      if isTaskCancelled, !outer.isInItsTask { break }
+      if !siblings.passesErrorOn { knownError = nil }
       _ = outer.decide(error, asked: error == nil ? nil : outer.requestFromElsewhere)
       context = outer
     }

@@ -5,12 +5,14 @@
 ///
 /// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
 /// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
-/// its time is up. The operation receives a closure that returns whether it is still awaited.
+/// its time is up; before that, `onCancel` is called. The operation receives a closure that returns whether it is still
+/// awaited.
 ///
 /// - Throws: The error of the operation; `TimeoutError` when its time was up first.
 func abandoned<Value: Sendable>(
   after duration: Duration,
   clock: any Clock<Duration>,
+  onCancel: @escaping @Sendable () -> Void = {},
   step name: @escaping @Sendable () -> String,
   discarding: nonisolated(nonsending) @escaping @Sendable (Value) async -> Void,
   operation: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) async throws -> Value
@@ -45,6 +47,7 @@ func abandoned<Value: Sendable>(
       work.escalatePriority(to: priority)
     }
   } onCancel: {
+    onCancel()
     work.cancel()
   }.get()
 }

@@ -11,12 +11,14 @@
 func limited<Value: Sendable>(
   to duration: Duration,
   clock: any Clock<Duration>,
+  onCancel: @escaping @Sendable () -> Void = {},
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   try await limited(
     to: duration,
     timer: { try await clock.sleep(for: duration.clamped) },
+    onCancel: onCancel,
     step: step,
     operation: operation
   )
@@ -24,10 +26,13 @@ func limited<Value: Sendable>(
 
 /// Runs an operation under a timer that may already have started.
 ///
+/// When the calling Task is cancelled, `onCancel` is called before the operation is cancelled.
+///
 /// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to duration: Duration,
   timer: @escaping @Sendable () async throws -> Void,
+  onCancel: @escaping @Sendable () -> Void = {},
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -49,6 +54,7 @@ func limited<Value: Sendable>(
   let result = await withTaskCancellationHandler {
     await work.value
   } onCancel: {
+    onCancel()
     work.cancel()
   }
   guard case .late? = verdict.settled, case .failure(let error) = result else { return try result.get() }

@@ -11,10 +11,8 @@ import Testing
 struct ChildRunsMachineTests {
   private typealias Machine = ChildRunsMachine<Int>
 
-  private func begun(_ count: Int, _ rule: Machine.Rule, lastWithValue: Bool = true, lastWithError: Bool = true)
-    -> Machine
-  {
-    var machine = Machine(count: count, rule: rule, isLastWithValue: lastWithValue, isLastWithError: lastWithError)
+  private func begun(_ count: Int, _ rule: Machine.Rule) -> Machine {
+    var machine = Machine(count: count, rule: rule)
     for place in 0..<count { machine.begin(place * 10, at: place) }
     return machine
   }
@@ -26,13 +24,13 @@ struct ChildRunsMachineTests {
     #expect(machine.firstRunning == 10)
     #expect(machine.end(at: 2, hasValue: true) == .none)
     #expect(machine.decider == nil)
-    #expect(machine.end(at: 1, hasValue: true) == .run)
+    #expect(machine.end(at: 1, hasValue: true) == .step)
     #expect(machine.decider == 1)
     #expect(machine.firstRunning == nil)
   }
 
   @Test func ofAllTheFirstErrorEndsTheStep() {
-    var machine = begun(3, .all, lastWithError: false)
+    var machine = begun(3, .all)
     #expect(machine.end(at: 0, hasValue: true) == .none)
     #expect(machine.end(at: 2, hasValue: false) == .step)
     #expect(machine.end(at: 1, hasValue: false) == .none)
@@ -40,7 +38,7 @@ struct ChildRunsMachineTests {
   }
 
   @Test func ofAnyTheFirstValueEndsTheStep() {
-    var machine = begun(3, .any, lastWithValue: false)
+    var machine = begun(3, .any)
     #expect(machine.end(at: 0, hasValue: false) == .none)
     #expect(machine.end(at: 1, hasValue: true) == .step)
     #expect(machine.end(at: 2, hasValue: true) == .none)
@@ -50,20 +48,20 @@ struct ChildRunsMachineTests {
   @Test func ofAnyTheLastErrorEndsTheStep() {
     var machine = begun(2, .any)
     #expect(machine.end(at: 1, hasValue: false) == .none)
-    #expect(machine.end(at: 0, hasValue: false) == .run)
+    #expect(machine.end(at: 0, hasValue: false) == .step)
   }
 
   @Test func oneEndsOnce() {
     var machine = begun(2, .all)
     #expect(machine.end(at: 0, hasValue: true) == .none)
     #expect(machine.end(at: 0, hasValue: true) == .none)
-    #expect(machine.end(at: 1, hasValue: true) == .run)
+    #expect(machine.end(at: 1, hasValue: true) == .step)
     #expect(machine.end(at: 1, hasValue: false) == .none)
   }
 
   /// A run that was refused before it started leaves the decision to the others, if any.
   @Test func oneThatNeverBeganDecidesNothing() {
-    var machine = Machine(count: 2, rule: .any, isLastWithValue: true, isLastWithError: true)
+    var machine = Machine(count: 2, rule: .any)
     machine.begin(1, at: 1)
     #expect(machine.end(at: 0, hasValue: false) == .none)
     #expect(machine.end(at: 1, hasValue: false) == .none)
@@ -81,7 +79,7 @@ struct ChildRunsMachineTests {
       let deciding = order.firstIndex { values[$0] == (rule == .any) } ?? count - 1
       for (turn, place) in order.enumerated() {
         let ending = machine.end(at: place, hasValue: values[place])
-        try #require((ending == .run) == (turn == deciding), "seed \(seed): \(place) is \(ending)")
+        try #require((ending == .step) == (turn == deciding), "seed \(seed): \(place) is \(ending)")
         try #require(machine.decider == (turn < deciding ? nil : order[deciding]), "seed \(seed)")
       }
       try #require(machine.firstRunning == nil)

@@ -85,6 +85,96 @@ struct CoveredDecisionTests {
     #expect(log.elements.isEmpty)
   }
 
+  private struct Other: Error {}
+
+  /// A `recover` of another error does not follow; one behind a time limit, which has an error of its own, may.
+  @Test(arguments: ["other", "others", "zip", "same", "behindATimeout", "behindARace"])
+  func aRecoverFollowsWhereItTakesTheError(what: String) async {
+    let (log, turnstile) = (Recorder<String>(), Turnstile())
+    let inner = failing(.nested, turnstile)
+    let chain =
+      switch what {
+      case "other": inner.recover(from: Other.self) { _ in 7 }
+      case "others": inner.recover(from: Other.self) { _ in 7 }.recover(from: TimeoutError.self) { _ in 7 }
+      case "zip": failing(.zip, turnstile).recover(from: Other.self) { _ in 7 }
+      case "same": inner.recover(from: Other.self) { _ in 7 }.recover(from: Fault.self) { _ in 7 }
+      case "behindATimeout":
+        inner.timeout(.seconds(5), clock: ManualClock()).recover(from: TimeoutError.self) { _ in 7 }
+      default: failing(.race, turnstile).recover(from: RaceError.self) { _ in 7 }
+      }
+    let follows = ["same", "behindATimeout", "behindARace"].contains(what)
+    let run = chain.onError { log.record("\($0)") }.start(1)
+    await turnstile.visitors(atLeast: 1)
+    #expect(run.cancel(reason: "stop") == follows)
+    turnstile.open()
+    let outcome = await run.outcome
+    #expect(outcome.cancellation?.reason == (follows ? "stop" : nil))
+    #expect(log.elements == (follows ? [] : ["\(Fault(1))"]))
+  }
+
+  /// The timer cancels the Task of the steps, not that of the run.
+  @Test(arguments: [1, 2], ["before", "during", "not"])
+  func aPlainRunIsDecidedWhenItsTimerEndsANestedChain(timers: Int, cancel: String) async {
+    let (log, turnstile, clock, begun) = (Recorder<String>(), Turnstile(), ManualClock(), Turnstile())
+    let nested = Chain("a", undo: { _ in await turnstile.passWhateverHappens() }) { (number: Int) in number }
+      .then { number -> Int in
+        try await begun.pass()
+        return number
+      }
+    var chain = Chain { (number: Int) in number }.appending(nested)
+    for _ in 0..<timers { chain = chain.timeout(.seconds(5), clock: clock) }
+    let whole = chain.onError { log.record($0 is TimeoutError ? "timed out" : "\($0)") }
+      .finally { log.record($0.brief) }
+    let task = Task { try await whole.run(1) }
+    await begun.visitors(atLeast: 1)
+    await clock.sleepers(atLeast: timers)
+    if cancel == "before" { task.cancel() } else { clock.advance(by: .seconds(5)) }
+    await turnstile.visitors(atLeast: 1)
+    if cancel == "during" { task.cancel() }
+    turnstile.open()
+    let result = await task.result
+    if cancel == "before" {
+      #expect(result.brief == "failure CancellationError()")
+      #expect(log.elements == ["cancelled -"])
+    } else {
+      #expect(throws: TimeoutError.self) { try result.get() }
+      #expect(log.elements.first == "timed out" && log.elements.count == 2)
+    }
+  }
+
+  /// What an abandoned attempt comes to decides nothing: the next attempt is the run's.
+  @Test(arguments: ["value", "error"])
+  func anAbandonedAttemptDecidesNothing(end: String) async {
+    let (clock, late, second, done) = (ManualClock(), Turnstile(), Turnstile(), Turnstile())
+    let attempts = Watched(0)
+    let nested = Chain { (number: Int) -> Int in
+      let attempt = attempts.mutate { number in
+        number += 1
+        return number
+      }
+      guard attempt == 1 else {
+        try await second.pass()
+        return number
+      }
+      await late.passWhateverHappens()
+      if end == "error" { throw Fault(1) }
+      return number
+    }
+    .finally { _ in await done.passWhateverHappens() }
+    let run = Chain { (number: Int) in number }.appending(nested).abandon(after: .seconds(5), clock: clock)
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+      .start(1)
+    await late.visitors(atLeast: 1)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    await second.visitors(atLeast: 1)
+    late.open()
+    await done.visitors(atLeast: 1)
+    #expect(run.cancel(reason: "in time"))
+    done.open()
+    #expect(await run.outcome.cancellation?.reason == "in time")
+  }
+
   @Test(arguments: ["nested", "zip", "race", "timeout", "recover"])
   func aCancelAfterTheLastStepsValueChangesNothing(what: String) async {
     let turnstile = Turnstile()

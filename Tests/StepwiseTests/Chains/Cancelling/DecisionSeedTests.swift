@@ -48,7 +48,7 @@ struct DecisionSeedTests {
     for _ in 0..<Int.random(in: 1..<4, using: &generator) {
       chain = chain.appending(step(log, &generator))
       guard depth > 0 else { continue }
-      switch Int.random(in: 0..<7, using: &generator) {
+      switch Int.random(in: 0..<8, using: &generator) {
       case 0: chain = chain.appending(Self.chain(depth - 1, log, &generator))
       case 1:
         let parts = (Self.chain(depth - 1, log, &generator), Self.chain(depth - 1, log, &generator))
@@ -57,6 +57,7 @@ struct DecisionSeedTests {
       case 3: chain = chain.abandon(after: .seconds(60), clock: ManualClock())
       case 4: chain = chain.finally { _ in await Task.yield() }
       case 5: chain = chain.retry(RetryPolicy(maxAttempts: 1, backoff: .none))
+      case 6: chain = chain.recover(from: TimeoutError.self) { _ in 0 }
       default: break
       }
     }
@@ -90,5 +91,46 @@ struct DecisionSeedTests {
       if case .resolved = outcome { return }
       try require(log.undone.elements.sorted() == log.completed.elements.sorted(), "undone \(log.undone.elements)")
     }
+  }
+
+  /// A plain run under a timer, whose Task and whose time limit race: its handlers and its caller are told the same.
+  @Test func aPlainRunUnderATimerEndsOneWay() async {
+    let ends = Recorder<String>()
+    await forEachSeed { generator in
+      var generator = generator
+      let (log, clock) = (Log(), ManualClock())
+      let chain = Self.chain(1, log, &generator).timeout(.seconds(1), clock: clock)
+        .onError { log.errors.record($0 is TimeoutError ? "late" : "\($0)") }
+        .finally { log.ends.record($0.brief) }
+      let (turns, cancelTurns) = (
+        Int.random(in: 0..<30, using: &generator), Int.random(in: 0..<30, using: &generator)
+      )
+      let task = spawn { await resultOf { try await chain.run(1) } }
+      let timer = spawn {
+        for _ in 0..<turns { await Task.yield() }
+        clock.advance(by: .seconds(1))
+      }
+      for _ in 0..<cancelTurns { await Task.yield() }
+      task.cancel()
+      let result = await task.value
+      await timer.value
+      try require(log.ends.elements.count == 1, "\(log.ends.elements)")
+      switch result {
+      case .success:
+        try require(log.ends.elements[0] == "resolved 1" && log.errors.elements.isEmpty, "\(log.ends.elements)")
+        ends.record("value")
+        return
+      case .failure(is CancellationError):
+        try require(log.ends.elements[0].hasPrefix("cancelled"), "\(log.ends.elements)")
+        try require(log.errors.elements.isEmpty, "\(log.errors.elements)")
+        ends.record("cancelled")
+      case .failure(let error):
+        try require(log.ends.elements[0].hasPrefix("failed"), "\(log.ends.elements)")
+        try require(log.errors.elements == [error is TimeoutError ? "late" : "\(error)"], "\(log.errors.elements)")
+        ends.record(error is TimeoutError ? "late" : "failed")
+      }
+      try require(log.undone.elements.sorted() == log.completed.elements.sorted(), "undone \(log.undone.elements)")
+    }
+    #expect(Set(ends.elements) == ["value", "cancelled", "late", "failed"])
   }
 }
