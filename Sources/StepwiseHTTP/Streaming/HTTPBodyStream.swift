@@ -84,7 +84,7 @@ final class BufferedBody: BodySource {
     return chunks.withLock { $0.popFirst() }
   }
 
-  func stop() { chunks.withLock { $0 = [] } }
+  func stop() { _ = chunks.withLock { exchange(&$0, with: []) } }
 }
 
 /// A flag that is set once.

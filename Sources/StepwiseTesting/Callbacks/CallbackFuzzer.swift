@@ -85,7 +85,7 @@ public final class CallbackFuzzer: Sendable {
     case .atOnce: completion(1, nil)
     case .late: call(completion, after: [.seconds(86_400)], with: [(1, nil)])
     case .otherThread: callOnOtherThread(completion)
-    case .afterCancel, .never: state.withLock { $0.callback = completion }
+    case .afterCancel, .never: _ = state.withLock { exchange(&$0.callback, with: completion) }
     case .released: break
     }
     return Request { [self] in cancelled() }

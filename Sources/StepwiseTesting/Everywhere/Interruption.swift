@@ -18,7 +18,7 @@ final class Interruption: Sendable {
 
   /// Starts to count.
   func arm(at point: Int, _ action: @escaping @Sendable () -> Void) {
-    state.withLock { $0 = State(point: point, action: action) }
+    _ = state.withLock { exchange(&$0, with: State(point: point, action: action)) }
   }
 
   /// Counts a suspension point.

@@ -73,7 +73,8 @@ private final class Sensor: Sendable {
   private let pending = Lock<Resolver<Int>?>(nil)
 
   func ask(_ resolver: Resolver<Int>) {
-    pending.withLock { pending in pending = resolver }
+    let replaced = pending.withLock { pending in exchange(&pending, with: resolver) }
+    withExtendedLifetime(replaced) {}
   }
 
   func answer(_ value: Int) -> Bool {

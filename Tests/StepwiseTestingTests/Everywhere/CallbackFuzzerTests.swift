@@ -54,4 +54,29 @@ struct CallbackFuzzerTests {
     )
     #expect(failure.description.contains("twice"))
   }
+
+  /// An object that cancels the request when it is released.
+  private final class Canceller: Sendable {
+    let request = Recorder<CallbackFuzzer.Request>()
+    deinit { for request in request.elements { request.cancel() } }
+  }
+
+  @Test("A callback that a second request replaces may hold what cancels the first request when it is released")
+  func releasesReplacedCallbacksOutsideItsLock() async {
+    await #expect(processExitsWith: .success) {
+      try await CallbackFuzzer.check(seeds: 0..<50) { api in
+        try await withResolver { (resolver: Resolver<Int>) in
+          do {
+            let canceller = Canceller()
+            let request = api.start { value, error in
+              withExtendedLifetime(canceller) { _ = resolver.resolve(value, error) }
+            }
+            canceller.request.record(request)
+          }
+          let second = api.start { value, error in resolver.resolve(value, error) }
+          resolver.onCancel { _ in second.cancel() }
+        }
+      }
+    }
+  }
 }

@@ -58,7 +58,9 @@ final class TaskDraft: Sendable {
       // Safety: a programming error, detected the first time that the line runs; Ruby raised NoMethodError.
       preconditionFailure("task, background, timeout and the words that begin with on belong into async or task(name)")
     }
-    current.contents.withLock { change(&$0) }
+    var contents = current.contents.withLock { $0 }
+    change(&contents)
+    _ = current.contents.withLock { [contents] in exchange(&$0, with: contents) }
   }
 
   /// What is left of an error's name: `OfflineError`, `offline` and `OFF_LINE` are the same.

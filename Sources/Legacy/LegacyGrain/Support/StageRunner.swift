@@ -45,14 +45,14 @@ package final class StageRunner<Stage, Result>: Sendable {
   package func start(_ stage: Stage) {
     let thread = Platform.currentThread
     var current: Sent? = Sent(stage)
-    let isNested = state.withLock { [current] state in
+    let (isNested, replaced) = state.withLock { [current] state -> (Bool, Sent<Stage>?) in
       guard state.thread == thread else {
         state.thread = thread
-        return false
+        return (false, nil)
       }
-      state.next = current
-      return true
+      return (true, exchange(&state.next, with: current))
     }
+    withExtendedLifetime(replaced) {}
     // Otherwise a performer that runs its work immediately would nest each stage in the previous one.
     guard !isNested else { return }
     while let stage = current {
@@ -75,7 +75,10 @@ package final class StageRunner<Stage, Result>: Sendable {
         perform { useNext in
           do {
             let next = Sent(try useNext())
-            try self.state.withLock { state in try state.watch.pass(from: WatchedStage(stage), to: WatchedStage(next)) }
+            // Outside the lock, as it compares stages by the equality of their type.
+            var watch = self.state.withLock { $0.watch }
+            try watch.pass(from: WatchedStage(stage), to: WatchedStage(next))
+            self.state.withLock { [watch] in $0.watch = watch }
             self.start(next.value)
           } catch {
             self.complete.value { throw error }

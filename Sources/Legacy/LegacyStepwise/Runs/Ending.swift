@@ -80,7 +80,7 @@ final class Ending: Sendable {
 
   /// Lets the step's own work react to a cancellation, and end the step.
   func forwardCancellation(_ forward: @escaping @Sendable (_ reason: String?) -> Void) {
-    waiting.withLock { $0.forward = forward }
+    _ = waiting.withLock { exchange(&$0.forward, with: forward) }
   }
 
   // MARK: - Cancellation

@@ -52,10 +52,11 @@ final class Node: Sendable {
   /// The next step gets this one's token, and its `finally` unless it has its own.
   func append(_ next: Node) {
     let (token, finally) = state.withLock { ($0.token, $0.handlers.finally) }
-    next.state.withLock { state in
-      state.token = token
+    let replacedToken = next.state.withLock { state in
       state.handlers.finally = state.handlers.finally ?? finally
+      return exchange(&state.token, with: token)
     }
+    withExtendedLifetime(replacedToken) {}
     let replaced = state.withLock { state in
       defer { state.next = next }
       return state.next

@@ -26,7 +26,7 @@ package struct DebugLog: Sendable {
     /// The value.
     package var value: Value {
       get { lock.withLock { $0 } }
-      set { lock.withLock { $0 = newValue } }
+      set { _ = lock.withLock { exchange(&$0, with: newValue) } }
     }
   }
 

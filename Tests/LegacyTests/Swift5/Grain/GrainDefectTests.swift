@@ -72,6 +72,36 @@ struct GrainDefectTests {
   @Test func completedStageStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { completedStage(Standstill.here(1)) }
   }
+
+  /// A stage whose equality starts the runner that compares it.
+  private struct Comparing: Equatable {
+    static let runner = Lock<StageRunner<Comparing, Int>?>(nil)
+    let number: Int
+
+    static func == (left: Comparing, right: Comparing) -> Bool {
+      let runner = runner.withLock { runner in exchange(&runner, with: nil) }
+      runner?.start(Comparing(number: 1_000))
+      return left.number == right.number
+    }
+  }
+
+  // The runner would end the process: its lock would be taken twice.
+  @Test("Stages are compared outside the lock of the runner")
+  func stagesAreComparedOutsideTheLock() async {
+    await #expect(processExitsWith: .success) {
+      let runner = StageRunner<Comparing, Int>(
+        performer: { _ in Performer { work in work() } },
+        visit: { stage in
+          guard stage.number < 200 else { return .result { stage.number } }
+          return .next { useNext in useNext { Comparing(number: stage.number + 1) } }
+        },
+        complete: { _ in }
+      )
+      Comparing.runner.withLock { $0 = runner }
+      runner.start(Comparing(number: 0))
+      #expect(Comparing.runner.withLock { $0 == nil })
+    }
+  }
 }
 
 @available(*, deprecated)

@@ -155,6 +155,20 @@ struct StepwiseDefectTests {
 
     #expect(Set(await seen.elements(atLeast: 100)) == Set((1...50).map(String.init) + ["begun"]))
   }
+
+  /// Reads the log's output when it is released, as an object of a user's might.
+  private final class Reader: Sendable {
+    deinit { _ = DebugLog.output.value }
+  }
+
+  // The log would end the process: its lock would be taken twice.
+  @Test("An output of the debug log that is replaced is released outside the lock")
+  func replacedOutputsAreReleasedOutsideTheLock() async {
+    await #expect(processExitsWith: .success) {
+      DebugLog.output.value = { [reader = Reader()] _ in withExtendedLifetime(reader) {} }
+      DebugLog.output.value = { _ in }
+    }
+  }
 }
 
 /// Waits for a semaphore without blocking a thread of the pool.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import Testing
+
+@testable import StepwiseHTTP
+
+@Suite(.timeLimit(.minutes(5)))
+struct BufferedBodyTests {
+  @Test("Bytes that stop their own body when they are released do so outside its lock")
+  func releasesBytesOutsideTheLock() async {
+    await #expect(processExitsWith: .success) {
+      let body = Once<BufferedBody>()
+      let count = 1_000
+      let bytes = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 1)
+      body.settle(
+        BufferedBody([Data(bytesNoCopy: bytes, count: count, deallocator: .custom { _, _ in body.settled?.stop() })])
+      )
+      body.settled?.stop()
+    }
+  }
+}
