@@ -18,7 +18,7 @@ tree() {
   rm -rf "$work/tree" && mkdir "$work/tree" && git -C "$work/tree" init -q
   write Package.swift "// swift-tools-version: 6.2\n$header\nlet package = Package(\n  name: \"x\",\n$empty\n)"
   write Sources/Stepwise/Clean.swift "$header\nimport Synchronization"
-  write Tests/StepwiseTests/CleanTests.swift "$header\nimport Testing"
+  write Tests/StepwiseTests/CleanTests.swift "$header\nimport Testing\n\nstruct CleanTests {}"
   write README.md "# Clean"
 }
 
@@ -121,6 +121,12 @@ control() {
       check passes $program+Stepwise.swift
       write $program+Plain.swift "$header\n// A comment.\n\nlet a = 1"; check fails $program+Stepwise.swift
       fails $program+Stepwise.swift "$header\nlet a = 1" ;;
+    readme-tests)
+      local table='| When | Then | Test |\n|---|---|---|\n| a | b |'
+      passes README.md "$table \`CleanTests\` |\n| a | b | none: c |\n\n| d |"
+      fails README.md "$table \`OtherTests\` |"
+      fails README.md "$table \`CleanTests\`, \`OtherTests\` |"
+      fails README.md "$table |" ;;
     sleeps)
       for line in 'try await Task.sleep(for: .seconds(1))' 'try await Task<Never, Never>.sleep(nanoseconds: 1)' \
         'Thread.sleep(forTimeInterval: 1)' 'usleep(1)' 'sleep(1)' '  _ = sleep(1)' \
