@@ -37,7 +37,7 @@ struct CheckpointCrashChild {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count >= 3, let last = Int(arguments[1]) else {
-      print("use: CheckpointCrashChild <number of stages> [careless | hold | read | deep | full-…] <workspace>")
+      print("use: CheckpointCrashChild <number of stages> [careless | hold | fork | read | deep | full-…] <workspace>")
       exit(2)
     }
     let workspace = arguments[arguments.count - 1]
@@ -64,7 +64,7 @@ struct CheckpointCrashChild {
       } else {
         let path = workspace + (mode == "deep" ? "/store/a/b" : "/store")
         let store = try FileCheckpointStore(directory: URL(fileURLWithPath: path))
-        try await add(last, in: store, workspace, holds: mode == "hold")
+        try await add(last, in: store, workspace, mode)
       }
     }
   }
@@ -80,12 +80,24 @@ struct CheckpointCrashChild {
     }
   }
 
-  private static func add(_ last: Int, in store: some CheckpointStore, _ workspace: String, holds: Bool = false)
+  /// Leaves a process behind that has everything this one has, and ends this one as a crash does.
+  private static func forkAndDie() {
+    typealias Fork = @convention(c) () -> pid_t
+    // Swift hides `fork`, after which only the calling thread is left: the child does nothing.
+    guard let symbol = dlsym(nil, "fork") else { exit(6) }
+    let child = unsafeBitCast(symbol, to: Fork.self)()
+    if child == 0 { while true { pause() } }
+    FileHandle.standardOutput.write(Data("\(child)\n".utf8))
+    kill(getpid(), SIGKILL)
+  }
+
+  private static func add(_ last: Int, in store: some CheckpointStore, _ workspace: String, _ mode: String = "")
     async throws
   {
     for try await stage in Sum.adding(next: 0, last: last, sum: 0, padding: []).stages(id: "sum/1", in: store) {
       Sum.journal?.saved(stage.number)
-      if holds {
+      if mode == "fork" { forkAndDie() }
+      if mode == "hold" {
         // A process that waits for the line finds the id held, until this process is killed.
         FileHandle.standardOutput.write(Data("held\n".utf8))
         _ = readLine()
