@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The work of `abandon` has a Task of its own, whose priority is that of the run.
+@Suite(.timeLimit(.minutes(5)))
+struct AbandonPriorityTests {
+  enum Modified: CaseIterable, Sendable { case chain, step }
+
+  private func abandoned(
+    _ modified: Modified,
+    _ work: @escaping @Sendable () async -> TaskPriority
+  ) -> Chain<Void, TaskPriority> {
+    let clock = ManualClock()
+    return switch modified {
+    case .chain: Chain { () in await work() }.abandon(after: .seconds(5), clock: clock)
+    case .step: Chain(Step { () in await work() }.abandon(after: .seconds(5), clock: clock))
+    }
+  }
+
+  @Test(arguments: Modified.allCases, [TaskPriority.background, .utility])
+  func theWorkStartsWithThePriorityOfTheRun(modified: Modified, priority: TaskPriority) async throws {
+    let seen = Recorder<TaskPriority>()
+    let chain = abandoned(modified) {
+      seen.record(Task.currentPriority)
+      return Task.currentPriority
+    }
+    // Awaited without `value`, which would raise the priority.
+    _ = Task.detached(priority: priority) { try await chain.run() }
+    #expect(await seen.elements(atLeast: 1) == [priority])
+  }
+
+  @Test(arguments: Modified.allCases)
+  func theWorkFollowsARunWhosePriorityIsRaised(modified: Modified) async throws {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let begun = Once<Void>()
+    let chain = abandoned(modified) {
+      begun.settle(())
+      for _ in 0..<1_000_000 where Task.currentPriority < .high { await Task.yield() }
+      return Task.currentPriority
+    }
+    let run = await Task(priority: .utility) { chain.start() }.value
+    await begun.valueIgnoringCancellation()
+    let seen = try await Task(priority: .high) { try await run.value }.value
+    #expect(seen >= .high)
+  }
+}
