@@ -173,7 +173,7 @@ import Testing
     #if TSAN
       500
     #else
-      25_000
+      max(5_000, ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 0)
     #endif
   }
 

@@ -164,7 +164,7 @@ struct FlowLogContentTests {
       let live = World(size: size, log: Bool.random(using: &dice) ? .path : .all)
       let run = live.flow.start()
       await live.shown.elements(atLeast: 1)
-      for turn in 2..<Int.random(in: 3..<20, using: &dice) {
+      for turn in 2..<Int.random(in: 3..<15, using: &dice) {
         if live.flow.path.count > 1, Int.random(in: 0..<4, using: &dice) == 0 {
           live.handler?.back()
         } else {

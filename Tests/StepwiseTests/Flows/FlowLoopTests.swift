@@ -19,7 +19,7 @@ struct FlowLoopTests {
 
   @MainActor
   private static func loop() async throws {
-    let turns = seeds(_isDebugAssertConfiguration() ? 200_000 : 1_000_000).count
+    let turns = seeds(_isDebugAssertConfiguration() ? 80_000 : 1_000_000).count
     var count = 0
     var atStart = 0
     let a = FlowStep<Int, Int>("a") { handler in handler.complete(handler.content) }
@@ -39,7 +39,7 @@ struct FlowLoopTests {
     #expect(events == 8)
     #expect(flow.answers.count <= 2)
     let grown = residentBytes() - atStart
-    #expect(grown < 8_000_000, "\(grown) bytes")
+    #expect(grown < 4_000_000, "\(grown) bytes")
   }
 
   @Test func logAllDoesKeepTheAnswers() async throws {

@@ -14,8 +14,8 @@ struct FlowRecorderSeedTests {
     await forEachSeed { generator in
       var dice = generator
       let recorder = FlowRecorder()
-      let turns = (0..<20).map { _ in "\(Int.random(in: 0..<4, using: &dice))" }
-      let lateness = (0..<3).map { _ in Int.random(in: 0..<30, using: &dice) }
+      let turns = (0..<8).map { _ in "\(Int.random(in: 0..<3, using: &dice))" }
+      let lateness = (0..<3).map { _ in Int.random(in: 0..<12, using: &dice) }
       try await withThrowingTaskGroup(of: [String].self) { group in
         for turns in lateness {
           group.addTask {

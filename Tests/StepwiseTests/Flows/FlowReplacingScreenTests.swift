@@ -193,7 +193,7 @@ struct FlowReplacingScreenTests {
       }
       let run = flow.start()
       await made.elements(atLeast: 1)
-      for turn in 2..<20 {
+      for turn in 2..<14 {
         let handler = navigator.visible?.handler
         if flow.path.count > 1, Int.random(in: 0..<3, using: &dice) == 0 {
           handler?.back()

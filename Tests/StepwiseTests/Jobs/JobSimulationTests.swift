@@ -11,7 +11,7 @@ struct JobSimulationTests {
   // G104
   @Test(arguments: [1, 2, 3])
   func aQueueRunsAllInOrderAndNeverMoreThanItLetsIn(maxConcurrent: Int) async {
-    await forEachSeed { generator in
+    await forEachSeed(350) { generator in
       var generator = generator
       let (queue, begun, inside) = (JobQueue(maxConcurrent: maxConcurrent), Recorder<Int>(), Tally())
       let job = Job("job") { (number: Int) -> Int in

@@ -176,7 +176,7 @@ private struct SimulatedLine {
     settle()
     isFinished = true
     wake(machine.finish())
-    for _ in 0..<1_000 {
+    for _ in 0..<200 where isWaiting || !running.isEmpty || !aboutToPark.isEmpty || taken.count < finished.count {
       finishWork(at: running.indices.first)
       park()
       settle()

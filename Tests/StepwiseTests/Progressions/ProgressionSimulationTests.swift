@@ -52,7 +52,7 @@ struct ProgressionSimulationTests {
   // G75
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelAtAnyMomentEndsOneConsumerOnly(sharing: StageSharing) async {
-    await forEachSeed { _ in
+    await forEachSeed(500) { _ in
       let shared = Scripted(last: 6) { _ in
         await Task.yield()
         try Task.checkCancellation()

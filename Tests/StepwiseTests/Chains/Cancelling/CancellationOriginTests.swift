@@ -117,7 +117,7 @@ struct CancellationOriginTests {
   @Test(arguments: CancellationOrigin.allCases)
   func noMomentEndsARunTwiceOrHalf(origin: CancellationOrigin) throws {
     var ends: Set<String> = []
-    for seed in seeds() {
+    for seed in seeds(250) {
       let log = Recorder<String>()
       let result = try SeededExecutor(seed: seed).run {
         let chain = Chain { (number: Int) in

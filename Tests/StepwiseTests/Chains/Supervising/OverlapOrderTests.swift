@@ -103,7 +103,7 @@ struct OverlapOrderTests {
   // G40
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func neverTwoAtOnceAndEveryRunEndsForEverySeed(policy: Overlap) throws {
-    for seed in seeds() {
+    for seed in seeds(250) {
       let presence = Watched(Presence())
       let (count, outcomes) = try SeededExecutor(seed: seed).run {
         let chain = makeChain(presence, policy)
