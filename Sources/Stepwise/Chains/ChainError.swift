@@ -13,6 +13,7 @@ public struct ChainError: Error, Hashable, CustomStringConvertible {
   ///
   /// A run waits for what its steps await, in its own task and in those that the library creates for it (`timeout`,
   /// `abandon`, `zip`, `race`, `thenMap`, `withCancellation`), and in the queue of its chain for the run in flight.
+  /// A job waits in a serial queue for the job that runs there.
   /// `run` of a chain with an overlap policy also throws this error in any task that one of its steps created. Use
   /// `start` there, which does not wait, and await the value outside of the step.
   public static let reentrant = ChainError(kind: .reentrant)

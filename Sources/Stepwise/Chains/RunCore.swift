@@ -131,6 +131,9 @@ final class RunCore: CancellationSource {
       return (state.slot, waits)
     }
     let awaited = waits.filter { $0.task?.isAwaited ?? true }.map(\.run)
-    return slot == .waiting ? awaited + (gate?.insiders ?? []) : awaited
+    // One that is cancelled leaves the queue.
+    guard !isCancellationRequested else { return awaited }
+    let ahead = slot == .waiting ? gate?.insiders ?? [] : []
+    return awaited + ahead + (listener?.blockers ?? [])
   }
 }

@@ -14,6 +14,9 @@ protocol RunListener: AnyObject, Sendable {
   /// Called before the run is interrupted, once for each cancellation.
   func stop()
 
+  /// The runs that must end before the listener lets this one work; called without a lock.
+  var blockers: [RunCore] { get }
+
   /// The outcome is decided and the handlers have run. The completion is delivered after this returns.
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async
 }

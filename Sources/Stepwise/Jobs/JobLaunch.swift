@@ -77,6 +77,8 @@ final class JobLaunch: RunListener {
 
   // MARK: - The run
 
+  var blockers: [RunCore] { ticket.isWaiting ? queue.blockers : [] }
+
   func attach(_ run: RunCore) { ticket.attach(run) }
 
   /// Called before the work starts; a run that is already cancelled calls no handler.

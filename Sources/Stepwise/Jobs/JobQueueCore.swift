@@ -8,14 +8,19 @@ final class JobQueueCore: Sendable {
   typealias Place = GateMachine<JobTicket>.ID
 
   private let gate: Gate<JobTicket>
+  private let isSerial: Bool
   private let tickets = Lock([String: [Place: JobTicket]]())
 
   init(maxConcurrent: Int) {
     gate = Gate(slots: maxConcurrent) { $0.admit() }
+    isSerial = maxConcurrent <= 1
   }
 
   func suspend() { gate.suspend() }
   func resume() { gate.resume() }
+
+  /// The run that must end before any job that waits can begin; none unless the queue is serial.
+  var blockers: [RunCore] { isSerial ? gate.insiders.compactMap(\.run) : [] }
 
   // MARK: - Cancelling
 

@@ -19,6 +19,12 @@ final class JobTicket: Sendable {
     self.owner = owner
   }
 
+  /// A Boolean value that indicates whether the queue has not admitted the job yet.
+  var isWaiting: Bool { turn.settled == nil }
+
+  /// The run, until the job has completed.
+  var run: RunCore? { state.withLock { $0.run } }
+
   /// The queue has admitted the job.
   func admit() { turn.settle(()) }
 
