@@ -4,6 +4,8 @@
 extension Chain {
   /// Calls a handler with the error that a run ends with.
   ///
+  /// A handler with a second parameter also receives the step that failed: `.onError { error, step in … }`.
+  ///
   /// A chain may have several handlers. They are called in the order in which they were attached, at any position in
   /// the chain. They are not called for cancellation, nor for errors that were retried or replaced. Afterwards they
   /// receive each failed undo as an ``UndoError``, even when the run was cancelled or ended with a value. The error is
@@ -13,6 +15,20 @@ extension Chain {
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
+  ) -> Chain {
+    Chain(core: core.appending(.onError { error, _ in await handler(error) }))
+  }
+
+  /// Calls a handler with the error that a run ends with and the step that failed.
+  ///
+  /// The error is the one that `run` throws, and the handler is called as one without a step is. The index of a step of an
+  /// appended chain counts the steps of the whole, as in ``ChainEvent``. For a ``TimeoutError`` the step is the one that was
+  /// running, for an ``UndoError`` the one whose undo failed.
+  ///
+  /// - Parameter handler: What to do with the error; it receives the step as well.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func onError(
+    _ handler: nonisolated(nonsending) @escaping @Sendable (any Error, ChainStep) async -> Void
   ) -> Chain {
     Chain(core: core.appending(.onError(handler)))
   }

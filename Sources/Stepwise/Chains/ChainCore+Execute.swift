@@ -8,6 +8,8 @@ struct Conclusion: Sendable {
   ///
   /// Empty unless the run ended with a value; the entries then belong to the run that contains it as a step.
   let undos: [UndoStack.Entry]
+  /// The step that failed, if it ended with an error of its own and was no step of another run.
+  let failedStep: ChainStep?
 
   var hasValue: Bool {
     if case .resolved = outcome { true } else { false }
@@ -55,6 +57,7 @@ extension ChainCore {
   nonisolated(nonsending) func conclude(_ frame: inout Frame, with error: (any Error)?) async -> Outcome<Void> {
     let context = frame.context
     let outcome = context.close(with: error)
+    if case .failed = outcome { frame.hasFailed = true }
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
     if frame.program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty {
@@ -73,11 +76,12 @@ extension ChainCore {
     let program = program
     let handlers: @Sendable () async -> Void = {
       context.keep(await context.undo(entries, recorder: context.recorder))
-      if case .failed(let error) = state {
-        for handler in program.errorHandlers { await handler(error) }
+      if case .failed(let error) = state, !program.errorHandlers.isEmpty {
+        let step = context.lastStep
+        for handler in program.errorHandlers { await handler(error, step) }
       }
       for error in context.undoErrors {
-        for handler in program.errorHandlers { await handler(error) }
+        for handler in program.errorHandlers { await handler(error, error.chainStep) }
       }
       for handler in program.finallyHandlers { await handler(state) }
     }

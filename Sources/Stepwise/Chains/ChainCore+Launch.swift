@@ -67,7 +67,7 @@ extension ChainCore {
       if let place { program.gate?.leave(place.id) }
       for registration in registrations { registration.remove() }
       self.registry.remove(membership)
-      run.end()
+      run.end(failedStep: conclusion.failedStep)
       self.counter.end()
       end?.settle(conclusion.outcome)
       recorder?.end(withValue: conclusion.hasValue) { conclusion.outcome.map(\.erased) }
@@ -168,14 +168,15 @@ extension ChainCore {
     }
     if context.run?.isCancellationRequested ?? false {
       let outcome = await conclude(&frame, with: CancellationError())
-      return Conclusion(outcome: outcome.map { RunOutput(ValueSlot()) }, undos: [])
+      return Conclusion(outcome: outcome.map { RunOutput(ValueSlot()) }, undos: [], failedStep: nil)
     }
     load(&frame.slot)
     let outcome = await execute(&frame)
     // A run that is not a step of another one needs its undos no longer.
     let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
+    let failedStep = context.outer == nil ? frame.failedStep : nil
     let output = RunOutput(frame.slot)
-    return Conclusion(outcome: outcome.map { output }, undos: undos)
+    return Conclusion(outcome: outcome.map { output }, undos: undos, failedStep: failedStep)
   }
 
   /// Whether the current Task works inside a run of this chain that holds a slot of its gate.

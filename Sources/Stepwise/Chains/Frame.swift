@@ -22,6 +22,8 @@ struct Frame: ~Copyable {
   var coverage: Coverage?
   /// The error for the next `recover` to replace.
   var failure: (any Error)?
+  /// Whether the run has ended with an error of its own.
+  var hasFailed = false
 
   init(_ program: Program, _ context: RunContext) {
     self.program = program
@@ -77,6 +79,7 @@ struct Frame: ~Copyable {
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
     if operation.kind == .chains, context.isCancellationRequested { throw CancellationError() }
     index = context.firstStep + operation.firstStep
+    if operation.kind == .chains { context.enter(index) }
     covered = part - 1
     try await operation.code(&self)
   }
@@ -178,6 +181,9 @@ extension Frame {
 // MARK: - Undo
 
 extension Frame {
+  /// The step that failed, if the run has ended with an error of its own.
+  var failedStep: ChainStep? { hasFailed ? context.lastStep : nil }
+
   /// The current step.
   var step: ChainStep {
     ChainStep(index: index, name: program.name(at: index - context.firstStep))

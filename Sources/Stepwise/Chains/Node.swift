@@ -5,7 +5,7 @@
 @usableFromInline
 typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
 
-typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error) async -> Void
+typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error, ChainStep) async -> Void
 typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
 
 /// One part of a chain, and a link to the part before it.

@@ -89,6 +89,11 @@ public final class Run<Output: Sendable>: Sendable {
     get async { await launch.task.value.outcome.map { $0.value() } }
   }
 
+  /// The step that failed, once the run has failed; nil while it runs, when it has a value and when it was cancelled.
+  ///
+  /// It is available before code that awaits the run resumes, and before ``ChainEvent/ended(_:)`` is received.
+  public var failedStep: ChainStep? { launch.run.failedStep }
+
   /// The errors of undos so far.
   public var undoErrors: [UndoError] { launch.undoLog?.all ?? [] }
 

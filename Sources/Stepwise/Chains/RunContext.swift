@@ -126,8 +126,15 @@ final class RunContext: Sendable {
   var currentStep: ChainStep {
     var context = self
     while let child = context.children.withLock({ $0 })?.firstRunning { context = child }
-    let index = context.step.load(ordering: .relaxed)
-    return ChainStep(index: index, name: context.chain.program.name(at: index - context.firstStep))
+    return context.lastStep
+  }
+
+  /// The step that began last or, once chains that ran as a step have ended, the one of theirs that ended them.
+  ///
+  /// When the run has failed, that is the step that failed.
+  var lastStep: ChainStep {
+    let index = step.load(ordering: .relaxed)
+    return ChainStep(index: index, name: chain.program.name(at: index - firstStep))
   }
 
   func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
@@ -190,7 +197,7 @@ final class RunContext: Sendable {
         recorder?.undone(entry.step.index, error: nil)
       } catch {
         recorder?.undone(entry.step.index, error: error)
-        errors.append(UndoError(step: entry.step.description, underlying: error))
+        errors.append(UndoError(step: entry.step, underlying: error))
       }
     }
     return errors
@@ -215,7 +222,7 @@ final class RunContext: Sendable {
     undoLog?.add(reported: errors)
     for outer in outers { outer.undoLog?.add(reported: errors) }
     for error in errors {
-      for handler in chain.program.errorHandlers { await handler(error) }
+      for handler in chain.program.errorHandlers { await handler(error, error.chainStep) }
     }
   }
 

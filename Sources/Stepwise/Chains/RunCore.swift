@@ -12,6 +12,7 @@ final class RunCore: CancellationSource {
     var listener: (any RunListener)?
     var slot = Slot.none
     var waits = OrderedSlots<Wait>()
+    var failedStep: ChainStep?
   }
 
   /// The state of the run at its chain's gate.
@@ -79,9 +80,13 @@ final class RunCore: CancellationSource {
     }
   }
 
-  func end() {
+  /// The step that failed, if the run has ended with an error of its own.
+  var failedStep: ChainStep? { state.withLock { $0.failedStep } }
+
+  func end(failedStep: ChainStep?) {
     _ = state.withLock { state in
       state.machine.end()
+      state.failedStep = failedStep
       return state.listener.take()
     }
   }

@@ -9,9 +9,12 @@ public struct UndoError: Error, CustomStringConvertible {
   /// The error of the undo.
   public let underlying: any Error
 
-  init(step: String, underlying: any Error) {
-    self.step = step
+  let chainStep: ChainStep
+
+  init(step: ChainStep, underlying: any Error) {
+    self.step = step.description
     self.underlying = underlying
+    chainStep = step
   }
 
   /// The step, and the error of its undo.

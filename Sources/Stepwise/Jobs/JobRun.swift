@@ -35,6 +35,9 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// See ``Run/outcome``.
   public var outcome: Outcome<Output> { get async { await run.outcome } }
 
+  /// The step that failed, once the job has failed; see ``Run/failedStep``. It has the name of the job.
+  public var failedStep: ChainStep? { run.failedStep }
+
   /// The errors of undos so far, of chains that run as the job's work.
   public var undoErrors: [UndoError] { run.undoErrors }
 

@@ -19,6 +19,8 @@ public enum ChainEvent: Sendable {
   case stageReached(ChainStep, any Sendable)
 
   /// A step has ended, with an error if it threw one.
+  ///
+  /// A later attempt or `recover` may follow; ``Run/failedStep`` is the step that the run failed at.
   case stepFinished(ChainStep, duration: Duration, error: (any Error)?)
 
   /// A completed step was undone, with an error if its undo threw one.

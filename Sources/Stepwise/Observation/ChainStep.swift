@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A step of a chain, as events name it.
+/// A step of a chain, as events, `onError` and ``Run/failedStep`` name it.
 public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
   /// The position in the chain, starting at 0.
   ///

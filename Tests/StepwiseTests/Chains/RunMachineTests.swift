@@ -88,7 +88,7 @@ struct RunMachineTests {
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
       let run = RunCore(chain: chain.core, gate: nil)
-      let task = Task { Conclusion(outcome: .cancelled(Cancellation(reason: nil)), undos: []) }
+      let task = Task { Conclusion(outcome: .cancelled(Cancellation(reason: nil)), undos: [], failedStep: nil) }
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
       var granted = 0
@@ -97,7 +97,7 @@ struct RunMachineTests {
         case "attach": run.attach(task)
         case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
         case "close": _ = run.close(with: Fault(1), asked: nil)
-        default: run.end()
+        default: run.end(failedStep: nil)
         }
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }

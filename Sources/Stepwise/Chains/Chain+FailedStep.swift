@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Chain {
+  /// Runs the chain, waits for its end, and names the step that failed.
+  ///
+  /// It is ``run(_:)`` for code that handles the error where it awaits the run:
+  ///
+  /// ```swift
+  /// var failedStep: ChainStep?
+  /// do {
+  ///   try await thumbnail.run(url, failedStep: &failedStep)
+  /// } catch {
+  ///   print(failedStep?.description ?? "cancelled", error)
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - input: The first step's input.
+  ///   - failedStep: Set to the step that failed; nil when the run returns a value, is cancelled, or is refused before it begins.
+  /// - Returns: The last step's output.
+  /// - Throws: What `run(_:)` throws.
+  @discardableResult
+  nonisolated(nonsending) public func run(_ input: Input, failedStep: inout ChainStep?) async throws -> Output {
+    failedStep = nil
+    guard var frame = core.makeFrame() else {
+      let conclusion = try await core.runApart(as: nil) { $0.put(input) }
+      failedStep = conclusion.failedStep
+      return try conclusion.outcome.get().value()
+    }
+    frame.slot.put(input)
+    do {
+      try await core.runInPlace(&frame)
+    } catch {
+      failedStep = frame.failedStep
+      throw error
+    }
+    return frame.slot.take()
+  }
+}
+
+extension Chain where Input == Void {
+  /// Runs the chain, waits for its end, and names the step that failed; see ``run(_:failedStep:)``.
+  ///
+  /// - Parameter failedStep: Set to the step that failed, or to nil.
+  /// - Returns: The last step's output.
+  /// - Throws: What `run(_:)` throws.
+  @discardableResult
+  nonisolated(nonsending) public func run(failedStep: inout ChainStep?) async throws -> Output {
+    try await run((), failedStep: &failedStep)
+  }
+}

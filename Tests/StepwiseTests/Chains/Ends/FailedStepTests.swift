@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The step at which a run failed reaches everyone who learns of the error, however the step was run.
+@Suite(.timeLimit(.minutes(5)))
+struct FailedStepTests {
+  /// A chain that fails, and its failing step.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let chain: Chain<Int, Int>
+    let step: String
+  }
+
+  private static let policy = RetryPolicy(maxAttempts: 3, backoff: .none)
+
+  /// Steps "1: first" and "2: second", of which one fails.
+  private static func pair(_ name: String, failing: Int) -> Chain<Int, Int> {
+    Chain("\(name) first") { (number: Int) in
+      if failing == 1 { throw Fault(failing) }
+      return number
+    }
+    .then("\(name) second") { number in
+      if failing == 2 { throw Fault(failing) }
+      return number
+    }
+  }
+
+  static let cases: [Case] = [
+    Case(testDescription: "first step", chain: pair("a", failing: 1), step: "0 a first"),
+    Case(testDescription: "second step", chain: pair("a", failing: 2).then("after") { $0 }, step: "1 a second"),
+    Case(
+      testDescription: "step without a name",
+      chain: Chain { (number: Int) in number }.then { (_: Int) -> Int in throw Fault() },
+      step: "1 step 2"
+    ),
+    Case(testDescription: "last attempt", chain: pair("a", failing: 2).retry(policy), step: "1 a second"),
+    Case(
+      testDescription: "after a recovery",
+      chain: pair("a", failing: 1).recover { _ in 1 }.then("last") { _ in throw Fault() },
+      step: "2 last"
+    ),
+    Case(
+      testDescription: "recovery that fails",
+      chain: pair("a", failing: 1).recover { _ in throw Fault(7) },
+      step: "0 a first"
+    ),
+    Case(
+      testDescription: "nested chain",
+      chain: Chain("outer") { (number: Int) in number }.appending(pair("b", failing: 2)).then { $0 },
+      step: "2 b second"
+    ),
+    Case(
+      testDescription: "nested chain with a task of its own",
+      chain: Chain("outer") { (number: Int) in number }.appending(pair("b", failing: 2).overlap(.serial)),
+      step: "2 b second"
+    ),
+    Case(
+      testDescription: "zip",
+      chain: Chain<Int, (Int, Int)>.zip(pair("a", failing: 0), pair("b", failing: 1)).then { $0.0 },
+      step: "2 b first"
+    ),
+    Case(testDescription: "race", chain: Chain.race(pair("a", failing: 2)), step: "1 a second"),
+    Case(
+      testDescription: "thenMap",
+      chain: Chain { (number: Int) in [number] }.thenMap("each", maxConcurrent: 1) { _ in throw Fault() }
+        .then { (_: [Int]) in 1 },
+      step: "1 each"
+    ),
+    Case(
+      testDescription: "under timeout",
+      chain: pair("a", failing: 2).timeout(.seconds(60)),
+      step: "1 a second"
+    ),
+    Case(
+      testDescription: "under abandon, after others",
+      chain: Chain("outer") { (number: Int) in number }.appending(pair("a", failing: 2).abandon(after: .seconds(60))),
+      step: "2 a second"
+    ),
+    Case(testDescription: "with a finally handler", chain: pair("a", failing: 2).finally { _ in }, step: "1 a second"),
+  ]
+
+  private func line(_ step: ChainStep?) -> String { step.map { "\($0.index) \($0)" } ?? "none" }
+
+  @Test("`onError`, the awaiting caller, the handle and the events name the failed step", arguments: cases)
+  func everywhere(_ failing: Case) async {
+    let seen = Recorder<String>()
+    let chain = failing.chain.onError { error, step in seen.record("\(error) at \(step.index) \(step)") }
+
+    var step: ChainStep?
+    let plain = await resultOf { try await chain.run(1, failedStep: &step) }
+    #expect(line(step) == failing.step)
+
+    let run = chain.start(1)
+    let started = await resultOf { try await run.value }
+    #expect(line(run.failedStep) == failing.step)
+    #expect(plain.brief == started.brief, "the error is the step's own")
+    let error = started.brief.dropFirst("failure ".count)
+    #expect(seen.elements == Array(repeating: "\(error) at \(failing.step)", count: 2))
+
+    var finished: [ChainStep] = []
+    for await event in run.events {
+      if case .stepFinished(let step, _, .some) = event { finished.append(step) }
+    }
+    #expect(finished.contains { line($0) == failing.step })
+  }
+
+  @Test("The name is the same for a run in a task of its own", arguments: cases)
+  func ofARunWithATask(_ failing: Case) async {
+    _ = failing.chain.cancellationToken
+    var step: ChainStep?
+    _ = await resultOf { try await failing.chain.run(1, failedStep: &step) }
+    #expect(line(step) == failing.step)
+  }
+
+  @Test("A run that has a value or was cancelled has no failed step")
+  func noFailure() async throws {
+    var step = await failedStep()
+    #expect(step != nil)
+    #expect(try await Self.pair("a", failing: 0).run(5, failedStep: &step) == 5)
+    #expect(step == nil)
+
+    let cancelled = Chain("waits") { (_: Int) -> Int in throw Fault() }
+    let token = CancellationToken()
+    token.cancel(reason: "enough")
+    _ = await resultOf {
+      try await withCancellation(by: token) {
+        var inner: ChainStep? = nil
+        defer { #expect(inner == nil) }
+        return try await cancelled.run(1, failedStep: &inner)
+      }
+    }
+    let run = cancelled.start(1, cancelledBy: token)
+    _ = await run.outcome
+    #expect(run.failedStep == nil)
+    let good = Self.pair("a", failing: 0).start(5)
+    _ = await good.outcome
+    #expect(good.failedStep == nil)
+  }
+
+  private func failedStep() async -> ChainStep? {
+    var step: ChainStep?
+    _ = await resultOf { try await Self.pair("a", failing: 1).run(1, failedStep: &step) }
+    return step
+  }
+
+  @Test("For a timeout it is the step that was running, for an undo that fails the step that is not undone")
+  func timeoutsAndUndos() throws {
+    let (clock, seen) = (ManualClock(), Recorder<String>())
+    let chain = Chain("room", undo: { _ in throw Fault(9) }) { (number: Int) in number }
+      .then("slow") { number in
+        try await clock.sleep(for: .seconds(60))
+        return number
+      }
+      .timeout(.seconds(1), clock: clock)
+      .onError { error, step in seen.record("\(type(of: error)) at \(step)") }
+    try SeededExecutor(seed: 1, clock: clock).run {
+      let run = chain.start(1)
+      _ = await run.outcome
+      #expect(line(run.failedStep) == "1 slow")
+    }
+    #expect(seen.elements == ["TimeoutError at slow", "UndoError at room"])
+  }
+
+  @Test("Handlers of an appended chain and of the whole receive the same step")
+  func nestedHandlers() async {
+    let seen = Recorder<String>()
+    let inner = Self.pair("b", failing: 2).onError { _, step in seen.record("inner \(step.index) \(step)") }
+    let chain = Chain("outer") { (number: Int) in number }.appending(inner)
+      .onError { _, step in seen.record("outer \(step.index) \(step)") }
+      .onError { _ in seen.record("without") }
+    _ = await resultOf { try await chain.run(1) }
+    #expect(seen.elements == ["inner 2 b second", "outer 2 b second", "without"])
+  }
+
+  @Test("A chain that an appended one must not enter fails at that step")
+  func reentrantStep() async throws {
+    let itself = Watched<Chain<Int, Int>?>(nil)
+    let seen = Recorder<String>()
+    let serial = Chain("serial") { (number: Int) -> Int in
+      guard let chain = itself.read({ $0 }) else { return number }
+      return try await Chain("before") { (number: Int) in number }.appending(chain)
+        .onError { error, step in seen.record("\(error is ChainError) \(step.index) \(step)") }
+        .run(number)
+    }
+    .overlap(.serial)
+    itself.mutate { $0 = serial }
+    _ = await resultOf { try await serial.run(1) }
+    itself.mutate { $0 = nil }
+    #expect(seen.elements == ["true 1 serial"])
+  }
+
+  @Test("A job names its step")
+  func job() async {
+    let run: JobRun<Never, Int> = Job("track") { (_: Int) -> Int in throw Fault() }
+      .launch(1, on: JobQueue(maxConcurrent: 1))
+    _ = await run.outcome
+    #expect(line(run.failedStep) == "0 track")
+  }
+}
