@@ -15,3 +15,12 @@ public struct Cancellation: Sendable {
     self.underlyingError = underlyingError
   }
 }
+
+extension Cancellation: CustomStringConvertible {
+  /// That it was cancelled, the reason, and the error of the interrupted work: "cancelled: left the screen".
+  public var description: String {
+    let reason = reason.map { ": \($0)" } ?? ""
+    let error = underlyingError.map { " (interrupted: \($0))" } ?? ""
+    return "cancelled\(reason)\(error)"
+  }
+}

@@ -37,5 +37,16 @@ public enum Outcome<Value> {
 
 extension Outcome: Sendable where Value: Sendable {}
 
+extension Outcome: CustomStringConvertible {
+  /// How it ended, in words: "succeeded with 42", "failed: the disk is full", "cancelled: left the screen".
+  public var description: String {
+    switch self {
+    case .resolved(let value): value is Void ? "succeeded" : "succeeded with \(value)"
+    case .failed(let error): "failed: \(error)"
+    case .cancelled(let cancellation): cancellation.description
+    }
+  }
+}
+
 /// What `finally` handlers are told: how the chain's run ended, with the value's type erased.
 public typealias ChainState = Outcome<any Sendable>

@@ -21,6 +21,6 @@ public struct TimeoutError: Error, CustomStringConvertible {
   /// The step, its time limit, and the error that it threw.
   public var description: String {
     let cause = underlyingError.map { ": \($0)" } ?? ""
-    return "\(step) did not end within \(duration)\(cause)"
+    return "\(step) did not end within \(duration.spoken)\(cause)"
   }
 }
