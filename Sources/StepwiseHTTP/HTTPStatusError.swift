@@ -17,6 +17,11 @@ public struct HTTPStatusError: Error, Sendable {
   /// The status of the response.
   public var status: Int { response.status }
 
+  /// How long the server asks to wait before the next attempt; nil when it does not say.
+  ///
+  /// A `RetryPolicy` waits as long by `RetryPolicy(…) { error, _ in (error as? HTTPStatusError)?.retryAfter }`.
+  public var retryAfter: Duration? { response.retryAfter() }
+
   /// Creates an error, for tests of code that handles one.
   public init(response: HTTPResponse) { self.response = response }
 }

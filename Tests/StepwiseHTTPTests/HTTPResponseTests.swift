@@ -31,6 +31,13 @@ import Testing
     #expect(try response.requireSuccess().status == status)
   }
 
+  @Test("A status error knows how long the server asks to wait, for a RetryPolicy")
+  func aStatusErrorHasTheDelay() throws {
+    let busy = HTTPResponse(status: 503, headers: ["Retry-After": "7"], url: Self.url)
+    #expect(HTTPStatusError(response: busy).retryAfter == .seconds(7))
+    #expect(HTTPStatusError(response: HTTPResponse(status: 503, url: Self.url)).retryAfter == nil)
+  }
+
   @Test(arguments: [101, 302, 404, 500]) func anotherStatusIsThrownWithItsResponse(status: Int) throws {
     let response = HTTPResponse(
       status: status,

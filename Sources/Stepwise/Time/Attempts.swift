@@ -6,6 +6,7 @@ struct Attempts {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
   private let elapsed: () -> Duration
+  private var randomSource: any RandomNumberGenerator
   private var wait = Duration.zero
 
   /// The number of the current attempt, starting at 1.
@@ -14,6 +15,7 @@ struct Attempts {
   init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
     self.policy = policy
     self.clock = clock
+    randomSource = policy.randomSource
     elapsed = Self.stopwatch(on: clock)
   }
 
@@ -23,8 +25,8 @@ struct Attempts {
     if isRetryable: nonisolated(nonsending) @Sendable (any Error) async -> Bool
   ) async -> Bool {
     guard number < policy.maxAttempts, await isRetryable(error) else { return false }
-    var generator = SystemRandomNumberGenerator()
-    wait = policy.backoff.delay(afterFailures: number, using: &generator)
+    wait =
+      policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
     return elapsed() + wait <= limit
   }
