@@ -2,30 +2,44 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Transforms elements concurrently, up to a limit, and preserves their order.
+///
+/// Each element has an equal share of the progress of the current step.
 func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   _ elements: Elements,
   maxConcurrent: Int,
   _ transform: nonisolated(nonsending) @escaping @Sendable (Elements.Element) async throws -> Element
 ) async throws -> [Element] where Elements.Element: Sendable {
-  try await withThrowingTaskGroup(of: (Int, Element).self) { group in
+  // A collection that cannot count its elements without making them estimates zero.
+  let count = elements is any Collection ? elements.underestimatedCount : 0
+  let progress = ElementProgress(count: count > 0 ? count : nil)
+  return try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
+    var begun = 0
     /// Returns whether an element was left.
     func addNext() throws -> Bool {
-      guard let (index, element) = pending.next() else { return false }
+      guard let (index, element) = pending.next() else {
+        progress?.setCount(begun)
+        return false
+      }
+      begun = index + 1
       let awaited = AwaitedTask.make()
       let isAdded = group.addTaskUnlessCancelled {
-        (index, try await awaited.run { try await transform(element) })
+        let output = try await awaited.run {
+          guard let progress else { return try await transform(element) }
+          return try await progress.runElement(at: index) { try await transform(element) }
+        }
+        return (index, output)
       }
       guard isAdded else {
         throw CancellationError()
       }
       return true
     }
-    var begun = 0
-    while begun < max(1, maxConcurrent), try addNext() { begun += 1 }
+    while begun < max(1, maxConcurrent), try addNext() {}
     while let (index, result) = try await group.next() {
       results[index] = result
+      progress?.set(index, to: 1)
       _ = try addNext()
     }
     return (0..<results.count).compactMap { results[$0] }

@@ -88,6 +88,9 @@ extension Chain {
   ///
   /// The first failure cancels the other elements and awaits them, and then ends the step.
   ///
+  /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share. A
+  /// sequence that cannot count its elements in advance has no progress until its last element was begun.
+  ///
   /// - Parameters:
   ///   - name: The name of the step in events, errors and diagrams.
   ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Adds up what the elements of one step report to the progress of the step, which never goes back.
+final class ElementProgress: Sendable {
+  private struct State {
+    /// How many elements there are, once that is known.
+    var count: Int?
+    var shares: [Int: Double] = [:]
+    var sum = 0.0
+    var reported = 0.0
+    /// Whether a thread is reporting, which then reports what others add meanwhile.
+    var isReporting = false
+  }
+
+  fileprivate let step: any StepReporting
+  private let state: Lock<State>
+
+  /// Nil where no one observes the step.
+  init?(count: Int?) {
+    guard let step = StepContext.current else { return nil }
+    self.step = step
+    state = Lock(State(count: count))
+  }
+
+  /// Reports nothing until the count is known.
+  func setCount(_ count: Int) { change { $0.count = count } }
+
+  func set(_ index: Int, to fraction: Double) {
+    change { state in
+      let share = state.shares[index, default: 0]
+      let new = min(max(fraction.isNaN ? 0 : fraction, share), 1)
+      state.shares[index] = new
+      state.sum += new - share
+    }
+  }
+
+  nonisolated(nonsending) func runElement<Value>(
+    at index: Int,
+    _ operation: nonisolated(nonsending) () async throws -> Value
+  ) async rethrows -> Value {
+    let element = ElementStep(progress: self, index: index, step: step, isOpen: { true })
+    return try await StepContext.$current.withValue(element) { try await operation() }
+  }
+
+  private func change(_ change: (inout State) -> Void) {
+    let isFirst = state.withLock { state in
+      change(&state)
+      defer { state.isReporting = true }
+      return !state.isReporting
+    }
+    guard isFirst else { return }
+    while let fraction = next() { step.report(fraction) }
+  }
+
+  private func next() -> Double? {
+    state.withLock { state in
+      let fraction = state.count.map { $0 == 0 ? 0 : state.sum / Double($0) } ?? 0
+      guard fraction > state.reported else {
+        state.isReporting = false
+        return nil
+      }
+      state.reported = fraction
+      return fraction
+    }
+  }
+}
+
+/// One element of the step, as the code that transforms it sees it.
+private struct ElementStep: StepReporting {
+  let progress: ElementProgress
+  let index: Int
+  let step: any StepReporting
+  let isOpen: @Sendable () -> Bool
+
+  func report(_ fraction: Double) {
+    if isOpen() { progress.set(index, to: fraction) }
+  }
+
+  func retrying(attempt: Int) { step.retrying(attempt: attempt) }
+
+  func reporting(while isStillOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
+    ElementStep(
+      progress: progress,
+      index: index,
+      step: step.reporting(while: isStillOpen),
+      isOpen: { [isOpen] in isOpen() && isStillOpen() }
+    )
+  }
+}
