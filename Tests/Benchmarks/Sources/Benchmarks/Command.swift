@@ -16,7 +16,7 @@ enum Command: Sendable {
     swift run -c release Benchmarks --smoke     the same and the rest, in a few seconds and with no regard to noise
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
     swift run -c release Benchmarks --bounds WHAT
-                                                of chains, progressions, checkpoints, jobs or http only
+                                                of chains, concurrency, progressions, checkpoints, jobs or http only
     swift run -c release Benchmarks --allocations
                                                 calls of malloc per operation; fails above a limit
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
