@@ -7,7 +7,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// Six programs, each written with Stepwise and in plain Swift: both do the same.
+/// Programs, each written with Stepwise and in plain Swift: both do the same.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgramTests {
   // MARK: Index pipeline
@@ -228,6 +228,33 @@ struct ProgramTests {
     case .resolved: "resolved"
     case .failed: "failed"
     case .cancelled: "cancelled"
+    }
+  }
+
+  // MARK: Photo album
+
+  private static let publishers: [@Sendable (String, Studio) async throws -> String] = [
+    { try await publishWithStepwise($0, in: $1) }, { try await publishInPlainSwift($0, in: $1) },
+  ]
+
+  @Test func theAlbumIsPublishedAndTheFolderIsGone() async throws {
+    for publish in Self.publishers {
+      let studio = Studio()
+      #expect(try await publish("Paris", studio) == "Paris")
+      #expect(await studio.gallery == ["Paris": (1...5).map { "small Paris \($0)" }])
+      #expect(await studio.folders.isEmpty)
+      #expect(studio.console.elements == [])
+    }
+  }
+
+  @Test(arguments: ["download", "scale", "reserve", "upload"])
+  func aFailureIsNamedAndLeavesNothing(step: String) async throws {
+    for publish in Self.publishers {
+      let studio = Studio(broken: step)
+      await #expect(throws: Studio.Broken.self) { try await publish("Paris", studio) }
+      #expect(studio.console.elements == ["\(step) failed: Broken()"])
+      let (folders, reserved) = (await studio.folders, await studio.reserved)
+      #expect(folders.isEmpty && reserved.isEmpty)
     }
   }
 }
