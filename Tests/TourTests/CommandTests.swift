@@ -65,7 +65,9 @@ import Testing
   }
 
   @Test func hasOneSceneForEachName() {
-    let names = [nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet"]
+    let names = [
+      nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet",
+    ]
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)
     #expect(Command.help().split(separator: "\n").allSatisfy { line in line.count <= 120 })

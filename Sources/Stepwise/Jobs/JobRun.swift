@@ -35,7 +35,7 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// See ``Run/outcome``.
   public var outcome: Outcome<Output> { get async { await run.outcome } }
 
-  /// The step that failed, once the job has failed; see ``Run/failedStep``. It has the name of the job.
+  /// The step that failed, which has the name of the job, once the job has failed; see ``Run/failedStep``.
   public var failedStep: ChainStep? { run.failedStep }
 
   /// The errors of undos so far, of chains that run as the job's work.
