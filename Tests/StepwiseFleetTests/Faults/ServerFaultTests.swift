@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Foundation
+  import Stepwise
+  @testable import StepwiseFleet
+  import Testing
+
+  @Suite(
+    .serialized,
+    .timeLimit(.minutes(5)),
+    .enabled(if: server != nil && TestServer.bin != nil, "no server, or no programs of PostgreSQL to start one")
+  )
+  struct ServerFaultTests {
+    let test = TestFleet()
+
+    @Test(
+      "The server is stopped or killed while jobs run: each is done, and no stage is repeated",
+      arguments: [false, true]
+    )
+    func survivesServer(isKilled: Bool) async throws {
+      let postgres = try TestServer(port: isKilled ? 54_341 : 54_342)
+      let journal = Journal()
+      let work = Work.script(last: 6) { id, step, _ in journal.add("\(id).\(step)") }
+      let fleets = (0..<2).map { _ in test.fleet(server: postgres.connectionString) }
+      for fleet in fleets { fleet.register(Work.self) }
+      try await fleets[0].enqueue((0..<600).map { (id: "\($0)", progression: work) })
+      try await test.withWorkers(fleets) { () async throws in
+        for done in [50, 200, 350] {
+          try await fleets[0].waitUntilDone(done)
+          if isKilled { try postgres.kill() } else { try postgres.stop("immediate") }
+          try postgres.startAgain()
+        }
+        try await fleets[0].waitUntilDone(600)
+      }
+      #expect(try await fleets[0].counts() == [.done: 600])
+      #expect(Set(journal.all).count == 3_000)
+      #expect(journal.all.count == 3_000)
+    }
+
+    @Test(
+      "Connections are cut, or stay open and carry nothing: each job is done, and no stage is repeated",
+      arguments: [false, true]
+    )
+    func survivesConnections(areHalfOpen: Bool) async throws {
+      let port = try #require(
+        server?.split(separator: " ").first { $0.hasPrefix("port=") }.flatMap { Int($0.dropFirst(5)) }
+      )
+      let proxy = try FaultProxy(to: port)
+      let journal = Journal()
+      let work = Work.script(last: 6) { id, step, _ in journal.add("\(id).\(step)") }
+      let through = "host=127.0.0.1 port=\(proxy.port) user=tester dbname=postgres sslmode=disable"
+      // A statement is given up after a third of the lease.
+      let worker = test.fleet(slots: 4, lease: .seconds(6), server: through)
+      worker.register(Work.self)
+      let direct = test.fleet()
+      try await direct.enqueue((0..<600).map { (id: "\($0)", progression: work) })
+      var faults = 0
+      for round in 1...5 {
+        faults += try await test.withWorkers([worker]) { () async throws -> Int in
+          try await direct.waitUntilDone(round * 80)
+          let count = areHalfOpen ? proxy.stall() : proxy.cut()
+          try await direct.waitUntilDone(round * 80 + 40)
+          return count
+        }
+      }
+      try await test.withWorkers([worker]) { () async throws in try await direct.waitUntilDone(600) }
+      #expect(faults >= 5)
+      #expect(Set(journal.all).count == 3_000)
+      #expect(journal.all.count == 3_000)
+    }
+  }
+#endif

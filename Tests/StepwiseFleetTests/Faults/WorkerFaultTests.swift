@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import FleetWorkerChild
+  import Foundation
+  import Stepwise
+  @testable import StepwiseFleet
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct WorkerFaultTests {
+    let test = TestFleet()
+
+    /// What the last stage of an undisturbed run has.
+    private func undisturbed(_ work: CrashWork) async throws -> UInt64 {
+      var work = work
+      work.journal = "/dev/null"
+      while work.result == nil { work = try await work.next() }
+      return try #require(work.result)
+    }
+
+    @Test(
+      "Workers are killed 200 times: every job is done with its result, and a kill repeats at most the stages in progress"
+    )
+    func survivesKills() async throws {
+      let fleet = test.fleet()
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2)
+      let work = workers.work()
+      try await fleet.enqueue((0..<400).map { (id: "\($0)", progression: work) })
+      for _ in 0..<4 { try workers.launch() }
+      var kills = 0
+      while kills < 200 {
+        // The table has dead workers in it until their leases are over.
+        guard let victim = try await fleet.busyWorkers().filter(workers.isAlive).randomElement(), workers.kill(victim)
+        else {
+          try await fleet.pause()
+          continue
+        }
+        kills += 1
+        try workers.launch()
+        try await fleet.enqueue((0..<4).map { (id: "\(kills)-\($0)", progression: work) })
+      }
+      #expect(kills == 200)
+      let total = 400 + kills * 4
+      try await fleet.waitUntilDone(total)
+      #expect(try await fleet.counts() == [.done: total])
+      let result = try await undisturbed(work)
+      for id in stride(from: 0, to: 400, by: 7) {
+        #expect(try await fleet.result(of: "\(id)", as: CrashWork.self) == result)
+      }
+      let executions = try workers.executions()
+      #expect(executions.count == total * 5)
+      let repeats = executions.values.reduce(0) { $0 + $1 - 1 }
+      #expect(repeats <= kills * 2)
+      #expect(try await fleet.database.run("SELECT count(*) FROM @.stages").first?.integer(0) == Int64(total * 5))
+    }
+
+    @Test("A worker that is stopped past its lease and woken writes nothing over what others wrote")
+    func fences() async throws {
+      let fleet = test.fleet()
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 4)
+      let work = workers.work(last: 4, rounds: 300_000)
+      try await fleet.enqueue((0..<60).map { (id: "\($0)", progression: work) })
+      try workers.launch()
+      var stops = 0
+      while stops < 5, try await fleet.counts()[.done] ?? 0 < 60 {
+        guard let victim = try await fleet.busyWorkers().first(where: workers.isAlive) else {
+          try await fleet.pause()
+          continue
+        }
+        workers.signal(victim, SIGSTOP)
+        stops += 1
+        let held = try await fleet.database.run(
+          "SELECT j.id, j.fence FROM @.jobs j JOIN @.workers w ON w.id = j.worker WHERE j.state = 'running' AND w.name = $1",
+          [.text("\(victim)")]
+        )
+        let replacement = try workers.launch()
+        for row in held {
+          let moved = "SELECT fence > $2 OR state IN ('done', 'failed') FROM @.jobs WHERE id = $1"
+          while try await fleet.database.run(
+            moved,
+            [.text(row.text(0) ?? ""), .integer(row.integer(1) ?? 0)]
+          ).first?.isTrue(0) != true {
+            try await fleet.pause()
+          }
+        }
+        workers.signal(victim, SIGCONT)
+        // The woken one goes on beside the other, and registers again.
+        if stops < 5 { workers.kill(replacement) }
+      }
+      #expect(stops > 0)
+      try await fleet.waitUntilDone(60)
+      let result = try await undisturbed(work)
+      for id in 0..<60 { #expect(try await fleet.result(of: "\(id)", as: CrashWork.self) == result) }
+      #expect(try await fleet.database.run("SELECT count(*) FROM @.stages").first?.integer(0) == 180)
+    }
+
+    @Test("A worker whose clock is an hour ahead or behind works as the others do", arguments: [3_600, -3_600])
+    func ignoresClocks(offset: Int) async throws {
+      let library = try shiftedClock(by: offset)
+      defer { try? FileManager.default.removeItem(atPath: library) }
+      let fleet = test.fleet()
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2)
+      let work = workers.work()
+      try await fleet.enqueue((0..<100).map { (id: "\($0)", progression: work) })
+      try await fleet.enqueue(work, id: "late", options: FleetOptions(start: .after(.seconds(1_800))))
+      try workers.launch(environment: ["LD_PRELOAD": library])
+      try workers.launch()
+      try await fleet.waitUntilDone(100)
+      #expect(try await fleet.status(of: "late")?.state == .scheduled)
+      #expect(try workers.executions().values.allSatisfy { $0 == 1 })
+    }
+
+    /// A library that moves the clock of a process that preloads it.
+    private func shiftedClock(by seconds: Int) throws -> String {
+      let base = NSTemporaryDirectory() + "stepwise-clock-\(UUID().uuidString)"
+      let source = """
+        #define _GNU_SOURCE
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        #include <sys/time.h>
+        int clock_gettime(clockid_t clock, struct timespec *time) {
+          int result = syscall(SYS_clock_gettime, clock, time);
+          if (clock == CLOCK_REALTIME) time->tv_sec += \(seconds);
+          return result;
+        }
+        int gettimeofday(struct timeval *time, void *zone) {
+          struct timespec now;
+          clock_gettime(CLOCK_REALTIME, &now);
+          time->tv_sec = now.tv_sec;
+          time->tv_usec = now.tv_nsec / 1000;
+          return 0;
+        }
+        time_t time(time_t *result) {
+          struct timespec now;
+          clock_gettime(CLOCK_REALTIME, &now);
+          if (result) *result = now.tv_sec;
+          return now.tv_sec;
+        }
+        """
+      try source.write(toFile: base + ".c", atomically: true, encoding: .utf8)
+      defer { try? FileManager.default.removeItem(atPath: base + ".c") }
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["clang", "-shared", "-fPIC", "-o", base + ".so", base + ".c"]
+      try process.run()
+      process.waitUntilExit()
+      try #require(process.terminationStatus == 0)
+      return base + ".so"
+    }
+
+    @Test("10,000 jobs are cancelled while they run or wait, and none goes on")
+    func cancelsMany() async throws {
+      let work = Work.script { _, _, _ in try await untilCancelled() }
+      let worker = test.fleet(slots: 300)
+      worker.register(Work.self)
+      let ids = (0..<10_000).map { "\($0)" }
+      try await worker.enqueue(ids.map { (id: $0, progression: work) })
+      try await test.withWorkers([worker]) { () async throws in
+        while try await worker.counts()[.running] ?? 0 < 300 { try await worker.pause() }
+        // In parts, so that slots that become free are filled in between.
+        for start in stride(from: 0, to: 10_000, by: 1_000) {
+          #expect(try await worker.cancel(Array(ids[start..<start + 1_000])) == 1_000)
+        }
+        while try await worker.counts()[.cancelled] ?? 0 < 10_000 { try await worker.pause() }
+      }
+      #expect(try await worker.counts() == [.cancelled: 10_000])
+    }
+  }
+#endif
