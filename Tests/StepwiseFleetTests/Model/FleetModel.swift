@@ -143,11 +143,19 @@
   struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+    /// The seed is mixed first: generators of neighbouring seeds would otherwise return the same numbers, one step apart.
+    init(seed: UInt64) {
+      state = seed
+      state = Self.mixed(state &+ 0xD1B5_4A32_D192_ED03)
+    }
 
     mutating func next() -> UInt64 {
       state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      return Self.mixed(state)
+    }
+
+    private static func mixed(_ value: UInt64) -> UInt64 {
+      var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
       mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
       return mixed ^ (mixed >> 31)
     }

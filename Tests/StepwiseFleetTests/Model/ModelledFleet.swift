@@ -192,6 +192,8 @@
     }
 
     private mutating func cancel(_ node: Int) {
+      // Seldom, as few jobs would get far otherwise.
+      guard Int.random(in: 0..<8, using: &generator) == 0 else { return }
       guard let id = database.jobs.keys.sorted().randomElement(using: &generator) else { return }
       if database.cancel(id), Bool.random(using: &generator) { _ = nodes[node].machine.cancellationRequested(of: id) }
     }
