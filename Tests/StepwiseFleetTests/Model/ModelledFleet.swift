@@ -147,7 +147,10 @@
       case .save(let id, let fence, let version, let isLast):
         let before = database.jobs[id]?.version
         let isSaved = database.save(id, fence: fence, version: version, isLast: isLast)
-        if database.jobs[id]?.version != before { commits["\(id).\(version)", default: 0] += 1 }
+        if database.jobs[id]?.version != before {
+          commits["\(id).\(version)", default: 0] += 1
+          if database.jobs[id]?.fence != fence { violations.append("job \(id) was saved under a lost fencing number") }
+        }
         guard let node, nodes[node].runs[fence] != nil else { return }
         nodes[node].runs[fence]?.pending = nil
         nodes[node].runs[fence]?.version = version
