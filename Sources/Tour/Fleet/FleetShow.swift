@@ -58,7 +58,7 @@
         draw(counts, workers.map(\.processIdentifier), killed)
         if done >= Self.jobCount || (counts[.failed] ?? 0) + (counts[.cancelled] ?? 0) > 0 && done == 0 { break }
         if FleetState.all.allSatisfy({ $0.isFinal || (counts[$0] ?? 0) == 0 }) { break }
-        if killed<Self.kills, done>(killed + 1) * Self.jobCount / (Self.kills + 2) {
+        if Self.kills > killed, done > (killed + 1) * Self.jobCount / (Self.kills + 2) {
           let index = Int.random(in: workers.indices)
           kill(workers[index].processIdentifier, SIGKILL)
           workers[index].waitUntilExit()

@@ -11,7 +11,7 @@
   struct FleetModelTests {
     /// `STEPWISE_FLEET_SCHEDULES=100000` for a run of this suite alone.
     private static let schedules =
-      ProcessInfo.processInfo.environment["STEPWISE_FLEET_SCHEDULES"].flatMap { Int($0) } ?? 100
+      ProcessInfo.processInfo.environment["STEPWISE_FLEET_SCHEDULES"].flatMap { Int($0) } ?? 400
 
     @Test("No schedule of claims, saves, losses, crashes and cancellations breaks the protocol, and every job ends")
     func holds() async throws {
