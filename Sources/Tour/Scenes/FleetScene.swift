@@ -5,7 +5,7 @@
   extension Scene {
     static let fleet = Scene(
       "fleet",
-      "Shares 2,000 imports among processes over PostgreSQL; needs --traits Postgres.",
+      "Shares 2,000 imports over PostgreSQL; needs --traits Postgres.",
       parameters: ["[<command>]", "[<id>]"]
     ) { _ in
       Console.writeError("Tour: this scene needs libpq; type: swift run --traits Postgres Tour fleet")
@@ -19,7 +19,7 @@
   extension Scene {
     static let fleet = Scene(
       "fleet",
-      "Shares 2,000 imports among four processes over PostgreSQL, and kills them while they run.",
+      "Shares 2,000 imports over PostgreSQL among processes, and kills some.",
       parameters: ["[<command>]", "[<id>]"],
       details: [
         "STEPWISE_FLEET is the connection string; without it, a private server is started.",

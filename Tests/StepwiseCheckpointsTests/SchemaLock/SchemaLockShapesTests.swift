@@ -36,7 +36,7 @@ import Testing
   @Test func aRawValueThatIsRenamedNeedsAMigration() throws {
     try check([Raw.a, .b, .c], .recorded)
     try check([Raw.a, .b, .c], .unchanged)
-    refuse([RawRenamed.a, .bb, .c], "case b,", "is gone", "CheckpointMigration(from: 0)")
+    refuse([RawRenamed.a, .bb, .c], "case b,", "was removed or renamed", "CheckpointMigration(from: 0)")
   }
 
   struct Table: Sampled { var step: Int, name: String, tags: [String] }

@@ -46,7 +46,7 @@ import Testing
     try check(Added.samples, .extended)
     try check(Added.samples, .unchanged)
     // From now on it may not go again.
-    try refuse(First.samples, "case more", "is gone")
+    try refuse(First.samples, "case more", "was removed or renamed")
   }
 
   @Test func aLabelThatMayBeMissingMayBeAdded() throws {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Stepwise
 import StepwiseTesting
 import Testing
+
+@testable import Stepwise
 
 /// Durations that no clock can add to its time: they are as good as for ever, or as none.
 @Suite(.timeLimit(.minutes(5)))
@@ -25,6 +26,10 @@ struct LongDurationTests {
     #expect(try await Chain(step.abandon(after: duration, clock: clock)).run(2) == 2)
     #expect(try await Chain(step).timeout(duration, clock: clock).run(3) == 3)
     #expect(try await Chain(step).abandon(after: duration, clock: clock).run(4) == 4)
+  }
+
+  @Test(arguments: durations) func anErrorOfALongTimeoutHasADescription(duration: Duration) {
+    #expect("\(TimeoutError(step: "load", duration: duration))".contains("seconds"))
   }
 
   @Test(arguments: durations, clocks)
