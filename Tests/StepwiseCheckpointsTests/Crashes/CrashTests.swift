@@ -189,7 +189,9 @@
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
       let child = try #require(pid_t(String(decoding: line, as: UTF8.self)))
       defer { kill(child, SIGKILL) }
-      parent.waitUntilExit()
+      // Not `waitUntilExit()`, which waits for the child, too: it inherits what tells Foundation of the end.
+      var status: Int32 = 0
+      #expect(waitpid(parent.processIdentifier, &status, 0) == parent.processIdentifier)
       let store = try FileCheckpointStore(directory: directory.url.appendingPathComponent("store"))
       let error = await #expect(throws: CheckpointError.self) { try await store.acquire("sum/1") }
       guard case .held("sum/1", _, _) = error else {
