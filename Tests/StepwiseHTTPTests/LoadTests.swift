@@ -97,7 +97,7 @@ import Testing
   @Test(.enabled(if: isMeasurable)) func memoryIsFlatOverManyRequests() async throws {
     let server = try serve { _ in .ok([UInt8](repeating: 1, count: 1_000)) }
     let url = try server.url()
-    await #expect(processExitsWith: .success) { [url = url as URL, count = max(2_500, rounds / 4)] in
+    await #expect(processExitsWith: .success) { [url = url as URL, count = max(2_500, rounds / 4) as Int] in
       LoopbackServer.bypassProxy()
       for _ in 0..<(count / 2) { _ = try await HTTP.get(url) }
       let before = residentMemory()

@@ -55,7 +55,7 @@ struct ProgressionRunTests {
       if case .ended(let state) = event { lines.append("\(state)") }
     }
     #expect(lines.contains("stage 1"))
-    #expect(lines.last == "resolved(2)")
+    #expect(lines.last == "succeeded with 2")
   }
 
   @Test func aStartedRunCanBeCancelledWithAReason() async throws {

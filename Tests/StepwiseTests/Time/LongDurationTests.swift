@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
 import StepwiseTesting
 import Testing
-
-@testable import Stepwise
 
 /// Durations that no clock can add to its time: they are as good as for ever, or as none.
 @Suite(.timeLimit(.minutes(5)))
@@ -28,8 +27,8 @@ struct LongDurationTests {
     #expect(try await Chain(step).abandon(after: duration, clock: clock).run(4) == 4)
   }
 
-  @Test(arguments: durations) func anErrorOfALongTimeoutHasADescription(duration: Duration) {
-    #expect("\(TimeoutError(step: "load", duration: duration))".contains("seconds"))
+  @Test(arguments: durations) func aLongDurationHasADescription(duration: Duration) {
+    #expect(duration.spoken.contains("seconds"))
   }
 
   @Test(arguments: durations, clocks)

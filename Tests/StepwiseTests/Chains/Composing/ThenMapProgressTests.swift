@@ -47,7 +47,8 @@ struct ThenMapProgressTests {
       return number
     }
     #expect(seen == seen.sorted())
-    #expect(seen.contains(0.25) && seen.contains(0.5))
+    // Elements alone would report halves.
+    #expect(seen.contains { $0 == 0.25 || $0 == 0.75 }, "\(seen)")
     #expect(seen.allSatisfy { $0 <= 1 })
   }
 
@@ -68,13 +69,18 @@ struct ThenMapProgressTests {
     #expect(Set(seen).count > 5)
   }
 
+  /// Four numbers, which cannot be counted without an iteration.
+  private struct UncountedSequence: Sequence, Sendable {
+    func makeIterator() -> some IteratorProtocol<Int> { sequence(first: 1) { $0 < 4 ? $0 + 1 : nil }.makeIterator() }
+  }
+
   @Test("A sequence of unknown length has no progress until its last element was begun")
   func unknownLength() throws {
-    let seen = try fractions(of: sequence(first: 1) { $0 < 4 ? $0 + 1 : nil }.lazy.map { $0 }) { number in
+    let seen = try fractions(of: UncountedSequence(), maxConcurrent: 2) { number in
       await Self.pause()
       return number
     }
-    #expect(seen.allSatisfy { $0 >= 0.75 })
+    #expect(seen.allSatisfy { $0 >= 0.75 }, "\(seen)")
     #expect(!seen.isEmpty)
   }
 
