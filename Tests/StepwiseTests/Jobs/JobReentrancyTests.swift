@@ -34,6 +34,7 @@ struct JobReentrancyTests {
     }
   }
 
+  // G110
   @Test("A job that waits for a job behind it on its queue is reentrant, directly or not", arguments: Way.allCases)
   func waitsForItself(way: Way) async throws {
     let results = Recorder<String>()

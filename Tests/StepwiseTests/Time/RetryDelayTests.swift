@@ -27,6 +27,7 @@ struct RetryDelayTests {
     return zip(times.elements, times.elements.dropFirst()).map { $1 - $0 }
   }
 
+  // G108
   @Test("The delay is that of the error where it knows one, else that of the backoff", arguments: [true, false])
   func delayOfTheError(asStep: Bool) throws {
     let attempts = Recorder<Int>()
@@ -48,6 +49,7 @@ struct RetryDelayTests {
     #expect(try waits(policy, errors: errors) == [.zero, .seconds(10)])
   }
 
+  // G108
   @Test("Jitter draws from the policy's random source, from its start in each run", arguments: [true, false])
   func randomSource(asStep: Bool) throws {
     let policy = RetryPolicy(maxAttempts: 4, backoff: Self.backoff, randomSource: SeededGenerator(seed: 7))

@@ -27,6 +27,7 @@ struct ThenMapProgressTests {
   /// Lets those who observe the run go first, so that no progress is superseded.
   private static let pause: @Sendable () async -> Void = { for _ in 0..<20 { await Task.yield() } }
 
+  // G109
   @Test("Each element is a share of the step's progress")
   func byElement() throws {
     let seen = try fractions(of: Array(1...4)) { number in
@@ -37,6 +38,7 @@ struct ThenMapProgressTests {
     #expect(seen.prefix(3) == [0.25, 0.5, 0.75])
   }
 
+  // G109
   @Test("Progress within an element counts for its share, and the whole never goes back")
   func withinElements() throws {
     let seen = try fractions(of: [0, 1], maxConcurrent: 2) { number in

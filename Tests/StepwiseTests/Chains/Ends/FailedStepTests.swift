@@ -85,6 +85,7 @@ struct FailedStepTests {
 
   private func line(_ step: ChainStep?) -> String { step.map { "\($0.index) \($0)" } ?? "none" }
 
+  // G107
   @Test("`onError`, the awaiting caller, the handle and the events name the failed step", arguments: cases)
   func everywhere(_ failing: Case) async {
     let seen = Recorder<String>()
