@@ -120,8 +120,8 @@ import Testing
   }
 
   @Test(arguments: [
-    Reply.ok([UInt8](repeating: 1, count: 5_000)).closing(after: 100),
-    Reply.ok([UInt8](repeating: 1, count: 5_000)).closing(after: 100, resetting: true),
+    Reply.ok([UInt8](repeating: 1, count: 500)).closing(after: 100),
+    Reply.ok([UInt8](repeating: 1, count: 500)).closing(after: 100, resetting: true),
     Reply.ok([1, 2, 3]).declaring(.claimed(4)), .silent,
   ])
   func anAnswerThatBreaksOffIsAnError(reply: Reply) async throws {
