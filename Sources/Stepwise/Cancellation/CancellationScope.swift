@@ -71,7 +71,9 @@ package struct CancellationScope: Sendable {
   /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
   package var ofStartedRuns: CancellationScope {
     var scope = CancellationScope()
-    scope.tokens = tokens + shieldedTokens.filter { !$0.isCancelled }
+    scope.tokens = tokens
+    // Most scopes have none, and then the array is shared.
+    if !shieldedTokens.isEmpty { scope.tokens += shieldedTokens.filter { !$0.isCancelled } }
     return scope
   }
 

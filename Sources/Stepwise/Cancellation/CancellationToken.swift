@@ -10,7 +10,10 @@ import Synchronization
 /// any thread.
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
+    /// A user's handler, whose removal waits for it.
     case handler(CancellationHandler)
+    /// A closure of the library, which may still run while it is removed.
+    case action(@Sendable (_ reason: String?) -> Void)
     case child(Child)
   }
 
@@ -83,6 +86,7 @@ public final class CancellationToken: Sendable {
     while let next = pending.popLast() {
       switch next {
       case .handler(let handler): handler.call(reason: reason)
+      case .action(let action): action(reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
@@ -120,6 +124,16 @@ public final class CancellationToken: Sendable {
     return CancellationRegistration(token: self, key: key, handler: handler)
   }
 
+  /// Calls a closure of the library once, when the token is cancelled; immediately if it already is.
+  ///
+  /// - Parameter action: May also run while it is removed.
+  /// - Returns: The key with which to remove the closure; nil if it has been called.
+  func listen(_ action: @escaping @Sendable (_ reason: String?) -> Void) -> Key? {
+    let key = add(.action(action))
+    if key == nil { action(reason) }
+    return key
+  }
+
   /// Throws an error if the token has been cancelled.
   ///
   /// - Throws: `CancellationError`.
@@ -131,9 +145,9 @@ public final class CancellationToken: Sendable {
   public var cancellation: Void {
     get async {
       let cancelled = Once<Void>()
-      let registration = onCancel { _ in cancelled.settle(()) }
+      let listener = listen { _ in cancelled.settle(()) }
       _ = await cancelled.value()
-      registration.remove()
+      remove(listener)
     }
   }
 

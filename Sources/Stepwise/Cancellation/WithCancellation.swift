@@ -37,8 +37,8 @@ public func withCancellation<Value: Sendable>(
       do { return .success(try await body()) } catch { return .failure(error) }
     }
   }
-  let registration = token.onCancel { _ in task.cancel() }
-  defer { registration.remove() }
+  let listener = token.listen { _ in task.cancel() }
+  defer { token.remove(listener) }
   return try await withTaskCancellationHandler {
     await task.value
   } onCancel: {

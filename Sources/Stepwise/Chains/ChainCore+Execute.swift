@@ -10,10 +10,6 @@ struct Conclusion: Sendable {
   let undos: [UndoStack.Entry]
   /// The step that failed, if it ended with an error of its own and was no step of another run.
   let failedStep: ChainStep?
-
-  var hasValue: Bool {
-    if case .resolved = outcome { true } else { false }
-  }
 }
 
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first

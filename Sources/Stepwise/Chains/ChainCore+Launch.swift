@@ -43,7 +43,7 @@ extension ChainCore {
     if let request = request(of: generation) { _ = run.cancel(reason: request.reason) }
     let around = CancellationScope.current ?? CancellationScope()
     let scope = isAwaited ? around : around.ofStartedRuns
-    let registrations = scope.tokens.map { token in token.onCancel { reason in _ = run.cancel(reason: reason) } }
+    let listeners = scope.tokens.map { $0.listen { reason in _ = run.cancel(reason: reason) } }
     if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.cancellationCause?.reason) }
     let place = run.isCancellationRequested ? nil : admit(run, to: program)
     let innerScope = scope.inside(run)
@@ -65,12 +65,12 @@ extension ChainCore {
         }
       }
       if let place { program.gate?.leave(place.id) }
-      for registration in registrations { registration.remove() }
+      for (token, listener) in zip(scope.tokens, listeners) { token.remove(listener) }
       self.registry.remove(membership)
       run.end(failedStep: conclusion.failedStep)
       self.counter.end()
       end?.settle(conclusion.outcome)
-      recorder?.end(withValue: conclusion.hasValue) { conclusion.outcome.map(\.erased) }
+      recorder?.end(conclusion.outcome)
       return conclusion
     }
     run.attach(task)

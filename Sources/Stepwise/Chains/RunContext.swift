@@ -103,8 +103,8 @@ final class RunContext: Sendable {
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
-    let registrations = tokens.map { $0.onCancel { _ in task.cancel() } }
-    defer { for registration in registrations { registration.remove() } }
+    let listeners = tokens.map { $0.listen { _ in task.cancel() } }
+    defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {
@@ -146,7 +146,6 @@ final class RunContext: Sendable {
   /// Decides the outcome of the run after its last step, before undos and handlers run.
   ///
   /// Later events do not change it. The outcome of a run that contains this one is decided as well if no step follows
-  /// there, and so on.
   /// there, and so on.
   func close(with error: (any Error)?) -> Outcome<Void> {
     let outcome = decide(error, asked: error == nil ? nil : request)

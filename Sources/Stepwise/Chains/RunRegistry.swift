@@ -18,7 +18,7 @@ final class RunRegistry: Sendable {
 
   /// The token, created on first access.
   ///
-  /// It has one handler, which cancels all runs.
+  /// It has one listener, which cancels all runs.
   var token: CancellationToken {
     let (token, isNew) = madeToken.withLock { made in
       if let made { return (made, false) }
@@ -27,7 +27,7 @@ final class RunRegistry: Sendable {
       isTaken.store(true, ordering: .releasing)
       return (token, true)
     }
-    if isNew { token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
+    if isNew { _ = token.listen { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
     return token
   }
 

@@ -27,7 +27,7 @@ struct RunRecord {
   private(set) var current = 0
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
-  private(set) var ended: (@Sendable () -> ChainState)?
+  private(set) var ended: Outcome<RunOutput>?
   /// Whether the run can no longer be observed, so that nothing is stored.
   private(set) var isForgotten = false
 
@@ -91,9 +91,9 @@ struct RunRecord {
     return Dropped(stage: stages.updateValue(stage, forKey: index))
   }
 
-  mutating func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
-    ended = state
-    if hasValue { fraction = 1 }
+  mutating func end(_ outcome: Outcome<RunOutput>) {
+    ended = outcome
+    if case .resolved = outcome { fraction = 1 }
   }
 
   /// The steps that are running and that the run may abandon, and how long they have been running.
@@ -126,7 +126,7 @@ struct RunRecord {
   func event(for key: Key, _ names: [Int: String]) -> ChainEvent? {
     switch key {
     case .started: return .started
-    case .ended: return ended.map { .ended($0()) }
+    case .ended: return ended.map { .ended($0.map(\.erased)) }
     case .overall: return nil
     case .begun(let index): return .stepStarted(ChainStep(index: index, name: names[index]))
     case .latest(let index): return latest(ChainStep(index: index, name: names[index]))

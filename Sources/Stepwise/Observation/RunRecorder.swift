@@ -98,14 +98,11 @@ final class RunRecorder: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - hasValue: Whether the run ended with a value.
-  ///   - state: Returns how the run ended; called when a subscriber reads it.
-  func end(withValue hasValue: Bool, _ state: @escaping @Sendable () -> ChainState) {
-    _ = broadcast.update { content -> (@Sendable () -> ChainState)? in
+  func end(_ outcome: Outcome<RunOutput>) {
+    _ = broadcast.update { content -> Outcome<RunOutput>? in
       // Released outside the lock when the run is no longer observed.
-      guard !content.state.isForgotten else { return state }
-      content.state.end(withValue: hasValue, state)
+      guard !content.state.isForgotten else { return outcome }
+      content.state.end(outcome)
       content.publish(.overall)
       content.publish(.ended)
       content.finish()

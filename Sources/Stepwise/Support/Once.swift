@@ -20,9 +20,14 @@ package final class Once<Value: Sendable>: Sendable {
   /// - Returns: Whether this call settled it.
   @discardableResult
   package func settle(_ value: Value) -> Bool {
-    guard let waiters = machine.withLock({ $0.settle(value) }) else { return false }
-    for waiter in waiters { waiter.resume(returning: value) }
-    return true
+    switch machine.withLock({ $0.settle(value) }) {
+    case .none:
+      return false
+    case .resume(let first, let others):
+      first?.resume(returning: value)
+      for waiter in others { waiter.resume(returning: value) }
+      return true
+    }
   }
 
   /// Waits for the value; returns nil when the waiting task was cancelled first.

@@ -9,11 +9,17 @@ struct OnceMachine<Value, Waiter> {
     case suspended(Waiter)
     /// Its task was cancelled before it was suspended.
     case left
+
+    var waiter: Waiter? {
+      if case .suspended(let waiter) = self { waiter } else { nil }
+    }
   }
 
-  private enum State {
-    case open
-    case settled(Value)
+  enum SettleAction {
+    /// The value was already settled.
+    case none
+    /// Resumes the waiters; one alone needs no array.
+    case resume(first: Waiter?, others: [Waiter])
   }
 
   enum WaitAction {
@@ -21,56 +27,64 @@ struct OnceMachine<Value, Waiter> {
     case resume(Value?)
   }
 
-  typealias PlaceID = OrderedSlots<Place>.Key
+  typealias PlaceID = Int
 
-  private var state = State.open
-  private var places = OrderedSlots<Place>()
+  /// The positions by number. One of them is stored inline, as most values have at most one waiter.
+  private struct Places {
+    var inline: (id: PlaceID, place: Place)?
+    var others: [PlaceID: Place] = [:]
 
-  var value: Value? {
-    guard case .settled(let value) = state else { return nil }
-    return value
+    subscript(id: PlaceID) -> Place? {
+      get { inline?.id == id ? inline?.place : others[id] }
+      set {
+        if inline?.id == id || (inline == nil && others[id] == nil) {
+          inline = newValue.map { (id, $0) }
+        } else {
+          others[id] = newValue
+        }
+      }
+    }
+
+    /// The waiters in the order of their positions.
+    var settled: SettleAction {
+      if others.isEmpty { return .resume(first: inline?.place.waiter, others: []) }
+      var all = others
+      if let inline { all[inline.id] = inline.place }
+      return .resume(first: nil, others: all.sorted { $0.key < $1.key }.compactMap(\.value.waiter))
+    }
   }
 
-  /// Returns the waiters to resume, or nil when the value was already settled.
-  mutating func settle(_ value: Value) -> [Waiter]? {
-    guard case .open = state else { return nil }
-    state = .settled(value)
-    guard !places.isEmpty else { return [] }
-    return places.removeAll().compactMap { place in
-      guard case .suspended(let waiter) = place else { return nil }
-      return waiter
-    }
+  private(set) var value: Value?
+  private var places = Places()
+  private var lastID = 0
+
+  mutating func settle(_ value: Value) -> SettleAction {
+    guard self.value == nil else { return .none }
+    self.value = value
+    defer { places = Places() }
+    return places.settled
   }
 
   /// Reserves a position before there is a continuation to resume.
   mutating func reserve() -> PlaceID {
-    places.append(.reserved)
+    lastID += 1
+    places[lastID] = .reserved
+    return lastID
   }
 
-  mutating func wait(_ waiter: Waiter, at place: PlaceID) -> WaitAction {
-    if case .settled(let value) = state {
-      places.remove(place)
-      return .resume(value)
+  mutating func wait(_ waiter: Waiter, at id: PlaceID) -> WaitAction {
+    if value == nil, case .reserved = places[id] {
+      places[id] = .suspended(waiter)
+      return .suspend
     }
-    guard case .reserved = places[place] else {
-      places.remove(place)
-      return .resume(nil)
-    }
-    places[place] = .suspended(waiter)
-    return .suspend
+    places[id] = nil
+    return .resume(value)
   }
 
   /// Returns the waiter to resume without a value.
-  mutating func leave(_ place: PlaceID) -> Waiter? {
-    switch places[place] {
-    case .reserved:
-      places[place] = .left
-      return nil
-    case .suspended(let waiter):
-      places.remove(place)
-      return waiter
-    case .left, nil:
-      return nil
-    }
+  mutating func leave(_ id: PlaceID) -> Waiter? {
+    guard value == nil, let place = places[id] else { return nil }
+    places[id] = place.waiter == nil ? .left : nil
+    return place.waiter
   }
 }

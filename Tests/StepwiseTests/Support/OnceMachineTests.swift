@@ -13,8 +13,8 @@ struct OnceMachineTests {
   @Test func theFirstValueWins() {
     var machine = Machine()
     #expect(machine.value == nil)
-    #expect(machine.settle(1) == [])
-    #expect(machine.settle(2) == nil)
+    #expect(machine.settle(1).waiters == [])
+    #expect(machine.settle(2).waiters == nil)
     #expect(machine.value == 1)
   }
 
@@ -24,14 +24,14 @@ struct OnceMachineTests {
       let place = machine.reserve()
       #expect(machine.wait(name, at: place).isSuspend)
     }
-    #expect(machine.settle(1)?.sorted() == ["a", "b", "c"])
-    #expect(machine.settle(1) == nil)
+    #expect(machine.settle(1).waiters == ["a", "b", "c"])
+    #expect(machine.settle(1).waiters == nil)
   }
 
   @Test func whoWaitsAfterItIsSettledGetsTheValueAtOnce() {
     var machine = Machine()
     let early = machine.reserve()
-    _ = machine.settle(7)
+    _ = machine.settle(7).waiters
     #expect(machine.wait("early", at: early).resumed == 7)
     #expect(machine.wait("late", at: machine.reserve()).resumed == 7)
   }
@@ -41,7 +41,7 @@ struct OnceMachineTests {
     let place = machine.reserve()
     #expect(machine.leave(place) == nil)
     #expect(machine.wait("a", at: place).resumed == .some(nil))
-    #expect(machine.settle(1) == [])
+    #expect(machine.settle(1).waiters == [])
   }
 
   @Test func lateCancellationHandsTheWaiterOutOnce() {
@@ -50,14 +50,14 @@ struct OnceMachineTests {
     _ = machine.wait("a", at: place)
     #expect(machine.leave(place) == "a")
     #expect(machine.leave(place) == nil)
-    #expect(machine.settle(1) == [])
+    #expect(machine.settle(1).waiters == [])
   }
 
   @Test func cancellationAfterTheValueChangesNothing() {
     var machine = Machine()
     let place = machine.reserve()
     _ = machine.wait("a", at: place)
-    #expect(machine.settle(1) == ["a"])
+    #expect(machine.settle(1).waiters == ["a"])
     #expect(machine.leave(place) == nil)
     let cancelledBefore = machine.reserve()
     #expect(machine.leave(cancelledBefore) == nil)
@@ -76,7 +76,7 @@ struct OnceMachineTests {
         let place = reference.known.randomElement(using: &generator)
         switch (Int.random(in: 0..<10, using: &generator), place) {
         case (0, _):
-          let reported = machine.settle(step)
+          let reported = machine.settle(step).waiters
           #expect(reported.map(Set.init) == reference.settle(step), "seed \(seed)")
           for waiter in reported ?? [] { resumed[waiter, default: []].append(step) }
         case (1...3, let place?):
@@ -96,7 +96,7 @@ struct OnceMachineTests {
       for place in reference.known where reference.canWait(place) {
         if let value = machine.wait(place, at: places[place]).resumed { resumed[place, default: []].append(value) }
       }
-      for waiter in machine.settle(-1) ?? [] { resumed[waiter, default: []].append(-1) }
+      for waiter in machine.settle(-1).waiters ?? [] { resumed[waiter, default: []].append(-1) }
       #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
       #expect(resumed.values.allSatisfy { $0.count == 1 }, "seed \(seed)")
     }
@@ -130,6 +130,16 @@ struct OnceMachineTests {
       if left.contains(place) { return .some(nil) }
       suspended.insert(place)
       return .none
+    }
+  }
+}
+
+extension OnceMachine.SettleAction {
+  /// Nil when the value was already settled.
+  fileprivate var waiters: [Waiter]? {
+    switch self {
+    case .none: nil
+    case .resume(let first, let others): (first.map { [$0] } ?? []) + others
     }
   }
 }
