@@ -37,6 +37,8 @@ public final class FileCheckpointStore: CheckpointStore {
   private let folder: CheckpointFolder
   private let leases = Lock([CheckpointID: FileLease]())
   private let threads = IOThreads.shared
+  /// How long to wait for a process that holds the fence.
+  private let fenceTimeout: Duration
 
   /// Creates a store in a directory, and creates the directory with its parents if it does not exist.
   ///
@@ -44,8 +46,13 @@ public final class FileCheckpointStore: CheckpointStore {
   ///   - directory: A directory of a local file system; several stores may use it.
   ///   - permissions: The permissions of files and directories that the store creates.
   /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when the directory cannot be created.
-  public init(directory: URL, permissions: CheckpointPermissions = .owner) throws {
+  public convenience init(directory: URL, permissions: CheckpointPermissions = .owner) throws {
+    try self.init(directory: directory, permissions: permissions, fenceTimeout: .seconds(10))
+  }
+
+  package init(directory: URL, permissions: CheckpointPermissions = .owner, fenceTimeout: Duration) throws {
     self.directory = directory
+    self.fenceTimeout = fenceTimeout
     var path = directory.path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     folder = CheckpointFolder(directory: FileLocation(path), permissions: permissions)
@@ -162,7 +169,7 @@ public final class FileCheckpointStore: CheckpointStore {
     _ attempt: @escaping @Sendable () throws -> Value?
   ) async throws -> Value {
     if let first { return first }
-    let end = ContinuousClock.now.advanced(by: .seconds(10))
+    let end = ContinuousClock.now.advanced(by: fenceTimeout)
     var delay = Duration.milliseconds(1)
     while true {
       if let value = try await threads.run(attempt) { return value }
