@@ -152,6 +152,7 @@
       try report.workspaces.map { try FileManager.default.removeItem(atPath: $0) }
     }
 
+    // G122
     @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {
       let directory = try TemporaryDirectory()
       let child = Process()
@@ -176,6 +177,7 @@
       try await store.release(try await store.acquire("sum/1"))
     }
 
+    // G123
     @Test("An id that a process holds when it calls fork is held until both processes have ended")
     func forkedChildrenHoldIDs() async throws {
       let directory = try TemporaryDirectory()

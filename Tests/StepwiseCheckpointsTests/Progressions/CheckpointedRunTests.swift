@@ -68,6 +68,7 @@ import Testing
     #expect(work == [0, 1, 2, 3])
   }
 
+  // G122
   @Test(arguments: Kind.allCases) func goesOnWhereALoopWasLeft(kind: Kind) async throws {
     let store = try store(kind)
     for round in 0..<20 {
@@ -81,6 +82,7 @@ import Testing
     }
   }
 
+  // G122
   @Test(arguments: Kind.allCases) func anErrorOfAStageEndsTheRunAndFreesTheID(kind: Kind) async throws {
     let store = try store(kind)
     await #expect(throws: Count.Broken.self) { try await Count.at(100).run(id: "a", in: store) }

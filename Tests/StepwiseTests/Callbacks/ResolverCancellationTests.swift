@@ -153,6 +153,7 @@ struct ResolverCancellationTests {
 
   // MARK: - Until the body returns
 
+  // G118
   /// Until the body returns, a cancel reaches it as Task cancellation only.
   @Test func aCancelReachesAnAsyncBodyAsTaskCancellationOnly() async {
     let gate = Recorder<Int>()

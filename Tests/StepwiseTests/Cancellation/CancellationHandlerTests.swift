@@ -78,6 +78,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == [0, 2])
   }
 
+  // G115
   @Test func lettingTheRegistrationGoChangesNothing() {
     let token = CancellationToken()
     let calls = Recorder<String?>()

@@ -84,6 +84,7 @@ struct CancellationTokenTests {
     let _: Void = await token.cancellation
   }
 
+  // G116
   @Test func cancellationReturnsWhenTheTokenIsCancelled() async {
     let token = CancellationToken()
     let log = Recorder<String>()
@@ -101,6 +102,7 @@ struct CancellationTokenTests {
     #expect(log.elements.suffix(10) == Array(repeating: "called true false", count: 10))
   }
 
+  // G116
   @Test func cancellationReturnsWhenTheWaitingTaskIsCancelledAndLeavesTheTokenAlone() async {
     let token = CancellationToken()
     let other = Task { await token.cancellation }

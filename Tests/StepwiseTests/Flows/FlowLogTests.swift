@@ -117,6 +117,7 @@ struct FlowLogTests {
     #expect(desk.asked.elements == ["profile Ann", "edit Ann"])
   }
 
+  // G126
   @Test func aFlowStartsAtAnyStep() async throws {
     let (profile, edit, _) = steps()
     let confirm = desk.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))

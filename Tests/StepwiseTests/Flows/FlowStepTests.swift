@@ -37,6 +37,7 @@ struct FlowStepTests {
     #expect(desk.asked.elements == ["a", "a"])
   }
 
+  // G124
   @Test func completingBeforeTheStepHasReturnedWorks() async throws {
     var isReturned = false
     let step = FlowStep<Void, Int>("a") { handler in

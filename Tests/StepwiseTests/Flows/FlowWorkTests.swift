@@ -116,6 +116,7 @@ struct FlowWorkTests {
     #expect(!inner.isWaitingForResult)
   }
 
+  // G125
   @Test func allAsksSeveralAtOnceAndGivesAllResults() async throws {
     let a = desk.step("a", of: Int.self, Reply<Int>.wait)
     let b = desk.step("b", of: String.self, .complete("b"))

@@ -12,6 +12,7 @@ struct JobLaunchCancelledByTests {
   private let notes = JobNotes()
   private let began = Recorder<Int>()
 
+  // G117
   @Test("A token cancels the jobs that were launched with it, those that wait included, and no others")
   func cancelsItsJobs() async throws {
     let token = CancellationToken()

@@ -86,6 +86,7 @@ struct JobQueueTests {
     #expect(done.elements == ["elsewhere", "slow", "next"])
   }
 
+  // G127
   @Test func aSuspendedQueueBeginsNothingAndGoesOnAfterwards() async throws {
     let queue = JobQueue(maxConcurrent: 2)
     let (goOn, begun) = (Once<Void>(), Once<Void>())

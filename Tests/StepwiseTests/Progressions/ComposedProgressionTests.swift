@@ -98,6 +98,7 @@ struct ComposedProgressionTests {
     #expect(!off)
   }
 
+  // G120
   @Test func serialRunsOneAfterTheOther() async throws {
     let serial = Serial([Countdown.at(0), .landed("b"), .at(1)])
     #expect(try await serial.run() == ["landed", "b", "landed"])
@@ -111,6 +112,7 @@ struct ComposedProgressionTests {
     await #expect(throws: ProgressionError.self) { try await all.last?.next() }
   }
 
+  // G120
   @Test func theFirstErrorEndsASerialAndItGoesOnFromThere() async throws {
     let isBroken = Lock(true)
     let work = { @Sendable (number: Int) in

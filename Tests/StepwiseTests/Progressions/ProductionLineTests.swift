@@ -62,6 +62,7 @@ struct ProductionLineTests {
     }
   }
 
+  // G121
   @Test func addDoesNotWait() async {
     let gate = Once<Void>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
@@ -72,6 +73,7 @@ struct ProductionLineTests {
     #expect(await results.next()?.progression.number == 0)
   }
 
+  // G121
   @Test func suspendBeginsNothingNewAndResumeGoesOn() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
@@ -114,6 +116,7 @@ struct ProductionLineTests {
     #expect(entered.elements == [0])
   }
 
+  // G121
   @Test func finishEndsTheResultsAndRefusesMore() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     let task = Task { [results = line.results] in

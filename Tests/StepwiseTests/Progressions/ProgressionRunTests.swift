@@ -92,6 +92,7 @@ struct ProgressionRunTests {
     #expect(await results.elements(atLeast: 1) == [Fault(3)])
   }
 
+  // G119
   @Test(arguments: [TaskPriority?.none, .background, .high])
   func executeRunsAtUtilityUnlessToldOtherwise(priority: TaskPriority?) async {
     let priorities = Recorder<TaskPriority>()
@@ -108,6 +109,7 @@ struct ProgressionRunTests {
     #expect(await priorities.elements(atLeast: 2) == [expected, expected])
   }
 
+  // G119
   @Test func executeCompletesOnceForACancelledRun() async {
     let entered = Once<Void>()
     let ends = Recorder<Bool>()

@@ -40,6 +40,7 @@ struct RetryDelayTests {
     #expect(attempts.elements == [1, 2, 3], "not called when no attempt follows")
   }
 
+  // G114
   @Test("A delay of the error is limited by `maxElapsed`, and never negative")
   func limitsOfTheDelay() throws {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .none, maxElapsed: .seconds(10)) { error, _ in

@@ -44,6 +44,7 @@ struct StepRetryTests {
     #expect(clock.now.offset == .seconds(30), "it does not wait for an attempt that is not to be")
   }
 
+  // G114
   @Test func timeElapsedCountsTheAttemptsThemselves() throws {
     let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(1)), maxElapsed: .seconds(10))
     let step = Step<Int, Int> { [calls, clock] _ in

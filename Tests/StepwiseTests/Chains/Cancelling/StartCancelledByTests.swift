@@ -16,6 +16,7 @@ struct StartCancelledByTests {
     }
   }
 
+  // G117
   @Test("A token cancels the runs that were started with it, with its reason, and no others")
   func cancelsItsRuns() async {
     let (token, chain) = (CancellationToken(), waiting)

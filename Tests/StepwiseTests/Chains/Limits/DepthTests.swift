@@ -143,6 +143,7 @@ struct DepthTests {
     }
   }
 
+  // G111
   /// The time grows with the depth, not with its square.
   @Test func aChainThatStartsAndAwaitsItselfRunsInFlatStack() async throws {
     let depth = 10_000

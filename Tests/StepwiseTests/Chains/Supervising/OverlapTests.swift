@@ -179,6 +179,7 @@ struct OverlapTests {
     for run in runs { try await run.value }
   }
 
+  // G112
   @Test func itCoversTheWholeChainWhereverItStands() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -195,6 +196,7 @@ struct OverlapTests {
     #expect(log.elements == ["begin 0", "resolved 0", "begin 1", "resolved 1"])
   }
 
+  // G112
   @Test func aDerivedChainHasAGateOfItsOwn() async throws {
     let turnstile = Turnstile()
     let base = Chain { (number: Int) in

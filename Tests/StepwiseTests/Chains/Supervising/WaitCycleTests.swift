@@ -107,6 +107,7 @@ struct WaitCycleTests {
 
   enum Child: CaseIterable, Sendable { case asyncLet, taskGroup }
 
+  // G113
   @Test(arguments: Child.allCases, Wait.allCases)
   func cancellationEndsAWaitInAChildTaskOfTheStep(child: Child, wait: Wait) throws {
     let waits = waitForItself(wait)
