@@ -6,8 +6,9 @@
 #   Tests/Mutants/run.sh 3 12           these
 #   Tests/Mutants/run.sh random 3 [42]  three that a seed chooses; without it, a new one, which is printed
 #
-# The patches are applied to a copy of the sources, all in one build: `isMutant(3)` is true in a process with
-# STEPWISE_MUTANT=3. Without a mutant each of the tests has to pass, so that what fails, fails because of the mutant.
+# The patches are applied to a copy of the sources, all in one build: `isMutant(3)` is true while the link `mutant` beside it
+# says 3, in child processes, too. Without a mutant each of the tests has to pass, so that what fails, fails because of the
+# mutant.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 scratch=$PWD/.build/mutants
@@ -34,7 +35,7 @@ case ${1:-} in
     echo "mutants chosen by seed $seed"
     numbers=$(choose "${2:-3}" "$seed") ;;
   [0-9]*) numbers=$* ;;
-  *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 
 patch_of() { # patch_of NUMBER
@@ -75,7 +76,7 @@ copy() {
     GIT_CEILING_DIRECTORIES=$scratch git -C "$package" apply --unidiff-zero "$PWD/$(patch_of "$number")"
   done
   for module in Stepwise StepwiseCheckpoints StepwiseHTTP; do
-    cat > "$package/Sources/$module/Mutant.swift" << 'END'
+    cat > "$package/Sources/$module/Mutant.swift" << END
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -84,7 +85,10 @@ copy() {
   import Musl
 #endif
 
-private let mutant = getenv("STEPWISE_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
+private let mutant: Int = {
+  var number = [CChar](repeating: 0, count: 16)
+  return readlink("$scratch/mutant", &number, number.count - 1) > 0 ? Int(atoi(number)) : 0
+}()
 
 func isMutant(_ number: Int) -> Bool { number == mutant }
 END
@@ -97,7 +101,7 @@ export SWIFT_BACKTRACE=enable=no
 # The test runner as a process of its own can be ended after a time; where there is none, `swift test` runs the tests.
 run_test() { # run_test NAME
   local runner=$scratch/build/debug/stepwisePackageTests.xctest
-  if [ -x "$runner" ] && command -v timeout > /dev/null; then
+  if [ -f "$runner" ] && command -v timeout > /dev/null; then
     timeout 120 "$runner" --testing-library swift-testing --filter "$1"
   else
     swift test --skip-build --package-path "$package" --scratch-path "$scratch/build" --filter "$1"
@@ -107,7 +111,8 @@ run_test() { # run_test NAME
 # judge MUTANT TEST: says whether the test fails with the mutant; 0 is none.
 judge() {
   local status=0
-  STEPWISE_MUTANT=$1 run_test "^${2//./\\.}\\(" > "$scratch/output" 2>&1 < /dev/null || status=$?
+  ln -sfn "$1" "$scratch/mutant"
+  run_test "^${2//./\\.}\\(" > "$scratch/output" 2>&1 < /dev/null || status=$?
   if [ "$status" = 0 ]; then
     grep -q 'Test run with [1-9]' "$scratch/output" || { echo "error: there is no test $2" >&2; exit 1; }
     echo survived
@@ -119,7 +124,7 @@ judge() {
 }
 
 copy
-swift build --build-tests --package-path "$package" --scratch-path "$scratch/build" > "$scratch/output" 2>&1 ||
+swift build --build-tests -debug-info-format none --package-path "$package" --scratch-path "$scratch/build" > "$scratch/output" 2>&1 ||
   { grep -E '^[^ ]*error:' "$scratch/output" | sort -u || cat "$scratch/output"; exit 1; }
 failed=0
 for number in $numbers; do
