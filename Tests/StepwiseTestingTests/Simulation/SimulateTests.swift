@@ -42,12 +42,19 @@ struct SimulateTests {
 
   /// A change of the generator, of the choice or of the numbering shows here: seeds in users' reports must keep their meaning.
   @Test func aSeedKeepsItsMeaning() async throws {
-    let run = try await simulate(seed: 42) { _ in
+    let run = try await simulate(seed: 42) { clock in
       await withTaskGroup { group in
         for _ in 0..<3 { group.addTask { await Task.yield() } }
       }
+      try await clock.sleep(for: .seconds(1))
+      simulationNote("awake")
     }
     #expect(run.schedule == "0:2 1:0 2:0 3:1 4:0")
+    let choices = [(4, 3), (2, 3), (3, 3), (2, 3), (4, 3), (4, 3), (3, 3), (3, 3), (2, 2)]
+    #expect(
+      run.trace.lines == ["task 1"] + choices.map { "task \($0.0), one of \($0.1) ready" }
+        + ["task 1", "the clock moves to 1.0 seconds", "task 1", "  task 1: awake"]
+    )
   }
 
   @Test func anotherSeedGivesAnotherOrder() async throws {
@@ -102,11 +109,44 @@ struct SimulateTests {
 
   @Test func aResumeFromAnotherThreadIsNamed() async throws {
     let run = try await simulate(seed: 1) { _ in
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread { continuation.resume() }
-      }
+      let continuations = Recorder<CheckedContinuation<Void, Never>>()
+      async let waiting: Void = withCheckedContinuation { continuations.record($0) }
+      // On the simulation's one thread, the other task has suspended when this one continues.
+      let continuation = await continuations.elements(atLeast: 1)[0]
+      Thread.detachNewThread { continuation.resume() }
+      await waiting
     }
     #expect(run.escapes.map(\.destination) == [.outside])
+  }
+
+  @Test("The report of a failure names the seed, the call, the error, the schedule, what ran and what left")
+  func theReport() async throws {
+    let body: @Sendable (ManualClock) async throws -> Void = { clock in
+      async let late: Void = clock.sleep(for: .seconds(1))
+      let detached = Task.detached { simulationNote("on its way") }
+      await detached.value
+      try await late
+      throw SimulationError.unmet("seven")
+    }
+    let line = #line + 1
+    let failure = await #expect(throws: SimulationFailure.self) { try await simulate(seed: 5, body) }
+    #expect(
+      failure?.description == """
+        Seed 5 (scheduling: .uniform) fails at StepwiseTestingTests/SimulateTests.swift:\(line): seven
+        Shortest schedule that fails (0 of 0 decisions): simulate(schedule: "")
+        What ran:
+          task 1
+          task 2, one of 2 ready
+          task 3
+          task 3
+            task 3: on its way
+          task 1
+          the clock moves to 1.0 seconds
+          task 2
+          task 1
+        What left the simulation: Task { } or Task.detached, which the simulation took over (2×)
+        """
+    )
   }
 
   @Test func aStallEndsAndReportsTheSchedule() async throws {
