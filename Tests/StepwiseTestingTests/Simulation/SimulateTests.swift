@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 import Foundation
 import StepwiseTesting
 import Testing
@@ -107,16 +108,38 @@ struct SimulateTests {
     }
   }
 
-  @Test func aResumeFromAnotherThreadIsNamed() async throws {
+  enum Elsewhere: CaseIterable, Sendable { case thread, dispatch, actorWithAnExecutor }
+
+  @Test("What resumes a task from another thread is named", arguments: Elsewhere.allCases)
+  func whatComesFromElsewhereIsNamed(place: Elsewhere) async throws {
     let run = try await simulate(seed: 1) { _ in
-      let continuations = Recorder<CheckedContinuation<Void, Never>>()
-      async let waiting: Void = withCheckedContinuation { continuations.record($0) }
-      // On the simulation's one thread, the other task has suspended when this one continues.
-      let continuation = await continuations.elements(atLeast: 1)[0]
-      Thread.detachNewThread { continuation.resume() }
-      await waiting
+      switch place {
+      case .thread: await Self.resumed { resume in Thread.detachNewThread(resume) }
+      case .dispatch: await Self.resumed { resume in DispatchQueue.global().async(execute: resume) }
+      case .actorWithAnExecutor: await Apart().visit()
+      }
     }
     #expect(run.escapes.map(\.destination) == [.outside])
+    #expect(run.escapes.description.contains("another clock, Dispatch, a thread, an actor with its own executor"))
+  }
+
+  /// A process of its own, as the clock resumes on the threads of Tasks, which other tests keep busy.
+  @Test func aRealClockIsNamed() async {
+    await #expect(processExitsWith: .success) {
+      // Safety: what leaves the simulation is the clock itself; nothing depends on the time.
+      let run = try await simulate(seed: 1) { _ in try await Task.sleep(for: .milliseconds(1)) }
+      #expect(run.escapes.map(\.destination) == [.outside])
+    }
+  }
+
+  /// Suspends a task, then sends its resume.
+  private static func resumed(by send: (@escaping @Sendable () -> Void) -> Void) async {
+    let continuations = Recorder<CheckedContinuation<Void, Never>>()
+    async let waiting: Void = withCheckedContinuation { continuations.record($0) }
+    // On the simulation's one thread, the other task has suspended when this one continues.
+    let continuation = await continuations.elements(atLeast: 1)[0]
+    send { continuation.resume() }
+    await waiting
   }
 
   @Test("The report of a failure names the seed, the call, the error, the schedule, what ran and what left")
@@ -185,6 +208,23 @@ struct SimulateTests {
   @Test func notesAppearInTheTrace() async throws {
     let run = try await simulate(seed: 1) { _ in simulationNote("half way") }
     #expect(run.trace.description.contains("half way"))
+  }
+}
+
+private actor Apart {
+  private let executor = QueueExecutor()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func visit() {}
+}
+
+private final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "apart")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 }
 
