@@ -42,7 +42,7 @@ extension Job {
 }
 
 extension Job where Input == Void {
-  /// Launches the job so that a token cancels it; see ``launch(_:on:cancelledBy:)``.
+  /// Launches the job so that a token cancels it; see `launch(_:on:cancelledBy:)`.
   ///
   /// - Parameters:
   ///   - queue: Decides when the work begins.
