@@ -51,9 +51,9 @@ struct DocumentationDriftTests {
 
   @Test func aSampleThatDiffersIsFound() {
     let page =
-      "```swift\nimport Stepwise\n\nlet one = 1\n  + 2\n```\n```swift\n// Old\nlet two = 2\n```\n```sh\nls\n```\n"
+      "```swift\nimport Stepwise\n\nlet one = 1\n  + 2\n```\n```swift\n// Old\nlet two = 2\n// New\nlet three = 3\n```\n```sh\nls\n```\n"
     let samples = Samples(of: page)
-    #expect(samples.new == ["let one = 1\n+ 2\n"])
+    #expect(samples.new == ["let one = 1\n+ 2\n", "let three = 3\n"])
     #expect(samples.old == ["// Old\nlet two = 2\n"])
     #expect(Samples.normalized("  func f() {\n    let one = 1\n\n      + 2\n  }").contains(samples.new[0]))
     #expect(!Samples.normalized("let one = 1\n+ 3").contains(samples.new[0]))
@@ -77,7 +77,8 @@ struct DocumentationDriftTests {
   }
 }
 
-/// The Swift samples of a page: new code, and old code or manifests, which their first line tells.
+/// The Swift samples of a page: new code, and old code or manifests, which their first line tells. In a block of old code, the
+/// new code follows a line `// New`.
 struct Samples {
   private(set) var new: [String] = []
   private(set) var old: [String] = []
@@ -86,18 +87,21 @@ struct Samples {
     var block: [Substring]?
     for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
       if let lines = block, line.hasPrefix("```") {
-        let sample = Self.normalized(lines.joined(separator: "\n"))
-        if sample.hasPrefix("// Old") || sample.hasPrefix("// Package.swift") {
-          old.append(sample)
-        } else {
-          new.append(sample)
-        }
+        for part in lines.split(separator: "// New") { add(Self.normalized(part.joined(separator: "\n"))) }
         block = nil
       } else if block != nil {
         block?.append(line)
       } else if line == "```swift" {
         block = []
       }
+    }
+  }
+
+  private mutating func add(_ sample: String) {
+    if sample.hasPrefix("// Old") || sample.hasPrefix("// Package.swift") {
+      old.append(sample)
+    } else {
+      new.append(sample)
     }
   }
 

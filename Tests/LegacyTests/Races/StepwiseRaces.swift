@@ -29,10 +29,3 @@ func aHandlerCountsInAVariableOfTheCaller() -> Int {
   toStep { (_: Int) in throw CancellationError() }.onError { _ in errors += 1 }.start(1)  // Race
   return errors
 }
-
-@available(*, deprecated)
-private func twoHandlersShareAPage() {
-  let page = Page()
-  toStep { (line: String) in page.lines.append(line) }  // Race
-    .finally { _ in page.lines.append("end") }.start("first")
-}

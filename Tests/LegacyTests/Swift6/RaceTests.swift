@@ -12,7 +12,7 @@
   struct RaceTests {
     private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces", "ElevateRaces"]
 
-    @Test(arguments: samples) func swift5ModeLetsItPass(sample: String) throws {
+    @Test(arguments: samples + ["StepwiseShared"]) func swift5ModeLetsItPass(sample: String) throws {
       let result = try Compiler.check(Self.path(of: sample), languageMode: 5)
       #expect(result.status == 0, "\(result.output)")
     }
@@ -24,6 +24,14 @@
       #expect(result.status != 0)
       #expect(result.errors.map(\.line) == races, "\(result.output)")
       #expect(result.errors.allSatisfy { $0.text.contains("risks causing data races") }, "\(result.output)")
+    }
+
+    // To accept these, `start` would have to take the chain itself as `sending`, which Swift has for parameters alone.
+    @Test func swift6ModeRefusesWhatTwoClosuresOfAChainShareThoughItIsNoRace() throws {
+      let path = Self.path(of: "StepwiseShared")
+      let result = try Compiler.check(path, languageMode: 6)
+      #expect(result.errors.map(\.line) == (try Self.lines(of: path, with: "// Refused")), "\(result.output)")
+      #expect(result.errors.allSatisfy { $0.text.contains("sending value of non-Sendable type") }, "\(result.output)")
     }
 
     // Which queue a closure runs in is nothing that the compiler knows: no error, then.

@@ -5,6 +5,10 @@ public import Foundation
 internal import Stepwise
 internal import StepwiseHTTP
 
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
 @available(*, deprecated)
 extension HTTP {
   /// A request that is sent once, at any time, and can be cancelled.
@@ -93,6 +97,10 @@ extension HTTP {
 
   /// Sends a request, and shows the activity indicator meanwhile.
   nonisolated(nonsending) static func response(_ method: String, _ parts: RequestParts) async throws -> Response {
+    // URLSession has failed such a GET with this code since iOS 13.
+    guard parts.body == nil || !["GET", "HEAD"].contains(method) else {
+      throw RequestParts.refused("a \(method) request cannot have a body", code: .dataLengthExceedsMaximum)
+    }
     var client = StepwiseHTTP.HTTPClient(baseURL: try parts.address.httpURL())
     client.headers = [:]
     ActivityIndicator.instance.show()

@@ -145,6 +145,20 @@ struct ElevateHTTPTests {
     #expect(server.requestCount == 0)
   }
 
+  // URLSession fails such a GET with this code since iOS 13, below the original, too.
+  @available(*, deprecated)
+  @Test func aBodyInAGETOrHEADRequestIsRefused() async throws {
+    let url = server.address + "/echo"
+    for function in [HTTP.get, HTTP.head, HTTPClient(url).get] {
+      let error = await #expect(throws: RequestError.self) { try await function(url, body: Data("text".utf8)) }
+      #expect(error?.code == NSURLErrorDataLengthExceedsMaximum)
+    }
+    let response = try await HTTP.Request("get", url, json: ["a": 1]).response
+    #expect((response?.error as? RequestError)?.code == NSURLErrorDataLengthExceedsMaximum)
+    #expect(server.requestCount == 0)
+    #expect(try await HTTP.delete(url, body: Data("text".utf8)).statusCode == 200)
+  }
+
   @available(*, deprecated)
   @Test func aServerThatIsNotThereIsARequestError() async throws {
     let address = server.address

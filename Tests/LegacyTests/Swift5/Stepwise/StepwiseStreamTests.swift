@@ -8,8 +8,8 @@ import Testing
 
 /// The sample of the README of Stepwise, edition 1, that writes to a stream.
 ///
-/// It is not among those for Swift 6: two closures and the code around them share a stream, which is not `Sendable`, and the
-/// compiler says so.
+/// It is not among those for Swift 6, which refuses that two closures and the code around them share a stream: `StepwiseShared`
+/// in `Races` has the line and what to write.
 @Suite(.timeLimit(.minutes(5)))
 struct StepwiseStreamTests {
   let errors = Recorder<String>()

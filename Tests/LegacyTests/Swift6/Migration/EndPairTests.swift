@@ -55,6 +55,12 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
+  @Test func aStreamThatTwoClosuresShareIsWrittenAndClosed() async {
+    OldEnds.stream(to: old)
+    #expect(await old.elements(atLeast: 2) == ["data", "closed"])
+  }
+
+  @available(*, deprecated)
   @Test(arguments: End.allCases) func theStateIsMatched(end: End) async throws {
     let printed = printed
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }

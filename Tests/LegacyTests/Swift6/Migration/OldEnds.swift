@@ -32,6 +32,12 @@ enum OldEnds {
     }.start("four")
   }
 
+  static func stream(to file: Recorder<String>) {
+    @Sendable func data() -> String { "data" }
+    nonisolated(unsafe) let out = Output(file)
+    toStep { data() }.then { d in out.write(d) }.finally { _ in out.close() }.start()
+  }
+
   static func state(after end: End, printing printed: Recorder<String>) {
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
     let chain = doubling(end)
@@ -75,6 +81,16 @@ enum OldEnds {
       .finally { _ in printed.record("second") }
       .start(1)
   }
+}
+
+/// A stream, which is not `Sendable`.
+final class Output {
+  private let file: Recorder<String>
+
+  init(_ file: Recorder<String>) { self.file = file }
+
+  func write(_ text: String) { file.record(text) }
+  func close() { file.record("closed") }
 }
 
 /// The ways in which a chain ends.
