@@ -29,7 +29,7 @@ unproven() {
     {
       text = $0
       if (ENVIRON["anywhere"] == "") { gsub("://", ": ", text); sub("//.*", "", text) }
-      proof = ($0 ~ "// (Safety|Proof): *[^ ]")
+      proof = ($0 ~ "// Safety: *[^ ]")
       if (text ~ ENVIRON["pattern"] && !proof && !above) print FILENAME ":" FNR ": " $0
       above = ($0 ~ "^[ \t]*//" && (proof || above))
     }

@@ -71,6 +71,7 @@ control() {
       forbids Sources/Tour/Planted.swift 'let a = try! b()'
       forbids Sources/StepwiseTesting/Planted.swift 'print(1)'
       fails $source "$header\n/// TODO: later"
+      fails $source "$header\n// Proof: another word.\nfatalError(\"\")"
       for line in '/// print(1)' 'let a = fingerprint(1)' '// fatalError()'; do
         passes $source "$header\n$line"
       done
@@ -120,12 +121,20 @@ control() {
       tree; write $program+Stepwise.swift "$header\nlet a = 1"; write $program+Plain.swift "$header\nlet a = 1\nlet b = 2"
       check passes $program+Stepwise.swift
       write $program+Plain.swift "$header\n// A comment.\n\nlet a = 1"; check fails $program+Stepwise.swift
-      fails $program+Stepwise.swift "$header\nlet a = 1" ;;
+      fails $program+Stepwise.swift "$header\nlet a = 1"
+      local table='| Program | Stepwise | Plain Swift |\n|---|---:|---:|\n| `Planted`: does a thing'
+      tree; write $program+Stepwise.swift "$header\nlet a = 1"; write $program+Plain.swift "$header\nlet a = 1\nlet b = 2"
+      write README.md "$table | 1 | 2 |"; check passes README.md
+      write README.md "$table | 1 | 3 |"; check fails README.md ;;
     readme-tests)
       local table='| When | Then | Test |\n|---|---|---|\n| a | b |'
       passes README.md "$table \`CleanTests\` |\n| a | b | none: c |\n\n| d |"
       fails README.md "$table \`OtherTests\` |"
       fails README.md "$table \`CleanTests\`, \`OtherTests\` |"
+      fails Sources/Stepwise/Documentation.docc/Guarantees.md "$table \`OtherTests\` |"
+      tree; write README.md "$table \`CleanTests\` |"
+      write Sources/Stepwise/Documentation.docc/Guarantees.md "${table/a | b/a | c} \`CleanTests\` |"; check fails README.md
+      write Sources/Stepwise/Documentation.docc/Guarantees.md "$table \`CleanTests\` |"; check passes README.md
       fails README.md "$table |" ;;
     sleeps)
       for line in 'try await Task.sleep(for: .seconds(1))' 'try await Task<Never, Never>.sleep(nanoseconds: 1)' \

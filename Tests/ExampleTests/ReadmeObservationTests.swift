@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseTesting
 import Testing
@@ -48,13 +49,31 @@ struct ReadmeObservationTests {
     try await run.value
   }
 
-  @Test func aChainDescribesItself() {
-    let chain = Chain("load") { (number: Int) in number }.then("double") { $0 * 2 }
+  @Test("A chain describes its steps, and what covers them")
+  func describesChains() {
+    @Sendable func print(_ text: String) { printed.record(text) }
 
-    let text = chain.describe(.text)
-    let flowChart = chain.describe(.mermaid)
+    let picture = Chain("download") { (url: URL) in try await download(url) }
+      .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+      .then("reserve", undo: { _ in }) { data in data }
+      .appending(Chain("decode") { data in try Image(data) }.timeout(.seconds(5)))
+      .finally { _ in }
+    print(picture.describe(.text))
 
-    #expect(text == "- load\n- double\n")
-    #expect(flowChart.hasPrefix("flowchart TD\n"))
+    #expect(
+      printed.elements == [
+        """
+        - download
+        - retry up to 3 attempts, for the 1 above
+        - reserve, with undo
+        - then chain
+          - decode
+          - timeout 5.0 seconds, for the 1 above
+        finally: 1 handler(s)
+
+        """
+      ]
+    )
+    #expect(picture.describe(.mermaid).hasPrefix("flowchart TD\n"))
   }
 }

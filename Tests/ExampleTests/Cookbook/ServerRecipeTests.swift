@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The recipes of the cookbook for servers that are slow, busy or down.
+@Suite(.timeLimit(.minutes(5)))
+struct ServerRecipeTests {
+  let clock = ManualClock()
+  let log = Recorder<String>()
+
+  struct NotReady: Error {}
+
+  @Test("A report is polled until it is ready")
+  func poll() async throws {
+    let (clock, log) = (clock, log)
+    @Sendable func report(_ id: Int) async throws -> String? {
+      log.record("poll \(id)")
+      return log.elements.count < 3 ? nil : "ready"
+    }
+
+    let poll = Chain("report") { (id: Int) in
+      guard let report = try await report(id) else { throw NotReady() }
+      return report
+    }
+    .retry(
+      RetryPolicy(maxAttempts: .max, backoff: .constant(.seconds(2)), maxElapsed: .seconds(60)),
+      if: { error in error is NotReady },
+      clock: clock
+    )
+
+    #expect(try await clock.run { try await poll.run(7) } == "ready")
+    #expect(clock.now.offset == .seconds(4))
+  }
+
+  @Test("An upload retries each chunk and reports its progress")
+  func upload() async throws {
+    let (clock, log) = (clock, log)
+    @Sendable func put(_ chunk: String) async throws {
+      log.record(chunk)
+      if log.elements == ["a", "b"] { throw Failure("connection lost") }
+    }
+
+    let send = Chain("send") { (chunk: String) in try await put(chunk) }
+      .retry(RetryPolicy(maxAttempts: 4, backoff: .exponential(from: .seconds(1))), clock: clock)
+    let upload = Chain("split") { (file: String) in file.map { character in "\(character)" } }
+      .thenMap("send", maxConcurrent: 1) { chunk in try await send.run(chunk) }
+
+    let fractions = try await clock.run {
+      let run = upload.start("abcd")
+      var fractions: [Double] = []
+      for await progress in run.progress { fractions.append(progress.fractionCompleted) }
+      _ = try await run.value
+      return fractions
+    }
+    #expect(log.elements == ["a", "b", "b", "c", "d"])
+    #expect(fractions.last == 1 && fractions == fractions.sorted())
+  }
+
+  actor RateLimit<Time: Clock<Duration>> {
+    private let interval: Duration
+    private let clock: Time
+    private var next: Time.Instant
+
+    init(every interval: Duration, clock: Time) {
+      self.interval = interval
+      self.clock = clock
+      next = clock.now
+    }
+
+    func turn() async throws {
+      let turn = max(next, clock.now)
+      next = turn.advanced(by: interval)
+      try await clock.sleep(until: turn, tolerance: nil)
+    }
+  }
+
+  @Test("Requests start at most once in an interval")
+  func rateLimit() async throws {
+    let (clock, log) = (clock, log)
+    @Sendable func load(_ page: Int) async throws -> String {
+      log.record("page \(page)")
+      return "text"
+    }
+    let limit = RateLimit(every: .milliseconds(200), clock: clock)
+
+    let fetch = Chain("fetch") { (page: Int) in
+      try await limit.turn()
+      return try await load(page)
+    }
+
+    try await clock.run {
+      for page in 1...4 { _ = try await fetch.run(page) }
+    }
+    #expect(log.elements == ["page 1", "page 2", "page 3", "page 4"])
+    #expect(clock.now.offset == .milliseconds(600))
+  }
+
+  struct CircuitOpen: Error {}
+
+  actor CircuitBreaker<Time: Clock<Duration>> {
+    private let clock: Time
+    private var failures = 0
+    private var opened: Time.Instant?
+
+    init(clock: Time) { self.clock = clock }
+
+    func call<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+      if let opened, opened.duration(to: clock.now) < .seconds(30) { throw CircuitOpen() }
+      do {
+        let value = try await body()
+        (failures, opened) = (0, nil)
+        return value
+      } catch  where !(error is CancellationError) {
+        failures += 1
+        if failures >= 3 { opened = clock.now }
+        throw error
+      }
+    }
+  }
+
+  @Test("After three failures the server is left alone for half a minute")
+  func circuitBreaker() async throws {
+    let (clock, log) = (clock, log)
+    @Sendable func fetchQuote(_ symbol: String) async throws -> Int {
+      log.record(symbol)
+      if log.elements.count <= 3 { throw Failure("down") }
+      return 42
+    }
+    let breaker = CircuitBreaker(clock: clock)
+
+    let quote = Chain("quote") { (symbol: String) in
+      try await breaker.call { try await fetchQuote(symbol) }
+    }
+
+    for _ in 0..<3 { await #expect(throws: Failure("down")) { try await quote.run("SWFT") } }
+    await #expect(throws: CircuitOpen.self) { try await quote.run("SWFT") }
+    #expect(log.elements.count == 3)
+    clock.advance(by: .seconds(30))
+    #expect(try await quote.run("SWFT") == 42)
+    #expect(try await quote.run("SWFT") == 42)
+  }
+
+  @Test("A second mirror is tried when the first one is slow")
+  func mirrors() async throws {
+    let (clock, log) = (clock, log)
+    let main = Chain("main") { (file: String) in
+      try await clock.sleep(for: .seconds(5))
+      return "main \(file)"
+    }
+    let mirror = Chain("mirror") { (file: String) in
+      log.record("mirror")
+      return "mirror \(file)"
+    }
+
+    let delayed = Chain("wait") { (file: String) in
+      try await clock.sleep(for: .milliseconds(200))
+      return file
+    }
+    .appending(mirror)
+    let fastest = Chain.race(main, delayed)
+
+    #expect(try await clock.run { try await fastest.run("a.zip") } == "mirror a.zip")
+    #expect(clock.now.offset == .milliseconds(200))
+  }
+
+  struct Offline: Error {}
+
+  @Test("Without a network the stored news are shown")
+  func fallback() async throws {
+    let stored = ["old news"]
+    @Sendable func fetchNews(_ topic: String) async throws -> [String] {
+      if topic == "gossip" { throw Failure("no such topic") }
+      throw Offline()
+    }
+
+    let news = Chain("fetch") { (topic: String) in try await fetchNews(topic) }
+      .recover(from: Offline.self) { _ in stored }
+
+    #expect(try await news.run("swift") == ["old news"])
+    await #expect(throws: Failure("no such topic")) { try await news.run("gossip") }
+  }
+
+  @Test("A page shows what could be loaded")
+  func dashboard() async throws {
+    let weather = Chain("weather") { (_: String) -> String in throw Offline() }
+    let news = Chain("news") { (city: String) in ["\(city) wins"] }
+
+    let page = Chain.zip(weather.recover { _ in "no weather" }, news)
+    let (forecast, headlines) = try await page.run("Oslo")
+
+    #expect(forecast == "no weather")
+    #expect(headlines == ["Oslo wins"])
+  }
+
+  @Test("A batch goes on after failures and returns them")
+  func batch() async throws {
+    @Sendable func convert(_ file: String) async throws -> Int {
+      guard let number = Int(file) else { throw Failure("\(file) is not a number") }
+      return number
+    }
+
+    let batch = Chain("list") { (files: [String]) in files }
+      .thenMap("convert", maxConcurrent: 4) { (file: String) -> Result<Int, any Error> in
+        do {
+          return .success(try await convert(file))
+        } catch {
+          try Task.checkCancellation()
+          return .failure(error)
+        }
+      }
+
+    let results = try await batch.run(["1", "two", "3"])
+    #expect(results.map { try? $0.get() } == [1, nil, 3])
+  }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The recipes of the cookbook for callers that share something.
+@Suite(.timeLimit(.minutes(5)))
+struct SharingRecipeTests {
+  let clock = ManualClock()
+  let log = Recorder<String>()
+
+  actor Session {
+    private let refresh: Chain<Void, String>
+    private var refreshing: Run<String>?
+
+    init(_ refresh: Chain<Void, String>) { self.refresh = refresh }
+
+    func token() async throws -> String {
+      if let refreshing, !refreshing.isFinished { return try await refreshing.value }
+      let run = refresh.start()
+      refreshing = run
+      return try await run.value
+    }
+  }
+
+  @Test("Many callers refresh a token once")
+  func token() async throws {
+    let (log, open) = (log, CancellationToken())
+    let session = Session(
+      Chain("refresh") {
+        log.record("refresh")
+        await open.cancellation
+        return "token"
+      }
+    )
+    let callers = (0..<5).map { _ in Task { try await session.token() } }
+    await log.elements(atLeast: 1)
+    callers[0].cancel()
+    await #expect(throws: CancellationError.self) { try await callers[0].value }
+    open.cancel()
+    for caller in callers.dropFirst() { #expect(try await caller.value == "token") }
+    #expect(try await session.token() == "token")
+  }
+
+  actor Downloads {
+    private let download: Chain<URL, Data>
+    private var shared: [URL: (run: Run<Data>, callers: Int)] = [:]
+
+    init(_ download: Chain<URL, Data>) { self.download = download }
+
+    func data(of url: URL) async throws -> Data {
+      let (run, callers) = shared[url] ?? (download.start(url), 0)
+      shared[url] = (run, callers + 1)
+      defer { leave(url) }
+      return try await run.value
+    }
+
+    private func leave(_ url: URL) {
+      guard let (run, callers) = shared[url] else { return }
+      shared[url] = callers > 1 ? (run, callers - 1) : nil
+      if callers == 1 { run.cancel(reason: "no caller is left") }
+    }
+  }
+
+  @Test("A shared download is cancelled with its last caller")
+  func downloads() async throws {
+    let (log, endless) = (log, Endless())
+    let url = URL(filePath: "/cat.png")
+    let downloads = Downloads(
+      Chain("download") { (url: URL) in
+        try await endless(url.path)
+        return Data()
+      }
+      .finally { state in log.record("\(state)") }
+    )
+    let callers = (0..<3).map { _ in Task { try await downloads.data(of: url) } }
+    await endless.begun.elements(atLeast: 1)
+    for caller in callers {
+      #expect(log.elements == [])
+      caller.cancel()
+      await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+    #expect(await log.elements(atLeast: 1) == ["cancelled: no caller is left"])
+    #expect(endless.begun.elements == ["/cat.png"])
+  }
+
+  @Test("A download that has completed is returned to all its callers")
+  func completedDownloads() async throws {
+    let downloads = Downloads(Chain { (url: URL) in Data(url.path.utf8) })
+    let url = URL(filePath: "/cat.png")
+    async let first = downloads.data(of: url)
+    async let second = downloads.data(of: url)
+    #expect(try await [first, second] == [Data("/cat.png".utf8), Data("/cat.png".utf8)])
+  }
+
+  actor Cache<Time: Clock<Duration>> {
+    private let load: Chain<Void, String>
+    private let clock: Time
+    private var stored: (value: String, expiry: Time.Instant)?
+
+    init(_ load: Chain<Void, String>, clock: Time) {
+      self.load = load
+      self.clock = clock
+    }
+
+    func value() async throws -> String {
+      if let stored, clock.now < stored.expiry { return stored.value }
+      let value = try await load.run()
+      stored = (value, clock.now.advanced(by: .seconds(60)))
+      return value
+    }
+  }
+
+  @Test("A cached value is loaded again after its expiry")
+  func cache() async throws {
+    let log = log
+    let load = Chain("load") {
+      log.record("load")
+      return "value \(log.elements.count)"
+    }
+    let cache = Cache(load, clock: clock)
+    #expect(try await cache.value() == "value 1")
+    clock.advance(by: .seconds(59))
+    #expect(try await cache.value() == "value 1")
+    clock.advance(by: .seconds(1))
+    #expect(try await cache.value() == "value 2")
+  }
+
+  @Test("Everything under a session's token ends when the user signs out")
+  func signOut() async throws {
+    let endless = Endless()
+    let synchronize = Chain("synchronize") { (folder: String) in try await endless(folder) }
+    let send = Chain("send") { (draft: String) in try await endless(draft) }
+
+    let session = CancellationToken()
+    let sync = synchronize.start("inbox", cancelledBy: session)
+    let sending = send.start("draft", cancelledBy: session)
+    session.cancel(reason: "signed out")
+
+    for run in [sync, sending] { #expect(await "\(run.outcome)".hasPrefix("cancelled: signed out")) }
+  }
+
+  struct Server: Sendable {
+    private let handle: Chain<Int, String>
+    private let stopping = CancellationToken()
+
+    init(_ handle: Chain<Int, String>) { self.handle = handle }
+
+    func serve(_ request: Int) -> Run<String> { handle.start(request, cancelledBy: stopping) }
+
+    func shutDown(grace: Duration, clock: any Clock<Duration> = ContinuousClock()) async {
+      let handle = handle
+      try? await Chain("grace") { await handle.drain() }.timeout(grace, clock: clock).run()
+      stopping.cancel(reason: "shutting down")
+      await handle.drain()
+    }
+  }
+
+  @Test("A server that shuts down waits for its requests, then cancels them")
+  func shutDown() async throws {
+    let (clock, endless) = (clock, Endless())
+    let server = Server(
+      Chain("answer") { (request: Int) in
+        if request == 1 { try await endless("\(request)") }
+        return "200"
+      }
+    )
+    let quick = server.serve(0)
+    let slow = server.serve(1)
+    await endless.begun.elements(atLeast: 1)
+    async let end: Void = server.shutDown(grace: .seconds(10), clock: clock)
+    await clock.sleepers(atLeast: 1)
+    #expect(!slow.isFinished)
+    clock.advance(by: .seconds(10))
+    await end
+    #expect(try await quick.value == "200")
+    #expect(await "\(slow.outcome)".hasPrefix("cancelled: shutting down"))
+  }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Dispatch
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// The recipes of the cookbook for delegates, wizards, imports and command lines.
+@Suite(.timeLimit(.minutes(5)))
+struct WorkRecipeTests {
+  protocol CodeScannerDelegate: AnyObject, Sendable {
+    func didRead(_ code: String)
+    func didFail(_ error: any Error)
+  }
+
+  /// Calls its delegate, which it does not retain, when the test says so.
+  final class CodeScanner: Sendable {
+    private let state = Watched<(delegate: Weak?, isRunning: Bool)>((nil, false))
+    private struct Weak { weak var delegate: (any CodeScannerDelegate)? }
+
+    var delegate: (any CodeScannerDelegate)? {
+      get { state.read { $0.delegate?.delegate } }
+      set { state.mutate { $0.delegate = Weak(delegate: newValue) } }
+    }
+    var isRunning: Bool { state.read { $0.isRunning } }
+    func start() { state.mutate { $0.isRunning = true } }
+    func stop() { state.mutate { $0.isRunning = false } }
+  }
+
+  final class Scan: CodeScannerDelegate {
+    private let scanner: CodeScanner
+    private let resolver: Resolver<String>
+
+    init(_ scanner: CodeScanner, _ resolver: Resolver<String>) {
+      self.scanner = scanner
+      self.resolver = resolver
+      scanner.delegate = self
+    }
+
+    func start() { scanner.start() }
+    func stop() { scanner.stop() }
+
+    func didRead(_ code: String) { resolver.resolve(code) }
+    func didFail(_ error: any Error) { resolver.fail(error) }
+  }
+
+  @Test("A delegate that is not retained elsewhere lives until its step ends")
+  func delegate() async throws {
+    let scanner = CodeScanner()
+
+    let scan = Step<Void, String>.callback("scan") { (_: Void, resolver: Resolver<String>) in
+      let scan = Scan(scanner, resolver)
+      resolver.onCancel { _ in scan.stop() }
+      scan.start()
+    }
+    let price = Chain(scan).then("price") { code in "\(code): 3.50" }
+
+    let run = price.start()
+    while scanner.delegate == nil || !scanner.isRunning { await Task.yield() }
+    scanner.delegate?.didRead("4711")
+    #expect(try await run.value == "4711: 3.50")
+    #expect(scanner.delegate == nil)
+
+    let cancelled = price.start()
+    while scanner.delegate == nil { await Task.yield() }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    #expect(!scanner.isRunning)
+  }
+
+  struct Order: Sendable {
+    var name = ""
+    var size = ""
+  }
+
+  @Test("A wizard goes back and asks again")
+  @MainActor func wizard() async throws {
+    var answers = ["Ada", "<", "Grace", "large"]
+    var questions: [String] = []
+    func ask(_ question: String) -> String {
+      questions.append(question)
+      return answers.removeFirst()
+    }
+
+    func question(_ name: String) -> FlowStep<Order, String> {
+      FlowStep(name) { handler in
+        let answer = ask("\(name)?")
+        if answer == "<" { handler.back() } else { handler.complete(answer) }
+      }
+    }
+    let name = question("name")
+    let size = question("size")
+    let wizard = Flow<Order>("order", first: name, content: Order())
+      .on(name, leadsTo: [size]) { answer, step in .next(size, Order(name: answer)) }
+      .on(size) { answer, step in .finish(Order(name: step.content.name, size: answer)) }
+    let order = try await wizard.run()
+
+    #expect(order.name == "Grace" && order.size == "large")
+    #expect(questions == ["name?", "size?", "name?", "size?"])
+  }
+
+  enum RowImport: Progression, Codable {
+    case rows([Int], next: Int, sum: Int)
+    case done(sum: Int)
+
+    func next() async throws -> RowImport {
+      guard case .rows(let rows, let next, let sum) = self else { return try completed() }
+      guard next < rows.count else { return .done(sum: sum) }
+      return .rows(rows, next: next + 1, sum: sum + rows[next])
+    }
+
+    var result: Int? { if case .done(let sum) = self { sum } else { nil } }
+  }
+
+  @Test("An import resumes from its last row")
+  func resumes() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cookbook-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let rows = [1, 2, 3]
+    func importRows() async throws -> Int {
+      let store = try FileCheckpointStore(directory: folder)
+      let sum = try await RowImport.rows(rows, next: 0, sum: 0).run(id: "import-42", in: store)
+      try await store.remove("import-42")
+      return sum
+    }
+    do {
+      let store = try FileCheckpointStore(directory: folder)
+      for try await stage in RowImport.rows(rows, next: 0, sum: 0).stages(id: "import-42", in: store) {
+        if case .rows(_, next: 2, _) = stage { break }
+      }
+    }
+    #expect(try await importRows() == 6)
+    #expect(try await importRows() == 6)
+  }
+
+  func untilInterrupted<Value: Sendable>(
+    by number: Int32 = SIGINT,
+    _ body: @escaping () async throws -> Value
+  ) async throws -> Value {
+    let token = CancellationToken()
+    let interrupts = DispatchSource.makeSignalSource(signal: number)
+    interrupts.setEventHandler { token.cancel(reason: "Ctrl-C") }
+    interrupts.resume()
+    defer { interrupts.cancel() }
+    #if canImport(Darwin)
+      signal(number, SIG_IGN)
+    #endif
+    return try await withCancellation(by: token, body)
+  }
+
+  // The signal is one that does not end a process without a handler.
+  @Test("Ctrl-C cancels what runs, and undoes it")
+  func interrupts() async throws {
+    let (endless, log) = (Endless(), Recorder<String>())
+    let work = Chain("reserve", undo: { (_: String) in log.record("undone") }) { "a seat" }
+      .then("pay") { seat in try await endless(seat) }
+      .finally { state in log.record("\(state)") }
+    let interrupting = Task {
+      await endless.begun.elements(atLeast: 1)
+      while log.elements.isEmpty {
+        kill(getpid(), SIGWINCH)
+        await Task.yield()
+      }
+    }
+    await #expect(throws: CancellationError.self) {
+      try await untilInterrupted(by: SIGWINCH) { try await work.run() }
+    }
+    await interrupting.value
+    #expect(log.elements == ["undone", "cancelled: Ctrl-C"])
+  }
+
+  @Test("A recipe is cancelled at each of its suspension points")
+  func everywhere() async throws {
+    @Sendable func booking(_ probe: RunProbe) -> Chain<Int, Int> {
+      Chain("reserve", undo: { (_: Int) in probe.undone("reserve") }) { (order: Int) in
+        try probe.step("reserve")
+        try await probe.clock.sleep(for: .seconds(1))
+        probe.completed("reserve")
+        return order
+      }
+      .then("charge") { order in
+        try probe.step("charge")
+        return order
+      }
+      .timeout(.seconds(30), clock: probe.clock)
+      .finally { _ in probe.finalized("close") }
+    }
+    try await cancelEverywhere(input: 7, booking)
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+// The sources of the tutorial.
+
+/// Stands in for a server that is busy at first.
+actor WeatherServer {
+  private var failures: Int
+
+  init(failures: Int) { self.failures = failures }
+
+  func forecast(for city: String) throws -> String {
+    if failures > 0 {
+      failures -= 1
+      throw ServerIsBusy()
+    }
+    return "\(city): rain, 12 degrees"
+  }
+}
+
+struct ServerIsBusy: Error {}
+
+private let printed = Recorder<String>()
+
+private func print(_ text: some Any) { printed.record("\(text)") }
+
+func forecast(
+  from server: WeatherServer,
+  clock: any Clock<Duration> = ContinuousClock()
+) -> Chain<String, String> {
+  Chain("fetch") { (city: String) in try await server.forecast(for: city) }
+    .retry(RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(100))), clock: clock)
+    .then("shout") { text in text.uppercased() }
+    .onError { error, step in print("\(step) failed: \(error)") }
+}
+
+@Test func aBusyServerIsTriedAgain() async throws {
+  let clock = ManualClock()
+  let chain = forecast(from: WeatherServer(failures: 4), clock: clock)
+  #expect(try await clock.run { try await chain.run("Oslo") } == "OSLO: RAIN, 12 DEGREES")
+}
+
+/// What the program of the tutorial prints.
+@Suite(.timeLimit(.minutes(5)))
+struct GettingStartedTests {
+  @Test("The first program prints the error of its step")
+  func firstProgram() async {
+    let printed = Recorder<String>()
+    @Sendable func print(_ text: String) { printed.record(text) }
+    func forecast(from server: WeatherServer) -> Chain<String, String> {
+      Chain("fetch") { (city: String) in try await server.forecast(for: city) }
+        .then("shout") { text in text.uppercased() }
+        .onError { error, step in print("\(step) failed: \(error)") }
+    }
+
+    do {
+      print(try await forecast(from: WeatherServer(failures: 2)).run("Oslo"))
+    } catch {
+      print("no forecast: \(error)")
+    }
+
+    #expect(printed.elements == ["fetch failed: ServerIsBusy()", "no forecast: ServerIsBusy()"])
+  }
+
+  @Test("The events of a run name its steps and attempts")
+  func events() async {
+    let printed = Recorder<String>()
+    func print(_ text: String) { printed.record(text) }
+
+    let run = forecast(from: WeatherServer(failures: 1)).start("Bergen")
+    for await event in run.events {
+      switch event {
+      case .stepStarted(let step): print("\(step) began")
+      case .stepRetrying(let step, let attempt): print("\(step): attempt \(attempt)")
+      case .ended(let state): print("ended: \(state)")
+      default: break
+      }
+    }
+
+    // A subscriber that is slow receives the latest state of a step alone.
+    #expect(printed.elements.first == "fetch began")
+    #expect(printed.elements.suffix(2) == ["shout began", "ended: succeeded with BERGEN: RAIN, 12 DEGREES"])
+  }
+
+  @Test("A cancelled run has its reason")
+  func cancels() async {
+    let printed = Recorder<String>()
+    func print(_ text: some Any) { printed.record("\(text)") }
+
+    let waiting = forecast(from: WeatherServer(failures: .max)).start("Narvik")
+    waiting.cancel(reason: "the user left")
+    print(await waiting.outcome)
+
+    #expect(printed.elements.first?.hasPrefix("cancelled: the user left") == true)
+  }
+}
