@@ -16,7 +16,7 @@ public import Foundation
 /// - decompresses the body and leaves the header fields unchanged;
 /// - throws ``HTTPError``, which contains no URL, header value or password.
 ///
-/// To use a transport of your own, pass it to ``HTTPSession/init(transport:cookies:)``.
+/// To use a transport of your own, pass it to ``HTTPSession/init(transport:cookies:bodyLimit:)``.
 public protocol HTTPTransport: Sendable {
   /// Creates the transfer of one request; does nothing until its ``HTTPTransfer/head()`` is called.
   ///
