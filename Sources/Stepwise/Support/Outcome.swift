@@ -11,7 +11,7 @@ public enum Outcome<Value> {
   /// It ended with an error of its own.
   case failed(any Error)
 
-  /// It was asked to stop, and stopped.
+  /// It was cancelled on request.
   case cancelled(Cancellation)
 
   /// Returns the value or throws what stands in its place.
@@ -48,5 +48,5 @@ extension Outcome: CustomStringConvertible {
   }
 }
 
-/// What `finally` handlers are told: how the chain's run ended, with the value's type erased.
+/// The outcome of a chain's run that `finally` handlers receive, with the type of the value erased.
 public typealias ChainState = Outcome<any Sendable>
