@@ -43,7 +43,7 @@
       let ids = (0..<50).map { "\($0)" }
       try await elsewhere.enqueue(ids.map { (id: $0, progression: work) })
       try await test.withWorkers([worker]) { () async throws in
-        for id in ids { try await waitForState(.running, of: id, in: elsewhere) }
+        for id in ids { try await elsewhere.waitForState(.running, of: id) }
         #expect(try await elsewhere.cancel(ids, reason: "stop") == 50)
         for id in ids {
           await #expect(throws: FleetError.cancelled(id: id, reason: "stop")) {

@@ -20,7 +20,7 @@
       arguments: [false, true]
     )
     func survivesServer(isKilled: Bool) async throws {
-      let postgres = try TestServer(port: isKilled ? 54_341 : 54_342)
+      let postgres = try await TestServer()
       let journal = Journal()
       let work = Work.script(last: 6) { id, step, _ in journal.add("\(id).\(step)") }
       let fleets = (0..<2).map { _ in test.fleet(server: postgres.connectionString) }
@@ -29,8 +29,8 @@
       try await test.withWorkers(fleets) { () async throws in
         for done in [50, 200, 350] {
           try await fleets[0].waitUntilDone(done)
-          if isKilled { try postgres.kill() } else { try postgres.stop("immediate") }
-          try postgres.startAgain()
+          try await postgres.end(with: isKilled ? SIGKILL : SIGQUIT)
+          try await postgres.start()
         }
         try await fleets[0].waitUntilDone(600)
       }

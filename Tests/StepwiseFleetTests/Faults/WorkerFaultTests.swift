@@ -29,20 +29,22 @@
       let work = workers.work()
       try await fleet.enqueue((0..<400).map { (id: "\($0)", progression: work) })
       for _ in 0..<4 { try workers.launch() }
-      var kills = 0
-      while kills < 200 {
-        // The table has dead workers in it until their leases are over.
-        guard let victim = try await fleet.busyWorkers().filter(workers.isAlive).randomElement(), workers.kill(victim)
-        else {
-          try await fleet.pause()
-          continue
+      var (kills, total) = (0, 400)
+      try await waitUntil("200 workers are killed; there are \(kills)", within: .seconds(300)) {
+        // Workers that have nothing to do are not worth a kill.
+        if try await fleet.counts()[.done] == total {
+          try await fleet.enqueue((0..<100).map { (id: "\(total + $0)", progression: work) })
+          total += 100
         }
-        kills += 1
-        try workers.launch()
-        try await fleet.enqueue((0..<4).map { (id: "\(kills)-\($0)", progression: work) })
+        // The table has dead workers in it until their leases are over.
+        if let victim = try await fleet.busyWorkers().filter(workers.isAlive).randomElement(),
+          try await workers.kill(victim)
+        {
+          kills += 1
+          try workers.launch()
+        }
+        return kills == 200
       }
-      #expect(kills == 200)
-      let total = 400 + kills * 4
       try await fleet.waitUntilDone(total)
       #expect(try await fleet.counts() == [.done: total])
       let result = try await undisturbed(work)
@@ -64,11 +66,9 @@
       try await fleet.enqueue((0..<60).map { (id: "\($0)", progression: work) })
       try workers.launch()
       var stops = 0
-      while stops < 5, try await fleet.counts()[.done] ?? 0 < 60 {
-        guard let victim = try await fleet.busyWorkers().first(where: workers.isAlive) else {
-          try await fleet.pause()
-          continue
-        }
+      try await waitUntil("5 workers are stopped, or all jobs are done; \(stops) were stopped") {
+        if try await fleet.counts()[.done] == 60 { return true }
+        guard let victim = try await fleet.busyWorkers().first(where: workers.isAlive) else { return false }
         workers.signal(victim, SIGSTOP)
         stops += 1
         let held = try await fleet.database.run(
@@ -78,16 +78,15 @@
         let replacement = try workers.launch()
         for row in held {
           let moved = "SELECT fence > $2 OR state IN ('done', 'failed') FROM @.jobs WHERE id = $1"
-          while try await fleet.database.run(
-            moved,
-            [.text(row.text(0) ?? ""), .integer(row.integer(1) ?? 0)]
-          ).first?.isTrue(0) != true {
-            try await fleet.pause()
+          let parameters: [PostgresValue] = [.text(row.text(0) ?? ""), .integer(row.integer(1) ?? 0)]
+          try await waitUntil("job \(row.text(0) ?? "") of a stopped worker moves on") {
+            try await fleet.database.run(moved, parameters).first?.isTrue(0) == true
           }
         }
         workers.signal(victim, SIGCONT)
         // The woken one goes on beside the other, and registers again.
-        if stops < 5 { workers.kill(replacement) }
+        if stops < 5 { try await workers.kill(replacement) }
+        return stops == 5
       }
       #expect(stops > 0)
       try await fleet.waitUntilDone(60)
@@ -98,10 +97,11 @@
 
     @Test("A worker whose clock is an hour ahead or behind works as the others do", arguments: [3_600, -3_600])
     func ignoresClocks(offset: Int) async throws {
-      let library = try shiftedClock(by: offset)
+      let library = try await shiftedClock(by: offset)
       defer { try? FileManager.default.removeItem(atPath: library) }
       let fleet = test.fleet()
-      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2)
+      // On a busy machine a worker may not be scheduled for longer than a short lease, and then a stage is repeated.
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 60, slots: 2)
       let work = workers.work()
       try await fleet.enqueue((0..<100).map { (id: "\($0)", progression: work) })
       try await fleet.enqueue(work, id: "late", options: FleetOptions(start: .after(.seconds(1_800))))
@@ -113,7 +113,7 @@
     }
 
     /// A library that moves the clock of a process that preloads it.
-    private func shiftedClock(by seconds: Int) throws -> String {
+    private func shiftedClock(by seconds: Int) async throws -> String {
       let base = NSTemporaryDirectory() + "stepwise-clock-\(UUID().uuidString)"
       let source = """
         #define _GNU_SOURCE
@@ -142,12 +142,7 @@
         """
       try source.write(toFile: base + ".c", atomically: true, encoding: .utf8)
       defer { try? FileManager.default.removeItem(atPath: base + ".c") }
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = ["clang", "-shared", "-fPIC", "-o", base + ".so", base + ".c"]
-      try process.run()
-      process.waitUntilExit()
-      try #require(process.terminationStatus == 0)
+      try await TestProcess.run(["clang", "-shared", "-fPIC", "-o", base + ".so", base + ".c"])
       return base + ".so"
     }
 
@@ -159,12 +154,12 @@
       let ids = (0..<10_000).map { "\($0)" }
       try await worker.enqueue(ids.map { (id: $0, progression: work) })
       try await test.withWorkers([worker]) { () async throws in
-        while try await worker.counts()[.running] ?? 0 < 300 { try await worker.pause() }
+        try await waitUntil("300 jobs run") { try await worker.counts()[.running] ?? 0 >= 300 }
         // In parts, so that slots that become free are filled in between.
         for start in stride(from: 0, to: 10_000, by: 1_000) {
           #expect(try await worker.cancel(Array(ids[start..<start + 1_000])) == 1_000)
         }
-        while try await worker.counts()[.cancelled] ?? 0 < 10_000 { try await worker.pause() }
+        try await waitUntil("10,000 jobs are cancelled") { try await worker.counts()[.cancelled] == 10_000 }
       }
       #expect(try await worker.counts() == [.cancelled: 10_000])
     }

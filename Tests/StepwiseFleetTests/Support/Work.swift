@@ -75,19 +75,23 @@
       _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
       let token = CancellationToken()
-      return try await withThrowingTaskGroup(of: Void.self) { group in
-        for fleet in fleets { group.addTask { try await fleet.work(until: token) } }
-        defer { token.cancel() }
-        let value = try await body()
-        token.cancel()
-        try await group.waitForAll()
-        return value
+      defer { token.cancel() }
+      let drained = fleets.map { fleet in
+        let drained = Once<Result<Void, any Error>>()
+        _ = spawn {
+          do {
+            try await fleet.work(until: token)
+            drained.settle(.success(()))
+          } catch {
+            drained.settle(.failure(error))
+          }
+        }
+        return drained
       }
+      let value = try await body()
+      token.cancel()
+      for drained in drained { try await drained.value(of: "a worker drains").get() }
+      return value
     }
-  }
-
-  /// Waits until a job is in a state; polls, as that is what a user can do.
-  func waitForState(_ state: FleetState, of id: String, in fleet: Fleet) async throws {
-    while try await fleet.status(of: id)?.state != state { await Task.yield() }
   }
 #endif
