@@ -80,8 +80,9 @@ struct DocumentationDriftTests {
   }
 }
 
-/// The Swift samples of a page: new code, and old code or manifests, which their first line tells. In a block of old code, the
-/// new code follows a line `// New`.
+/// The Swift samples of a page: new code, and old code or manifests, which their first line tells.
+///
+/// In a block of old code, the new code follows a line `// New`.
 struct Samples {
   private(set) var new: [String] = []
   private(set) var old: [String] = []

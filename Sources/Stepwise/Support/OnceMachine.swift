@@ -29,7 +29,9 @@ struct OnceMachine<Value, Waiter> {
 
   typealias PlaceID = Int
 
-  /// The positions by number. One of them is stored inline, as most values have at most one waiter.
+  /// The positions by number.
+  ///
+  /// One of them is stored inline, because most values have at most one waiter.
   private struct Places {
     var inline: (id: PlaceID, place: Place)?
     var others: [PlaceID: Place] = [:]
