@@ -57,3 +57,6 @@ done
 rm -rf "$site"
 "$docc" merge "${archives[@]}" --synthesized-landing-page-name Stepwise --synthesized-landing-page-topics-style list \
   --output-path "$site"
+# The root of the site leads to the module to begin with.
+echo '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=documentation/stepwise/">' \
+  > "$site/index.html"

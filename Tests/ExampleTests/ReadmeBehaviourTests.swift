@@ -6,7 +6,7 @@ import StepwiseTesting
 import Synchronization
 import Testing
 
-/// The rows of the README's table "How it behaves", as far as no other test of this target shows them.
+/// Rows of the tables of behaviour in the README and in Guarantees.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeBehaviourTests {
   let log = Recorder<String>()

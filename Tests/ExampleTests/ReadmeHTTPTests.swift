@@ -7,7 +7,7 @@ import StepwiseHTTP
 import StepwiseTesting
 import Testing
 
-/// The samples of the README's chapter on HTTP, which are those of the module's own page, too.
+/// The samples on HTTP of the module's page and of the cookbook.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeHTTPTests {
   private static let withoutProxy: Void = LoopbackServer.bypassProxy()

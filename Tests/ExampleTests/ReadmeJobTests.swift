@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// The samples of the README's chapter on jobs, and of the article on them.
+/// The samples of the article on jobs, some of which the README has, too.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeJobTests {
   struct Credentials: Sendable {

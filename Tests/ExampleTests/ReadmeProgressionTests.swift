@@ -7,7 +7,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// The samples of the README's chapter on progressions.
+/// The samples of the README and of the page on checkpoints that count words.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeProgressionTests {
   enum WordCount: Progression, Codable {
