@@ -98,6 +98,10 @@ control() {
       fails $source "\n$header"
       fails $test "// SPDX-License-Identifier: MIT"
       fails Package.swift "// swift-tools-version: 6.2\n\n$header" ;;
+    links)
+      fails README.md "See [it](Sources/Stepwise/Missing.md)."
+      fails .github/Planted.md "See [it](README.md#top)."
+      passes README.md "See [a](Package.swift), [b](Package.swift#top), [c](#top) and [d](https://example.org/Missing.md)." ;;
     machine-paths)
       for line in work root home Users; do
         fails README.md "see \`/$line/a\`"
