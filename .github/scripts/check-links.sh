@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common.sh"
 
 broken() {
-  local page link
+  local page link target
   files README.md Migration.md .github | only '*.md' | while IFS= read -r -d '' page; do
     { grep -noE '\]\([^)#: ]+[)#]' "$page" || true; } | while IFS= read -r link; do
       target=${link#*](}
