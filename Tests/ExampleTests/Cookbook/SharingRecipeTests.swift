@@ -42,7 +42,9 @@ struct SharingRecipeTests {
     await #expect(throws: CancellationError.self) { try await callers[0].value }
     open.cancel()
     for caller in callers.dropFirst() { #expect(try await caller.value == "token") }
+    #expect(log.elements == ["refresh"])
     #expect(try await session.token() == "token")
+    #expect(log.elements == ["refresh", "refresh"])
   }
 
   actor Downloads {
