@@ -18,16 +18,17 @@ struct WorkRecipeTests {
 
   /// Calls its delegate, which it does not retain, when the test says so.
   final class CodeScanner: Sendable {
-    private let state = Watched<(delegate: Weak?, isRunning: Bool)>((nil, false))
     private struct Weak { weak var delegate: (any CodeScannerDelegate)? }
 
+    let log = Recorder<String>()
+    private let state = Watched<Weak?>(nil)
+
     var delegate: (any CodeScannerDelegate)? {
-      get { state.read { $0.delegate?.delegate } }
-      set { state.mutate { $0.delegate = Weak(delegate: newValue) } }
+      get { state.read { $0?.delegate } }
+      set { state.mutate { $0 = Weak(delegate: newValue) } }
     }
-    var isRunning: Bool { state.read { $0.isRunning } }
-    func start() { state.mutate { $0.isRunning = true } }
-    func stop() { state.mutate { $0.isRunning = false } }
+    func start() { log.record("start") }
+    func stop() { log.record("stop") }
   }
 
   final class Scan: CodeScannerDelegate {
@@ -59,16 +60,16 @@ struct WorkRecipeTests {
     let price = Chain(scan).then("price") { code in "\(code): 3.50" }
 
     let run = price.start()
-    while scanner.delegate == nil || !scanner.isRunning { await Task.yield() }
+    await scanner.log.elements(atLeast: 1)
     scanner.delegate?.didRead("4711")
     #expect(try await run.value == "4711: 3.50")
     #expect(scanner.delegate == nil)
 
     let cancelled = price.start()
-    while scanner.delegate == nil { await Task.yield() }
+    await scanner.log.elements(atLeast: 2)
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    #expect(!scanner.isRunning)
+    #expect(scanner.log.elements == ["start", "start", "stop"])
   }
 
   struct Order: Sendable {
