@@ -84,7 +84,7 @@ extension PlantedBug {
         case .slotReuse: "A slot that is used again (ABA)"
         case .lockOrder: "Two locks in opposite order"
         case .missedCancellation: "Missed cancellation"
-        case .callbackTwice: "A callback that comes twice"
+        case .callbackTwice: "A callback that is called twice"
         case .lostUpdate: "Read, modify, write across `await`"
         case .unboundedQueue: "A queue without a bound"
         case .orderInversion: "Records out of order"
