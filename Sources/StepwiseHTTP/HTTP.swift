@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Requests without a client of one's own.
+/// Requests to absolute URLs, without a client.
 ///
 /// ```swift
 /// let response = try await HTTP.get("https://swift.org", query: ["page": 1])
 /// ```
 ///
-/// Each method is called as a function is, and all take the same: ``HTTPMethod/callAsFunction(_:query:headers:json:encoder:form:body:credentials:deadlines:)``.
+/// Each method is called as a function, and all have the same parameters: ``HTTPMethod/callAsFunction(_:query:headers:json:encoder:form:body:credentials:deadlines:redirects:bodyLimit:)``.
 public enum HTTP: Sendable {
   /// The number of requests in flight in this process.
   public static var activity: HTTPActivity { HTTPActivity() }
 
-  /// Gets what is there; a body is refused.
+  /// Requests a resource; a body is refused.
   public static let get = HTTPMethod("GET")
 
-  /// Sends something to be dealt with.
+  /// Sends a body for the resource to process.
   public static let post = HTTPMethod("POST")
 
-  /// Puts something there.
+  /// Creates or replaces a resource.
   public static let put = HTTPMethod("PUT")
 
-  /// Removes what is there.
+  /// Deletes a resource.
   public static let delete = HTTPMethod("DELETE")
 
-  /// Changes what is there.
+  /// Changes a resource.
   public static let patch = HTTPMethod("PATCH")
 
-  /// Gets the status and headers of what is there; a body is refused.
+  /// Requests the status and headers of a resource; a body is refused.
   public static let head = HTTPMethod("HEAD")
 
-  /// Asks what can be done there.
+  /// Requests the methods that a resource supports.
   public static let options = HTTPMethod("OPTIONS")
 
   /// Returns a method by its name, such as `PROPFIND`.

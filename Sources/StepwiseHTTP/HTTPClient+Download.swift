@@ -31,7 +31,7 @@ extension HTTPClient {
     sha256: String? = nil,
     progress: (@Sendable (HTTPDownloadProgress) -> Void)? = nil
   ) async throws -> HTTPResponse {
-    let request = try request("GET", path, query, headers, nil, credentials)
+    let request = try request("GET", path, query, headers, nil, credentials, redirects: nil)
     let settings = DownloadSettings(segments: segments, sha256: sha256, progress: progress)
     return try await session.download(request, to: file, deadlines: deadlines ?? self.deadlines, settings: settings)
   }

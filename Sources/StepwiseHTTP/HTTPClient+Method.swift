@@ -9,18 +9,20 @@ extension HTTPClient {
     let name: String
     let client: HTTPClient
 
-    /// Sends a request, and suspends until the whole answer is there; see ``HTTPMethod`` for how it ends.
+    /// Sends a request, and suspends until the whole response has arrived; see ``HTTPMethod`` for how it ends.
     ///
     /// - Parameters:
-    ///   - path: Where to, below the base.
-    ///   - query: What is added to the query of the address.
-    ///   - headers: Header fields, in the place of the client's of the same name.
-    ///   - json: A value to be sent as JSON.
-    ///   - form: Names and values to be sent as a form.
-    ///   - body: Bytes to be sent as they are.
+    ///   - path: The destination, below the base URL.
+    ///   - query: Items that are added to the query of the URL.
+    ///   - headers: Header fields, in place of the client's of the same name.
+    ///   - json: A value to send as JSON.
+    ///   - form: Names and values to send as a form.
+    ///   - body: Bytes to send.
     ///   - credentials: The credentials for this request; nil for the client's.
     ///   - deadlines: How long the request may take; nil for the client's ``HTTPClient/deadlines``.
-    /// - Returns: The answer, whatever its status.
+    ///   - redirects: Which redirects are followed; nil for the client's ``HTTPClient/redirects``.
+    ///   - bodyLimit: The maximum number of bytes of the response's body; nil for the session's limit.
+    /// - Returns: The response, whatever its status.
     /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
     ///   status.
     public nonisolated(nonsending) func callAsFunction(
@@ -31,35 +33,90 @@ extension HTTPClient {
       form: HTTPParameters? = nil,
       body: Data? = nil,
       credentials: HTTPCredentials? = nil,
-      deadlines: HTTPDeadlines? = nil
+      deadlines: HTTPDeadlines? = nil,
+      redirects: HTTPRedirects? = nil,
+      bodyLimit: Int? = nil
     ) async throws -> HTTPResponse {
       let content = try RequestContent(json: json, encoder: client.encoder, form: form, body: body)
-      let request = try client.request(name, path, query, headers, content, credentials)
-      var response = try await client.session.response(to: request, deadlines: deadlines ?? client.deadlines)
+      let request = try client.request(
+        name,
+        path,
+        query,
+        headers,
+        content,
+        credentials,
+        redirects: redirects,
+        bodyLimit: bodyLimit
+      )
+      var response = try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
+      response.decoder = client.decoder
+      return response
+    }
+
+    /// Sends a request with a body that may be large, and suspends until the whole response has arrived.
+    ///
+    /// - Parameters:
+    ///   - path: The destination, below the base URL.
+    ///   - query: Items that are added to the query of the URL.
+    ///   - headers: Header fields, in place of the client's of the same name.
+    ///   - body: The body: bytes, a file, a sequence or a form.
+    ///   - credentials: The credentials for this request; nil for the client's.
+    ///   - deadlines: How long the request may take; nil for the client's ``HTTPClient/deadlines``.
+    ///   - redirects: Which redirects are followed; nil for the client's ``HTTPClient/redirects``.
+    ///   - bodyLimit: The maximum number of bytes of the response's body; nil for the session's limit.
+    ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after the last
+    ///     call. A slow closure misses intermediate progress. When the body is sent again, it starts over.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
+    public nonisolated(nonsending) func callAsFunction(
+      _ path: String = "",
+      query: HTTPParameters = [:],
+      headers: HTTPHeaders = [:],
+      body: HTTPBody,
+      credentials: HTTPCredentials? = nil,
+      deadlines: HTTPDeadlines? = nil,
+      redirects: HTTPRedirects? = nil,
+      bodyLimit: Int? = nil,
+      progress: (@Sendable (HTTPUploadProgress) -> Void)? = nil
+    ) async throws -> HTTPResponse {
+      let content = RequestContent(body)
+      var request = try client.request(
+        name,
+        path,
+        query,
+        headers,
+        content,
+        credentials,
+        redirects: redirects,
+        bodyLimit: bodyLimit
+      )
+      request.upload = progress.map { UploadReporter(total: request.body.length, watcher: $0) }
+      defer { request.upload?.close() }
+      var response = try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
       response.decoder = client.decoder
       return response
     }
   }
 
-  /// Gets what is there; a body is refused.
+  /// Requests a resource; a body is refused.
   public var get: Method { Method(name: "GET", client: self) }
 
-  /// Sends something to be dealt with.
+  /// Sends a body for the resource to process.
   public var post: Method { Method(name: "POST", client: self) }
 
-  /// Puts something there.
+  /// Creates or replaces a resource.
   public var put: Method { Method(name: "PUT", client: self) }
 
-  /// Removes what is there.
+  /// Deletes a resource.
   public var delete: Method { Method(name: "DELETE", client: self) }
 
-  /// Changes what is there.
+  /// Changes a resource.
   public var patch: Method { Method(name: "PATCH", client: self) }
 
-  /// Gets the status and headers of what is there; a body is refused.
+  /// Requests the status and headers of a resource; a body is refused.
   public var head: Method { Method(name: "HEAD", client: self) }
 
-  /// Asks what can be done there.
+  /// Requests the methods that a resource supports.
   public var options: Method { Method(name: "OPTIONS", client: self) }
 
   /// Returns a method by its name, such as `PROPFIND`.

@@ -7,21 +7,34 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Requests to one place, with headers and credentials that all of them have.
+/// A base URL with the headers, credentials and rules that all requests below it share.
 ///
-/// It asks for JSON. Everything else is as with ``HTTP``: see there for how requests end.
+/// It requests JSON. Everything else, such as how requests end, is the same as with ``HTTP``.
 public struct HTTPClient: Sendable {
-  /// Where the paths of requests begin; it has no name and password.
+  /// The URL that the paths of requests are relative to, without a user name and password.
   public let baseURL: URL
 
-  /// The headers of every request, unless it has others of the same name.
+  /// The header fields of every request, unless the request has its own of the same name.
   public var headers: HTTPHeaders = ["Accept": "application/json"]
 
-  /// Who asks, unless a request says otherwise.
+  /// The credentials of every request, unless the request has its own.
   public var credentials: HTTPCredentials?
 
-  /// How long each request may take, unless the request says otherwise.
+  /// How long each request may take, unless the request specifies it.
   public var deadlines: HTTPDeadlines
+
+  /// Which redirects are followed, unless the request specifies it.
+  public var redirects = HTTPRedirects.follow
+
+  /// A closure around each request and stream; nil for none.
+  ///
+  /// Each attempt of ``retry`` passes through it.
+  public var interceptor: HTTPInterceptor?
+
+  /// Which requests and streams are sent again when they fail; nil for none.
+  ///
+  /// Downloads are not: the next call resumes them.
+  public var retry: HTTPRetry?
 
   /// The encoder of the `json` of every request.
   public var encoder = JSONEncoder()
@@ -29,16 +42,16 @@ public struct HTTPClient: Sendable {
   /// The decoder that ``HTTPResponse/decoded(as:using:)`` uses for the responses of this client.
   public var decoder = JSONDecoder()
 
-  /// The connections.
+  /// The session that sends the requests.
   public let session: HTTPSession
 
   /// Creates a client.
   ///
   /// - Parameters:
-  ///   - baseURL: Where the paths of requests begin. A name and password in it become the credentials.
-  ///   - session: The connections.
-  ///   - headers: Further headers of every request.
-  ///   - credentials: Who asks.
+  ///   - baseURL: The URL that the paths of requests are relative to. A user name and password in it become the credentials.
+  ///   - session: The session that sends the requests.
+  ///   - headers: Further header fields of every request.
+  ///   - credentials: The credentials of every request.
   ///   - deadlines: How long each request may take.
   public init(
     baseURL: URL,
@@ -58,22 +71,22 @@ public struct HTTPClient: Sendable {
     self.deadlines = deadlines
   }
 
-  /// Creates a client with connections of its own, that are set up as those of a session of URLSession.
+  /// Creates a client with a session of its own that has the configuration of a `URLSession`.
   ///
-  /// Only the session's configuration is used: requests do not go through the session itself, so its delegate is not
-  /// asked, and it may have been invalidated.
+  /// Only the configuration is used: requests do not pass through the `URLSession` itself, so its delegate is not called,
+  /// and it may have been invalidated.
   ///
   /// - Parameters:
-  ///   - baseURL: Where the paths of requests begin.
+  ///   - baseURL: The URL that the paths of requests are relative to.
   ///   - session: The session whose configuration is used.
   public init(baseURL: URL, session: URLSession) {
     self.init(baseURL: baseURL, session: HTTPSession(configuration: session.configuration))
   }
 
-  /// Makes the name and password the credentials of every further request.
+  /// Sets the credentials of every further request to Basic authentication.
   ///
   /// - Parameters:
-  ///   - user: The name.
+  ///   - user: The user name.
   ///   - password: The password.
   public mutating func setCredentials(user: String, password: String) {
     credentials = .basic(user: user, password: password)
@@ -85,7 +98,9 @@ public struct HTTPClient: Sendable {
     _ query: HTTPParameters,
     _ headers: HTTPHeaders,
     _ content: RequestContent?,
-    _ credentials: HTTPCredentials?
+    _ credentials: HTTPCredentials?,
+    redirects: HTTPRedirects?,
+    bodyLimit: Int? = nil
   ) throws -> OutgoingRequest {
     let own = headers["Authorization"] == nil ? self.credentials : nil
     return try OutgoingRequest(
@@ -94,15 +109,17 @@ public struct HTTPClient: Sendable {
       query,
       self.headers.merging(headers),
       content,
-      credentials ?? own
+      credentials ?? own,
+      redirects: redirects ?? self.redirects,
+      bodyLimit: bodyLimit
     )
   }
 }
 
 extension HTTPClient: CustomStringConvertible, CustomReflectable {
-  /// The base of the addresses.
+  /// The host of the base URL.
   public var description: String { "HTTPClient(\(baseURL.host ?? ""))" }
 
-  /// Shows the base of the addresses alone.
+  /// A mirror that contains only the base URL.
   public var customMirror: Mirror { Mirror(self, children: ["baseURL": baseURL.absoluteString]) }
 }

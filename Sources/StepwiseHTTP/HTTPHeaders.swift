@@ -16,8 +16,12 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     fileprivate init(_ name: String, _ value: String) {
       self.name = name
-      self.value = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+      // Most values need no trimming, which took a tenth of the time of a small request.
+      let isTrimmed = !Self.isSpace(value.utf8.first) && !Self.isSpace(value.utf8.last)
+      self.value = isTrimmed ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     }
+
+    private static func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
   }
 
   /// The fields, in order.

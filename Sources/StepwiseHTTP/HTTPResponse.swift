@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// The answer to a request, whatever its status.
+/// The response to a request, whatever its status.
 public struct HTTPResponse: Sendable {
   /// The status, such as 200 or 404.
   public let status: Int
@@ -14,13 +14,13 @@ public struct HTTPResponse: Sendable {
   /// The body, decompressed; empty after a download that wrote it to a file.
   public let body: Data
 
-  /// Where the answer came from, after redirects, without a name and password.
+  /// The URL that the response came from, after redirects, without a user name and password.
   public let url: URL
 
   /// The decoder of the client that sent the request.
   var decoder = JSONDecoder()
 
-  /// Creates an answer, for tests of code that uses some.
+  /// Creates a response, for tests of code that receives one.
   public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
     self.status = status
     self.headers = headers
@@ -28,7 +28,7 @@ public struct HTTPResponse: Sendable {
     self.url = url
   }
 
-  /// Whether the status is one of 200 to 299.
+  /// A Boolean value that indicates whether the status is one of 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(status) }
 
   /// Returns the response if its status is one of 200 to 299.
@@ -45,11 +45,11 @@ public struct HTTPResponse: Sendable {
     return self
   }
 
-  /// The value that the body is in JSON.
+  /// Decodes the body from JSON.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - decoder: What decodes it; nil for the client's ``HTTPClient/decoder``.
+  ///   - decoder: The decoder; nil for the client's ``HTTPClient/decoder``.
   /// - Returns: The value.
   /// - Throws: `DecodingError`. The status is ignored: call ``requireSuccess()`` first where it matters.
   public func decoded<Value: Decodable>(
@@ -59,12 +59,16 @@ public struct HTTPResponse: Sendable {
     try (decoder ?? self.decoder).decode(type, from: body)
   }
 
-  /// How long the server asks to wait before the next attempt, from its header `Retry-After`; nil when it does not say.
+  /// Returns how long the server wants the client to wait before the next attempt, from its header `Retry-After`.
   ///
   /// - Parameter now: The time that a date in the header is compared with.
-  /// - Returns: The time to wait.
-  public func retryAfter(now: Date = Date()) -> Duration? {
-    guard let value = headers["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+  /// - Returns: The time to wait; nil when there is no such header.
+  public func retryAfter(now: Date = Date()) -> Duration? { headers.retryAfter(now: now) }
+}
+
+extension HTTPHeaders {
+  func retryAfter(now: Date) -> Duration? {
+    guard let value = self["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
     if !value.isEmpty, value.allSatisfy({ $0.isASCII && $0.isNumber }) { return Int64(value).map { .seconds($0) } }
     guard let date = HTTPDate.parse(value) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))

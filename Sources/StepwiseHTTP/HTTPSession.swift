@@ -12,39 +12,39 @@ import Stepwise
 
 /// The connections that requests share.
 ///
-/// It keeps no cache, and no cookies unless it is given a jar. It ends, after the requests that are in flight, when it goes
-/// out of scope. The transport is URLSession on Apple's platforms and libcurl on Linux; see ``HTTPTransport``.
+/// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue, and
+/// then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see ``HTTPTransport``.
 public final class HTTPSession: Sendable {
-  /// The session of ``HTTP``, and of clients that are given no other.
+  /// The session of ``HTTP``, and of clients without a session of their own.
   public static let shared = HTTPSession()
 
-  /// What carries the requests.
+  /// The transport that sends the requests.
   let transport: any HTTPTransport
-  /// How many bytes a body in memory may have.
+  /// The maximum number of bytes of a body in memory.
   let bodyLimit: Int
   let jar: HTTPCookieStorage?
   private let additional: HTTPHeaders
 
-  /// How many connections to one host a session opens at most, unless it is told: 16.
+  /// The default maximum number of connections to one host: 16.
   ///
   /// Browsers have six, which a long poll or two use up; servers commonly serve some hundred clients at once. A request
   /// that waits for a connection is in flight, and its deadlines count.
   public static let defaultConnectionsPerHost = 16
 
-  /// How many bytes the body of a response in memory may have, unless a session is told: 64 MiB, decompressed.
+  /// The default maximum number of bytes of a response's body in memory, decompressed: 64 MiB.
   public static let defaultBodyLimit = 64 * 1024 * 1024
 
   /// Creates a session.
   ///
   /// - Parameters:
-  ///   - connectionsPerHost: How many connections to one host there are at most; further requests wait for one. Each takes a
-  ///     file descriptor. Over HTTP/2 many requests share a connection.
-  ///   - cookies: Where cookies are kept and taken from; nil for none. A header `Cookie` of a request goes before them. They
+  ///   - connectionsPerHost: The maximum number of connections to one host; further requests wait for one. Each takes a file
+  ///     descriptor. Over HTTP/2 many requests share a connection.
+  ///   - cookies: The jar that stores cookies; nil for none. A request's own header `Cookie` takes precedence over it. Cookies
   ///     do not follow a redirect to another port or scheme of their host.
   ///   - tls: The trust settings and the client certificate.
-  ///   - proxy: What stands between the session and the servers.
-  ///   - bodyLimit: How many bytes the body of a response may have that is kept in memory, decompressed; a larger one is
-  ///     ``HTTPError/bodyTooLarge(limit:)``. It counts for neither streams nor downloads.
+  ///   - proxy: The proxy between the session and the servers.
+  ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed; a larger one throws
+  ///     ``HTTPError/bodyTooLarge(limit:)``. It does not apply to streams and downloads.
   public convenience init(
     connectionsPerHost: Int = defaultConnectionsPerHost,
     cookies: HTTPCookieStorage? = nil,
@@ -77,9 +77,9 @@ public final class HTTPSession: Sendable {
   /// Creates a session with a transport of your own, such as a stub in a test.
   ///
   /// - Parameters:
-  ///   - transport: What carries the requests. It is invalidated with the session.
-  ///   - cookies: Where cookies are kept and taken from; nil for none.
-  ///   - bodyLimit: How many bytes the body of a response may have that is kept in memory.
+  ///   - transport: The transport that sends the requests. It is invalidated with the session.
+  ///   - cookies: The jar that stores cookies; nil for none.
+  ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed.
   public init(
     transport: any HTTPTransport,
     cookies: HTTPCookieStorage? = nil,
@@ -96,7 +96,7 @@ public final class HTTPSession: Sendable {
   /// Ends the session: requests in flight continue, further ones are refused.
   public func invalidate() { transport.invalidate() }
 
-  /// Begins nothing yet: `head()` of what it returns sends the request.
+  /// Creates an exchange, whose `head()` sends the request.
   func exchange(
     _ request: OutgoingRequest,
     deadlines: HTTPDeadlines,
@@ -112,22 +112,27 @@ public final class HTTPSession: Sendable {
     deadlines: HTTPDeadlines
   ) async throws -> HTTPResponse {
     let exchange = exchange(request, deadlines: deadlines)
-    return try await exchange.response(exchange.head())
+    return try await exchange.response(exchange.head(reporting: request.upload))
   }
 
-  /// The request of a hop as the transport sends it, with the cookies of the jar.
+  /// Returns the request of a hop as the transport sends it, with the cookies of the jar.
   func transferRequest(
     _ request: OutgoingRequest,
     onSend: @escaping @Sendable (Int64) -> Void
   ) -> HTTPTransferRequest {
     var headers = request.headers
     if headers["Cookie"] == nil, let cookies = cookies(for: request) { headers["Cookie"] = cookies }
+    let upload = request.upload
+    let report: @Sendable (Int64) -> Void = { sent in
+      upload?.report(sent)
+      onSend(sent)
+    }
     return HTTPTransferRequest(
       method: request.method,
       url: request.url,
       headers: headers,
-      body: request.body.map { .bytes($0) } ?? .none,
-      onSend: request.body == nil ? nil : onSend
+      body: request.body,
+      onSend: request.body.isNone ? nil : report
     )
   }
 
@@ -160,6 +165,6 @@ public final class HTTPSession: Sendable {
 }
 
 extension HTTPSession: CustomReflectable {
-  /// Shows nothing of what is inside, which changes while it is looked at.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

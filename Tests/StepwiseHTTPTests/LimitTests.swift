@@ -27,6 +27,26 @@ import Testing
     await #expect(throws: HTTPError.bodyTooLarge(limit: 0)) { try await client.get() }
   }
 
+  /// 650 KB of gzip that decompress to 103 MB.
+  @Test(
+    "A small body that decompresses to a large one ends at the limit, in flat memory",
+    .enabled(if: isMeasurable),
+    arguments: TransportKind.available
+  )
+  func bomb(kind: TransportKind) async throws {
+    let server = try RawServer { _ in
+      RawServer.Answer(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8) + gzippedZeros(runs: 400_000))
+    }
+    let url = try server.url()
+    await #expect(processExitsWith: .success) { [url = url as URL, kind = kind.rawValue as String] in
+      LoopbackServer.bypassProxy()
+      let transport = try #require(TransportKind(rawValue: kind)).transport()
+      let client = HTTPClient(baseURL: url, session: HTTPSession(transport: transport, bodyLimit: 1_000_000))
+      await #expect(throws: HTTPError.bodyTooLarge(limit: 0)) { try await client.get() }
+      #expect(peakMemory() < 100_000_000, "\(peakMemory()) bytes")
+    }
+  }
+
   @Test("A head of more than 256 KiB is refused", arguments: TransportKind.available)
   func head(kind: TransportKind) async throws {
     // Less than libcurl's own limits, of 100 kilobytes a line and 300 in all.
@@ -39,5 +59,13 @@ import Testing
   @Test("An error says the limit, and no URL") func words() {
     #expect(HTTPError.bodyTooLarge(limit: 12).description.contains("12 bytes"))
     #expect(HTTPError.bodyTooLarge(limit: 12).localizedDescription == HTTPError.bodyTooLarge(limit: 12).description)
+  }
+
+  @Test("A request may have a limit of its own") func ownLimit() async throws {
+    let server = try serve { _ in .ok([UInt8](repeating: 1, count: 1_000)) }
+    let client = HTTPClient(baseURL: try server.url())
+    #expect(try await client.get(bodyLimit: 1_000).body.count == 1_000)
+    await #expect(throws: HTTPError.bodyTooLarge(limit: 999)) { try await client.get(bodyLimit: 999) }
+    await #expect(throws: HTTPError.bodyTooLarge(limit: 0)) { try await HTTP.get(server.url(), bodyLimit: 0) }
   }
 }

@@ -66,4 +66,29 @@ import Testing
     #expect(response.body.isEmpty)
     #expect(response.headers["Content-Type"] == "GET")
   }
+
+  @Test("Redirects that are turned off, or that a closure refuses, are responses") func decided() async throws {
+    let server = try serve { request in
+      switch request.path {
+      case "/a": .redirect(to: "/b")
+      case "/b": Reply(status: 302, headers: [("Location", "/c")], body: Array("here".utf8))
+      default: .text("end")
+      }
+    }
+    let (url, client) = (try server.url("/a"), HTTPClient(baseURL: try server.url()))
+    #expect(try await HTTP.get(url, redirects: .never).status == 302)
+    #expect(try await HTTP.stream(url, redirects: .never).status == 302)
+    let seen = Recorder<String>()
+    let rule = HTTPRedirects.decide { redirect in
+      seen.record("\(redirect.status) \(redirect.url.path) \(redirect.target.path) \(redirect.isSameOrigin)")
+      return redirect.target.path != "/c"
+    }
+    let refused = try await client.get("a", redirects: rule)
+    #expect(refused.status == 302 && refused.text == "here" && refused.url.path == "/b")
+    #expect(seen.elements == ["302 /a /b true", "302 /b /c true"])
+    var other = client
+    other.redirects = .never
+    #expect(try await other.get("a").status == 302)
+    #expect(try await other.get("a", redirects: .follow).text == "end")
+  }
 }

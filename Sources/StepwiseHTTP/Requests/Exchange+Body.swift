@@ -6,9 +6,9 @@ import Foundation
 extension Exchange {
   /// Receives the rest of the response.
   ///
-  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` as soon as there is more than the session allows; what `chunk()` throws.
+  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` as soon as there is more than the request allows; what `chunk()` throws.
   nonisolated(nonsending) func response(_ head: HTTPResponseHead) async throws -> HTTPResponse {
-    let limit = session.bodyLimit
+    let limit = bodyLimit
     var body = Data()
     while let piece = try await chunk() {
       guard piece.count <= limit - body.count else {

@@ -18,15 +18,15 @@ extension Exchange {
     if isLate { timer.cancel() }
   }
 
-  /// Looks after the deadlines where the clock is the real one, and says when to be woken again.
+  /// Checks the deadlines in real time, and schedules the next check.
   func checkDeadlines() {
     guard let (now, wake) = wakeTime() else { return }
     Alarm.shared.add(self, after: wake - now)
-    // It may have ended meanwhile, and was not there yet when it was to be removed.
+    // It may have ended before it was added.
     if state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
   }
 
-  /// Ends the exchange if it is late; says when it might be next, if ever.
+  /// Ends the exchange if it is late; otherwise returns when to check again.
   private func wakeTime() -> (now: Duration, wake: Duration)? {
     let now = stopwatch.elapsed()
     switch state.withLock({ $0.machine.timer(at: now) }) {

@@ -4,26 +4,28 @@
 import Foundation
 import Stepwise
 
-/// One request on its way through a session, redirects included.
+/// One request of a session, with its redirects.
 ///
-/// It is used by one consumer: first `head()`, then `chunk()` until that returns nil. A consumer that stops earlier calls
-/// `stop(with:)`; one that goes away does so with the last reference.
+/// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop(with:)` or releases
+/// the exchange.
 final class Exchange: Sendable {
   struct State {
     var machine: RequestMachine
     /// The transfer of the latest hop.
     var transfer: (any HTTPTransfer)?
     var timer: Task<Void, Never>?
-    /// Whether it counts among the requests in flight.
+    /// Whether `HTTPActivity` counts it.
     var isCounted = false
   }
 
-  /// How much of the body of a redirect is read so that its connection can be used again.
+  /// How many bytes of a redirect's body are read so that its connection can be reused.
   private static let redirectBody = 64 * 1024
 
   let session: HTTPSession
+  /// The maximum number of bytes of a body in memory.
+  let bodyLimit: Int
   let stopwatch: Stopwatch
-  /// Whether deadlines are in real time, so that the one alarm wakes this exchange.
+  /// Whether the deadlines are in real time, so that the shared alarm checks them.
   let usesAlarm: Bool
   let state: Lock<State>
   private let onFailure: (@Sendable (any Error) -> Void)?
@@ -32,9 +34,9 @@ final class Exchange: Sendable {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - session: What it is sent through.
+  ///   - session: The session that sends it.
   ///   - deadlines: How long it may take.
-  ///   - onFailure: Called once, at once, when it fails, is stopped, or is late, also while nothing waits for it.
+  ///   - onFailure: Called once and immediately when it fails, is stopped, or is late, even if no consumer waits.
   init(
     _ request: OutgoingRequest,
     in session: HTTPSession,
@@ -42,6 +44,7 @@ final class Exchange: Sendable {
     onFailure: (@Sendable (any Error) -> Void)? = nil
   ) {
     self.session = session
+    bodyLimit = request.bodyLimit ?? session.bodyLimit
     self.onFailure = onFailure
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
@@ -51,7 +54,7 @@ final class Exchange: Sendable {
 
   deinit { stop(with: CancellationError()) }
 
-  /// Where the response comes from.
+  /// The URL of the latest hop.
   var url: URL { state.withLock { $0.machine.request.url } }
 
   /// Sends the request, follows redirects, and waits for the head of the response.
@@ -77,15 +80,15 @@ final class Exchange: Sendable {
     let data = try await ended { try await transfer.chunk() }
     if let data, state.withLock({ $0.machine.chunk() }) { return data }
     finish(.success(()))
-    // What ended it in the meantime counts.
+    // An error that ended it in the meantime takes precedence.
     try state.withLock { $0.machine.end }?.get()
     return nil
   }
 
-  /// Ends the request from outside: it was cancelled, or what it brings cannot be used.
+  /// Ends the request because it was cancelled, or because its response cannot be used.
   func stop(with error: any Error) { finish(.failure(error)) }
 
-  /// Runs a part of the request, which a cancelled Task ends at once; what ended the request is what this throws.
+  /// Runs a part of the request, which cancelling the Task ends at once; throws the error that ended the request.
   private nonisolated(nonsending) func ended<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
@@ -118,13 +121,11 @@ final class Exchange: Sendable {
       let transfer = session.transport.transfer(
         session.transferRequest(request) { [weak self] _ in self?.sent() }
       )
-      // Ended meanwhile, it is not to be sent.
-      guard state.withLock({ $0.add(transfer) }) else { throw CancellationError() }
+      guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
       session.keepCookies(of: head, from: request.url)
-      let now = stopwatch.elapsed()
-      switch state.withLock({ $0.machine.answer(head, at: now) }) {
-      case .ignore: throw CancellationError()
+      switch decide(head, of: request) {
+      case .ignore, .ask: throw CancellationError()
       case .deliver: return head
       case .fail(let error):
         release(.failure(error))
@@ -136,7 +137,32 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Reads what little there is to the body of a redirect; gives up on more.
+  /// Makes a transfer the current one; returns false when the exchange has ended meanwhile.
+  private func begin(_ transfer: any HTTPTransfer) -> Bool {
+    let previous = state.withLock { state -> (any HTTPTransfer)?? in
+      state.machine.isEnded ? nil : .some(exchange(&state.transfer, with: transfer))
+    }
+    // The transfer of the previous hop is released here, outside of the lock: its type may be a user's.
+    return previous != nil
+  }
+
+  /// Decides what happens with a response; whether a redirect is followed may be the user's decision.
+  private func decide(_ head: HTTPResponseHead, of request: OutgoingRequest) -> RequestMachine.AnswerAction {
+    let now = stopwatch.elapsed()
+    let action = state.withLock { $0.machine.answer(head, at: now) }
+    guard case .ask(let next) = action, case .decide(let isFollowed) = request.redirects.kind else { return action }
+    let redirect = HTTPRedirect(
+      status: head.status,
+      headers: head.headers,
+      url: request.url,
+      target: next.url,
+      method: next.method
+    )
+    let answer = isFollowed(redirect)
+    return state.withLock { $0.machine.decide(next, isFollowed: answer) }
+  }
+
+  /// Reads the body of a redirect if it is small, and cancels the transfer otherwise.
   private nonisolated(nonsending) func skipBody(of transfer: any HTTPTransfer) async {
     var count = 0
     while count <= Self.redirectBody, let data = try? await transfer.chunk() { count += data.count }
@@ -163,14 +189,5 @@ final class Exchange: Sendable {
     guard case .failure(let error) = result else { return }
     transfer?.cancel()
     onFailure?(error)
-  }
-}
-
-extension Exchange.State {
-  /// Makes a transfer the current one; returns false when it has ended.
-  mutating func add(_ transfer: any HTTPTransfer) -> Bool {
-    guard !machine.isEnded else { return false }
-    self.transfer = transfer
-    return true
   }
 }

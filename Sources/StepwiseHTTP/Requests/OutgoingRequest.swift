@@ -3,15 +3,22 @@
 
 import Foundation
 
-/// A request that was looked at: nothing in it would be dropped or altered on the way.
+/// A checked request: nothing in it would be dropped or altered when it is sent.
 struct OutgoingRequest: Sendable {
   var method: String
-  /// Without a name, a password and a fragment.
+  /// Without a user name, a password and a fragment.
   var url: URL
   var headers: HTTPHeaders
-  var body: Data?
-  /// Whether a jar's cookies go along.
+  var body = HTTPTransferBody.none
+  /// Whether the body can be sent again.
+  var isRepeatable = true
+  /// Whether the cookies of a jar are sent.
   var usesJar = true
+  let redirects: HTTPRedirects
+  /// The maximum number of bytes of a body in memory; nil for the session's limit.
+  let bodyLimit: Int?
+  /// Reports how much of the body has been sent.
+  var upload: UploadReporter?
 
   init(
     _ method: String,
@@ -19,35 +26,42 @@ struct OutgoingRequest: Sendable {
     _ query: HTTPParameters = [:],
     _ headers: HTTPHeaders = [:],
     _ content: RequestContent? = nil,
-    _ credentials: HTTPCredentials? = nil
+    _ credentials: HTTPCredentials? = nil,
+    redirects: HTTPRedirects = .follow,
+    bodyLimit: Int? = nil
   ) throws(HTTPError) {
+    self.redirects = redirects
+    self.bodyLimit = bodyLimit
     guard let (plain, embedded) = Self.address(url, query) else { throw .invalidURL }
     guard Self.isToken(method), method.uppercased() != "CONNECT" else {
-      throw .refused(reason: "its method is not a token of HTTP, or is CONNECT, which only a proxy is sent")
+      throw .refused(reason: "its method is not a token of HTTP, or is CONNECT")
     }
-    for field in headers.fields { try Self.check(field) }
     if content?.body != nil, method == "GET" || method == "HEAD" {
       throw .refused(reason: "a \(method) cannot have a body")
     }
     self.method = method
     self.url = plain
     self.headers = headers
-    body = content?.body
-    if let content, content.body != nil, headers["Content-Type"] == nil { self.headers["Content-Type"] = content.type }
+    if let body = content?.body {
+      if let refusal = body.refusal { throw .refused(reason: refusal) }
+      self.body = body.content
+      isRepeatable = body.isRepeatable
+      if headers["Content-Type"] == nil, !body.type.isEmpty { self.headers["Content-Type"] = body.type }
+    }
     if let credentials = credentials ?? (headers["Authorization"] == nil ? embedded : nil) {
       self.headers["Authorization"] = try credentials.authorization()
-      for field in self.headers.fields { try Self.check(field) }
     }
+    for field in self.headers.fields { try Self.check(field) }
   }
 
-  /// The address without a name and password, and those; nil when it is no address of http.
+  /// Returns the URL without its user name and password, and these; nil when it is not an HTTP URL.
   static func address(_ url: URL, _ query: HTTPParameters = [:]) -> (URL, HTTPCredentials?)? {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
       parts.host?.isEmpty == false, (0...65_535).contains(parts.port ?? 0)
     else { return nil }
     let credentials = parts.user.map { HTTPCredentials.basic(user: $0, password: parts.password ?? "") }
-    // URLSession on Linux knows them in lower case only.
+    // URLSession on Linux accepts schemes in lower case only.
     parts.scheme = scheme
     parts.user = nil
     parts.password = nil
@@ -60,10 +74,10 @@ struct OutgoingRequest: Sendable {
     return parts.url.map { ($0, credentials) }
   }
 
-  /// Fields that URLSession writes itself, or that make the server wait in vain for the rest of the request.
+  /// Fields that the transport sets, or that make the server wait in vain for the rest of the request.
   private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
 
-  /// Whether a text is a token, as RFC 9110, section 5.6.2, defines it.
+  /// Returns whether a text is a token, as RFC 9110, section 5.6.2, defines it.
   private static func isToken(_ text: String) -> Bool {
     !text.isEmpty
       && text.utf8.allSatisfy { byte in
@@ -77,12 +91,31 @@ struct OutgoingRequest: Sendable {
   }
 
   private static func check(_ field: HTTPHeaders.Field) throws(HTTPError) {
-    guard isToken(field.name) else { throw .refused(reason: "a header has no proper name") }
+    guard isToken(field.name) else { throw .refused(reason: "the name of a header is not a token of HTTP") }
     guard !field.value.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" || $0.value == 127 }) else {
-      throw .refused(reason: "the value of the header \(field.name) has a line break or a control character in it")
+      throw .refused(reason: "the value of the header \(field.name) contains a line break or a control character")
     }
     guard !reserved.contains(field.name.lowercased()) else {
-      throw .refused(reason: "the header \(field.name) is URLSession's own")
+      throw .refused(reason: "the header \(field.name) is set by the transport; remove it")
     }
+  }
+}
+
+extension OutgoingRequest {
+  /// Returns the request that an interceptor sends in place of this one.
+  ///
+  /// - Throws: ``HTTPError`` as for any request.
+  func replaced(by request: HTTPRequest) throws(HTTPError) -> OutgoingRequest {
+    var next = try OutgoingRequest(
+      request.method,
+      request.url,
+      [:],
+      request.headers,
+      request.body.map { RequestContent($0) },
+      redirects: redirects,
+      bodyLimit: bodyLimit
+    )
+    next.upload = upload
+    return next
   }
 }

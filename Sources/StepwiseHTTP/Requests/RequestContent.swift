@@ -3,22 +3,22 @@
 
 import Foundation
 
-/// What a request carries.
+/// The body of a request, from one of the parameters of a method.
 struct RequestContent: Sendable {
-  let body: Data?
-  /// What the body is, when the headers do not say.
-  let type: String
+  let body: HTTPBody?
+
+  init(_ body: HTTPBody) { self.body = body }
 
   init(json: (any Encodable)?, encoder: JSONEncoder = JSONEncoder(), form: HTTPParameters?, body: Data?) throws {
     guard [json != nil, form != nil, body != nil].count(where: { $0 }) <= 1 else {
       throw HTTPError.refused(reason: "it has more than one of json, form and body")
     }
     if let json {
-      (self.body, type) = (try encoder.encode(json), "application/json")
+      self.body = .bytes(try encoder.encode(json), type: "application/json")
     } else if let form {
-      (self.body, type) = (form.form, "application/x-www-form-urlencoded")
+      self.body = .bytes(form.form, type: "application/x-www-form-urlencoded")
     } else {
-      (self.body, type) = (body, "application/octet-stream")
+      self.body = body.map { .bytes($0) }
     }
   }
 }

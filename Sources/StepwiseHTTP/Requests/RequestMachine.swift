@@ -3,10 +3,10 @@
 
 import Foundation
 
-/// The life of a request: what was sent, what came back, and what ended it.
+/// The state of a request and its redirects, as a value.
 ///
-/// It goes in hops, one for the request and one for each redirect. Of all that can end a request the first counts, and no
-/// event after it changes anything. Time is given to it, as what has passed since the beginning.
+/// There is one hop for the request and one for each redirect. The first event that ends the request counts; later ones
+/// change nothing. Times are passed in, relative to the start.
 struct RequestMachine {
   struct Limits: Sendable {
     var headers: Duration?
@@ -16,15 +16,15 @@ struct RequestMachine {
   }
 
   private enum State {
-    /// Nothing was begun yet.
+    /// The request has not started.
     case idle
-    /// The request of the hop is on its way.
+    /// The request of the hop is being sent, or waits for its response.
     case asking
-    /// The head of the response is here; the consumer does something else.
+    /// The head of the response has arrived; the consumer does not wait.
     case answered
     /// The consumer waits for a piece of the body.
     case reading
-    /// It has succeeded, failed, or was cancelled: with what the consumer gets.
+    /// The request succeeded, failed or was cancelled.
     case ended(Result<Void, any Error>)
   }
 
@@ -32,7 +32,7 @@ struct RequestMachine {
   private var state = State.idle
   private(set) var request: OutgoingRequest
   private var hop = 0
-  /// When something was last sent or received, or the consumer began to wait.
+  /// When something was last sent or received, or the consumer started to wait.
   private var latest = Duration.zero
 
   init(_ request: OutgoingRequest, limits: Limits) {
@@ -44,12 +44,12 @@ struct RequestMachine {
     if case .ended = state { true } else { false }
   }
 
-  /// How it ended, if it has.
+  /// The result; nil before the end.
   var end: Result<Void, any Error>? {
     if case .ended(let result) = state { result } else { nil }
   }
 
-  /// Begins; returns what to send, or nothing when it was cancelled before.
+  /// Starts; returns the request to send, or nil when it was cancelled before.
   mutating func start() -> OutgoingRequest? {
     guard case .idle = state else { return nil }
     state = .asking
@@ -64,6 +64,8 @@ struct RequestMachine {
     case ignore
     /// The response is the final one.
     case deliver
+    /// The user decides whether this is sent; `decide(_:isFollowed:)` has to follow.
+    case ask(OutgoingRequest)
     case follow(OutgoingRequest)
     case fail(HTTPError)
   }
@@ -72,20 +74,34 @@ struct RequestMachine {
   mutating func answer(_ head: HTTPResponseHead, at now: Duration) -> AnswerAction {
     guard case .asking = state else { return .ignore }
     latest = now
-    guard let next = request.redirected(by: head) else {
-      state = .answered
-      return .deliver
-    }
+    if case .never = request.redirects.kind { return deliver() }
+    guard let next = request.redirected(by: head) else { return deliver() }
     guard hop < limits.redirects else {
       state = .ended(.failure(HTTPError.tooManyRedirects))
       return .fail(.tooManyRedirects)
     }
+    if case .decide = request.redirects.kind { return .ask(next) }
+    return follow(next)
+  }
+
+  /// The user has decided about a redirect.
+  mutating func decide(_ next: OutgoingRequest, isFollowed: Bool) -> AnswerAction {
+    guard case .asking = state else { return .ignore }
+    return isFollowed ? follow(next) : deliver()
+  }
+
+  private mutating func deliver() -> AnswerAction {
+    state = .answered
+    return .deliver
+  }
+
+  private mutating func follow(_ next: OutgoingRequest) -> AnswerAction {
     hop += 1
     request = next
     return .follow(next)
   }
 
-  /// The consumer begins to wait for a piece of the body; returns false when there will be none.
+  /// The consumer starts to wait for a piece of the body; returns false when there will be none.
   mutating func read(at now: Duration) -> Bool {
     guard case .answered = state else { return false }
     latest = now
@@ -100,7 +116,7 @@ struct RequestMachine {
     return true
   }
 
-  /// Ends it; returns false when it had ended.
+  /// Ends the request; returns false when it had ended before.
   mutating func finish(_ result: Result<Void, any Error>) -> Bool {
     guard !isEnded else { return false }
     state = .ended(result)
@@ -113,7 +129,7 @@ struct RequestMachine {
     case stop
   }
 
-  /// The timer has come round; says when it is to come again.
+  /// The timer has fired; returns when it has to fire again.
   mutating func timer(at now: Duration) -> TimerAction {
     var deadlines: [(time: Duration, kind: HTTPDeadlines.Kind)] = []
     if let total = limits.total { deadlines.append((total, .total)) }
@@ -128,7 +144,7 @@ struct RequestMachine {
       state = .ended(.failure(HTTPError.timedOut(deadline.kind)))
       return .timeOut(deadline.kind)
     }
-    // Not longer than the shorter one: the other may begin at any moment.
+    // Not longer than the shorter limit: the other one may start at any time.
     let soonest = [limits.headers, limits.idle].compactMap(\.self).min().map { now + $0 }
     guard let wake = [deadline?.time, soonest].compactMap(\.self).min() else { return .stop }
     return .sleep(until: wake)

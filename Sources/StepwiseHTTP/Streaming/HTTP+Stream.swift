@@ -19,12 +19,13 @@ extension HTTP {
   ///   - method: The method, such as `GET`.
   ///   - query: Items that are added to the query of the URL.
   ///   - headers: Header fields.
-  ///   - json: A value to be sent as JSON.
+  ///   - json: A value to send as JSON.
   ///   - encoder: The encoder of `json`.
-  ///   - form: Names and values to be sent as a form.
-  ///   - body: Bytes to be sent as they are.
+  ///   - form: Names and values to send as a form.
+  ///   - body: Bytes to send.
   ///   - credentials: The credentials for this request.
   ///   - deadlines: How long the request may take. The `idle` deadline counts while the loop waits for a chunk.
+  ///   - redirects: Which redirects are followed.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a status.
   public nonisolated(nonsending) static func stream(
@@ -37,10 +38,19 @@ extension HTTP {
     form: HTTPParameters? = nil,
     body: Data? = nil,
     credentials: HTTPCredentials? = nil,
-    deadlines: HTTPDeadlines = .standard
+    deadlines: HTTPDeadlines = .standard,
+    redirects: HTTPRedirects = .follow
   ) async throws -> HTTPResponseStream {
     let content = try RequestContent(json: json, encoder: encoder, form: form, body: body)
-    let request = try OutgoingRequest(method, url.httpURL(), query, headers, content, credentials)
+    let request = try OutgoingRequest(
+      method,
+      url.httpURL(),
+      query,
+      headers,
+      content,
+      credentials,
+      redirects: redirects
+    )
     return try await HTTPSession.shared.open(request, deadlines: deadlines)
   }
 }
@@ -48,18 +58,19 @@ extension HTTP {
 extension HTTPClient {
   /// Sends a request, suspends until the head of the response has arrived, and receives the body as it is read.
   ///
-  /// ``HTTP/stream(_:method:query:headers:json:encoder:form:body:credentials:deadlines:)`` has the details.
+  /// ``HTTP/stream(_:method:query:headers:json:encoder:form:body:credentials:deadlines:redirects:)`` has the details.
   ///
   /// - Parameters:
   ///   - path: The destination, below the base URL.
   ///   - method: The method, such as `GET`.
   ///   - query: Items that are added to the query of the URL.
   ///   - headers: Header fields, in place of the client's of the same name.
-  ///   - json: A value to be sent as JSON.
-  ///   - form: Names and values to be sent as a form.
-  ///   - body: Bytes to be sent as they are.
+  ///   - json: A value to send as JSON.
+  ///   - form: Names and values to send as a form.
+  ///   - body: Bytes to send.
   ///   - credentials: The credentials for this request; nil for the client's.
   ///   - deadlines: How long the request may take; nil for the client's ``deadlines``.
+  ///   - redirects: Which redirects are followed; nil for the client's ``redirects``.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a status.
   public nonisolated(nonsending) func stream(
@@ -71,11 +82,12 @@ extension HTTPClient {
     form: HTTPParameters? = nil,
     body: Data? = nil,
     credentials: HTTPCredentials? = nil,
-    deadlines: HTTPDeadlines? = nil
+    deadlines: HTTPDeadlines? = nil,
+    redirects: HTTPRedirects? = nil
   ) async throws -> HTTPResponseStream {
     let content = try RequestContent(json: json, encoder: encoder, form: form, body: body)
-    let request = try request(method, path, query, headers, content, credentials)
-    var response = try await session.open(request, deadlines: deadlines ?? self.deadlines)
+    let request = try request(method, path, query, headers, content, credentials, redirects: redirects)
+    var response = try await open(request, deadlines: deadlines ?? self.deadlines)
     response.decoder = decoder
     return response
   }
@@ -88,7 +100,7 @@ extension HTTPSession {
     deadlines: HTTPDeadlines
   ) async throws -> HTTPResponseStream {
     let exchange = exchange(request, deadlines: deadlines)
-    let head = try await exchange.head()
+    let head = try await exchange.head(reporting: request.upload)
     return HTTPResponseStream(
       status: head.status,
       headers: head.headers,

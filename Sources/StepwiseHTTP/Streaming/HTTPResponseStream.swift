@@ -28,7 +28,7 @@ public struct HTTPResponseStream: Sendable {
     self.body = body
   }
 
-  /// Whether the status is one of 200 to 299.
+  /// A Boolean value that indicates whether the status is one of 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(status) }
 
   /// Returns the response if its status is one of 200 to 299.
@@ -48,7 +48,25 @@ public struct HTTPResponseStream: Sendable {
     throw HTTPStatusError(response: response(body: beginning))
   }
 
-  private static let errorBody = 64 * 1024
+  /// How many bytes of the body of a discarded response are received.
+  static let errorBody = 64 * 1024
+
+  /// Receives the rest of the body.
+  ///
+  /// - Parameter limit: The maximum number of bytes of the body.
+  /// - Returns: The response with its body in memory.
+  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task is
+  ///   cancelled.
+  public nonisolated(nonsending) func collected(
+    upTo limit: Int = HTTPSession.defaultBodyLimit
+  ) async throws -> HTTPResponse {
+    var data = Data()
+    for try await chunk in body {
+      guard chunk.count <= limit - data.count else { throw HTTPError.bodyTooLarge(limit: limit) }
+      if data.isEmpty { data = chunk } else { data.append(chunk) }
+    }
+    return response(body: data)
+  }
 
   func response(body: Data) -> HTTPResponse {
     var response = HTTPResponse(status: status, headers: headers, body: body, url: url)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Foundation
+package import Foundation
 import Stepwise
 
 /// The received parts of a response: the network adds them, one consumer waits for them.
-final class Inbox: Sendable {
+package final class Inbox: Sendable {
   private typealias Waiter = UnsafeContinuation<InboxMachine.Delivery, Never>
 
   private struct State {
@@ -31,18 +31,18 @@ final class Inbox: Sendable {
   /// Creates an inbox.
   ///
   /// - Parameter capacity: The number of bytes from which the network has to wait.
-  init(capacity: Int) { state = Lock(State(machine: InboxMachine(capacity: capacity))) }
+  package init(capacity: Int) { state = Lock(State(machine: InboxMachine(capacity: capacity))) }
 
-  var isEnded: Bool { state.withLock { $0.machine.isEnded } }
+  package var isEnded: Bool { state.withLock { $0.machine.isEnded } }
 
   /// Changes the contents without waking the consumer; ``wake()`` has to follow.
-  func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
+  package func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
     state.withLock { state in change(&state.machine) }
   }
 
   /// Resumes the consumer if what it waits for has arrived; returns whether the network may continue.
   @discardableResult
-  func wake() -> Bool {
+  package func wake() -> Bool {
     guard let match = state.withLock({ $0.match() }) else { return false }
     match.continuation.resume(returning: match.delivery)
     return match.releasesNetwork
@@ -75,7 +75,7 @@ final class Inbox: Sendable {
 }
 
 extension Inbox {
-  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+  package nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
     switch await take(.head, release: {}) {
     case .head(let head): return head
     case .failure(let error): throw error
@@ -83,7 +83,7 @@ extension Inbox {
     }
   }
 
-  nonisolated(nonsending) func chunk(release: () -> Void) async throws -> Data? {
+  package nonisolated(nonsending) func chunk(release: () -> Void) async throws -> Data? {
     switch await take(.chunk, release: release) {
     case .chunk(let data): return data
     case .failure(let error): throw error

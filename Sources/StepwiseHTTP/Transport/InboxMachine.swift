@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Foundation
+package import Foundation
 
 /// The parts of a response that have arrived and were not consumed yet, as a value.
 ///
 /// After an end nothing more arrives. Bytes that arrived before a failure are delivered before it; after a cancellation
 /// nothing is delivered.
-struct InboxMachine {
-  enum Wish: Equatable {
+package struct InboxMachine {
+  package enum Wish: Equatable {
     case head
     case chunk
   }
 
-  enum Delivery {
+  package enum Delivery {
     case head(HTTPResponseHead)
     case chunk(Data)
     case end
@@ -33,13 +33,13 @@ struct InboxMachine {
   /// Whether the network has to wait.
   private var isHeld = false
 
-  init(capacity: Int) { self.capacity = capacity }
+  package init(capacity: Int) { self.capacity = capacity }
 
-  var isEnded: Bool { end != nil }
+  package var isEnded: Bool { end != nil }
 
   var hasHead: Bool { head != nil }
 
-  mutating func receive(_ head: HTTPResponseHead) {
+  package mutating func receive(_ head: HTTPResponseHead) {
     if end == nil, self.head == nil { self.head = head }
   }
 
@@ -57,20 +57,20 @@ struct InboxMachine {
   }
 
   /// Adds the bytes, however many there are; returns whether the network should wait.
-  mutating func receive(_ bytes: Data) -> Bool {
+  package mutating func receive(_ bytes: Data) -> Bool {
     guard end == nil, head != nil else { return false }
     self.bytes.append(bytes)
     isHeld = isHeld || self.bytes.count >= capacity
     return isHeld
   }
 
-  mutating func complete(_ failure: (any Error)?) {
+  package mutating func complete(_ failure: (any Error)?) {
     guard end == nil else { return }
     end = failure.map { .failed($0) } ?? (head == nil ? .failed(TransferFailure.noAnswer) : .complete)
   }
 
   /// Returns whether there was anything left to cancel.
-  mutating func cancel() -> Bool {
+  package mutating func cancel() -> Bool {
     let wasOpen = end == nil
     if case .complete = end, bytes.isEmpty { return false }
     (end, head, bytes) = (.failed(CancellationError()), nil, Data())

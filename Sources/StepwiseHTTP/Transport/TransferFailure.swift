@@ -8,18 +8,18 @@ import Foundation
 #endif
 
 /// The errors of transfers, without the URLs that URLSession's errors contain.
-enum TransferFailure {
+package enum TransferFailure {
   /// The connection ended before any response arrived.
-  static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
+  package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
 
   /// Fewer bytes arrived than were announced.
-  static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
+  package static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
 
   /// A different part of the file arrived than was requested.
   static var wrongRange: HTTPError { .protocolError(reason: "it has another part of the file than was requested") }
 
   /// Converts an error for the caller.
-  static func error(_ error: any Error) -> HTTPError {
+  package static func error(_ error: any Error) -> HTTPError {
     switch error {
     case let error as HTTPError: return error
     case let error as URLError: return self.error(error)

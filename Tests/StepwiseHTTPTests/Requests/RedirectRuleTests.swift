@@ -35,8 +35,8 @@ import Testing
     let request = try Self.request(method)
     let next = try #require(request.redirected(by: Self.head(status, "/y")))
     #expect(next.method == follows)
-    #expect(next.body == (method == follows ? request.body : nil))
-    #expect((next.headers["Content-Type"] == nil) == (next.body == nil))
+    #expect(next.body.isNone == (method != follows || request.body.isNone))
+    #expect((next.headers["Content-Type"] == nil) == next.body.isNone)
     #expect(next.headers["Authorization"] == "secret" && next.headers["Cookie"] == "a=1")
   }
 
@@ -50,7 +50,10 @@ import Testing
     let next = try #require(Self.request("POST", from).redirected(by: Self.head(307, to)))
     for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(next.headers[name] == nil, "\(name)") }
     #expect(next.headers["Accept"] == "text/plain" && next.headers["Range"] == "bytes=1-")
-    #expect(next.body == Data("body".utf8))
+    guard case .bytes(Data("body".utf8)) = next.body else {
+      Issue.record("the body is \(next.body)")
+      return
+    }
     #expect(next.url.user == nil && next.url.password == nil)
     let back = try #require(next.redirected(by: Self.head(307, from)))
     #expect(back.headers["Authorization"] == nil)

@@ -116,6 +116,8 @@
       case ("GET", nil): break
       case (_, nil): try set(CurlOption.customRequest, method)
       }
+      // On a kept-alive connection that the server has closed libcurl sends the body again, and a sequence may have none.
+      if case .chunks = transfer.request.body { try set(CurlOption.freshConnect, 1) }
       if upload != nil { setOptional(CurlOption.uploadBufferSize, 128 * 1024) }
     }
 

@@ -37,7 +37,6 @@
     static let customRequest: Int32 = 10_036
     static let caFile: Int32 = 10_065
     static let clientCertificateType: Int32 = 10_086
-    static let clientKey: Int32 = 10_087
     static let caFolder: Int32 = 10_097
     static let acceptEncoding: Int32 = 10_102
     static let privateData: Int32 = 10_103
@@ -46,7 +45,6 @@
     static let proxyPassword: Int32 = 10_176
     static let noProxy: Int32 = 10_177
     static let pinnedPublicKey: Int32 = 10_230
-    static let proxyCAFile: Int32 = 10_246
     static let protocols: Int32 = 10_318
 
     static let writeFunction: Int32 = 20_011
@@ -55,6 +53,7 @@
     static let seekFunction: Int32 = 20_167
 
     static let noBody: Int32 = 44
+    static let freshConnect: Int32 = 74
     static let upload: Int32 = 46
     static let bufferSize: Int32 = 98
     static let noSignal: Int32 = 99

@@ -42,8 +42,6 @@
     private var pull: Task<Void, Never>?
     private var generation = 0
 
-    private static func open(_ file: URL) -> Int32 { Foundation.open(file.path, O_RDONLY | O_CLOEXEC) }
-
     /// Nil when there is no body.
     init?(_ body: HTTPTransferBody, of transfer: CurlTransfer, on loop: CurlLoop) throws {
       self.transfer = transfer
@@ -54,13 +52,9 @@
         content = .bytes(data)
         length = Int64(data.count)
       case .file(let file):
-        let descriptor = Self.open(file)
-        var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-          throw HTTPError.request(underlying: POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO))
-        }
+        let (descriptor, length) = try UploadFile.open(file)
         content = .file(descriptor)
-        length = Int64(status.st_size)
+        self.length = length
       case .chunks(let length, let open):
         content = .chunks(open: open)
         self.length = length

@@ -13,11 +13,19 @@ import Stepwise
 
 /// A transport on URLSession, the transport of Apple's platforms.
 ///
-/// Its limitations, there and on Linux, where it is used when libcurl cannot be loaded:
-/// - Header lines with the same name arrive as one, joined by commas.
-/// - A body in pieces is written to a temporary file before it is sent.
-/// - On Linux, a consumer that does not read stops the network only briefly, so memory grows. A server that closes
-///   within its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
+/// Where it differs from libcurl, the transport of Linux:
+/// - Header lines with the same name arrive as one, joined by commas: URLSession has a dictionary.
+/// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has no
+///   streams for bodies on Linux.
+/// - Trust settings and a proxy are refused: pass a `URLSessionConfiguration` with a proxy, or use libcurl.
+///
+/// On Linux, where it is used when libcurl cannot be loaded, also:
+/// - A 401 that requests Basic authentication waits until a deadline passes.
+/// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
+/// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1, are
+///   errors.
+/// - A consumer that does not read stops the network only briefly, so memory grows.
+/// - A server that closes within its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
 public final class URLSessionTransport: HTTPTransport {
   private struct State {
     var isInvalidated = false
@@ -100,7 +108,10 @@ public final class URLSessionTransport: HTTPTransport {
     let task: URLSessionTask
     switch request.body {
     case .none, .bytes: task = session.dataTask(with: URLRequest(request))
-    case .file(let file): task = session.uploadTask(with: URLRequest(request), fromFile: file)
+    case .file(let file):
+      // URLSession on Linux does not end when it is a directory.
+      try UploadFile.check(file)
+      task = session.uploadTask(with: URLRequest(request), fromFile: file)
     case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: spool ?? URL(filePath: "/dev/null"))
     }
     delegate.add(task, of: transfer)

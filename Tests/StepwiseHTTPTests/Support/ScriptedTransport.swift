@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseHTTP
+
+/// A transport without a network: each transfer has the head that a closure returns, and no body.
+final class ScriptedTransport: HTTPTransport {
+  private let answer: @Sendable (HTTPTransferRequest) -> HTTPResponseHead
+  private let onRelease: @Sendable () -> Void
+
+  /// Creates a transport that calls `onRelease` when a transfer is released.
+  init(
+    _ answer: @escaping @Sendable (HTTPTransferRequest) -> HTTPResponseHead,
+    onRelease: @escaping @Sendable () -> Void = {}
+  ) {
+    self.answer = answer
+    self.onRelease = onRelease
+  }
+
+  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { Transfer(answer(request), onRelease) }
+
+  func invalidate() {}
+
+  private final class Transfer: HTTPTransfer {
+    private let answer: HTTPResponseHead
+    private let onRelease: @Sendable () -> Void
+
+    init(_ answer: HTTPResponseHead, _ onRelease: @escaping @Sendable () -> Void) {
+      self.answer = answer
+      self.onRelease = onRelease
+    }
+
+    deinit { onRelease() }
+
+    nonisolated(nonsending) func head() async throws -> HTTPResponseHead { answer }
+
+    nonisolated(nonsending) func chunk() async throws -> Data? { nil }
+
+    func cancel() {}
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Loopback
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseHTTP
+
+/// Bodies that are read as they are sent, over each transport.
+@Suite(.timeLimit(.minutes(5))) struct UploadTests {
+  private static func pieces(_ texts: String...) -> AsyncStream<Data> {
+    AsyncStream { continuation in
+      for text in texts { continuation.yield(Data(text.utf8)) }
+      continuation.finish()
+    }
+  }
+
+  @Test("A file is sent as it is", arguments: TransportKind.available)
+  func file(kind: TransportKind) async throws {
+    let server = try UploadServer()
+    let client = try kind.client(server.url())
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("a")
+      try Data("from a file".utf8).write(to: file)
+      let status = try await client.put("x", body: .file(file, type: "text/plain")).status
+      #expect(status == 200)
+      for (name, code) in [("none", POSIXErrorCode.ENOENT), (".", .EISDIR)] {
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.put("x", body: .file(folder.appendingPathComponent(name)))
+        }
+        guard case .request(let underlying as POSIXError) = error else {
+          Issue.record("\(name): \(String(describing: error))")
+          continue
+        }
+        #expect(underlying.code == code)
+      }
+    }
+    #expect(server.uploads == [.init(type: "text/plain", length: 11, isChunked: false, text: "from a file")])
+  }
+
+  @Test("A sequence is sent with and without a length", arguments: TransportKind.available, [5, nil] as [Int64?])
+  func sequence(kind: TransportKind, length: Int64?) async throws {
+    let server = try UploadServer()
+    let client = try kind.client(server.url())
+    let response = try await client.post(body: .sequence(Self.pieces("ab", "cde"), length: length, type: "a/b"))
+    #expect(response.status == 200)
+    // URLSession gets a file, whose length is known.
+    let isChunked = kind == .libcurl && length == nil
+    #expect(server.uploads == [.init(type: "a/b", length: 5, isChunked: isChunked, text: "abcde")])
+  }
+
+  @Test("A sequence that is shorter than announced is an error", arguments: TransportKind.available)
+  func short(kind: TransportKind) async throws {
+    let client = try kind.client(UploadServer().url())
+    await #expect(throws: HTTPError.refused(reason: "")) {
+      try await client.post(body: .sequence(Self.pieces("ab"), length: 5))
+    }
+  }
+
+  @Test("A sequence's error ends the request", arguments: TransportKind.available)
+  func failing(kind: TransportKind) async throws {
+    struct Broken: Error {}
+    let client = try kind.client(UploadServer().url())
+    let pieces = AsyncThrowingStream<Data, any Error> { continuation in
+      continuation.yield(Data([1]))
+      continuation.finish(throwing: Broken())
+    }
+    let error = await #expect(throws: HTTPError.self) { try await client.post(body: .sequence(pieces)) }
+    guard case .request(let underlying) = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    #expect(underlying is Broken)
+  }
+
+  @Test("A redirect sends a sequence again only if it can be created again", arguments: TransportKind.available)
+  func redirect(kind: TransportKind) async throws {
+    let server = try UploadServer()
+    let client = try kind.client(server.url())
+    await #expect(throws: HTTPError.refused(reason: "")) {
+      try await client.post("307", body: .sequence(Self.pieces("once")))
+    }
+    let again = try await client.post("307", body: .sequence(type: "a/b") { Self.pieces("again") })
+    #expect(again.status == 200)
+    #expect(server.uploads.map(\.text) == ["again"])
+  }
+
+  @Test(
+    "Progress rises to the length, and all of it is reported before the response",
+    arguments: TransportKind.available
+  )
+  func progress(kind: TransportKind) async throws {
+    let (server, progress) = (try UploadServer(), Recorder<HTTPUploadProgress>())
+    _ = try await kind.client(server.url()).post(body: .bytes(Data(count: 3_000_000))) { progress.record($0) }
+    let all = progress.elements
+    #expect(all.last == HTTPUploadProgress(sentBytes: 3_000_000, totalBytes: 3_000_000))
+    #expect(all.map(\.sentBytes) == all.map(\.sentBytes).sorted())
+    #expect(all.last?.fractionCompleted == 1)
+  }
+
+  @Test("A progress closure that does not return does not delay a cancellation", arguments: TransportKind.available)
+  func stuckProgress(kind: TransportKind) async throws {
+    let (server, entered, gate) = (try UploadServer(), Recorder<Bool>(), DispatchSemaphore(value: 0))
+    let client = try kind.client(server.url())
+    let request = Task {
+      try await client.post(body: .bytes(Data(count: 10))) { _ in
+        entered.record(true)
+        gate.wait()
+      }
+    }
+    await entered.elements(atLeast: 1)
+    #expect(await becomesTrue { !server.uploads.isEmpty })
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    gate.signal()
+  }
+
+  @Test("Cancelling an upload releases its sequence", arguments: TransportKind.available)
+  func cancellation(kind: TransportKind) async throws {
+    let (port, released, pulled) = (try DeadPort(), Recorder<Bool>(), Recorder<Bool>())
+    let client = try kind.client(port.url)
+    let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+    continuation.onTermination = { _ in released.record(true) }
+    continuation.yield(Data(count: 10))
+    let body = stream.map { piece in
+      pulled.record(true)
+      return piece
+    }
+    let request = Task { try await client.post(body: .sequence(body)) }
+    await pulled.elements(atLeast: 1)
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    await released.elements(atLeast: 1)
+  }
+
+  @Test(
+    "A form has its fields and files in order, and no name breaks out of its header",
+    arguments: TransportKind.available
+  )
+  func multipart(kind: TransportKind) async throws {
+    let server = try UploadServer()
+    let client = try kind.client(server.url())
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("a.txt")
+      try Data("in a file".utf8).write(to: file)
+      var form = HTTPMultipart()
+      form.add("title", "Kiss")
+      form.add("e\"\u{301}vil\r\nX: 1", bytes: Data("b".utf8), fileName: "n\"\n")
+      form.add("file", file: file, type: "text/plain")
+      let status = try await client.post(body: .multipart(form)).status
+      #expect(status == 200)
+      let boundary = try #require(form.type.components(separatedBy: "boundary=").last)
+      let lines = [
+        "--\(boundary)", "Content-Disposition: form-data; name=\"title\"", "", "Kiss", "--\(boundary)",
+        "Content-Disposition: form-data; name=\"e%22\u{301}vil%0D%0AX: 1\"; filename=\"n%22%0A\"",
+        "Content-Type: application/octet-stream", "", "b", "--\(boundary)",
+        "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"", "Content-Type: text/plain", "",
+        "in a file", "--\(boundary)--", "",
+      ]
+      let text = lines.joined(separator: "\r\n")
+      #expect(server.uploads == [.init(type: form.type, length: text.utf8.count, isChunked: false, text: text)])
+      var evil = HTTPMultipart()
+      evil.add("a", bytes: Data(), fileName: "b", type: "text/plain\r\nX: 1")
+      await #expect(throws: HTTPError.refused(reason: "")) {
+        try await client.post(body: .multipart(evil))
+      }
+      form.add("gone", file: folder.appendingPathComponent("none"))
+      await #expect(throws: HTTPError.request(underlying: CancellationError())) {
+        try await client.post(body: .multipart(form))
+      }
+    }
+  }
+
+  /// 200 MB: a copy in memory would exceed the limit.
+  @Test(
+    "Uploads of a file, a form and a sequence have flat memory",
+    .enabled(if: isMeasurable),
+    arguments: TransportKind.available
+  )
+  func memory(kind: TransportKind) async throws {
+    let server = try UploadServer()
+    let url = try server.url()
+    await #expect(processExitsWith: .success) { [url = url as URL, kind = kind.rawValue as String] in
+      LoopbackServer.bypassProxy()
+      try await inFolder { folder in
+        let file = folder.appendingPathComponent("large")
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 200_000_000)
+        var form = HTTPMultipart()
+        form.add("file", file: file)
+        let client = try #require(TransportKind(rawValue: kind)).client(url)
+        for body in [HTTPBody.file(file), .multipart(form), .sequence(Zeros(pieces: 200), length: 200_000_000)] {
+          let status = try await client.put(body: body, deadlines: .never).status
+          #expect(status == 200)
+        }
+        #expect(peakMemory() < 100_000_000, "\(peakMemory()) bytes")
+      }
+    }
+    #expect(server.uploads.map { $0.length > 199_999_999 } == [true, true, true])
+  }
+}
+
+/// Pieces of 1 MB.
+private struct Zeros: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  var pieces: Int
+
+  mutating func next() async -> Data? {
+    guard pieces > 0 else { return nil }
+    pieces -= 1
+    return Data(count: 1_000_000)
+  }
+
+  func makeAsyncIterator() -> Zeros { self }
+}
