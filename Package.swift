@@ -16,6 +16,7 @@ let package = Package(
       targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate"]
     ),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
+    .library(name: "StepwiseHTTPTesting", targets: ["StepwiseHTTPTesting"]),
     .library(name: "StepwiseFleet", targets: ["StepwiseFleet"]),
   ],
   traits: [
@@ -52,6 +53,7 @@ let package = Package(
       path: "Sources/Legacy/LegacyElevate"
     ),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
+    .target(name: "StepwiseHTTPTesting", dependencies: ["Stepwise", "StepwiseHTTP"]),
     // Without the trait the module is empty and libpq is not needed.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
@@ -83,7 +85,7 @@ let package = Package(
     ),
     .testTarget(
       name: "StepwiseHTTPTests",
-      dependencies: ["StepwiseHTTP", "Loopback", "Stepwise", "StepwiseTesting"]
+      dependencies: ["StepwiseHTTP", "StepwiseHTTPTesting", "Loopback", "Stepwise", "StepwiseTesting"]
     ),
     // The child of the article on crashes, to copy.
     .executableTarget(
@@ -94,7 +96,8 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "Loopback", "ImportCrashChild",
+        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting", "Loopback",
+        "ImportCrashChild",
       ]
     ),
     .testTarget(
