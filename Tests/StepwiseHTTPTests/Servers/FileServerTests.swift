@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseHTTP
+
+/// nginx and Apache, with and without TLS.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: ForeignServers.isAvailable, ForeignServers.absence))
+struct FileServerTests {
+  private static let all = ["nginx", "nginx-tls", "apache", "apache-tls"]
+  private static let numbers = Data((1...20_000).map { "\($0)\n" }.joined().utf8)
+
+  @Test("A file arrives, compressed and not", arguments: all)
+  func files(server: String) async throws {
+    let client = try ForeignServers.client(server)
+    let plain = try await client.get("numbers.txt")
+    #expect(plain.status == 200 && plain.body == Self.numbers)
+    let compressed = try await client.get("gzip/numbers.txt")
+    #expect(compressed.headers["Content-Encoding"] == "gzip" && compressed.body == Self.numbers)
+    #expect(try await client.head("numbers.txt").headers["Content-Length"] == "\(Self.numbers.count)")
+    #expect(try await client.get("missing").status == 404)
+  }
+
+  @Test("Ranges, and those that a tag makes conditional", arguments: all)
+  func ranges(server: String) async throws {
+    let client = try ForeignServers.client(server)
+    let part = try await client.get("random.bin", headers: ["Range": "bytes=10-19"])
+    #expect(part.status == 206 && part.body.count == 10)
+    let tag = try #require(part.headers["ETag"])
+    let same = try await client.get("random.bin", headers: ["Range": "bytes=10-19", "If-Range": tag])
+    #expect(same.status == 206 && same.body == part.body)
+    let other = try await client.get("random.bin", headers: ["Range": "bytes=10-19", "If-Range": "\"other\""])
+    #expect(other.status == 200 && other.body.count == 5_000_000)
+    #expect(try await client.get("random.bin", headers: ["Range": "bytes=9999999-"]).status == 416)
+    #expect(try await client.get("random.bin", headers: ["If-None-Match": tag]).status == 304)
+  }
+
+  @Test("Downloads resume, in one part and in four", arguments: all, [1, 4])
+  func downloads(server: String, segments: Int) async throws {
+    let client = try ForeignServers.client(server)
+    let whole = try await client.get("random.bin").body
+    try await inFolder { folder in
+      let (file, progress) = (folder.appendingPathComponent("a"), Recorder<HTTPDownloadProgress>())
+      let (entered, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+      let broken = Task {
+        try await client.download("random.bin", to: file, segments: segments) { progress in
+          guard progress.receivedBytes > 0 else { return }
+          entered.record(true)
+          gate.wait()
+        }
+      }
+      await entered.elements(atLeast: 1)
+      broken.cancel()
+      for _ in 0..<10_000 { gate.signal() }
+      await #expect(throws: CancellationError.self) { try await broken.value }
+      let response = try await client.download("random.bin", to: file, segments: segments) {
+        progress.record($0)
+      }
+      #expect(response.isSuccess && progress.elements.allSatisfy { $0.resumedBytes > 0 })
+      let data = try Data(contentsOf: file)
+      // Comparing byte by byte takes long in a debug build.
+      #expect(data == whole, "\(data.count) bytes")
+    }
+  }
+
+  @Test("Basic authentication, with missing, wrong and right credentials", arguments: all)
+  func authentication(server: String) async throws {
+    var client = try ForeignServers.client(server)
+    #expect(try await client.get("private/page.txt").status == 401)
+    client.setCredentials(user: "ann", password: "wrong")
+    #expect(try await client.get("private/page.txt").status == 401)
+    client.setCredentials(user: "ann", password: "right")
+    #expect(try await client.get("private/page.txt").text == "secret\n")
+  }
+
+  @Test("Redirects, followed and not", arguments: all)
+  func redirects(server: String) async throws {
+    let client = try ForeignServers.client(server)
+    let followed = try await client.get("old")
+    #expect(followed.body == Self.numbers && followed.url.path == "/numbers.txt")
+    #expect(try await client.get("old", redirects: .never).status == 302)
+  }
+
+  @Test("Over TLS the protocol is HTTP/2, and a hundred requests share its connections")
+  func http2() async throws {
+    let client = try ForeignServers.client("nginx-tls")
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<100 { group.addTask { try await client.get("protocol").text } }
+      for try await text in group { #expect(text == "HTTP/2.0") }
+    }
+    #expect(try await ForeignServers.client("nginx").get("protocol").text == "HTTP/1.1")
+  }
+
+  @Test("An unknown authority is an error", arguments: ["nginx-tls", "apache-tls"])
+  func authority(server: String) async throws {
+    let known = try ForeignServers.client(server)
+    await #expect(throws: HTTPError.tls(.untrustedCertificate)) {
+      try await HTTPClient(baseURL: known.baseURL, session: HTTPSession()).get("numbers.txt")
+    }
+  }
+
+  @Test(
+    "nginx: a trailer, two cookies, Retry-After, and a connection that it drops",
+    arguments: ["nginx", "nginx-tls"]
+  )
+  func nginx(server: String) async throws {
+    let client = try ForeignServers.client(server)
+    #expect(try await client.get("trailer/numbers.txt").body == Self.numbers)
+    #expect(try await client.get("numbers-and-cookies").headers.values("Set-Cookie") == ["a=1", "b=2"])
+    let busy = try await client.get("busy")
+    #expect(busy.status == 503 && busy.retryAfter() == .seconds(7))
+    let error = await #expect(throws: HTTPError.self) { try await client.get("dropped") }
+    switch error {
+    case .connectionLost, .protocolError: break
+    default: Issue.record("\(String(describing: error))")
+    }
+  }
+}
