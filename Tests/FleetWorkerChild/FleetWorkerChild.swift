@@ -14,13 +14,16 @@
     /// The length of the text that each stage computes, so that a worker is killed during a stage rather than between two.
     package var rounds: Int
     package var sum: UInt64 = 0
+    /// Whether the stage ends its process.
+    package var isPoison: Bool
 
-    package init(journal: String, last: Int, rounds: Int) {
-      (self.journal, self.last, self.rounds) = (journal, last, rounds)
+    package init(journal: String, last: Int, rounds: Int, isPoison: Bool = false) {
+      (self.journal, self.last, self.rounds, self.isPoison) = (journal, last, rounds, isPoison)
     }
 
     package func next() async throws -> CrashWork {
       var work = self
+      if isPoison { kill(getpid(), SIGKILL) }
       for round in 0..<rounds { work.sum = (work.sum ^ UInt64(round + step)) &* 0x100_0000_01B3 }
       let line = "\(FleetJob.current?.id ?? "").\(step)\n"
       let file = open(journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
@@ -34,7 +37,7 @@
     package var result: UInt64? { step == last ? sum : nil }
   }
 
-  /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS`.
+  /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS ATTEMPTS`.
   @main
   struct FleetWorkerChild {
     static func main() async throws {
@@ -57,7 +60,7 @@
           workerName: "\(getpid())"
         )
       )
-      fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: 1_000, backoff: .none))
+      fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
       let token = Fleet.terminationToken()
       while !token.isCancelled {
         // A server that is down at first is waited for.

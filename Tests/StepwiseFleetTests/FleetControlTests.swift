@@ -53,6 +53,33 @@
       }
     }
 
+    @Test("A job that a claim skipped, as its row was locked by what awaits it, does not wait for the poll interval")
+    func startsAwaitedJobs() async throws {
+      let worker = test.fleet(lease: .seconds(3_600), poll: .seconds(1_200))
+      worker.register(Work.self)
+      try await worker.enqueue(Work.script(last: 2), id: "a")
+      let blocker = PostgresConnection(server ?? "", number: 0)
+      let row = worker.database.statement("SELECT FROM @.jobs FOR UPDATE")
+      for sql in ["BEGIN", row] { _ = try await blocker.run(sql, [], within: .seconds(30)) }
+      let elsewhere = test.fleet()
+      try await test.withWorkers([worker]) { () async throws in
+        let claims =
+          "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND position($1 || '.claim(' in query) > 0"
+        try await waitUntil("the worker has claimed nothing") {
+          let schema = PostgresValue.text(worker.database.schema.quoted)
+          return try await elsewhere.database.run(claims, [schema]).first?.integer(0) ?? 0 > 0
+        }
+        async let result = elsewhere.result(of: "a", as: Work.self)
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        try await waitUntil("the wait for the result waits for the row") {
+          try await worker.database.run(waiting).first?.integer(0) ?? 0 > 0
+        }
+        _ = try await blocker.run("COMMIT", [], within: .seconds(30))
+        try await elsewhere.waitForState(.done, of: "a")
+        #expect(try await result == 2)
+      }
+    }
+
     @Test("A cancellation that comes during the last stage does not destroy its result")
     func keepsResult() async throws {
       let hasStarted = Once<Void>()

@@ -94,14 +94,19 @@
     }
 
     /// Returns the state, and has notifications sent about the job for a minute if it has not ended.
+    ///
+    /// A claim skips a row that this holds locked, so that a queued job is announced again.
     func watch(_ id: String) async throws -> FleetStatus? {
       let rows = try await database.run(
         """
-        UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
-        WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
-        RETURNING \(FleetStatus.columns)
+        WITH watched AS (
+          UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
+          WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
+          RETURNING \(FleetStatus.columns)
+        )
+        SELECT *, CASE WHEN state = 'queued' THEN pg_notify($2, 'q')::text END FROM watched
         """,
-        [.text(id)]
+        [.text(id), .text(configuration.schema)]
       )
       if let row = rows.first { return FleetStatus(row) }
       return try await status(of: id)

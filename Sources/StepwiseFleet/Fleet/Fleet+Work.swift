@@ -32,17 +32,25 @@
 
     /// Returns a token that is cancelled when the process receives SIGTERM or SIGINT, whose default action this turns off.
     ///
+    /// A signal that arrives after this has returned is not lost.
+    ///
     /// - Returns: The token, to be passed to ``work(until:)``.
     public static func terminationToken() -> CancellationToken {
       let token = CancellationToken()
       for number in [SIGTERM, SIGINT] {
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        #if canImport(Darwin)
+          // On Linux the source handles the signal, so that no handler may be set.
+          signal(number, SIG_IGN)
+        #endif
+        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "stepwise.signals"))
+        let isListening = DispatchSemaphore(value: 0)
         // The handler retains the source, which lives as long as the process.
         source.setEventHandler {
           withExtendedLifetime(source) { _ = token.cancel(reason: "The process received signal \(number).") }
         }
+        source.setRegistrationHandler { isListening.signal() }
         source.resume()
+        isListening.wait()
       }
       return token
     }

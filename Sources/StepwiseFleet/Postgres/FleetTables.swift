@@ -208,6 +208,9 @@
     }
 
     /// Frees what dead workers held, and wakes the parents whose children have all ended.
+    ///
+    /// A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not meet
+    /// the same other jobs on the next worker and cost them all their attempts.
     static func sweep(_ schema: String) -> String {
       """
       CREATE FUNCTION \(schema).sweep() RETURNS bigint LANGUAGE plpgsql
@@ -221,7 +224,10 @@
           SELECT id FROM \(schema).workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
         );
         UPDATE \(schema).jobs SET
-          state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempt >= max_attempts THEN 'failed' ELSE 'queued' END,
+          state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempt >= max_attempts THEN 'failed'
+            WHEN attempt > 1 THEN 'scheduled' ELSE 'queued' END,
+          run_at = CASE WHEN attempt > 1
+            THEN clock_timestamp() + random() * least(60, 2 ^ (attempt - 1)) * interval '1 second' ELSE run_at END,
           finished_at =
             CASE WHEN cancel_requested OR attempt >= max_attempts THEN clock_timestamp() END,
           error = CASE WHEN NOT cancel_requested THEN 'The worker died during attempt ' || attempt || ' of this stage.' END,

@@ -75,8 +75,12 @@
         }
         return try socket.execute(name, parameters, deadline: deadline)
       } catch {
-        if error.code == .connection { state = State() }
-        throw error
+        // Behind a pooler, the server's end may be another one than the one that has the statement, or one that has it from
+        // another client: nothing has run, and a new connection prepares again.
+        let isForeign = ["26000", "42P05"].contains(error.sqlState)
+        if isForeign || error.code == .connection { state = State() }
+        throw isForeign
+          ? PostgresError(code: .connection, sqlState: error.sqlState, message: error.message) : error
       }
     }
   }

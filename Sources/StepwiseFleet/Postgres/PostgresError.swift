@@ -30,6 +30,14 @@ public struct PostgresError: Error, Hashable, Sendable {
   ///
   /// 40001 and 40P01 are a transaction that lost against another one: nothing of it has happened.
   var isTransient: Bool { code == .connection || ["40001", "40P01"].contains(sqlState) }
+
+  /// A Boolean value that indicates whether the server's condition is the reason, and not the statement.
+  ///
+  /// Class 53 is a full disk, exhausted memory or too many connections; 57014 a statement that took too long or was
+  /// cancelled; 25006 a server that is a standby; 55P03 a lock that another session holds.
+  var isTemporary: Bool {
+    isTransient || sqlState?.hasPrefix("53") == true || ["57014", "25006", "55P03"].contains(sqlState)
+  }
 }
 
 extension PostgresError: CustomStringConvertible {
@@ -38,7 +46,7 @@ extension PostgresError: CustomStringConvertible {
     let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
     return switch code.kind {
     case .connection:
-      "PostgreSQL cannot be reached\(state): \(message) Check the connection string and that the server runs."
+      "PostgreSQL cannot be reached\(state): \(message)\(message.hasSuffix(".") ? "" : ".") Check the connection string and that the server runs."
     default: "PostgreSQL refused a statement\(state): \(message)"
     }
   }

@@ -27,6 +27,8 @@
     }
 
     private static let batch = 256
+    /// The length of stages, in bytes, after which a batch has no further one.
+    private static let size = 4_000_000
 
     private let database: PostgresDatabase
     private let channel: String
@@ -34,7 +36,7 @@
     private let hasLease: @Sendable () -> Bool
     private let state = Lock(State())
 
-    /// While `hasLease` returns true, a server that cannot be reached is waited for.
+    /// While `hasLease` returns true, a server that cannot be reached, or that has no space, is waited for.
     init(
       _ database: PostgresDatabase,
       channel: String,
@@ -64,19 +66,35 @@
     private func saveAll() async {
       while true {
         let batch = state.withLock { state in
-          let batch = Array(state.pending.prefix(Self.batch))
+          var size = 0
+          // Of large stages, as many as a statement can carry, and at least one.
+          let batch = Array(
+            state.pending.prefix(Self.batch).prefix { pending in
+              defer { size += pending.save.stage.utf8.count }
+              return size < Self.size
+            }
+          )
           state.pending.removeFirst(batch.count)
           if batch.isEmpty { state.isSaving = false }
           return batch
         }
         if batch.isEmpty { return }
         do {
-          let saved = try await write(batch.map(\.save))
-          for pending in batch { pending.outcome.settle(.success(saved.contains(pending.save.fence))) }
+          try await save(batch)
+        } catch let error as PostgresError where batch.count > 1 && !error.isTemporary {
+          // The server refuses one of them: the others are of other jobs, which are not to blame.
+          for pending in batch {
+            do { try await save([pending]) } catch { pending.outcome.settle(.failure(error)) }
+          }
         } catch {
           for pending in batch { pending.outcome.settle(.failure(error)) }
         }
       }
+    }
+
+    private func save(_ batch: [Pending]) async throws {
+      let saved = try await write(batch.map(\.save))
+      for pending in batch { pending.outcome.settle(.success(saved.contains(pending.save.fence))) }
     }
 
     /// Returns the fencing numbers of the saves that are stored: by this statement, or by an earlier one that was cut off.
@@ -90,7 +108,7 @@
         do {
           let rows = try await database.run(Self.statement, parameters, within: limit)
           return Set(rows.compactMap { $0.integer(0) })
-        } catch let error as PostgresError where error.isTransient && hasLease() {
+        } catch let error as PostgresError where error.isTemporary && hasLease() {
           try await Task.sleep(for: .milliseconds(200))
         }
       }

@@ -70,5 +70,53 @@
       #expect(Set(journal.all).count == 3_000)
       #expect(journal.all.count == 3_000)
     }
+
+    @Test(
+      "While the server's disk is full, saves wait; then each job is done, and no stage was repeated",
+      .enabled("only root may mount a small file system") { await TestServer.canMount() }
+    )
+    func survivesFullDisk() async throws {
+      let postgres = try await TestServer(megabytes: 48)
+      let admin = PostgresConnection(postgres.connectionString, number: 0)
+      for sql in ["CREATE TABLESPACE small LOCATION '\(postgres.space)'", "CREATE DATABASE small TABLESPACE small"] {
+        _ = try await admin.run(sql, [], within: .seconds(30))
+      }
+      let connection = postgres.connectionString.replacing("dbname=postgres", with: "dbname=small")
+      let filler = PostgresConnection(connection, number: 1)
+      let fleet = test.fleet(slots: 16, server: connection)
+      let journal = Journal()
+      let work = Work.script(last: 12) { id, step, _ in journal.add("\(id).\(step)") }
+      fleet.register(Work.self)
+      try await fleet.enqueue((0..<800).map { (id: "\($0)", progression: work) })
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitUntilDone(50)
+        _ = try await filler.run("CREATE TABLE filler (text text)", [], within: .seconds(30))
+        let refusals = "SELECT xact_rollback FROM pg_stat_database WHERE datname = 'small'"
+        func refused() async throws -> Int64 {
+          try await admin.run(refusals, [], within: .seconds(30)).first?.integer(0) ?? 0
+        }
+        let before = try await refused()
+        var rows: Int64 = 100_000
+        try await waitUntil("the disk is full, and many statements were refused") {
+          do {
+            let fill = "INSERT INTO filler SELECT repeat('x', 100) FROM generate_series(1, $1)"
+            _ = try await filler.run(fill, [.integer(rows)], within: .seconds(30))
+          } catch {
+            #expect((error as? PostgresError)?.sqlState == "53100")
+            rows = max(1, rows / 2)
+          }
+          return try await refused() >= before + 60
+        }
+        #expect(try await fleet.counts()[.done] ?? 0 < 800)
+        await #expect(throws: PostgresError.self) {
+          try await fleet.enqueue((0..<5_000).map { (id: "more \($0)", progression: work) })
+        }
+        _ = try await filler.run("DROP TABLE filler", [], within: .seconds(30))
+        try await fleet.waitUntilDone(800)
+      }
+      #expect(try await fleet.counts() == [.done: 800])
+      #expect(Set(journal.all).count == 800 * 11)
+      #expect(journal.all.count == 800 * 11)
+    }
   }
 #endif

@@ -18,12 +18,20 @@
     private let directory: String
     private let user = getuid() == 0 ? "postgres" : nil
     private let process = Lock<TestProcess?>(nil)
+    /// A program that the server is started under.
+    private let prefix: [String]
 
-    init() async throws {
+    /// The directory of a small file system, for a tablespace.
+    var space: String { "\(directory)/space" }
+
+    /// Starts a server; with a size, it sees a file system in memory that has so many megabytes.
+    init(megabytes: Int? = nil) async throws {
       // Below the ports that systems give to clients.
       port = Int.random(in: 20_000..<30_000)
       directory = NSTemporaryDirectory() + "stepwise-fleet-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      let space = directory + "/space"
+      prefix = megabytes.map { Self.mounting(megabytes: $0, at: space) } ?? []
+      try FileManager.default.createDirectory(atPath: space, withIntermediateDirectories: true)
       // The server refuses to run as root.
       if let user { try await TestProcess.run(["chown", user, directory]) }
       let initdb = ["\(Self.bin ?? "")/initdb", "-D", "\(directory)/data", "-U", "tester", "-A", "trust", "--no-sync"]
@@ -50,10 +58,23 @@
       }
     }
 
+    /// Mounts a file system for one program, with which it ends.
+    private static func mounting(megabytes: Int, at directory: String) -> [String] {
+      let mount = #"mount -t tmpfs -o size="$1"m none "$0" && chown postgres "$0" && shift && exec "$@""#
+      return ["unshare", "--mount", "sh", "-c", mount, directory, "\(megabytes)"]
+    }
+
+    /// Whether this process may start a server with a small file system.
+    static func canMount() async -> Bool {
+      guard getuid() == 0 else { return false }
+      let mount = "unshare --mount mount -t tmpfs none /mnt"
+      return (try? await TestProcess.run(["sh", "-c", mount])) != nil
+    }
+
     private func launch() throws -> TestProcess {
       let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", directory]
       let command = ["\(Self.bin ?? "")/postgres", "-D", "\(directory)/data", "-p", "\(port)"] + options
-      let process = try TestProcess(command, user: user, deathSignal: "QUIT")
+      let process = try TestProcess(command, under: prefix, user: user, deathSignal: "QUIT")
       self.process.withLock { $0 = process }
       return process
     }

@@ -13,8 +13,8 @@
     private let processes = Lock<[Int32: TestProcess]>([:])
     private let arguments: [String]
 
-    init(_ connectionString: String, schema: String, lease: Double, slots: Int) {
-      arguments = [connectionString, schema, "\(lease)", "\(slots)"]
+    init(_ connectionString: String, schema: String, lease: Double, slots: Int, attempts: Int = 1_000) {
+      arguments = [connectionString, schema, "\(lease)", "\(slots)", "\(attempts)"]
     }
 
     deinit {
@@ -32,6 +32,23 @@
       return process.identifier
     }
 
+    /// Starts as many workers as have ended.
+    func replaceDead() throws {
+      let dead = processes.withLock { processes in
+        let dead = processes.values.filter { !$0.isRunning }.map(\.identifier)
+        for identifier in dead { processes[identifier] = nil }
+        return dead
+      }
+      for _ in dead { try launch() }
+    }
+
+    /// Asks a process to drain and returns when it has ended, with its exit code.
+    func drain(_ identifier: Int32) async throws -> Int32? {
+      let process = processes.withLock { $0.removeValue(forKey: identifier) }
+      process?.signal(SIGTERM)
+      return try await process?.ended()
+    }
+
     /// Kills a process and returns when it has ended; false when it had ended before.
     @discardableResult
     func kill(_ identifier: Int32) async throws -> Bool {
@@ -45,8 +62,8 @@
 
     func isAlive(_ identifier: Int32) -> Bool { processes.withLock { $0[identifier]?.isRunning == true } }
 
-    func work(last: Int = 6, rounds: Int = 5_000) -> CrashWork {
-      CrashWork(journal: journal, last: last, rounds: rounds)
+    func work(last: Int = 6, rounds: Int = 5_000, isPoison: Bool = false) -> CrashWork {
+      CrashWork(journal: journal, last: last, rounds: rounds, isPoison: isPoison)
     }
 
     /// How often each stage ran.

@@ -122,7 +122,8 @@
       for (id, job) in jobs where job.state == .running && job.worker.map({ workers[$0] == nil }) ?? true {
         jobs[id]?.worker = nil
         jobs[id]?.state =
-          job.isCancellationRequested ? .cancelled : job.attempt >= job.maxAttempts ? .failed : .queued
+          job.isCancellationRequested
+          ? .cancelled : job.attempt >= job.maxAttempts ? .failed : job.attempt > 1 ? .scheduled : .queued
         count += 1
       }
       for (id, job) in jobs where job.state == .waiting {

@@ -16,9 +16,11 @@
     private let isReaped = Lock(false)
     private let end = Once<Int32>()
 
-    /// Starts a program, as another user if this one is root; the death signal is what Linux sends it when this process ends.
+    /// Starts a program, as another user if this one is root, and under a program that prepares something as this user; the
+    /// death signal is what Linux sends it when this process ends.
     init(
       _ command: [String],
+      under prefix: [String] = [],
       user: String? = nil,
       deathSignal: String = "KILL",
       environment: [String: String] = [:]
@@ -27,7 +29,7 @@
       var words = command
       #if os(Linux)
         let credentials = user.map { ["--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
-        words = ["env", "-C", "/", "setpriv"] + credentials + ["--pdeathsig", deathSignal, "--"] + command
+        words = prefix + ["env", "-C", "/", "setpriv"] + credentials + ["--pdeathsig", deathSignal, "--"] + command
       #endif
       let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
       let started = Lock(Result<pid_t, Failure>.success(0))

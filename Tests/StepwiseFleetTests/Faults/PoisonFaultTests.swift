@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import FleetWorkerChild
+  import Foundation
+  import Stepwise
+  @testable import StepwiseFleet
+  import Testing
+
+  /// Faults of jobs, and the end of workers that is no fault.
+  @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct PoisonFaultTests {
+    let test = TestFleet()
+
+    @Test("Jobs that end their worker's process are dead-lettered after their attempts, and jobs beside them are done")
+    func survivesPoison() async throws {
+      let (fleet, attempts) = (test.fleet(), 5)
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2, attempts: attempts)
+      let poison = workers.work(isPoison: true)
+      // A stage takes long enough that the poison beside it ends the worker first.
+      let work = workers.work(last: 2, rounds: 1_000_000)
+      for id in 0..<4 {
+        try await fleet.enqueue(work, id: "\(id)")
+        try await fleet.enqueue(poison, id: "poison \(id)")
+      }
+      for _ in 0..<2 { try workers.launch() }
+      try await waitUntil("each job is done or failed", within: .seconds(240)) {
+        try workers.replaceDead()
+        let counts = try await fleet.counts()
+        return counts[.done, default: 0] + counts[.failed, default: 0] == 8
+      }
+      #expect(try await fleet.counts() == [.done: 4, .failed: 4])
+      let dead = try await fleet.deadLetters()
+      #expect(Set(dead.map(\.id)) == Set((0..<4).map { "poison \($0)" }))
+      #expect(dead.allSatisfy { $0.attempt == attempts && $0.error?.contains("worker died") == true })
+    }
+
+    @Test("A worker that receives SIGTERM ends with its stages saved, and none is repeated elsewhere")
+    func drainsOnSignal() async throws {
+      let fleet = test.fleet()
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 60, slots: 4)
+      try await fleet.enqueue((0..<60).map { (id: "\($0)", progression: workers.work(rounds: 20_000)) })
+      try workers.launch()
+      var drained = 0
+      try await waitUntil("5 workers are drained, or all jobs are done; \(drained) are drained") {
+        if try await fleet.counts()[.done] == 60 { return true }
+        guard let busy = try await fleet.busyWorkers().first(where: workers.isAlive) else { return false }
+        #expect(try await workers.drain(busy) == 0)
+        drained += 1
+        try workers.launch()
+        return drained == 5
+      }
+      #expect(drained > 0)
+      try await fleet.waitUntilDone(60)
+      let executions = try workers.executions()
+      #expect(executions.count == 60 * 5)
+      #expect(executions.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test("A stage that the server refuses fails its own job, and no other whose stage is saved in the same statement")
+    func isolatesRefusedStages() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue((0..<20).map { (id: "\($0)", progression: Work.script()) })
+      let types = Array(fleet.registrations.withLock { $0.values })
+      let worker = try await fleet.registerWorker(within: .seconds(30))
+      let jobs = try await fleet.claim(20, as: worker, knowing: [], of: types, within: .seconds(30))
+      let saver = StageSaver(fleet.database, channel: fleet.configuration.schema, within: .seconds(30)) { true }
+      // While the table is locked, the first save waits and the others become one statement.
+      let blocker = PostgresConnection(server ?? "", number: 0)
+      let table = fleet.database.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
+      for sql in ["BEGIN", table] { _ = try await blocker.run(sql, [], within: .seconds(30)) }
+      let ids = try await withThrowingTaskGroup(of: String?.self) { group in
+        for job in jobs {
+          // PostgreSQL stores no NUL in a text.
+          let stage = job.id == "13" ? "a\0b" : "{}"
+          let save = StageSave(id: job.id, fence: job.fence, version: 2, shape: 0, stage: stage, isLast: false)
+          group.addTask { (try? await saver.save(save)) == true ? save.id : nil }
+        }
+        _ = try await blocker.run("COMMIT", [], within: .seconds(30))
+        return try await group.reduce(into: [String]()) { ids, id in if let id { ids.append(id) } }.sorted()
+      }
+      #expect(ids == (0..<20).map { "\($0)" }.filter { $0 != "13" }.sorted())
+    }
+
+    @Test("A statement whose prepared form the server has lost, as behind a pooler, is prepared again")
+    func preparesAgain() async throws {
+      let pool = PostgresPool(server ?? "", size: 1)
+      for _ in 0..<3 {
+        #expect(try await pool.run("SELECT 7::bigint").first?.integer(0) == 7)
+        try await pool.run("DEALLOCATE ALL")
+      }
+    }
+  }
+#endif
