@@ -130,7 +130,10 @@ let package = Package(
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
     .testTarget(
       name: "TourTests",
-      dependencies: ["Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting"]
+      dependencies: [
+        "Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting",
+        .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
+      ]
     ),
   ],
   swiftLanguageModes: [.v6]

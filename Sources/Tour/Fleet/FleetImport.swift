@@ -46,7 +46,7 @@
     private func note() {
       guard let id = FleetJob.current?.id else { return }
       let file = open(Self.journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
-      let line = Array("\(id) \(stage)\n".utf8)
+      let line = Array("\(id) \(stage) \(getpid())\n".utf8)
       _ = write(file, line, line.count)
       close(file)
     }

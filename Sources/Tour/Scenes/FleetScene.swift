@@ -26,18 +26,21 @@
         "status, cancel and retry with an id are for the server that STEPWISE_FLEET names.",
       ]
     ) { arguments in
-      let connection = ProcessInfo.processInfo.environment["STEPWISE_FLEET"]
+      let variable = ProcessInfo.processInfo.environment["STEPWISE_FLEET"] ?? ""
+      let connection = variable.isEmpty ? nil : variable
       switch (arguments.first, arguments.dropFirst().first, connection) {
       case (nil, _, _):
-        return try await FleetShow(connection).run() ? .success : .failure
+        return try await FleetShow().run(on: connection) ? .success : .failure
       case ("worker", let journal?, let connection?):
         let fleet = FleetShow.fleet(connection)
         fleet.register(FleetImport.self, retry: FleetShow.retry)
         FleetImport.journal = journal
         try await fleet.work(until: Fleet.terminationToken())
         return .success
-      case (let command?, let id?, let connection?) where ["status", "cancel", "retry"].contains(command):
-        return try await FleetShow.control(command, id, FleetShow.fleet(connection))
+      case (let command?, let id?, let connection?):
+        guard let control = FleetControl(rawValue: command) else { fallthrough }
+        try await Console.writeLine(Console.oneLine(control.run(id, in: FleetShow.fleet(connection))))
+        return .success
       default:
         throw Command.UsageError(
           description:
