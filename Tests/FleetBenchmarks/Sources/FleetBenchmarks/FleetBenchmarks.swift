@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseFleet
+import Synchronization
+
+/// What a fleet costs beside plain PostgreSQL, on the server that `STEPWISE_POSTGRES` names, as keywords and values.
+///
+/// It needs psql and pgbench in `PATH`, and an otherwise idle machine. It creates and drops the schema `stepwise_benchmark` and
+/// pgbench's tables.
+@main
+struct FleetBenchmarks {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard let connection = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"] else {
+      print("usage: STEPWISE_POSTGRES='host=127.0.0.1 user=… dbname=…' FleetBenchmarks")
+      exit(64)
+    }
+    if arguments.dropFirst().first == "work" { return try await Throughput.work(connection) }
+    let database = Database(connectionString: connection)
+    try database.run("DROP SCHEMA IF EXISTS \(Database.schema) CASCADE")
+    var failures = 0
+    func report(
+      _ name: String,
+      _ value: Double,
+      _ unit: String = "",
+      atMost bound: Double? = nil,
+      atLeast least: Double? = nil
+    ) {
+      let holds = bound.map { value <= $0 } ?? least.map { value >= $0 } ?? true
+      if !holds { failures += 1 }
+      let limit = bound.map { "at most \($0)" } ?? least.map { "at least \($0)" } ?? ""
+      let text = value >= 100 ? "\(Int(value.rounded()))" : "\((value * 100).rounded() / 100)"
+      let line = "\(name): \(text) \(unit)\(limit.isEmpty ? "" : " (\(limit)\(holds ? "" : ": MISSED"))")\n"
+      FileHandle.standardOutput.write(Data(line.utf8))
+    }
+    let transactions = try database.simpleUpdates()
+    report("pgbench -N, 8 clients", transactions, "transactions/s")
+    let throughput = try await Throughput.measure(database)
+    report("Jobs of one stage, 8 workers in 2 processes", throughput.jobs, "jobs/s")
+    report("  beside pgbench", throughput.jobs / transactions, atLeast: 0.5)
+    report("Stages, in jobs of ten, 8 workers in 2 processes", throughput.stages, "stages/s")
+    report("  beside pgbench", throughput.stages / transactions, atLeast: 0.5)
+    let few = try await Claims.measure(database, queued: 1_000)
+    let many = try await Claims.measure(database, queued: 1_000_000)
+    report("A claim of 10 jobs of 1,000 queued", few * 1_000, "ms")
+    report("A claim of 10 jobs of 1,000,000 queued", many * 1_000, "ms")
+    report("  beside 1,000", many / few, atMost: 1.5)
+    let enqueue = try await Enqueue.measure(database)
+    report("Enqueue of 100,000 jobs", enqueue.fleet, "s")
+    report("  beside COPY of the same rows", enqueue.fleet / enqueue.copy, atMost: 2)
+    let latency = try await Latency.measure(database)
+    report("A round trip, p50", latency.roundTrip * 1_000, "ms")
+    report("From enqueue to start in an idle fleet, p50", latency.start * 1_000, "ms")
+    report("  in round trips", latency.start / latency.roundTrip, atMost: 5)
+    try database.run("DROP SCHEMA \(Database.schema) CASCADE")
+    exit(failures == 0 ? 0 : 1)
+  }
+}
+
+/// Counts to a last step, and computes nothing.
+struct Count: Progression, Codable {
+  var step = 0
+  var last: Int
+
+  func next() async throws -> Count { Count(step: step + 1, last: last) }
+
+  var result: Int? { step == last ? step : nil }
+}
+
+/// Notes when its stage starts.
+struct Started: Progression, Codable {
+  static let time = Mutex(ContinuousClock.now)
+
+  var isStarted = false
+
+  func next() async throws -> Started {
+    Self.time.withLock { $0 = .now }
+    return Started(isStarted: true)
+  }
+
+  var result: Bool? { isStarted ? true : nil }
+}

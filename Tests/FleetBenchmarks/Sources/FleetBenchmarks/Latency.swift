@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseFleet
+import Synchronization
+
+/// The time from the call of `enqueue` to the start of the job in another fleet that is idle.
+enum Latency {
+  static func measure(_ database: Database) async throws -> (roundTrip: Double, start: Double) {
+    let (producer, worker) = (database.fleet(), database.fleet())
+    worker.register(Started.self)
+    let token = CancellationToken()
+    defer { token.cancel() }
+    async let work: Void = worker.work(until: token)
+    // The first ones connect and prepare.
+    var (starts, roundTrips): ([Double], [Double]) = ([], [])
+    for number in 0..<550 {
+      let begin = ContinuousClock.now
+      try await producer.enqueue(Started(), id: "\(number)")
+      _ = try await producer.result(of: "\(number)", as: Started.self)
+      let started = Started.time.withLock { $0 }
+      let asked = ContinuousClock.now
+      _ = try await producer.status(of: "\(number)")
+      if number >= 50 {
+        starts.append(begin.duration(to: started) / .seconds(1))
+        roundTrips.append(asked.duration(to: .now) / .seconds(1))
+      }
+    }
+    token.cancel()
+    try await work
+    return (roundTrips.sorted()[250], starts.sorted()[250])
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseFleet
+
+/// Jobs and stages a second with 8 workers in 2 processes.
+enum Throughput {
+  /// What a process of two runs: four workers, until standard input ends.
+  static func work(_ connectionString: String) async throws {
+    let token = Fleet.terminationToken()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        let fleet = Database(connectionString: connectionString).fleet()
+        fleet.register(Count.self)
+        group.addTask { try await fleet.work(until: token) }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  static func measure(_ database: Database) async throws -> (jobs: Double, stages: Double) {
+    let jobs = try await rate(database, jobs: 30_000, stages: 1)
+    let stages = try await rate(database, jobs: 4_000, stages: 10) * 10
+    return (jobs, stages)
+  }
+
+  /// Jobs a second, by the server's clock, from the first start to the last end.
+  private static func rate(_ database: Database, jobs: Int, stages: Int) async throws -> Double {
+    let fleet = database.fleet()
+    try await fleet.enqueue((0..<jobs).map { (id: "\(stages)-\($0)", progression: Count(last: stages)) })
+    let processes = try (0..<2).map { _ in
+      let process = Process()
+      process.executableURL = Bundle.main.executableURL
+      process.arguments = ["work"]
+      try process.run()
+      return process
+    }
+    // Safety: a pause between two looks at the table; the server's clock measures.
+    while try await fleet.counts()[.done] ?? 0 < jobs { try await Task.sleep(for: .milliseconds(500)) }
+    for process in processes { process.terminate() }
+    for process in processes { process.waitUntilExit() }
+    let table = "\(Database.schema).jobs"
+    let seconds = "SELECT extract(epoch FROM max(finished_at) - min(started_at)) FROM \(table)"
+    let elapsed = try Double(database.run(seconds)) ?? .infinity
+    try database.run("TRUNCATE \(table), \(Database.schema).stages")
+    return Double(jobs) / elapsed
+  }
+}
