@@ -42,7 +42,7 @@ control() {
 control
 .github/scripts/symbol-graphs.sh "$work/graphs"
 archives=()
-for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseFleet \
+for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting StepwiseFleet \
   LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState LegacyElevate; do
   if [ ! -d "$work/graphs/$module" ]; then
     echo "$module is left out: there is no build of it"

@@ -18,7 +18,7 @@ extract() {
     -pretty-print -output-dir "$output/$1"
 }
 
-for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting \
+for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting \
   LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState LegacyElevate; do
   extract $module .build
 done
