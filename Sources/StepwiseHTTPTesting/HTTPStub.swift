@@ -17,12 +17,12 @@ public import StepwiseHTTP
 /// ```
 ///
 /// A session on it follows redirects, stores cookies, enforces deadlines and limits bodies as on any other transport.
-/// Delays are measured by the stub's clock: with a `ManualClock`, pass the same one to ``HTTPDeadlines``.
+/// Delays are measured by the stub's clock: with a `ManualClock`, pass the same one to `HTTPDeadlines`.
 public final class HTTPStub: Sendable {
   /// A function that answers a request.
   ///
   /// It runs in a task of its own, which is cancelled with the request. An error that it throws is thrown by the request: an
-  /// ``HTTPError`` unchanged, any other as ``HTTPError/request(underlying:)``.
+  /// `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
   public typealias Handler = @Sendable (HTTPStubRequest) async throws -> HTTPStubResponse
 
   private struct State {
@@ -49,7 +49,7 @@ public final class HTTPStub: Sendable {
   /// Creates a session that sends its requests to this stub.
   public var session: HTTPSession { HTTPSession(transport: transport) }
 
-  /// Creates a transport to this stub, for ``HTTPSession/init(transport:cookies:bodyLimit:)``.
+  /// Creates a transport to this stub, for `HTTPSession/init(transport:cookies:bodyLimit:)`.
   public var transport: any HTTPTransport { HTTPStubTransport(self) }
 
   /// The requests so far, in order of arrival, redirects and repeated attempts included.
