@@ -38,7 +38,7 @@ public final class HTTPSession: Sendable {
   ///
   /// - Parameters:
   ///   - connectionsPerHost: The maximum number of connections to one host; further requests wait for one. Each takes a file
-  ///     descriptor. Over HTTP/2 many requests share a connection.
+  ///     descriptor. With libcurl, requests in flight do not share a connection, also over HTTP/2.
   ///   - cookies: The jar that stores cookies; nil for none. A request's own header `Cookie` takes precedence over it. Cookies
   ///     do not follow a redirect to another port or scheme of their host.
   ///   - tls: The trust settings and the client certificate.

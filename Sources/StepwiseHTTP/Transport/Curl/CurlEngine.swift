@@ -51,6 +51,9 @@
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
       // Without this option libcurl keeps four connections for each running transfer.
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
+      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen with
+      // libcurl 7.88; compare curl #10525).
+      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
       repeat { turn(multi) } while !isEnding || !jobs.isEmpty
       for easy in spares { stepwise_curl_easy_cleanup(easy) }
       stepwise_curl_multi_cleanup(multi)

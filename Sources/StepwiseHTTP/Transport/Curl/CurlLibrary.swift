@@ -66,6 +66,7 @@
     static let uploadSize: Int32 = 30_115
 
     /// Of the whole set of transfers.
+    static let multiPipelining: Int32 = 3
     static let multiMaxHostConnections: Int32 = 7
     static let multiMaxConnects: Int32 = 6
   }

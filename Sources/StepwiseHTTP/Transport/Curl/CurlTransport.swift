@@ -16,8 +16,8 @@
     /// The environment variable `STEPWISE_LIBCURL` names a file to load instead of `libcurl.so.4`.
     ///
     /// - Parameters:
-    ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one. Over
-    ///     HTTP/2 many transfers share a connection.
+    ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one,
+    ///     also over HTTP/2.
     ///   - tls: The trust settings of the connections.
     ///   - proxy: The proxy of the connections.
     public init?(
