@@ -135,9 +135,9 @@ struct Downloader: Sendable {
         let next = piece + 1
         guard layout.isSegmented else { throw TransferFailure.tooShort }
         // If the server refuses a separate request for the next piece, this response continues with it.
-        guard let queue, next < layout.pieces.count, await queue.claim(next), layout.pieces[next].written == 0 else {
-          return nil
-        }
+        guard let queue, next < layout.pieces.count, await queue.claim(next) else { return nil }
+        // Another worker may have received a part of it before it was claimed.
+        guard file.layout.pieces[next].written == 0 else { return next }
         piece = next
       }
     }
