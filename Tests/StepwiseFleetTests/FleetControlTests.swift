@@ -53,31 +53,25 @@
       }
     }
 
-    @Test("A job that a claim skipped, as its row was locked by what awaits it, does not wait for the poll interval")
-    func startsAwaitedJobs() async throws {
-      let worker = test.fleet(lease: .seconds(3_600), poll: .seconds(1_200))
-      worker.register(Work.self)
-      try await worker.enqueue(Work.script(last: 2), id: "a")
-      let blocker = PostgresConnection(server ?? "", number: 0)
-      let row = worker.database.statement("SELECT FROM @.jobs FOR UPDATE")
-      for sql in ["BEGIN", row] { _ = try await blocker.run(sql, [], within: .seconds(30)) }
-      let elsewhere = test.fleet()
-      try await test.withWorkers([worker]) { () async throws in
-        let claims =
-          "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND position($1 || '.claim(' in query) > 0"
-        try await waitUntil("the worker has claimed nothing") {
-          let schema = PostgresValue.text(worker.database.schema.quoted)
-          return try await elsewhere.database.run(claims, [schema]).first?.integer(0) ?? 0 > 0
-        }
-        async let result = elsewhere.result(of: "a", as: Work.self)
-        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        try await waitUntil("the wait for the result waits for the row") {
-          try await worker.database.run(waiting).first?.integer(0) ?? 0 > 0
-        }
-        _ = try await blocker.run("COMMIT", [], within: .seconds(30))
-        try await elsewhere.waitForState(.done, of: "a")
-        #expect(try await result == 2)
-      }
+    @Test("A queued job is announced again when a wait for it begins, as a claim may have skipped its locked row")
+    func announcesAgain() async throws {
+      let fleet = test.fleet()
+      let isListening = Once<Void>()
+      let journal = Journal()
+      let listener = PostgresListener(
+        server ?? "",
+        channel: test.schema,
+        connected: { isListening.settle(()) },
+        receive: { journal.add($0) }
+      )
+      defer { listener.stop() }
+      try await isListening.value(of: "the listener's connection")
+      try await fleet.enqueue(Work.script(), id: "a")
+      try await fleet.enqueue(Work.script(), id: "later", options: FleetOptions(start: .after(.seconds(3_600))))
+      for id in ["a", "later", "a"] { _ = try await fleet.watch(id) }
+      try await fleet.cancel("a")
+      try await waitUntil("the notification of the cancellation") { journal.all.last == "sa" }
+      #expect(journal.all == ["q", "q", "sa"])
     }
 
     @Test("A cancellation that comes during the last stage does not destroy its result")
