@@ -63,6 +63,7 @@ struct Database: Sendable {
     process.arguments = [program] + arguments
     process.environment = environment
     process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()

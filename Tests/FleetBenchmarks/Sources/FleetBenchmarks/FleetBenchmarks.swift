@@ -4,12 +4,11 @@
 import Foundation
 import Stepwise
 import StepwiseFleet
-import Synchronization
 
 /// What a fleet costs beside plain PostgreSQL, on the server that `STEPWISE_POSTGRES` names, as keywords and values.
 ///
 /// It needs psql and pgbench in `PATH`, and an otherwise idle machine. It creates and drops the schema `stepwise_benchmark` and
-/// pgbench's tables.
+/// pgbench's tables. Arguments choose among `throughput`, `claims`, `enqueue` and `latency`.
 @main
 struct FleetBenchmarks {
   static func main() async throws {
@@ -36,26 +35,36 @@ struct FleetBenchmarks {
       let line = "\(name): \(text) \(unit)\(limit.isEmpty ? "" : " (\(limit)\(holds ? "" : ": MISSED"))")\n"
       FileHandle.standardOutput.write(Data(line.utf8))
     }
-    let transactions = try database.simpleUpdates()
-    report("pgbench -N, 8 clients", transactions, "transactions/s")
-    let throughput = try await Throughput.measure(database)
-    report("Jobs of one stage, 8 workers in 2 processes", throughput.jobs, "jobs/s")
-    report("  beside pgbench", throughput.jobs / transactions, atLeast: 0.5)
-    report("Stages, in jobs of ten, 8 workers in 2 processes", throughput.stages, "stages/s")
-    report("  beside pgbench", throughput.stages / transactions, atLeast: 0.5)
-    let few = try await Claims.measure(database, queued: 1_000)
-    let many = try await Claims.measure(database, queued: 1_000_000)
-    report("A claim of 10 jobs of 1,000 queued", few * 1_000, "ms")
-    report("A claim of 10 jobs of 1,000,000 queued", many * 1_000, "ms")
-    report("  beside 1,000", many / few, atMost: 1.5)
-    let enqueue = try await Enqueue.measure(database)
-    report("Enqueue of 100,000 jobs", enqueue.fleet, "s")
-    report("  beside COPY of the same rows", enqueue.fleet / enqueue.copy, atMost: 2)
-    let latency = try await Latency.measure(database)
-    report("A round trip, p50", latency.roundTrip * 1_000, "ms")
-    report("From enqueue to start in an idle fleet, p50", latency.start * 1_000, "ms")
-    report("  in round trips", latency.start / latency.roundTrip, atMost: 5)
-    try database.run("DROP SCHEMA \(Database.schema) CASCADE")
+    let chosen = Set(arguments.dropFirst())
+    func isChosen(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
+    if isChosen("throughput") {
+      let transactions = try database.simpleUpdates()
+      report("pgbench -N, 8 clients", transactions, "transactions/s")
+      let throughput = try await Throughput.measure(database)
+      report("Jobs of one stage, 8 workers in 2 processes", throughput.jobs, "jobs/s")
+      report("  beside pgbench", throughput.jobs / transactions, atLeast: 0.5)
+      report("Stages, in jobs of ten, 8 workers in 2 processes", throughput.stages, "stages/s")
+      report("  beside pgbench", throughput.stages / transactions, atLeast: 0.5)
+    }
+    if isChosen("claims") {
+      let few = try await Claims.measure(database, queued: 1_000)
+      let many = try await Claims.measure(database, queued: 1_000_000)
+      report("A registration and a claim with 1,000 jobs queued, p50", few * 1_000, "ms")
+      report("A registration and a claim with 1,000,000 jobs queued, p50", many * 1_000, "ms")
+      report("  beside 1,000", many / few, atMost: 1.5)
+    }
+    if isChosen("enqueue") {
+      let enqueue = try await Enqueue.measure(database)
+      report("Enqueue of 100,000 jobs", enqueue.fleet, "s")
+      report("  beside COPY of the same rows", enqueue.fleet / enqueue.copy, atMost: 2)
+    }
+    if isChosen("latency") {
+      let latency = try await Latency.measure(database)
+      report("A round trip, p50", latency.roundTrip * 1_000, "ms")
+      report("From enqueue to start in an idle fleet, p50", latency.start * 1_000, "ms")
+      report("  in round trips", latency.start / latency.roundTrip, atMost: 5)
+    }
+    try database.run("DROP SCHEMA IF EXISTS \(Database.schema) CASCADE")
     exit(failures == 0 ? 0 : 1)
   }
 }
@@ -70,14 +79,20 @@ struct Count: Progression, Codable {
   var result: Int? { step == last ? step : nil }
 }
 
-/// Notes when its stage starts.
+/// Says when its stage starts.
 struct Started: Progression, Codable {
-  static let time = Mutex(ContinuousClock.now)
+  private static let stream = AsyncStream<ContinuousClock.Instant>.makeStream()
 
   var isStarted = false
 
+  /// Waits for the next start.
+  static func start() async -> ContinuousClock.Instant {
+    for await instant in stream.stream { return instant }
+    return .now
+  }
+
   func next() async throws -> Started {
-    Self.time.withLock { $0 = .now }
+    Self.stream.continuation.yield(.now)
     return Started(isStarted: true)
   }
 

@@ -3,7 +3,6 @@
 
 import Stepwise
 import StepwiseFleet
-import Synchronization
 
 /// The time from the call of `enqueue` to the start of the job in another fleet that is idle.
 enum Latency {
@@ -16,15 +15,16 @@ enum Latency {
     // The first ones connect and prepare.
     var (starts, roundTrips): ([Double], [Double]) = ([], [])
     for number in 0..<550 {
-      let begin = ContinuousClock.now
-      try await producer.enqueue(Started(), id: "\(number)")
-      _ = try await producer.result(of: "\(number)", as: Started.self)
-      let started = Started.time.withLock { $0 }
+      // The worker is idle: the job before has ended.
+      if number > 0 { _ = try await producer.result(of: "\(number - 1)", as: Started.self) }
       let asked = ContinuousClock.now
       _ = try await producer.status(of: "\(number)")
+      let begin = ContinuousClock.now
+      try await producer.enqueue(Started(), id: "\(number)")
+      let started = await Started.start()
       if number >= 50 {
         starts.append(begin.duration(to: started) / .seconds(1))
-        roundTrips.append(asked.duration(to: .now) / .seconds(1))
+        roundTrips.append(asked.duration(to: begin) / .seconds(1))
       }
     }
     token.cancel()
