@@ -18,22 +18,29 @@ final class ScriptedTransport: HTTPTransport {
     self.onRelease = onRelease
   }
 
-  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { Transfer(answer(request), onRelease) }
+  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer {
+    Transfer(answer(request), request, onRelease)
+  }
 
   func invalidate() {}
 
   private final class Transfer: HTTPTransfer {
     private let answer: HTTPResponseHead
+    private let request: HTTPTransferRequest
     private let onRelease: @Sendable () -> Void
 
-    init(_ answer: HTTPResponseHead, _ onRelease: @escaping @Sendable () -> Void) {
+    init(_ answer: HTTPResponseHead, _ request: HTTPTransferRequest, _ onRelease: @escaping @Sendable () -> Void) {
       self.answer = answer
+      self.request = request
       self.onRelease = onRelease
     }
 
     deinit { onRelease() }
 
-    nonisolated(nonsending) func head() async throws -> HTTPResponseHead { answer }
+    nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+      if case .bytes(let data) = request.body { request.onSend?(Int64(data.count)) }
+      return answer
+    }
 
     nonisolated(nonsending) func chunk() async throws -> Data? { nil }
 

@@ -115,22 +115,56 @@ import Testing
     gate.signal()
   }
 
-  @Test("Cancelling an upload releases its sequence", arguments: TransportKind.available)
-  func cancellation(kind: TransportKind) async throws {
-    let (port, released, pulled) = (try DeadPort(), Recorder<Bool>(), Recorder<Bool>())
-    let client = try kind.client(port.url)
-    let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
-    continuation.onTermination = { _ in released.record(true) }
-    continuation.yield(Data(count: 10))
-    let body = stream.map { piece in
-      pulled.record(true)
-      return piece
+  @Test("A request returns after the last call of its progress closure") func lastProgress() async throws {
+    let (entered, ended, gate) = (Recorder<Bool>(), Recorder<Int64>(), DispatchSemaphore(value: 0))
+    let session = HTTPSession(transport: ScriptedTransport { _ in HTTPResponseHead(status: 200) })
+    let client = HTTPClient(baseURL: try #require(URL(string: "http://127.0.0.1/")), session: session)
+    let request = Task {
+      try await client.post(body: .bytes(Data(count: 10))) { progress in
+        entered.record(true)
+        gate.wait()
+        ended.record(progress.sentBytes)
+      }
     }
-    let request = Task { try await client.post(body: .sequence(body)) }
-    await pulled.elements(atLeast: 1)
+    await entered.elements(atLeast: 1)
+    gate.signal()
+    #expect(try await request.value.status == 200)
+    #expect(ended.elements == [10])
+  }
+
+  /// The response has arrived, so all that the request waits for is the closure.
+  @Test("A request that waits for its last progress can be cancelled") func cancelledProgress() async throws {
+    let (entered, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+    let session = HTTPSession(transport: ScriptedTransport { _ in HTTPResponseHead(status: 200) })
+    let client = HTTPClient(baseURL: try #require(URL(string: "http://127.0.0.1/")), session: session)
+    let request = Task {
+      try await client.post(body: .bytes(Data(count: 10))) { _ in
+        entered.record(true)
+        gate.wait()
+      }
+    }
+    await entered.elements(atLeast: 1)
     request.cancel()
     await #expect(throws: CancellationError.self) { try await request.value }
-    await released.elements(atLeast: 1)
+    gate.signal()
+  }
+
+  @Test("Cancelling an upload cancels its sequence", arguments: TransportKind.available)
+  func cancellation(kind: TransportKind) async throws {
+    let (port, waiting, cancelled) = (try DeadPort(), Recorder<Bool>(), Recorder<Bool>())
+    let client = try kind.client(port.url)
+    let body = AsyncStream<Data>(unfolding: {
+      waiting.record(true)
+      if waiting.elements.count == 1 { return Data(count: 10) }
+      let clock = ManualClock()
+      do { try await clock.sleep(for: .seconds(1)) } catch { cancelled.record(true) }
+      return nil
+    })
+    let request = Task { try await client.post(body: .sequence(body)) }
+    await waiting.elements(atLeast: 2)
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    await cancelled.elements(atLeast: 1)
   }
 
   @Test(
