@@ -40,7 +40,8 @@
     }
 
     deinit {
-      process.withLock { $0 }?.signal(SIGQUIT)
+      // Until its processes are gone, they write to the directory.
+      process.withLock { $0 }?.finish(with: SIGQUIT)
       try? FileManager.default.removeItem(atPath: directory)
     }
 

@@ -15,6 +15,7 @@
     /// A number is another process's once the child was waited for.
     private let isReaped = Lock(false)
     private let end = Once<Int32>()
+    private let hasEnded = DispatchSemaphore(value: 0)
 
     /// Starts a program, as another user if this one is root, and under a program that prepares something as this user; the
     /// death signal is what Linux sends it when this process ends.
@@ -46,6 +47,7 @@
           waitpid(identifier, &status, 0)
         }
         end.settle(status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))
+        hasEnded.signal()
       }
     }
 
@@ -60,6 +62,12 @@
 
     /// Sends a signal, unless the process has ended.
     func signal(_ number: Int32) { isReaped.withLock { if !$0 { kill(identifier, number) } } }
+
+    /// Sends a signal and blocks the thread until the process has ended, for a while at most.
+    func finish(with signal: Int32) {
+      self.signal(signal)
+      _ = hasEnded.wait(timeout: .now() + 20)
+    }
 
     /// Waits for the end and returns the exit code, or the negated number of the signal that caused it.
     func ended(within limit: Duration = .seconds(60)) async throws -> Int32 {
