@@ -116,20 +116,26 @@ import Testing
   }
 
   @Test("A request returns after the last call of its progress closure") func lastProgress() async throws {
-    let (entered, ended, gate) = (Recorder<Bool>(), Recorder<Int64>(), DispatchSemaphore(value: 0))
+    let (entered, ended, returned) = (Recorder<Bool>(), Recorder<Int64>(), Recorder<Bool>())
+    let gate = DispatchSemaphore(value: 0)
     let session = HTTPSession(transport: ScriptedTransport { _ in HTTPResponseHead(status: 200) })
     let client = HTTPClient(baseURL: try #require(URL(string: "http://127.0.0.1/")), session: session)
     let request = Task {
-      try await client.post(body: .bytes(Data(count: 10))) { progress in
+      let response = try await client.post(body: .bytes(Data(count: 10))) { progress in
         entered.record(true)
         gate.wait()
         ended.record(progress.sentBytes)
       }
+      returned.record(true)
+      return response.status
     }
     await entered.elements(atLeast: 1)
+    // A request that does not wait has the time to return.
+    for _ in 0..<10_000 { await Task.yield() }
+    let early = returned.elements
     gate.signal()
-    #expect(try await request.value.status == 200)
-    #expect(ended.elements == [10])
+    #expect(try await request.value == 200)
+    #expect(early.isEmpty && ended.elements == [10])
   }
 
   /// The response has arrived, so all that the request waits for is the closure.
