@@ -24,8 +24,12 @@ private struct UnknownVersion: Error {}
 func importInPlainSwift(_ rows: [Int], into warehouse: Warehouse, folder: URL) async throws -> Int {
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   let file = folder.appending(path: "rows.json")
-  let lock = open(folder.appending(path: "rows.lock").path, O_CREAT | O_RDWR, 0o600)
-  defer { close(lock) }
+  let lock = open(folder.appending(path: "rows.lock").path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+  // A process that another thread starts meanwhile may have the descriptor for a moment, and the lock with it.
+  defer {
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
   guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw Held() }
   var place = try load(file) ?? Place(rows: rows)
   while !place.isDone {
