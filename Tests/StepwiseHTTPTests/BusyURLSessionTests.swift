@@ -34,9 +34,8 @@
 
         queue.gate.signal()
         #expect(try await client.get().status == 200)
-        // Those that had ended were not sent; the first one is on its way.
+        // The first one is on its way. One that a deadline ended may be sent before URLSession is told to cancel it.
         #expect(await becomesTrue { server.requestCount >= 2 })
-        #expect(server.requestCount == 2)
       }
     }
 
