@@ -58,7 +58,7 @@ copy() {
     case ",$targets," in *",${test%%.*},"*) ;; *) targets="$targets,${test%%.*}" ;; esac
   done
   case $targets in *StepwiseCheckpointsTests*) targets="$targets,CheckpointCrashChild" ;; esac
-  case $targets in *StepwiseHTTPTests*) targets="$targets,CurlShim,StepwiseHTTP,Loopback" ;; esac
+  case $targets in *StepwiseHTTPTests*) targets="$targets,CurlShim,StepwiseHTTP,StepwiseHTTPTesting,Loopback" ;; esac
   export STEPWISE_TARGETS=$targets
   rm -rf "$package"
   mkdir -p "$package"
