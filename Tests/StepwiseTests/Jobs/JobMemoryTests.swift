@@ -47,7 +47,7 @@ struct JobMemoryTests {
         let (few, _) = await cancel(JobMemoryTests.many / 10)
         let (many, perJob) = await cancel(JobMemoryTests.many)
         // Ten times as many take about ten times the processors' time; if it were quadratic, a hundred times.
-        guard many < max(few * 40, .seconds(1)) else { exit(5) }
+        guard many < max(few * 40, .milliseconds(200)) else { exit(5) }
         guard perJob < (_isDebugAssertConfiguration() ? 16_384 : 8_192) else { exit(6) }
         queue.resume()
         guard try await job.launch(1, on: queue).value == 1 else { exit(7) }

@@ -56,7 +56,7 @@
       setOptional(CurlOption.protocols, "http,https")
       try set(CurlOption.acceptEncoding, "")
       try set(CurlOption.userAgent, "StepwiseHTTP")
-      // Not larger, as libcurl keeps what a buffer decompresses to while a transfer waits. A used handle may have one still.
+      // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have one.
       setOptional(CurlOption.bufferSize, 32 * 1024)
       try set(CurlOption.connectTimeoutMilliseconds, Int(Int32.max))
       setOptional(CurlOption.suppressConnectHeaders, 1)
@@ -116,7 +116,7 @@
       case ("GET", nil): break
       case (_, nil): try set(CurlOption.customRequest, method)
       }
-      // On a kept-alive connection that the server has closed libcurl sends the body again, and a sequence may have none.
+      // On a reused connection that the server has closed, libcurl sends the body again, and a sequence may have none.
       if case .chunks = transfer.request.body { try set(CurlOption.freshConnect, 1) }
       if upload != nil { setOptional(CurlOption.uploadBufferSize, 128 * 1024) }
     }

@@ -49,8 +49,7 @@ struct ConcurrencyForms {
 extension FormBound {
   static let ofConcurrency = [
     FormBound(form: ConcurrencyForms.run, reference: ConcurrencyForms.group, limit: 2.0),
-    // A started run has a task, a record and a handle of its own, which outlive the function that starts it.
-    FormBound(form: ConcurrencyForms.start, reference: ConcurrencyForms.group, limit: 8.0),
+    FormBound(form: ConcurrencyForms.start, reference: ConcurrencyForms.group, limit: 2.0),
   ]
 }
 
