@@ -48,9 +48,7 @@ extension HTTPClient {
         redirects: redirects,
         bodyLimit: bodyLimit
       )
-      var response = try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
-      response.decoder = client.decoder
-      return response
+      return try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
     }
 
     /// Sends a request with a body that may be large, and suspends until the whole response has arrived.
@@ -92,9 +90,7 @@ extension HTTPClient {
       )
       request.upload = progress.map { UploadReporter(total: request.body.length, watcher: $0) }
       defer { request.upload?.close() }
-      var response = try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
-      response.decoder = client.decoder
-      return response
+      return try await client.response(to: request, deadlines: deadlines ?? client.deadlines)
     }
   }
 

@@ -26,11 +26,13 @@ extension HTTPClient {
     to request: OutgoingRequest,
     deadlines: HTTPDeadlines
   ) async throws -> HTTPResponse {
-    try await repeating(request, deadlines) { request in
+    var response = try await repeating(request, deadlines) { request in
       guard interceptor != nil else { return try await session.response(to: request, deadlines: deadlines) }
       let response = try await intercepted(request, deadlines)
       return try await response.collected(upTo: request.bodyLimit ?? session.bodyLimit)
     }
+    response.decoder = decoder
+    return response
   }
 
   /// Sends a request through the interceptor, with its retries, and waits for the head of the response.
