@@ -10,6 +10,7 @@ import Synchronization
 package final class AwaitedTask: Sendable {
   private let parent: AwaitedTask?
   private let isOver = Atomic(false)
+  private let begun = Atomic(0)
 
   private init(parent: AwaitedTask?) {
     self.parent = parent
@@ -31,6 +32,12 @@ package final class AwaitedTask: Sendable {
     }
     return true
   }
+
+  /// The identifier of the task; 0 before it has started.
+  package var task: Int { begun.load(ordering: .acquiring) }
+
+  /// Called by the task.
+  package func begin() { begun.store(Platform.currentTask, ordering: .releasing) }
 
   /// Marks the task as no longer awaited by the run.
   package func end() { isOver.store(true, ordering: .releasing) }

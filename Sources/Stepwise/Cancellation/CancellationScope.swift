@@ -17,17 +17,12 @@ package struct CancellationScope: Sendable {
   /// They still reach the runs that start behind it.
   private var shieldedTokens: [CancellationToken] = []
 
-  /// The enclosing runs that have their own task, innermost first.
+  /// The innermost enclosing run that has its own task.
   ///
-  /// They provide only the reason for its cancellation.
-  package private(set) var enclosing: [any CancellationSource] = []
+  /// It provides only the reason for its cancellation.
+  package private(set) var run: (any CancellationSource)?
 
   private var isShielded = false
-
-  /// The task of this scope.
-  ///
-  /// Tasks created in it inherit everything else.
-  private var task: Int?
 
   /// The current task, if the innermost run awaits it and it is not the run's own.
   package private(set) var awaitedTask: AwaitedTask?
@@ -45,7 +40,7 @@ package struct CancellationScope: Sendable {
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
     if let request { return request }
-    guard !isShielded, let run = enclosing.first, !run.isOver else { return nil }
+    guard !isShielded, let run, !run.isOver else { return nil }
     return run.request
   }
 
@@ -58,10 +53,10 @@ package struct CancellationScope: Sendable {
   }
 
   /// Returns the scope of a run that is awaited here.
-  package func inside(_ source: any CancellationSource) -> CancellationScope {
+  package func inside(_ run: any CancellationSource) -> CancellationScope {
     var scope = self
-    scope.enclosing.removeAll { $0.isOver }
-    scope.enclosing.insert(source, at: 0)
+    scope.run = run
+    scope.awaitedTask = nil
     scope.isShielded = false
     return scope
   }
@@ -77,24 +72,25 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
-  /// Whether this scope was created for the current task, and not inherited from the task that created it.
-  package var isOfThisTask: Bool { task != nil && task == Self.currentTask }
+  /// Whether the current task is the innermost run's own or one that it awaits, and not one that was created there.
+  package var isOfThisTask: Bool {
+    let task = awaitedTask?.task ?? run?.task ?? 0
+    return task != 0 && task == Platform.currentTask
+  }
 
   /// Whether the innermost run awaits the current task.
   package var isAwaited: Bool {
-    guard let run = enclosing.first, isOfThisTask else { return false }
+    guard let run, isOfThisTask else { return false }
     return !run.isOver && (awaitedTask?.isAwaited ?? true)
   }
 
   /// Returns the scope for the current task, which the innermost run awaits.
-  package func inThisTask(_ awaited: AwaitedTask? = nil) -> CancellationScope {
+  package func inThisTask(_ awaited: AwaitedTask) -> CancellationScope {
+    awaited.begin()
     var scope = self
-    scope.task = Self.currentTask
     scope.awaitedTask = awaited
     return scope
   }
-
-  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
   /// Runs handlers shielded from cancellation and without a step to report to.
   ///
@@ -123,10 +119,17 @@ package struct CancellationScope: Sendable {
   }
 }
 
-/// Something that can be cancelled.
+/// A run with its own task.
 package protocol CancellationSource: AnyObject, Sendable {
+  /// Returns whether this call cancelled it.
+  @discardableResult
+  func cancel(reason: String?) -> Bool
+
   var request: Cancellation? { get }
 
   /// Whether it has ended, including its handlers.
   var isOver: Bool { get }
+
+  /// The identifier of its task; 0 before that has started.
+  var task: Int { get }
 }

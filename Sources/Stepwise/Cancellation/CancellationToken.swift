@@ -14,6 +14,7 @@ public final class CancellationToken: Sendable {
     case handler(CancellationHandler)
     /// A closure of the library, which may still run while it is removed.
     case action(@Sendable (_ reason: String?) -> Void)
+    case run(any CancellationSource)
     case child(Child)
   }
 
@@ -87,6 +88,7 @@ public final class CancellationToken: Sendable {
       switch next {
       case .handler(let handler): handler.call(reason: reason)
       case .action(let action): action(reason)
+      case .run(let run): run.cancel(reason: reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
@@ -131,6 +133,15 @@ public final class CancellationToken: Sendable {
   func listen(_ action: @escaping @Sendable (_ reason: String?) -> Void) -> Key? {
     let key = add(.action(action))
     if key == nil { action(reason) }
+    return key
+  }
+
+  /// Cancels a run when the token is cancelled; immediately if it already is.
+  ///
+  /// - Returns: The key with which to remove the run; nil if it has been cancelled.
+  func listen(_ run: any CancellationSource) -> Key? {
+    let key = add(.run(run))
+    if key == nil { run.cancel(reason: reason) }
     return key
   }
 

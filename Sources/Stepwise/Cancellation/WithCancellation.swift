@@ -27,23 +27,21 @@ public func withCancellation<Value: Sendable>(
   let scope = (CancellationScope.current ?? CancellationScope()).inside(token)
   let isCancelled = Task.isCancelled
   let awaited = AwaitedTask.make()
-  let task = spawn { () async -> Result<Value, any Error> in
+  let task = spawn { () async throws -> Value in
     _ = isolation
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
     defer { awaited?.end() }
-    let inner = awaited == nil ? scope : scope.inThisTask(awaited)
-    return await CancellationScope.$current.withValue(inner) {
-      do { return .success(try await body()) } catch { return .failure(error) }
-    }
+    let inner = awaited.map(scope.inThisTask) ?? scope
+    return try await CancellationScope.$current.withValue(inner) { try await body() }
   }
   let listener = token.listen { _ in task.cancel() }
   defer { token.remove(listener) }
   return try await withTaskCancellationHandler {
-    await task.value
+    try await task.value
   } onCancel: {
     task.cancel()
-  }.get()
+  }
 }
 
 /// Runs a body with a token that is cancelled when the calling task is cancelled.

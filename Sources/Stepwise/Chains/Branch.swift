@@ -63,8 +63,10 @@ struct Branches<Input: Sendable>: Sendable {
     as first: ChildRun
   ) async -> (succeeded: [Branch<Input>.Finished], failure: (any Error)?) {
     let ended = await run(on: input, as: first) { if case .failure = $0 { true } else { false } }
-    let succeeded = ended.compactMap { try? $0.get() }
-    guard succeeded.count < ended.count else { return (succeeded, nil) }
+    var succeeded: [Branch<Input>.Finished] = []
+    succeeded.reserveCapacity(count)
+    for case .success(let finished) in ended { succeeded.append(finished) }
+    guard succeeded.count < count else { return (succeeded, nil) }
     // The first one to fail: others may have failed after they were cancelled, and may have finished their handlers
     // sooner.
     let deciding = first.siblings.decider.map { ended[$0] } ?? ended.first { $0.error != nil }
@@ -110,17 +112,18 @@ struct Branches<Input: Sendable>: Sendable {
   ) async -> [Result<Branch<Input>.Finished, any Error>] {
     await withTaskGroup(of: (Int, Result<Branch<Input>.Finished, any Error>).self) { group in
       var child = first
-      for (branch, core) in zip(all, chains.cores) {
+      for place in all.indices {
+        let (branch, core) = (all[place], chains.cores[place])
         let awaited = AwaitedTask.make()
-        group.addTask { [child] in (child.place, await awaited.run { await branch.finish(core, input, as: child) }) }
+        group.addTask { [child] in (place, await awaited.run { await branch.finish(core, input, as: child) }) }
         child = child.next(after: core)
       }
-      var ended: [Int: Result<Branch<Input>.Finished, any Error>] = [:]
+      var ended = Array(repeating: Result<Branch<Input>.Finished, any Error>.failure(CancellationError()), count: count)
       for await (place, result) in group {
         ended[place] = result
         if isDecided(result) { group.cancelAll() }
       }
-      return all.indices.compactMap { ended[$0] }
+      return ended
     }
   }
 }

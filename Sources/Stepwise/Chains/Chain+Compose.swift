@@ -18,10 +18,11 @@ extension Chain {
     repeat cores.append((each chains).core)
     let branches = Branches(all, of: cores)
     return Chain(
-      core: ChainCore(branches.chains, how: "zip") { frame in
+      Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
-        await frame.adopt(finished.flatMap { $0.undos }, isMarked: failure != nil)
+        let undos = finished.allSatisfy(\.undos.isEmpty) ? [] : finished.flatMap(\.undos)
+        await frame.adopt(undos, isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) -> Next {
@@ -44,7 +45,7 @@ extension Chain {
   public static func race(_ chains: Chain...) -> Chain {
     let branches = Branches(chains.map { Branch(of: $0) }, of: chains.map(\.core))
     return Chain(
-      core: ChainCore(branches.chains, how: "race") { frame in
+      Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
         let (winner, others) = try await branches.runFirst(on: input, as: frame.fork(into: branches.count, until: .any))
         let undos = UndoStack.Entry.newestFirst(others.flatMap { $0.undos })

@@ -24,9 +24,9 @@ extension Chain {
   nonisolated(nonsending) public func run(_ input: Input, failedStep: inout ChainStep?) async throws -> Output {
     failedStep = nil
     guard var frame = core.makeFrame() else {
-      let conclusion = try await core.runApart(as: nil) { $0.put(input) }
-      failedStep = conclusion.failedStep
-      return try conclusion.outcome.get().value()
+      let run = try await core.runApart(ValueSlot(input))
+      failedStep = run.end?.failedStep
+      return try run.takeOutput()
     }
     frame.slot.put(input)
     do {

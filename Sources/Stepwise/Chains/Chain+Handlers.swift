@@ -16,7 +16,7 @@ extension Chain {
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
   ) -> Chain {
-    Chain(core: core.appending(.onError { error, _ in await handler(error) }))
+    Chain(path.appending(.onError { error, _ in await handler(error) }))
   }
 
   /// Calls a handler with the error that a run ends with and the step that failed.
@@ -30,7 +30,7 @@ extension Chain {
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error, ChainStep) async -> Void
   ) -> Chain {
-    Chain(core: core.appending(.onError(handler)))
+    Chain(path.appending(.onError(handler)))
   }
 
   /// Calls a handler when a run completes, regardless of its outcome.
@@ -43,7 +43,7 @@ extension Chain {
   public nonisolated func finally(
     _ handler: nonisolated(nonsending) @escaping @Sendable (ChainState) async -> Void
   ) -> Chain {
-    Chain(core: core.appending(.finally(handler)))
+    Chain(path.appending(.finally(handler)))
   }
 
   /// Sets what a further run does while one is in flight.
@@ -55,6 +55,6 @@ extension Chain {
   /// - Parameter policy: What a further run does.
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func overlap(_ policy: Overlap) -> Chain {
-    Chain(core: core.appending(.overlap(policy)))
+    Chain(path.appending(.overlap(policy)))
   }
 }

@@ -38,6 +38,6 @@ extension Chain {
       guard let failure = frame.failure.take() else { return }
       frame.slot.put(try await replacement(failure))
     }
-    return Chain(core: core.appending(.recover(matches, code)))
+    return Chain(path.appending(.recover(matches, code)))
   }
 }

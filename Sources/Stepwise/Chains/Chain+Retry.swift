@@ -39,6 +39,6 @@ extension Chain {
         }
       }
     }
-    return Chain(core: core.appending(.enclosing(how: "retry up to \(policy.maxAttempts) attempts", code)))
+    return Chain(path.appending(.enclosing(how: "retry up to \(policy.maxAttempts) attempts", code)))
   }
 }

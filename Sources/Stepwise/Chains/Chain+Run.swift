@@ -14,7 +14,7 @@ extension Chain {
   ///   admits one run at a time.
   @inlinable
   nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
-    guard var frame = core.makeFrame() else { return try await core.runApart { $0.put(input) }.value() }
+    guard var frame = core.makeFrame() else { return try await core.runApart(input) }
     frame.slot.put(input)
     try await core.runInPlace(&frame)
     return frame.slot.take()

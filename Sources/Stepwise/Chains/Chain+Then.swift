@@ -5,7 +5,7 @@ extension Chain {
   /// Creates a chain of one step.
   @inlinable
   public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
-    self.init(core: ChainCore(name: nil, Self.code(body)))
+    self.init(Path(name: nil, Self.code(body)))
   }
 
   /// Creates a chain of one step with a name.
@@ -14,7 +14,7 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
-    self.init(core: ChainCore(name: name, Self.code(body)))
+    self.init(Path(name: name, Self.code(body)))
   }
 
   /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
@@ -29,12 +29,12 @@ extension Chain {
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
     let code = Self.code(body, undo: undo)
-    self.init(core: ChainCore(Node(.step(name: name, isUndoable: true, code), after: nil), registry: RunRegistry()))
+    self.init(Path(.step(name: name, isUndoable: true, code)))
   }
 
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
-    self.init(core: ChainCore(name: step.name, Self.code(step)))
+    self.init(Path(name: step.name, Self.code(step)))
   }
 
   /// Appends a step: a closure or a function.
@@ -47,7 +47,7 @@ extension Chain {
   public nonisolated func then<Next: Sendable>(
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(core: core.appending(name: nil, Chain<Output, Next>.code(body)))
+    Chain<Input, Next>(path.appending(name: nil, Chain<Output, Next>.code(body)))
   }
 
   /// Appends a step with a name: a closure or a function.
@@ -61,7 +61,7 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(core: core.appending(name: name, Chain<Output, Next>.code(body)))
+    Chain<Input, Next>(path.appending(name: name, Chain<Output, Next>.code(body)))
   }
 
   /// Appends a step that can be undone.
@@ -81,7 +81,7 @@ extension Chain {
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
     let code = Chain<Output, Next>.code(body, undo: undo)
-    return Chain<Input, Next>(core: core.appending(.step(name: name, isUndoable: true, code)))
+    return Chain<Input, Next>(path.appending(.step(name: name, isUndoable: true, code)))
   }
 
   /// Appends a step that transforms the elements of a sequence concurrently.
@@ -106,7 +106,7 @@ extension Chain {
       let elements: Output = frame.slot.take()
       frame.slot.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
     }
-    return Chain<Input, [Element]>(core: core.appending(name: name, code))
+    return Chain<Input, [Element]>(path.appending(name: name, code))
   }
 
   /// The erased form of a closure.

@@ -17,21 +17,23 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let input: Input = frame.slot.take()
-      let steps = CoveredSteps(coveredBy: frame, undos: frame.sharedUndos())
+      let undos = frame.sharedUndos()
+      let steps = CoveredSteps(coveredBy: &frame, undos: undos)
       do {
-        let output: Output = try await limited(to: duration, clock: clock, onCancel: steps.request.cancel) {
-          steps.context.currentStep.description
+        try await limited(to: duration, clock: clock) {
+          steps.cancel()
+        } step: {
+          steps.currentStep
         } operation: {
-          try await steps.run(input)
+          try await steps.run()
         }
-        frame.slot.put(output)
+        frame.slot = steps.takeValue()
       } catch {
         frame.markUndos()
         throw error
       }
     }
-    return Chain(core: core.appending(.limit(how: "timeout \(duration)", code)))
+    return Chain(path.appending(.limit(how: "timeout \(duration)", code)))
   }
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
@@ -51,19 +53,21 @@ extension Chain {
     discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      let input: Input = frame.slot.take()
       let undos = UndoStack()
-      let steps = CoveredSteps(coveredBy: frame, undos: undos)
+      let steps = CoveredSteps(coveredBy: &frame, undos: undos)
       do {
-        let output: Output = try await abandoned(after: duration, clock: clock, onCancel: steps.request.cancel) {
-          steps.context.currentStep.description
-        } discarding: { late in
-          await discard(late)
+        try await abandoned(after: duration, clock: clock) {
+          steps.cancel()
+        } step: {
+          steps.currentStep
+        } discarding: {
+          var late = steps.takeValue()
+          await discard(late.take())
         } operation: { isAwaited in
-          try await steps.run(input, isAwaited: isAwaited)
+          try await steps.run(isAwaited: isAwaited)
         }
         await frame.adopt(undos.takeAll().reversed())
-        frame.slot.put(output)
+        frame.slot = steps.takeValue()
       } catch {
         frame.recorder?.abandon(frame.context.firstStep..<frame.index, error: error)
         frame.context.setChildren(nil)
@@ -71,7 +75,7 @@ extension Chain {
         throw error
       }
     }
-    return Chain(core: core.appending(.limit(how: "abandon after \(duration)", code)))
+    return Chain(path.appending(.limit(how: "abandon after \(duration)", code)))
   }
 
   /// Runs the previous steps on an executor.
@@ -83,6 +87,6 @@ extension Chain {
       let part = frame.covered
       try await onExecutor(executor) { try await frame.perform(part: part) }
     }
-    return Chain(core: core.appending(.enclosing(how: "executor", code)))
+    return Chain(path.appending(.enclosing(how: "executor", code)))
   }
 }

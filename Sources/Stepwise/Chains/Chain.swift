@@ -23,11 +23,22 @@
 /// *Whole-chain* modifiers (`onError`, `finally`, `overlap`) may stand anywhere. To limit a modifier to some steps,
 /// append them as a nested chain.
 public actor Chain<Input: Sendable, Output: Sendable> {
-  @usableFromInline nonisolated let core: ChainCore
+  @usableFromInline nonisolated let path: Path
+  private nonisolated let supervisor = Lock<ChainCore?>(nil)
 
   @usableFromInline
-  init(core: ChainCore) {
-    self.core = core
+  init(_ path: Path) {
+    self.path = path
+  }
+
+  /// What runs this chain, made by the first run: most chains are only a step on the way to another one.
+  @usableFromInline nonisolated var core: ChainCore {
+    supervisor.withLock { supervisor in
+      if let supervisor { return supervisor }
+      let new = ChainCore(path)
+      supervisor = new
+      return new
+    }
   }
 
   // MARK: - Supervision
@@ -55,5 +66,5 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// The token is created on first access, and is meant for a chain that serves one piece of work. Cancelling it
   /// interrupts runs made by `start`, and plain runs that start after the first access, immediately. A plain run that
   /// started earlier stops at its next step.
-  public nonisolated var cancellationToken: CancellationToken { core.registry.token }
+  public nonisolated var cancellationToken: CancellationToken { path.registry.token }
 }

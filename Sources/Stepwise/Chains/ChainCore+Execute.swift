@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The outcome of a run.
-struct Conclusion: Sendable {
-  let outcome: Outcome<RunOutput>
-  /// How to undo what the run completed, newest last.
-  ///
-  /// Empty unless the run ended with a value; the entries then belong to the run that contains it as a step.
-  let undos: [UndoStack.Entry]
-  /// The step that failed, if it ended with an error of its own and was no step of another run.
-  let failedStep: ChainStep?
-}
-
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first
 // input in the frame and remove the last output from it.
 extension ChainCore {
@@ -20,7 +9,7 @@ extension ChainCore {
   func makeFrame() -> Frame? {
     let program = program
     guard isPlain(program) else { return nil }
-    return Frame(program, RunContext(chain: self, program: program))
+    return Frame(program, RunContext(chain: self, program: program), slot: ValueSlot())
   }
 
   func isPlain(_ program: Program) -> Bool { !registry.isTokenTaken && program.gate == nil }
@@ -39,14 +28,16 @@ extension ChainCore {
     try await StepContext.$current.withValue(nil) { try await execute(&frame).get() }
   }
 
-  /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
-  nonisolated(nonsending) func execute(_ frame: inout Frame) async -> Outcome<Void> {
+  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in this order.
+  nonisolated(nonsending) func execute(_ frame: inout Frame, isCancelled: Bool = false) async -> Outcome<Void> {
+    var failure: (any Error)?
     do {
+      if isCancelled { throw CancellationError() }
       try await frame.perform(part: frame.lastPart)
-      return await conclude(&frame, with: nil)
     } catch {
-      return await conclude(&frame, with: error)
+      failure = error
     }
+    return await conclude(&frame, with: failure)
   }
 
   /// Decides the outcome and runs the handlers.

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A run with its own task.
-struct Launch: Sendable {
-  let run: RunCore
-  let undoLog: UndoLog?
-  let task: Task<Conclusion, Never>
-}
-
 extension ChainCore {
+  /// Who a run with its own task belongs to.
+  enum Owner {
+    /// Nobody: `start` started it, with a priority or with that of the calling task.
+    case handle(TaskPriority?)
+    /// The current task, which awaits it; it may be a step of another run.
+    case task(ChildRun?)
+  }
+
+  /// Where a run with its own task is registered.
+  private struct Entry: Sendable {
+    let membership: OrderedSlots<RunState>.Key
+    let tokens: [CancellationToken]
+    let listeners: [CancellationToken.Key?]
+  }
+
   /// Admits a run and starts its task, which every source of cancellation can cancel.
   ///
   /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
   /// cancelled is not admitted, so that it displaces no other run.
   ///
   /// - Parameters:
-  ///   - isAwaited: Whether the current task awaits the run, which then inherits the scope of the task.
-  ///   - child: The relation of the run to the run that contains it as a step.
+  ///   - run: The run.
+  ///   - owner: Who it belongs to; a run of the current task inherits the scope of the task.
   ///   - recorder: Records the events of the run.
-  ///   - priority: The priority of the task; that of the calling task when nil.
-  ///   - listener: Notified of a cancellation, and of the completion before it is delivered to waiters.
-  ///   - load: Stores the input of the first step.
-  ///   - end: Settled after everything else.
-  /// - Returns: The run, and its task.
-  func launch(
-    isAwaited: Bool = false,
-    as child: ChildRun? = nil,
-    recorder: RunRecorder? = nil,
-    priority: TaskPriority? = nil,
-    listener: (any RunListener)? = nil,
-    load: @escaping @Sendable (inout ValueSlot) -> Void,
-    end: Once<Outcome<RunOutput>>? = nil
-  ) -> Launch {
+  /// - Returns: The task.
+  func launch(_ run: RunState, of owner: Owner, recorder: RunRecorder? = nil) -> Task<Void, any Error> {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     counter.begin()
     let program = program
-    let run = RunCore(chain: self, gate: program.gate, listener: listener)
+    let listener = run.listener
     listener?.attach(run)
     let membership = registry.add(run)
     // A cancellation before the run was registered, or of the token, has not reached it.
-    if let request = request(of: generation) { _ = run.cancel(reason: request.reason) }
-    let around = CancellationScope.current ?? CancellationScope()
-    let scope = isAwaited ? around : around.ofStartedRuns
-    let listeners = scope.tokens.map { $0.listen { reason in _ = run.cancel(reason: reason) } }
-    if isAwaited, Task.isCancelled { _ = run.cancel(reason: scope.cancellationCause?.reason) }
-    let place = run.isCancellationRequested ? nil : admit(run, to: program)
-    let innerScope = scope.inside(run)
+    if let request = request(of: generation) { run.cancel(reason: request.reason) }
+    var scope = CancellationScope.current ?? CancellationScope()
+    var priority: TaskPriority?
+    var child: ChildRun?
+    switch owner {
+    case .handle(let chosen): (scope, priority) = (scope.ofStartedRuns, chosen)
+    case .task(let relation): child = relation
+    }
+    let listeners = scope.tokens.map { $0.listen(run) }
+    if case .task = owner, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
+    if !run.isCancellationRequested { admit(run, to: program) }
     let context = RunContext(
       chain: self,
       program: program,
@@ -56,53 +56,57 @@ extension ChainCore {
       generation: generation
     )
     listener?.begin()
-    let task = spawn(priority: priority) { () async -> Conclusion in
-      let conclusion = await CancellationScope.$current.withValue(innerScope.inThisTask()) {
-        // Progress in here is not the progress of a step of another run.
-        guard StepContext.current != nil else { return await self.perform(program, at: place, in: context, load: load) }
-        return await StepContext.$current.withValue(nil) {
-          await self.perform(program, at: place, in: context, load: load)
-        }
-      }
-      if let place { program.gate?.leave(place.id) }
-      for (token, listener) in zip(scope.tokens, listeners) { token.remove(listener) }
-      self.registry.remove(membership)
-      run.end(failedStep: conclusion.failedStep)
-      self.counter.end()
-      end?.settle(conclusion.outcome)
-      recorder?.end(conclusion.outcome)
-      return conclusion
+    let entry = Entry(membership: membership, tokens: scope.tokens, listeners: listeners)
+    let inner = scope.inside(run)
+    let task = spawn(priority: priority) { () async throws -> Void in
+      run.begin()
+      await CancellationScope.$current.withValue(inner) { await self.perform(run, in: context) }
+      self.finish(run, leaving: entry, recorder: recorder)
     }
     run.attach(task)
-    return Launch(run: run, undoLog: context.undoLog, task: task)
+    return task
   }
 
   /// Runs the chain in its own task, which the caller's task awaits and cancels.
-  nonisolated(nonsending) func runApart(
-    as child: ChildRun? = nil,
-    load: @escaping @Sendable (inout ValueSlot) -> Void
-  ) async throws -> Conclusion {
+  ///
+  /// - Returns: The run, which has ended.
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  nonisolated(nonsending) func runApart(_ input: consuming ValueSlot, as child: ChildRun? = nil) async throws -> RunState {
     if isReentered { throw ChainError.reentrant }
-    let launched = launch(isAwaited: true, as: child, load: load)
     let scope = CancellationScope.current
+    let run = RunState(of: self, input: input, inside: scope?.innermostRun)
+    let task = launch(run, of: .task(child))
     do {
-      return try await launched.run.whileAwaited {
+      try await run.whileAwaited {
         await withTaskCancellationHandler {
-          await launched.task.value
+          _ = await task.result
         } onCancel: {
-          _ = launched.run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
+          run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
         }
       }
+      return run
     } catch {
       // The run waits for the run that called this; cancelling it removes it from the queue.
-      _ = launched.run.cancel(reason: "reentrant")
+      run.cancel(reason: "reentrant")
       throw error
     }
   }
 
+  /// Runs the chain in its own task and returns its outcome.
+  ///
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  nonisolated(nonsending) func outcomeApart<Input: Sendable, Output: Sendable>(
+    of input: Input
+  ) async throws -> Outcome<Output> {
+    try await runApart(ValueSlot(input)).outcome() ?? .cancelled(Cancellation())
+  }
+
+  /// Runs the chain in its own task.
+  ///
+  /// - Throws: The error of the run.
   @usableFromInline
-  nonisolated(nonsending) func runApart(load: @escaping @Sendable (inout ValueSlot) -> Void) async throws -> RunOutput {
-    try await runApart(as: nil, load: load).outcome.get()
+  nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
+    try await runApart(ValueSlot(input)).takeOutput()
   }
 
   /// Runs the chain as a step of another run.
@@ -115,76 +119,85 @@ extension ChainCore {
   ) async throws -> (Output, [UndoStack.Entry]) {
     let program = program
     guard isPlain(program) else {
-      let conclusion = try await runApart(as: child) { $0.put(input) }
-      return (try Self.value(of: conclusion.outcome, in: child.outer).value(), conclusion.undos)
+      return try await runApart(input, as: child)
     }
     let context = RunContext(chain: self, program: program, child: child)
     counter.begin()
     defer { counter.end() }
-    var frame = Frame(program, context)
-    frame.slot.put(input)
-    try Self.value(of: await execute(&frame), in: child.outer)
+    var frame = Frame(program, context, slot: ValueSlot(input))
+    try Self.check(await execute(&frame), in: child.outer)
     return (frame.slot.take(), frame.undos?.takeAll().reversed() ?? [])
   }
 
-  @discardableResult
-  private static func value<Value>(of outcome: Outcome<Value>, in outer: RunContext) throws -> Value {
+  @inline(never)
+  private nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: ChildRun
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    let run = try await runApart(ValueSlot(input), as: child)
+    if let outcome = run.end?.outcome { try Self.check(outcome, in: child.outer) }
+    return (try run.takeOutput(), run.end?.undos ?? [])
+  }
+
+  private static func check(_ outcome: Outcome<Void>, in outer: RunContext) throws {
     if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError,
       outer.isCancellationRequested
     {
       throw error
     }
-    return try outcome.get()
+    try outcome.get()
   }
 
-  /// Requests a slot at the gate and cancels the runs that it displaces; returns nil without a gate, or without a slot.
-  private func admit(_ run: RunCore, to program: Program) -> GateMachine<RunCore>.Arrival? {
-    guard let gate = program.gate, let mode = program.overlap.mode else { return nil }
+  /// Requests a slot at the gate, if there is one, and cancels the runs that it displaces.
+  private func admit(_ run: RunState, to program: Program) {
+    guard let gate = program.gate, let mode = program.overlap.mode else { return }
     let arrival = gate.arrive(run, mode: mode)
     let reason = program.overlap.description
-    for displaced in arrival.displaced { _ = displaced.cancel(reason: reason) }
-    guard arrival.verdict != .refused else {
-      _ = run.cancel(reason: reason)
-      return nil
+    for displaced in arrival.displaced { displaced.cancel(reason: reason) }
+    switch arrival.verdict {
+    case .admitted: run.slot = .held(arrival.id)
+    case .waiting: run.slot = .waiting(arrival.id)
+    case .refused: run.cancel(reason: reason)
     }
-    run.slot = arrival.verdict == .admitted ? .held : .waiting
-    return arrival
+  }
+
+  /// Waits until the gate admits the run; one that is cancelled meanwhile leaves the queue before its handlers run.
+  private func waitForAdmission(of run: RunState, at place: GateMachine<RunState>.ID) async {
+    let isAdmitted = await run.admission?.value() != nil
+    run.slot = isAdmitted ? .held(place) : .none
+    if !isAdmitted { program.gate?.leave(place) }
   }
 
   /// Waits for a slot at the gate, then runs.
-  ///
-  /// A run that is cancelled while it waits leaves the queue before its handlers run.
-  private func perform(
-    _ program: Program,
-    at place: GateMachine<RunCore>.Arrival?,
-    in context: RunContext,
-    load: @Sendable (inout ValueSlot) -> Void
-  ) async -> Conclusion {
-    var frame = Frame(program, context)
-    if let place, place.verdict == .waiting {
-      let isAdmitted = await context.run?.admission?.value() != nil
-      context.run?.slot = isAdmitted ? .held : .none
-      if !isAdmitted { program.gate?.leave(place.id) }
-    }
-    if context.run?.isCancellationRequested ?? false {
-      let outcome = await conclude(&frame, with: CancellationError())
-      return Conclusion(outcome: outcome.map { RunOutput(ValueSlot()) }, undos: [], failedStep: nil)
-    }
-    load(&frame.slot)
-    let outcome = await execute(&frame)
-    // A run that is not a step of another one needs its undos no longer.
-    let undos: [UndoStack.Entry] = context.outer == nil ? [] : frame.undos?.takeAll().reversed() ?? []
-    let failedStep = context.outer == nil ? frame.failedStep : nil
-    let output = RunOutput(frame.slot)
-    return Conclusion(outcome: outcome.map { output }, undos: undos, failedStep: failedStep)
+  @inline(never)
+  private func perform(_ run: RunState, in context: RunContext) async {
+    // Progress in here is not the progress of a step of another run.
+    guard StepContext.current == nil else { return await performOutsideStep(run, in: context) }
+    if case .waiting(let place) = run.slot { await waitForAdmission(of: run, at: place) }
+    let isCancelled = run.isCancellationRequested
+    var frame = Frame(program, context, slot: isCancelled ? ValueSlot() : run.takeValue())
+    run.keep(await execute(&frame, isCancelled: isCancelled), of: frame)
+  }
+
+  @inline(never)
+  private func performOutsideStep(_ run: RunState, in context: RunContext) async {
+    await StepContext.$current.withValue(nil) { await self.perform(run, in: context) }
+  }
+
+  /// Ends the registrations of a run, and then tells those who wait for it.
+  private func finish(_ run: RunState, leaving entry: Entry, recorder: RunRecorder?) {
+    if case .held(let place) = run.slot { program.gate?.leave(place) }
+    for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
+    registry.remove(entry.membership)
+    run.complete()
+    counter.end()
+    run.completion.settle(())
+    if let recorder, let outcome = run.end?.outcome { recorder.end(outcome.map { run }) }
   }
 
   /// Whether the current Task works inside a run of this chain that holds a slot of its gate.
   private var isReentered: Bool {
     guard program.gate != nil, let scope = CancellationScope.current else { return false }
-    return scope.enclosing.contains { enclosing in
-      guard let run = enclosing as? RunCore, run.chainID == ObjectIdentifier(self) else { return false }
-      return run.slot == .held && !run.isOver
-    }
+    return scope.runs.contains { $0.chainID == ObjectIdentifier(self) && $0.slot.isHeld && !$0.isOver }
   }
 }

@@ -1,62 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A chain with its types erased.
+/// A chain with its types erased: its compiled path, and the supervision of its runs.
 @usableFromInline
 final class ChainCore: Sendable {
-  let node: Node
+  let program: Program
   let registry: RunRegistry
   let counter = RunCounter()
-  private let compiled = Lock<Program?>(nil)
+  private let node: Node
   private let generation = Lock<CancellationToken?>(nil)
 
-  init(_ node: Node, registry: RunRegistry) {
-    self.node = node
-    self.registry = registry
+  init(_ path: Path) {
+    node = path.node
+    registry = path.registry
+    program = Program(path: path.node)
   }
 
-  /// Returns this chain with one more part.
-  func appending(_ part: Node.Part) -> ChainCore {
-    ChainCore(Node(part, after: node), registry: registry)
-  }
-
-  @usableFromInline
-  convenience init(name: String?, _ code: @escaping StepCode) {
-    self.init(Node(.step(name: name, isUndoable: false, code), after: nil), registry: RunRegistry())
-  }
-
-  convenience init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
-    self.init(Node(.chains(chains, how: how, code), after: nil), registry: RunRegistry())
-  }
-
-  @usableFromInline
-  func appending(name: String?, _ code: @escaping StepCode) -> ChainCore {
-    appending(.step(name: name, isUndoable: false, code))
-  }
-
-  /// The path as an array, created by the first run.
-  var program: Program {
-    if let program = compiled.withLock({ $0 }) { return program }
-    // First the chains that are steps of this one, innermost first, to any depth.
-    var missing = node.nestedChains
-    while let last = missing.last {
-      let inner = last.isCompiled ? [] : last.node.nestedChains.filter { !$0.isCompiled }
-      if inner.isEmpty { _ = missing.removeLast().compiledItself } else { missing += inner }
-    }
-    return compiledItself
-  }
-
-  private var isCompiled: Bool { compiled.withLock { $0 != nil } }
-
-  private var compiledItself: Program {
-    if let program = compiled.withLock({ $0 }) { return program }
-    let new = Program(path: node)
-    return compiled.withLock { compiled in
-      let program = compiled ?? new
-      compiled = program
-      return program
-    }
-  }
+  /// The chains that run as steps of this one.
+  var nestedChains: [ChainCore] { node.nestedChains }
 
   // MARK: - Cancelling all runs
 

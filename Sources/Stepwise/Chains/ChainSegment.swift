@@ -52,7 +52,7 @@ extension Step: ChainSegment {
   /// - Parameter chain: The preceding steps; the chain is unchanged.
   /// - Returns: A new chain, which ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
-    Chain<Start, Output>(core: chain.core.appending(name: name, Chain<Input, Output>.code(self)))
+    Chain<Start, Output>(chain.path.appending(name: name, Chain<Input, Output>.code(self)))
   }
 }
 
@@ -69,6 +69,6 @@ extension Chain: ChainSegment {
       await frame.adopt(undos)
       frame.slot.put(output)
     }
-    return Chain<Start, Output>(core: chain.core.appending(.chains(nested, how: "then", code)))
+    return Chain<Start, Output>(chain.path.appending(.chains(nested, how: "then", code)))
   }
 }

@@ -59,21 +59,21 @@ final class ChildRuns: Sendable {
   /// Whether a `retry` around the step has attempts left.
   private let isRetried: Bool
   /// The time limit around the step.
-  let coverage: Coverage?
+  let limit: CoveredSteps?
 
   init(
     _ machine: sending ChildRunsMachine<RunContext>,
     at position: Int,
     of program: Program,
     isRetried: Bool,
-    under coverage: Coverage?
+    under limit: CoveredSteps?
   ) {
     rule = machine.rule
     self.machine = Lock(machine)
     self.program = program
     self.position = position
     self.isRetried = isRetried
-    self.coverage = coverage
+    self.limit = limit
   }
 
   var decider: Int? { machine.withLock { $0.decider } }

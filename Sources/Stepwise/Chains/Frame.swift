@@ -4,7 +4,7 @@
 /// One pass through the steps of a chain: the current value, and what to undo.
 @usableFromInline
 struct Frame: ~Copyable {
-  @usableFromInline var slot = ValueSlot()
+  @usableFromInline var slot: ValueSlot
   let program: Program
   let context: RunContext
   let recorder: RunRecorder?
@@ -19,20 +19,25 @@ struct Frame: ~Copyable {
   /// Whether a `retry` that covers the current operation has attempts left.
   var isRetried = false
   /// The time limit around the current operation.
-  var coverage: Coverage?
+  var limit: CoveredSteps?
   /// The error for the next `recover` to replace.
   var failure: (any Error)?
   /// Whether the run has ended with an error of its own.
   var hasFailed = false
 
-  init(_ program: Program, _ context: RunContext) {
-    self.program = program
-    self.context = context
-    recorder = context.recorder
+  init(_ program: Program, _ context: RunContext, slot: consuming ValueSlot) {
+    self.init(program, context, slot: slot, undos: nil, recorder: context.recorder)
   }
 
   /// Creates a frame for a part of the run with its own undos and record.
-  init(_ program: Program, _ context: RunContext, undos: UndoStack?, recorder: RunRecorder?) {
+  init(
+    _ program: Program,
+    _ context: RunContext,
+    slot: consuming ValueSlot,
+    undos: UndoStack?,
+    recorder: RunRecorder?
+  ) {
+    self.slot = slot
     self.program = program
     self.context = context
     self.undos = undos
@@ -72,6 +77,7 @@ struct Frame: ~Copyable {
     }
   }
 
+  @inline(never)
   private nonisolated(nonsending) mutating func perform(at position: Int, part: Int) async throws {
     let operation = program.operations[position]
     guard operation.kind != .recover else { return }
@@ -88,6 +94,7 @@ struct Frame: ~Copyable {
   ///
   /// - Returns: The position at which to continue.
   /// - Throws: The error, when it was not replaced.
+  @inline(never)
   private nonisolated(nonsending) mutating func recover(
     from error: any Error,
     at position: Int,
@@ -115,6 +122,7 @@ struct Frame: ~Copyable {
 // MARK: - Recording
 
 extension Frame {
+  @inline(never)
   private nonisolated(nonsending) mutating func performRecorded(from start: Int, to end: Int, part: Int) async throws {
     guard let recorder else { return }
     var position = start
@@ -171,7 +179,7 @@ extension Frame {
       at: position,
       of: program,
       isRetried: isRetried,
-      under: coverage
+      under: limit
     )
     context.setChildren(siblings)
     return ChildRun(outer: context, siblings: siblings, recorder: recorder, place: 0, firstStep: index)

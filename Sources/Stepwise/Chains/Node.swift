@@ -37,6 +37,18 @@ final class Node: Sendable {
     self.part = part
   }
 
+  /// The nodes of the path that ends here, first one first.
+  var path: [Node] {
+    var count = 1
+    var first = self
+    while let parent = first.parent { (first, count) = (parent, count + 1) }
+    var path = Array(repeating: self, count: count)
+    for index in path.indices.reversed().dropFirst() {
+      if let parent = path[index + 1].parent { path[index] = parent }
+    }
+    return path
+  }
+
   /// The chains that run as steps of the path that ends here.
   var nestedChains: [ChainCore] {
     var chains: [ChainCore] = []
@@ -63,7 +75,42 @@ final class NestedChains: Sendable {
     // recursively.
     var dying = exchange(&cores, with: [])
     while var core = dying.popLast() {
-      if isKnownUniquelyReferenced(&core) { dying += core.node.nestedChains }
+      if isKnownUniquelyReferenced(&core) { dying += core.nestedChains }
     }
+  }
+}
+
+/// A chain as it is described: the path to its last part, and what it shares with the chains derived from it.
+@usableFromInline
+struct Path: Sendable {
+  let node: Node
+  let registry: RunRegistry
+
+  /// Creates a path of one part.
+  init(_ part: Node.Part) {
+    node = Node(part, after: nil)
+    registry = RunRegistry()
+  }
+
+  private init(_ node: Node, _ registry: RunRegistry) {
+    self.node = node
+    self.registry = registry
+  }
+
+  @usableFromInline
+  init(name: String?, _ code: @escaping StepCode) {
+    self.init(.step(name: name, isUndoable: false, code))
+  }
+
+  init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
+    self.init(.chains(chains, how: how, code))
+  }
+
+  /// Returns this path with one more part.
+  func appending(_ part: Node.Part) -> Path { Path(Node(part, after: node), registry) }
+
+  @usableFromInline
+  func appending(name: String?, _ code: @escaping StepCode) -> Path {
+    appending(.step(name: name, isUndoable: false, code))
   }
 }

@@ -33,15 +33,10 @@ final class Program: Sendable {
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
-  let gate: Gate<RunCore>?
+  let gate: Gate<RunState>?
 
   init(path last: Node) {
-    var nodes: [Node] = []
-    var node: Node? = last
-    while let current = node {
-      nodes.append(current)
-      node = current.parent
-    }
+    let nodes = last.path
     var operations: [Operation] = []
     operations.reserveCapacity(nodes.count)
     var enclosings: [Int] = []
@@ -50,7 +45,7 @@ final class Program: Sendable {
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap = Overlap.concurrent
-    for node in nodes.reversed() {
+    for node in nodes {
       switch node.part {
       case .step(_, let isUndoable, let code):
         canUndo = canUndo || isUndoable

@@ -5,8 +5,8 @@
 ///
 /// Releasing the handle does not cancel the run.
 public final class Run<Output: Sendable>: Sendable {
-  private let launch: Launch
-  private let end: Once<Outcome<RunOutput>>
+  private let state: RunState
+  private let task: Task<Void, any Error>
   private let recorder: RunRecorder
 
   init<Input: Sendable>(
@@ -16,20 +16,15 @@ public final class Run<Output: Sendable>: Sendable {
     listener: (any RunListener)? = nil
   ) {
     let program = chain.program
-    let recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
-    let end = Once<Outcome<RunOutput>>()
-    self.recorder = recorder
-    self.end = end
-    launch = chain.launch(
-      recorder: recorder,
-      priority: priority,
-      listener: listener,
-      load: { $0.put(input) },
-      end: end
-    )
+    recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
+    state = RunState(of: chain, input: ValueSlot(input), listener: listener)
+    task = chain.launch(state, of: .handle(priority), recorder: recorder)
   }
 
-  deinit { recorder.forget() }
+  deinit {
+    recorder.forget()
+    state.forget()
+  }
 
   /// Cancels the run.
   ///
@@ -39,10 +34,10 @@ public final class Run<Output: Sendable>: Sendable {
   /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it was already
   ///   cancelled or its outcome was already decided. A value that the last step still returns is the run's value.
   @discardableResult
-  public func cancel(reason: String? = nil) -> Bool { launch.run.cancel(reason: reason) }
+  public func cancel(reason: String? = nil) -> Bool { state.cancel(reason: reason) }
 
   /// A Boolean value that indicates whether the run has completed, including its handlers.
-  public var isFinished: Bool { launch.run.isOver }
+  public var isFinished: Bool { state.isOver }
 
   /// The run's value, once the run has completed.
   ///
@@ -50,17 +45,16 @@ public final class Run<Output: Sendable>: Sendable {
   /// run is returned in a cancelled task as well.
   public var value: Output {
     get async throws {
-      try await launch.run.whileAwaited { try await valueOfEnd }
+      try await state.whileAwaited { try await valueOfEnd }
     }
   }
 
   private var valueOfEnd: Output {
     get async throws {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-        launch.task.escalatePriority(to: Task.currentPriority)
+        task.escalatePriority(to: Task.currentPriority)
       }
-      if let outcome = await end.value() { return try outcome.get().value() }
-      guard isFinished else { throw CancellationError() }
+      guard await state.completion.value() != nil || isFinished else { throw CancellationError() }
       return try await finalOutcome.get()
     }
   }
@@ -71,14 +65,13 @@ public final class Run<Output: Sendable>: Sendable {
   /// that such a step created, where this cannot be detected, cancelling that task ends the wait with the same outcome.
   public var outcome: Outcome<Output> {
     get async {
-      let run = launch.run
-      if let scope = CancellationScope.current, !scope.isOfThisTask, await end.value() == nil,
-        scope.enclosing.contains(where: { ($0 as? RunCore).map(run.waits) ?? false })
+      if let scope = CancellationScope.current, !scope.isOfThisTask, await state.completion.value() == nil,
+        scope.runs.contains(where: state.waits)
       {
         return .failed(ChainError.reentrant)
       }
       do {
-        return try await run.whileAwaited { await finalOutcome }
+        return try await state.whileAwaited { await finalOutcome }
       } catch {
         return .failed(error)
       }
@@ -86,16 +79,21 @@ public final class Run<Output: Sendable>: Sendable {
   }
 
   var finalOutcome: Outcome<Output> {
-    get async { await launch.task.value.outcome.map { $0.value() } }
+    get async {
+      if let outcome: Outcome<Output> = state.outcome() { return outcome }
+      _ = await task.result
+      // There is one: the handle, which this method retains, is the only one to drop the output.
+      return state.outcome() ?? .cancelled(Cancellation())
+    }
   }
 
   /// The step that failed, once the run has failed; nil while it runs, when it has a value and when it was cancelled.
   ///
   /// It is available before code that awaits the run resumes, and before ``ChainEvent/ended(_:)`` is received.
-  public var failedStep: ChainStep? { launch.run.failedStep }
+  public var failedStep: ChainStep? { state.end?.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { launch.undoLog?.all ?? [] }
+  public var undoErrors: [UndoError] { state.undoLog?.all ?? [] }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   public var events: ChainEvents { ChainEvents(recorder: recorder, run: self) }

@@ -7,7 +7,7 @@ import Synchronization
 final class RunContext: Sendable {
   let chain: ChainCore
   /// The run's own task, if it has one.
-  let run: RunCore?
+  let run: RunState?
   /// The relation of this run to the run that contains it as a step.
   let child: ChildRun?
   let recorder: RunRecorder?
@@ -28,7 +28,7 @@ final class RunContext: Sendable {
   init(
     chain: ChainCore,
     program: Program,
-    run: RunCore? = nil,
+    run: RunState? = nil,
     child: ChildRun? = nil,
     recorder: RunRecorder? = nil,
     generation: CancellationToken? = nil
@@ -41,7 +41,7 @@ final class RunContext: Sendable {
     scope = CancellationScope.current
     step = Atomic(child?.firstStep ?? 0)
     isInItsTask = run != nil || child?.outer.isInItsTask ?? false
-    undoLog = program.canUndo ? UndoLog() : nil
+    undoLog = run.map(\.undoLog) ?? (program.canUndo ? UndoLog() : nil)
     child?.siblings.begin(self, at: child?.place ?? 0)
   }
 
@@ -158,9 +158,9 @@ final class RunContext: Sendable {
       if siblings.end(at: child.place, hasValue: error == nil) == .none { break }
       let outer = child.outer
       if outer.children.withLock({ $0 === child.siblings }) { outer.enter(context.step.load(ordering: .relaxed)) }
-      if let coverage = siblings.coverage {
-        guard coverage.isAwaited else { break }
-        isTaskCancelled = isTaskCancelled && coverage.isRunCancelled
+      if let limit = siblings.limit {
+        guard limit.isAwaited else { break }
+        isTaskCancelled = isTaskCancelled && limit.isRunCancelled
       }
       guard error == nil ? siblings.isLastWithValue : siblings.isLast(withError: knownError) else { break }
       if isTaskCancelled, !outer.isInItsTask { break }

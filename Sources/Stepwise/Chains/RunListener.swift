@@ -4,7 +4,7 @@
 /// An observer of one run, in addition to the handlers of its chain.
 protocol RunListener: AnyObject, Sendable {
   /// The run has been created and has not started.
-  func attach(_ run: RunCore)
+  func attach(_ run: RunState)
 
   /// The run starts, cancelled or not: every source of cancellation can reach it now.
   func begin()
@@ -15,7 +15,7 @@ protocol RunListener: AnyObject, Sendable {
   func stop()
 
   /// The runs that must end before the listener lets this one work; called without a lock.
-  var blockers: [RunCore] { get }
+  var blockers: [RunState] { get }
 
   /// The outcome is decided and the handlers have run. The completion is delivered after this returns.
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async

@@ -29,6 +29,14 @@ struct RunMachine {
     if case .over = state { true } else { false }
   }
 
+  /// Whether the outcome is decided.
+  var isClosed: Bool {
+    switch state {
+    case .open, .cancellationRequested: false
+    case .closed, .over: true
+    }
+  }
+
   /// Whether no event has occurred yet.
   var isOpen: Bool {
     if case .open = state { true } else { false }

@@ -7,7 +7,7 @@ import Synchronization
 final class RunRegistry: Sendable {
   private let isTaken = Atomic(false)
   private let madeToken = Lock<CancellationToken?>(nil)
-  private let runs = Lock(OrderedSlots<RunCore>())
+  private let runs = Lock(OrderedSlots<RunState>())
 
   /// The token, if it has been accessed.
   var tokenIfTaken: CancellationToken? {
@@ -32,17 +32,17 @@ final class RunRegistry: Sendable {
   }
 
   /// Adds a run that a cancellation interrupts immediately.
-  func add(_ run: RunCore) -> OrderedSlots<RunCore>.Key {
+  func add(_ run: RunState) -> OrderedSlots<RunState>.Key {
     runs.withLock { $0.append(run) }
   }
 
-  func remove(_ key: OrderedSlots<RunCore>.Key) {
+  func remove(_ key: OrderedSlots<RunState>.Key) {
     runs.withLock { $0.remove(key) }
   }
 
-  func cancelRuns(reason: String?, where isMeant: (RunCore) -> Bool) {
+  func cancelRuns(reason: String?, where isMeant: (RunState) -> Bool) {
     let runs = runs.withLock { runs in
-      var all: [RunCore] = []
+      var all: [RunState] = []
       runs.forEach { _, run in all.append(run) }
       return all
     }

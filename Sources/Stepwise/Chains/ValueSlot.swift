@@ -14,11 +14,23 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
   @usableFromInline var occupant: (any Sendable.Type)?
 
   /// Types with a larger alignment get their own memory.
-  @usableFromInline static var alignment: Int { 16 }
+  @usableFromInline static var alignment: Int { 8 }
 
+  /// Most values fit, so that few steps need more memory than the first.
+  private static var usualCapacity: Int { 64 }
+
+  // Safety: only values without a size are here, so that nothing is ever read or written.
+  private nonisolated(unsafe) static let noMemory = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: alignment)
+
+  /// Creates an empty slot, which has no memory of its own until there is a value.
   init() {
-    capacity = 64
-    memory = .allocate(byteCount: capacity, alignment: Self.alignment)
+    capacity = 0
+    memory = Self.noMemory
+  }
+
+  init<Value: Sendable>(_ value: consuming Value) {
+    self.init()
+    put(value)
   }
 
   @inlinable
@@ -44,7 +56,7 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
   }
 
   /// Returns a copy of the value and leaves it in the slot.
-  func copy<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
+  func copy<Value: Sendable>(as type: Value.Type = Value.self) -> Value {
     assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
     return memory.assumingMemoryBound(to: Value.self).pointee
   }
@@ -61,33 +73,18 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
 
   @usableFromInline
   mutating func makeRoom<Value>(for type: Value.Type) {
-    memory.deallocate()
-    capacity = max(capacity, MemoryLayout<Value>.size)
+    if capacity > 0 { memory.deallocate() }
+    capacity = max(capacity, Self.usualCapacity, MemoryLayout<Value>.size)
     memory = .allocate(byteCount: capacity, alignment: max(Self.alignment, MemoryLayout<Value>.alignment))
   }
 
   @usableFromInline
   func release() {
     if let occupant { Self.destroy(occupant, at: memory) }
-    memory.deallocate()
+    if capacity > 0 { memory.deallocate() }
   }
 
   private static func destroy<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {
     memory.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
-}
-
-/// The output of a run with its own task, shared by all waiters.
-@usableFromInline
-final class RunOutput: Sendable {
-  private let slot: ValueSlot
-
-  init(_ slot: consuming ValueSlot) {
-    self.slot = slot
-  }
-
-  var erased: any Sendable { slot.erased }
-
-  @usableFromInline
-  func value<Value: Sendable>(as type: Value.Type = Value.self) -> Value { slot.copy() }
 }

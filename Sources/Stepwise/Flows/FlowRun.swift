@@ -230,10 +230,10 @@ extension FlowRun: AnyFlowRun {
   func runAsStep(_ start: FlowStart) async -> FlowEnd {
     start.context?.nested = self
     do {
-      let conclusion: Conclusion = try await begin(start).core.runApart(as: nil) { $0.put(()) }
+      let outcome: Outcome<Output> = try await begin(start).core.outcomeApart(of: ())
       // The error alone is ambiguous: work inside the flow may throw one that looks like the flow's.
-      if case .failed = conclusion.outcome, let end { return end }
-      return FlowEnd(conclusion.outcome.map { $0.value() as Output })
+      if case .failed = outcome, let end { return end }
+      return FlowEnd(outcome)
     } catch {
       return .ended(.failed(error))
     }

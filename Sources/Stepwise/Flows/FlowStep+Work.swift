@@ -14,8 +14,8 @@ extension FlowStep where Content: Sendable {
     let core = chain.core
     self.init(name: name) { _, content, _ in
       do {
-        let conclusion: Conclusion = try await core.runApart(as: nil) { $0.put(content) }
-        return FlowEnd(conclusion.outcome.map { $0.value() as Result })
+        let outcome: Outcome<Result> = try await core.outcomeApart(of: content)
+        return FlowEnd(outcome)
       } catch {
         return .ended(.failed(error))
       }
@@ -35,8 +35,7 @@ extension FlowStep where Content: Sendable {
     _ name: String,
     running first: nonisolated(nonsending) @escaping @Sendable (Content) async throws -> P
   ) where P.Result == Result {
-    let core = ChainCore(name: name, Chain<Content, Result>.code(running: first))
-    self.init(name, running: Chain<Content, Result>(core: core))
+    self.init(name, running: Chain<Content, Result>(Path(name: name, Chain<Content, Result>.code(running: first))))
   }
 }
 

@@ -77,9 +77,9 @@ final class JobLaunch: RunListener {
 
   // MARK: - The run
 
-  var blockers: [RunCore] { ticket.isWaiting ? queue.blockers : [] }
+  var blockers: [RunState] { ticket.isWaiting ? queue.blockers : [] }
 
-  func attach(_ run: RunCore) { ticket.attach(run) }
+  func attach(_ run: RunState) { ticket.attach(run) }
 
   /// Called before the work starts; a run that is already cancelled calls no handler.
   func begin() { channel.start() }

@@ -20,7 +20,7 @@ final class JobQueueCore: Sendable {
   func resume() { gate.resume() }
 
   /// The run that must end before any job that waits can begin; none unless the queue is serial.
-  var blockers: [RunCore] { isSerial ? gate.insiders.compactMap(\.run) : [] }
+  var blockers: [RunState] { isSerial ? gate.insiders.compactMap(\.run) : [] }
 
   // MARK: - Cancelling
 

@@ -9,7 +9,7 @@ final class JobTicket: Sendable {
   private let state = Lock(State())
 
   private struct State {
-    var run: RunCore?
+    var run: RunState?
     /// The cancellation, if it was requested before the run existed.
     var request: Cancellation?
   }
@@ -23,7 +23,7 @@ final class JobTicket: Sendable {
   var isWaiting: Bool { turn.settled == nil }
 
   /// The run, until the job has completed.
-  var run: RunCore? { state.withLock { $0.run } }
+  var run: RunState? { state.withLock { $0.run } }
 
   /// The queue has admitted the job.
   func admit() { turn.settle(()) }
@@ -37,7 +37,7 @@ final class JobTicket: Sendable {
     try Task.checkCancellation()
   }
 
-  func attach(_ run: RunCore) {
+  func attach(_ run: RunState) {
     let request = state.withLock { state in
       state.run = run
       return state.request
@@ -46,7 +46,7 @@ final class JobTicket: Sendable {
   }
 
   func cancel(reason: String?) {
-    let run: RunCore? = state.withLock { state in
+    let run: RunState? = state.withLock { state in
       if state.run == nil { state.request = Cancellation(reason: reason) }
       return state.run
     }

@@ -27,7 +27,7 @@ struct RunRecord {
   private(set) var current = 0
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
-  private(set) var ended: Outcome<RunOutput>?
+  private(set) var ended: Outcome<RunState>?
   /// Whether the run can no longer be observed, so that nothing is stored.
   private(set) var isForgotten = false
 
@@ -91,7 +91,7 @@ struct RunRecord {
     return Dropped(stage: stages.updateValue(stage, forKey: index))
   }
 
-  mutating func end(_ outcome: Outcome<RunOutput>) {
+  mutating func end(_ outcome: Outcome<RunState>) {
     ended = outcome
     if case .resolved = outcome { fraction = 1 }
   }

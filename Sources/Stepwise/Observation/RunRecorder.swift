@@ -98,8 +98,8 @@ final class RunRecorder: Sendable {
     }
   }
 
-  func end(_ outcome: Outcome<RunOutput>) {
-    _ = broadcast.update { content -> Outcome<RunOutput>? in
+  func end(_ outcome: Outcome<RunState>) {
+    _ = broadcast.update { content -> Outcome<RunState>? in
       // Released outside the lock when the run is no longer observed.
       guard !content.state.isForgotten else { return outcome }
       content.state.end(outcome)

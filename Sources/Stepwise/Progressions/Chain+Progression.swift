@@ -19,7 +19,7 @@ extension Chain {
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
   ) -> Chain<Input, P.Result> {
-    Chain<Input, P.Result>(core: core.appending(name: name, Chain<Output, P.Result>.code(running: first)))
+    Chain<Input, P.Result>(path.appending(name: name, Chain<Output, P.Result>.code(running: first)))
   }
 
   static func code<P: Progression>(

@@ -39,7 +39,7 @@ extension Progression {
   }
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
-    let core = ChainCore(name: nil, Chain<Void, Result>.code(running: { _ in self }))
+    let core = ChainCore(Path(name: nil, Chain<Void, Result>.code(running: { _ in self })))
     return Run(of: core, input: (), priority: priority)
   }
 }

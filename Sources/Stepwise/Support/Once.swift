@@ -3,6 +3,30 @@
 
 /// A value that is settled once and can be awaited by many.
 package final class Once<Value: Sendable>: Sendable {
+  private let cell = OnceCell<Value>()
+
+  package init() {}
+
+  /// The value, if it has been settled.
+  package var settled: Value? { cell.settled }
+
+  /// Settles the value, unless it is already settled.
+  ///
+  /// - Returns: Whether this call settled it.
+  @discardableResult
+  package func settle(_ value: Value) -> Bool { cell.settle(value) }
+
+  /// Waits for the value; returns nil when the waiting task was cancelled first.
+  package nonisolated(nonsending) func value() async -> Value? { await cell.value() }
+
+  /// Waits for the value, and ignores cancellation of the waiting task.
+  package nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
+    await cell.valueIgnoringCancellation()
+  }
+}
+
+/// A `Once` that is stored in another object.
+struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   /// An unsafe continuation, because every run uses it and the checks cost a fifth of a run.
   ///
   /// The machine returns each waiter once.
@@ -10,16 +34,14 @@ package final class Once<Value: Sendable>: Sendable {
 
   private let machine = Lock(OnceMachine<Value, Waiter>())
 
-  package init() {}
-
   /// The value, if it has been settled.
-  package var settled: Value? { machine.withLock { $0.value } }
+  var settled: Value? { machine.withLock { $0.value } }
 
   /// Settles the value, unless it is already settled.
   ///
   /// - Returns: Whether this call settled it.
   @discardableResult
-  package func settle(_ value: Value) -> Bool {
+  func settle(_ value: Value) -> Bool {
     switch machine.withLock({ $0.settle(value) }) {
     case .none:
       return false
@@ -33,7 +55,7 @@ package final class Once<Value: Sendable>: Sendable {
   /// Waits for the value; returns nil when the waiting task was cancelled first.
   ///
   /// A value that is already settled is returned in a cancelled task as well.
-  package nonisolated(nonsending) func value() async -> Value? {
+  nonisolated(nonsending) func value() async -> Value? {
     if let settled { return settled }
     let place = machine.withLock { $0.reserve() }
     return await withTaskCancellationHandler {
@@ -44,7 +66,7 @@ package final class Once<Value: Sendable>: Sendable {
   }
 
   /// Waits for the value, and ignores cancellation of the waiting task.
-  package nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
+  nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
     while true {
       // A reservation that is never left is resumed with a value, so there is no second round.
       if let value = await wait(at: machine.withLock { $0.reserve() }) { return value }

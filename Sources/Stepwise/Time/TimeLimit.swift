@@ -37,31 +37,57 @@ func limited<Value: Sendable>(
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   // Separate tasks instead of a group, which would wait for a clock that ignores cancellation.
-  let verdict = Once<Verdict>()
-  let late = Once<String>()
+  let race = TimerRace()
   let awaited = AwaitedTask.make()
-  let work = spawn {
-    let result = await awaited.run { await Result.of(operation) }
-    verdict.settle(.inTime)
-    return result
+  let work = spawn { () async throws -> Value in
+    defer { race.end() }
+    return try await awaited.run { try await operation() }
   }
-  let timer = spawn {
-    guard (try? await timer()) != nil, verdict.settle(.late) else { return }
-    late.settle(step())
+  let timer = spawn { () async throws -> Void in
+    try await timer()
+    guard race.expire() else { return }
+    race.name(step())
     work.cancel()
   }
   defer { timer.cancel() }
   let result = await withTaskCancellationHandler {
-    await work.value
+    await work.result
   } onCancel: {
     onCancel()
     work.cancel()
   }
-  guard case .late? = verdict.settled, case .failure(let error) = result else { return try result.get() }
-  throw TimeoutError(step: await late.valueIgnoringCancellation(), duration: duration, underlyingError: error)
+  guard race.isLost, case .failure(let error) = result else { return try result.get() }
+  throw TimeoutError(step: race.step ?? step(), duration: duration, underlyingError: error)
 }
 
-/// Which came first: the end of the operation, or the timer.
-private enum Verdict: Sendable {
-  case inTime, late
+/// Which comes first: the end of an operation, or its timer.
+private final class TimerRace: Sendable {
+  private enum State {
+    case running, won
+    /// The timer came first; then it looks which step is running.
+    case lost(step: String?)
+  }
+
+  private let state = Lock(State.running)
+
+  /// The operation has ended.
+  func end() {
+    state.withLock { state in
+      if case .running = state { state = .won }
+    }
+  }
+
+  /// The timer has fired; returns whether it came first.
+  func expire() -> Bool {
+    state.withLock { state in
+      guard case .running = state else { return false }
+      state = .lost(step: nil)
+      return true
+    }
+  }
+
+  func name(_ step: String) { state.withLock { $0 = .lost(step: step) } }
+
+  var isLost: Bool { state.withLock { if case .lost = $0 { true } else { false } } }
+  var step: String? { state.withLock { if case .lost(let step) = $0 { step } else { nil } } }
 }

@@ -87,8 +87,8 @@ struct RunMachineTests {
     let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = RunCore(chain: chain.core, gate: nil)
-      let task = Task { Conclusion(outcome: .cancelled(Cancellation(reason: nil)), undos: [], failedStep: nil) }
+      let run = RunState(of: chain.core, input: ValueSlot(0))
+      let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
       var granted = 0
@@ -97,7 +97,7 @@ struct RunMachineTests {
         case "attach": run.attach(task)
         case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
         case "close": _ = run.close(with: Fault(1), asked: nil)
-        default: run.end(failedStep: nil)
+        default: run.complete()
         }
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
