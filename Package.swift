@@ -72,7 +72,9 @@ let package = Package(
       exclude: ["Resources/CREDITS.md"],
       resources: [.copy("Resources/cat.bmp")]
     ),
-    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    // How the tests run unless the environment says otherwise; linked into all of them, which are one program.
+    .target(name: "TestDefaults", path: "Tests/TestDefaults"),
+    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
     .executableTarget(
       name: "CheckpointCrashChild",
       dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"],
@@ -127,7 +129,7 @@ let package = Package(
       name: "StepwiseFleetTests",
       dependencies: ["StepwiseFleet", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
     ),
-    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting"]),
+    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
     .testTarget(
       name: "TourTests",
       dependencies: [
@@ -144,7 +146,7 @@ let upcomingFeatures = [
   "ImmutableWeakCaptures",
 ]
 // Code for the old libraries, in the language mode they knew, knows none of them.
-for target in package.targets where !["LegacyTests", "CurlShim", "CLibpq"].contains(target.name) {
+for target in package.targets where !["LegacyTests", "CurlShim", "CLibpq", "TestDefaults"].contains(target.name) {
   target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } + (target.swiftSettings ?? [])
 }
 
