@@ -32,7 +32,8 @@ extension Chain {
           guard !frame.context.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
           else { throw error }
           await frame.undoAll()
-          frame.recorder?.retrying(frame.context.currentStep.index, attempt: attempts.number + 1)
+          let step = frame.context.currentStep.index
+          frame.recorder?.retrying(step, attempt: attempts.number + 1, after: error)
           guard await attempts.waitForNext(by: frame.context.wait), !frame.context.isCancellationRequested else {
             throw error
           }

@@ -29,6 +29,7 @@ extension Chain {
         }
         frame.slot = steps.takeValue()
       } catch {
+        frame.recorder?.timedOut(frame.context.firstStep..<frame.index, error: error)
         frame.markUndos()
         throw error
       }

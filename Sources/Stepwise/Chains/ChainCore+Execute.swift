@@ -28,8 +28,29 @@ extension ChainCore {
     try await StepContext.$current.withValue(nil) { try await execute(&frame).get() }
   }
 
-  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in this order.
+  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in
+  /// this order.
   nonisolated(nonsending) func execute(_ frame: inout Frame, isCancelled: Bool = false) async -> Outcome<Void> {
+    if !isCancelled, let recorder = frame.context.recorder, let scope = recorder.scope {
+      return await execute(&frame, for: recorder, in: scope)
+    }
+    return await executeUnobserved(&frame, isCancelled: isCancelled)
+  }
+
+  @inline(never)
+  private nonisolated(nonsending) func execute(
+    _ frame: inout Frame,
+    for recorder: RunRecorder,
+    in scope: ObservationScope
+  ) async -> Outcome<Void> {
+    recorder.enter()
+    return await ObservationScope.$current.withValue(scope) { await executeUnobserved(&frame) }
+  }
+
+  private nonisolated(nonsending) func executeUnobserved(
+    _ frame: inout Frame,
+    isCancelled: Bool = false
+  ) async -> Outcome<Void> {
     var failure: (any Error)?
     do {
       if isCancelled { throw CancellationError() }
@@ -52,6 +73,12 @@ extension ChainCore {
       await runHandlers(state, undoing: undos, in: context)
     }
     if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }
+    if let recorder = context.recorder {
+      var source: String?
+      if case .cancelled = outcome { source = context.cancellationSource }
+      let steps = context.firstStep..<context.firstStep + frame.program.stepCount
+      recorder.leave(outcome, through: source, steps) { frame.slot.erased }
+    }
     return outcome
   }
 

@@ -6,6 +6,8 @@
 final class ChainCore: Sendable {
   let program: Program
   let registry: RunRegistry
+  /// The name and the observers, if it has any.
+  let identity: ChainIdentity?
   let counter = RunCounter()
   private let node: Node
   private let generation = Lock<CancellationToken?>(nil)
@@ -13,6 +15,7 @@ final class ChainCore: Sendable {
   init(_ path: Path) {
     node = path.node
     registry = path.registry
+    identity = path.identity
     program = Program(path: path.node)
   }
 

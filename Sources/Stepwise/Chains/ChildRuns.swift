@@ -76,6 +76,12 @@ final class ChildRuns: Sendable {
     self.limit = limit
   }
 
+  /// What the runs are to the run that contains the step.
+  var nesting: RunLog.Nesting {
+    guard case .chains(let chains, _, _) = program.operations[position].node.part else { return .none }
+    return rule == .any ? .race : chains.cores.count > 1 ? .zip : .chain
+  }
+
   var decider: Int? { machine.withLock { $0.decider } }
   var firstRunning: RunContext? { machine.withLock { $0.firstRunning } }
 

@@ -77,7 +77,7 @@ private struct ElementStep: StepReporting {
     if isOpen() { progress.set(index, to: fraction) }
   }
 
-  func retrying(attempt: Int) { step.retrying(attempt: attempt) }
+  func retrying(attempt: Int, after error: any Error) { step.retrying(attempt: attempt, after: error) }
 
   func reporting(while isStillOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
     ElementStep(

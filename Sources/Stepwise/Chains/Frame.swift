@@ -110,6 +110,7 @@ struct Frame: ~Copyable {
       failure = error
       do {
         try await program.operations[next].code(&self)
+        recorder?.recovered(index)
         return next + 1
       } catch let replacement {
         error = replacement
@@ -153,7 +154,7 @@ extension Frame {
     index = context.firstStep + operation.firstStep
     guard !context.isCancellationRequested else { throw CancellationError() }
     context.enter(index)
-    recorder.begin(index)
+    recorder.begin(index, at: mark)
     let begun = mark
     do {
       try await StepContext.$current.withValue(RecordedStep(recorder: recorder, index: index)) {
@@ -161,11 +162,11 @@ extension Frame {
       }
     } catch {
       mark = .now
-      recorder.finish(index, after: begun.duration(to: mark), error: error)
+      recorder.finish(index, after: begun.duration(to: mark), error: error, at: mark)
       throw error
     }
     mark = .now
-    recorder.finish(index, after: begun.duration(to: mark))
+    recorder.finish(index, after: begun.duration(to: mark), at: mark)
   }
 }
 

@@ -85,16 +85,19 @@ final class NestedChains: Sendable {
 struct Path: Sendable {
   let node: Node
   let registry: RunRegistry
+  /// The name and the observers, if it has any.
+  let identity: ChainIdentity?
+  var observers: [any RunObserver] { identity?.observers ?? [] }
 
   /// Creates a path of one part.
   init(_ part: Node.Part) {
-    node = Node(part, after: nil)
-    registry = RunRegistry()
+    self.init(node: Node(part, after: nil), registry: RunRegistry())
   }
 
-  private init(_ node: Node, _ registry: RunRegistry) {
+  private init(node: Node, registry: RunRegistry, identity: ChainIdentity? = nil) {
     self.node = node
     self.registry = registry
+    self.identity = identity
   }
 
   @usableFromInline
@@ -107,10 +110,15 @@ struct Path: Sendable {
   }
 
   /// Returns this path with one more part.
-  func appending(_ part: Node.Part) -> Path { Path(Node(part, after: node), registry) }
+  func appending(_ part: Node.Part) -> Path {
+    Path(node: Node(part, after: node), registry: registry, identity: identity)
+  }
 
   @usableFromInline
   func appending(name: String?, _ code: @escaping StepCode) -> Path {
     appending(.step(name: name, isUndoable: false, code))
   }
+
+  /// Returns this path with another name or other observers.
+  func identified(by identity: ChainIdentity) -> Path { Path(node: node, registry: registry, identity: identity) }
 }

@@ -7,7 +7,7 @@
 public final class Run<Output: Sendable>: Sendable {
   private let state: RunState
   private let task: Task<Void, any Error>
-  private let recorder: RunRecorder
+  let recorder: RunRecorder
 
   init<Input: Sendable>(
     of chain: ChainCore,
@@ -16,7 +16,7 @@ public final class Run<Output: Sendable>: Sendable {
     listener: (any RunListener)? = nil
   ) {
     let program = chain.program
-    recorder = RunRecorder(stepCount: program.stepCount, names: program.names)
+    recorder = RunRecorder(of: chain, program)
     state = RunState(of: chain, input: ValueSlot(input), listener: listener)
     task = chain.launch(state, of: .handle(priority), recorder: recorder)
   }

@@ -11,6 +11,8 @@ final class RunContext: Sendable {
   /// The relation of this run to the run that contains it as a step.
   let child: ChildRun?
   let recorder: RunRecorder?
+  /// Whether `start` started the run.
+  private let hasHandle: Bool
   private let scope: CancellationScope?
   private let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
@@ -36,7 +38,8 @@ final class RunContext: Sendable {
     self.chain = chain
     self.run = run
     self.child = child
-    self.recorder = recorder ?? child?.recorder
+    hasHandle = recorder != nil
+    self.recorder = RunRecorder.make(of: chain, program, own: recorder, in: child)
     self.generation = generation ?? chain.currentGeneration
     scope = CancellationScope.current
     step = Atomic(child?.firstStep ?? 0)
@@ -80,6 +83,21 @@ final class RunContext: Sendable {
   /// The cancellation of the run; the earliest one as far as that is known.
   var request: Cancellation? {
     requestFromElsewhere ?? (Task.isCancelled ? scope?.cancellationCause ?? Cancellation() : nil)
+  }
+
+  /// Through what the run was cancelled, in words, for traces.
+  var cancellationSource: String {
+    if run?.request != nil, chain.program.gate != nil, run?.request?.reason == chain.program.overlap.description {
+      return "overlap policy"
+    }
+    if chain.registry.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
+    if generation.isCancelled { return "cancelRuns" }
+    if scope?.request != nil { return "a token around it" }
+    if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
+    if let siblings = child?.siblings, siblings.decider.map({ $0 != child?.place }) ?? false {
+      return siblings.nesting == .race ? "a faster branch" : "a failed branch"
+    }
+    return hasHandle && run?.request != nil ? "its handle" : "its task"
   }
 
   private var requestFromElsewhere: Cancellation? {

@@ -28,11 +28,23 @@ struct RunRecord {
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
   private(set) var ended: Outcome<RunState>?
+  /// What happened, with times.
+  var log: RunLog
   /// Whether the run can no longer be observed, so that nothing is stored.
   private(set) var isForgotten = false
 
-  init(stepCount: Int) {
+  /// The error of each step that has failed and not started again.
+  var latestErrors: [Int: any Error] { errors }
+
+  init(stepCount: Int, log: RunLog) {
     steps = Array(repeating: .idle, count: stepCount)
+    self.log = log
+  }
+
+  /// Creates the record of a run that has no handle: only its log can be read.
+  init(log: RunLog) {
+    self.init(stepCount: 0, log: log)
+    isForgotten = true
   }
 
   /// Errors and stages that are no longer stored.
@@ -41,6 +53,7 @@ struct RunRecord {
   struct Dropped {
     var error: (any Error)?
     var stage: (any Sendable)?
+    var entry: RunLog.Entry?
   }
 
   /// - Parameters:
@@ -105,8 +118,7 @@ struct RunRecord {
   /// Removes and returns everything that belongs to the user.
   mutating func forgetAll() -> RunRecord {
     defer {
-      self = RunRecord(stepCount: 0)
-      isForgotten = true
+      self = RunRecord(log: RunLog(stepCount: 0, capacity: 0))
     }
     return self
   }

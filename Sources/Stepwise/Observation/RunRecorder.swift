@@ -5,13 +5,20 @@
 final class RunRecorder: Sendable {
   typealias Key = RunRecord.Key
 
-  private let broadcast: Broadcast<RunRecord, Key>
+  let broadcast: Broadcast<RunRecord, Key>
   private let names: [Int: String]
+  /// The index of the first step.
+  let firstStep: Int
+  let stepCount: Int
+  let identity: ChainIdentity?
+  let created: Duration
+  /// Nil when no observer and no trace needs the run.
+  let watch: RunWatch?
   /// Returns whether to record, when the run may abandon the work; checked inside the broadcast's lock.
-  private let condition: Condition?
+  let condition: Condition?
 
   /// A linked list; nested closures would exhaust the stack when thousands of parts are nested.
-  private final class Condition: Sendable {
+  final class Condition: Sendable {
     let outer: Condition?
     let holds: @Sendable () -> Bool
 
@@ -21,22 +28,52 @@ final class RunRecorder: Sendable {
     }
   }
 
-  init(stepCount: Int, names: [Int: String]) {
-    broadcast = Broadcast(RunRecord(stepCount: stepCount))
-    self.names = names
+  /// Creates the recorder of a run that has a handle.
+  init(of chain: ChainCore, _ program: Program) {
+    watch = .make(for: chain, program, in: nil, isNested: false)
+    let capacity = watch?.logCapacity ?? 0
+    let log = RunLog(stepCount: program.stepCount, capacity: capacity > 0 ? capacity : RunLog.defaultCapacity)
+    broadcast = Broadcast(RunRecord(stepCount: program.stepCount, log: log))
+    names = program.names
+    firstStep = 0
+    stepCount = program.stepCount
+    identity = chain.identity
+    created = Self.now(watch)
     condition = nil
+    collect()
   }
 
-  private init(_ recorder: RunRecorder, while isOpen: @escaping @Sendable () -> Bool) {
+  /// Creates the recorder of a run without a handle.
+  init(of chain: ChainCore, _ program: Program, firstStep: Int, _ watch: RunWatch) {
+    self.watch = watch
+    let log = RunLog(stepCount: program.stepCount, capacity: watch.logCapacity)
+    broadcast = Broadcast(RunRecord(log: log))
+    names = program.names
+    self.firstStep = firstStep
+    stepCount = program.stepCount
+    identity = chain.identity
+    created = Self.now(watch)
+    condition = nil
+    collect()
+  }
+
+  init(_ recorder: RunRecorder, watch: RunWatch?, condition: Condition?) {
     broadcast = recorder.broadcast
     names = recorder.names
-    condition = Condition(outer: recorder.condition, holds: isOpen)
+    firstStep = recorder.firstStep
+    stepCount = recorder.stepCount
+    identity = recorder.identity
+    created = recorder.created
+    self.watch = watch
+    self.condition = condition
   }
 
   /// Returns a recorder for work that the run may abandon; it ignores what that work does afterwards.
-  func recording(while isOpen: @escaping @Sendable () -> Bool) -> RunRecorder { RunRecorder(self, while: isOpen) }
+  func recording(while isOpen: @escaping @Sendable () -> Bool) -> RunRecorder {
+    RunRecorder(self, watch: watch, condition: Condition(outer: condition, holds: isOpen))
+  }
 
-  private var isOpen: Bool {
+  var isOpen: Bool {
     var condition = condition
     while let current = condition {
       if !current.holds() { return false }
@@ -45,19 +82,56 @@ final class RunRecorder: Sendable {
     return true
   }
 
-  /// Changes the record while it is open.
+  func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: names[index - firstStep]) }
+
+  /// The current time, for the log and for observers.
+  ///
+  /// - Parameter instant: The current time, where it is known.
+  /// - Returns: The time since an origin that all runs on the same clock share.
+  func now(_ instant: ContinuousClock.Instant? = nil) -> Duration { Self.now(watch, instant) }
+
+  private static func now(_ watch: RunWatch?, _ instant: ContinuousClock.Instant? = nil) -> Duration {
+    watch?.scope.clock?() ?? RunLog.time(of: instant ?? .now)
+  }
+
+  func failure(_ error: any Error) -> RunLog.Failure {
+    isTraced ? .error(error) : .type(type(of: error))
+  }
+
+  /// Whether a trace needs the run also when its handle is gone.
+  var isTraced: Bool { !(watch?.scope.collectors.isEmpty ?? true) }
+
+  /// Adds to the log and changes the record, while the recorder is open.
   private func record(
+    _ event: RunLog.Event? = nil,
+    _ index: Int,
+    number: Int = 0,
+    at time: Duration = .zero,
     _ change: (inout Broadcast<RunRecord, Key>.Content) -> RunRecord.Dropped?
   ) {
     // Values are released outside the lock.
     _ = broadcast.update { content -> RunRecord.Dropped? in
-      guard isOpen, !content.state.isForgotten else { return nil }
-      return change(&content)
+      guard isOpen else { return nil }
+      let entry = event.flatMap { content.state.log.append($0, step: index, number: number, at: time) }
+      var dropped = content.state.isForgotten ? nil : change(&content)
+      if let entry { dropped = RunRecord.Dropped(error: dropped?.error, stage: dropped?.stage, entry: entry) }
+      return dropped
     }
   }
 
-  func begin(_ index: Int) {
-    record { content in
+  /// Adds to the log, while the recorder is open.
+  func log(_ event: RunLog.Event, _ index: Int, number: Int = 0, at time: Duration) {
+    record(event, index, number: number, at: time) { _ in nil }
+  }
+
+  // MARK: - Steps
+
+  /// - Parameters:
+  ///   - index: The step.
+  ///   - instant: The current time, where it is known.
+  func begin(_ index: Int, at instant: ContinuousClock.Instant? = nil) {
+    let time = now(instant)
+    record(.stepStarted, index, at: time) { content in
       let dropped = content.state.begin(index, at: condition == nil ? nil : .now)
       guard content.isObserved else { return dropped }
       content.retract(.latest(index))
@@ -65,33 +139,54 @@ final class RunRecorder: Sendable {
       content.publish(.overall)
       return dropped
     }
+    if let watch { watch.signals.begin(step(index), of: watch, at: time) { isOpen } }
   }
 
-  func finish(_ index: Int, after duration: Duration, error: (any Error)? = nil) {
-    set(index, to: .finished(duration), error: error)
+  func finish(
+    _ index: Int,
+    after duration: Duration,
+    error: (any Error)? = nil,
+    at instant: ContinuousClock.Instant? = nil
+  ) {
+    let time = now(instant)
+    set(index, to: .finished(duration), error: error, logging: .stepFinished(error.map(failure)), at: time)
+    watch?.signals.finish(index..<index + 1, at: time, error: error) { isOpen }
   }
 
   /// Ends the steps that are running when the run abandons them.
   func abandon(_ steps: Range<Int>, error: any Error) {
+    let time = now()
+    log(.abandoned, steps.lowerBound, number: steps.count, at: time)
     for (index, duration) in broadcast.update({ $0.state.running(in: steps) }) {
-      finish(index, after: duration, error: error)
+      set(index, to: .finished(duration), error: error)
     }
+    watch?.signals.finish(steps, at: time, error: error)
   }
 
   func undone(_ index: Int, error: (any Error)?) {
-    set(index, to: .undone, error: error)
+    set(index, to: .undone, error: error, logging: .undone(error.map(failure)), at: now())
+    if let watch { watch.signals.undo(step(index), of: watch, error: error) { isOpen } }
   }
 
   func report(_ index: Int, _ fraction: Double) {
     set(index, to: .progress(min(max(fraction.isNaN ? 0 : fraction, 0), 1)))
   }
 
-  func retrying(_ index: Int, attempt: Int) {
-    set(index, to: .retrying(attempt: attempt))
+  func retrying(_ index: Int, attempt: Int, after error: any Error) {
+    set(index, to: .retrying(attempt: attempt), logging: .attemptFailed(failure(error)), number: attempt - 1, at: now())
+    if let watch { watch.signals.retry(step(index), of: watch, attempt: attempt - 1, error: error) { isOpen } }
   }
 
+  /// The time limit of some steps has ended them.
+  func timedOut(_ steps: Range<Int>, error: any Error) {
+    if error is TimeoutError { log(.timedOut, steps.lowerBound, number: steps.count, at: now()) }
+  }
+
+  /// The error of a step was replaced with a value.
+  func recovered(_ index: Int) { log(.recovered, index, at: now()) }
+
   func reached(_ index: Int, stage: any Sendable) {
-    record { content in
+    record(nil, index) { content in
       let dropped = content.state.set(index, stage: stage)
       if dropped != nil, content.isObserved { content.publish(.latest(index)) }
       return dropped
@@ -110,19 +205,21 @@ final class RunRecorder: Sendable {
     }
   }
 
-  private func set(_ index: Int, to phase: RunRecord.Phase, error: (any Error)? = nil) {
-    record { content in
+  private func set(
+    _ index: Int,
+    to phase: RunRecord.Phase,
+    error: (any Error)? = nil,
+    logging event: RunLog.Event? = nil,
+    number: Int = 0,
+    at time: Duration = .zero
+  ) {
+    record(event, index, number: number, at: time) { content in
       let dropped = content.state.set(index, to: phase, error: error)
       guard dropped != nil, content.isObserved else { return dropped }
       content.publish(.latest(index))
       content.publish(.overall)
       return dropped
     }
-  }
-
-  /// Drops the record, because the handle and all subscribers are gone.
-  func forget() {
-    _ = broadcast.update { $0.state.forgetAll() }
   }
 
   // MARK: - Subscribers
@@ -143,7 +240,7 @@ final class RunRecorder: Sendable {
     guard key == .overall else { return nil }
     return ChainProgress(
       fractionCompleted: record.fraction,
-      step: ChainStep(index: record.current, name: names[record.current]).description
+      step: step(record.current).description
     )
   }
 }

@@ -20,7 +20,9 @@ struct RecordedStep: StepReporting {
   let index: Int
 
   func report(_ fraction: Double) { recorder.report(index, fraction) }
-  func retrying(attempt: Int) { recorder.retrying(index, attempt: attempt) }
+  func retrying(attempt: Int, after error: any Error) {
+    recorder.retrying(index, attempt: attempt, after: error)
+  }
   func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
     RecordedStep(recorder: recorder.recording(while: isOpen), index: index)
   }

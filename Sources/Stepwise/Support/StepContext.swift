@@ -7,7 +7,7 @@ package protocol StepReporting: Sendable {
   func report(_ fraction: Double)
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
-  func retrying(attempt: Int)
+  func retrying(attempt: Int, after error: any Error)
 
   /// Returns a destination for work that the step may abandon; it ignores what that work reports afterwards.
   func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting

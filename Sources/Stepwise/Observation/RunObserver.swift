@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Receives what happens in runs as it happens, for logs, metrics and traces.
+///
+/// Every method has an empty default. Install an observer for a chain (``Chain/observed(by:)``), for the runs that a
+/// body starts (``withRunObserver(_:isolation:_:)``), or for the process (``RunObservers/install(_:)``). A run that
+/// several of them apply to calls those of the process first, then those of scopes, outermost first, then those of
+/// chains. A nested chain or a branch of `zip` or `race` is a run of its own, with a parent; so is a job.
+///
+/// The methods are called synchronously, without a lock held and usually on the thread of the step, never on the
+/// caller's actor. The calls for a run and the runs nested in it never overlap, and are in order: an event that occurs
+/// during a call is delivered after it, by the thread that is in the call. ``runEnded(_:duration:outcome:)`` is called
+/// after the `finally` handlers and before code that awaits the run resumes, unless a step that the run abandoned is in
+/// a call at that time. Calls for different runs may overlap. A method that blocks delays the run.
+///
+/// ```swift
+/// struct Printer: RunObserver {
+///   func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {
+///     print("\(step.run.name): \(step) took \(duration)")
+///   }
+/// }
+/// ```
+public protocol RunObserver: Sendable {
+  /// A run has started; the first call for it, even for a run that was cancelled before its first step.
+  func runStarted(_ run: ObservedRun)
+
+  /// A step, or a further attempt of it, has started.
+  func stepStarted(_ step: ObservedStep)
+
+  /// An attempt has failed, and another one follows.
+  ///
+  /// - Parameters:
+  ///   - step: The step that failed.
+  ///   - attempt: The number of the failed attempt, starting at 1.
+  ///   - error: The error of the attempt.
+  func attemptFailed(_ step: ObservedStep, attempt: Int, error: any Error)
+
+  /// A step has ended.
+  ///
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - duration: The time since ``stepStarted(_:)``.
+  ///   - error: The error, if it threw one or was abandoned.
+  func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?)
+
+  /// A completed step was undone.
+  ///
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - error: The error of the undo, if it threw one.
+  func stepUndone(_ step: ObservedStep, error: (any Error)?)
+
+  /// A run has ended, including its handlers; the last call for it, exactly once.
+  ///
+  /// A nested run that its outer run abandoned may end after that one.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - duration: The time since the run was created, including the wait for a slot of its overlap policy.
+  ///   - outcome: The outcome.
+  func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState)
+}
+
+extension RunObserver {
+  /// Does nothing.
+  public func runStarted(_ run: ObservedRun) {}
+  /// Does nothing.
+  public func stepStarted(_ step: ObservedStep) {}
+  /// Does nothing.
+  public func attemptFailed(_ step: ObservedStep, attempt: Int, error: any Error) {}
+  /// Does nothing.
+  public func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {}
+  /// Does nothing.
+  public func stepUndone(_ step: ObservedStep, error: (any Error)?) {}
+  /// Does nothing.
+  public func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) {}
+}
+
+extension Chain {
+  /// Notifies an observer of the runs of this chain.
+  ///
+  /// It covers the whole chain that this method returns, at any position, including nested chains. A chain may have
+  /// several observers, which are called in the order in which they were attached.
+  ///
+  /// - Parameter observer: Receives the events of each run.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func observed(by observer: some RunObserver) -> Chain {
+    Chain(path.identified(by: ChainIdentity(name: path.identity?.name, observers: path.observers + [observer])))
+  }
+
+  /// Names the chain, for observers and traces.
+  ///
+  /// Without a name, a run has the names of its first and last step. A chain derived from this one has the same name.
+  ///
+  /// - Parameter name: The name of the runs of this chain.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func named(_ name: String) -> Chain {
+    Chain(path.identified(by: ChainIdentity(name: name, observers: path.observers)))
+  }
+}
+
+/// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
+///
+/// - Parameters:
+///   - observer: Receives the events of each run.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns.
+/// - Throws: Only what the body throws.
+public func withRunObserver<Value>(
+  _ observer: some RunObserver,
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async rethrows -> Value {
+  RunObservers.use()
+  var scope = ObservationScope.current ?? ObservationScope()
+  scope.observers.append(observer)
+  return try await ObservationScope.$current.withValue(scope) { try await body() }
+}

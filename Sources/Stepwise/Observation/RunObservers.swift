@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+/// The observers of all runs of the process.
+public enum RunObservers {
+  /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
+  private static let used = Atomic(false)
+
+  private static let installed = Lock(OrderedSlots<any RunObserver>())
+
+  static var isUsed: Bool { used.load(ordering: .acquiring) }
+
+  /// Notes that an observer is about to be installed for the process or a scope.
+  static func use() { used.store(true, ordering: .releasing) }
+
+  /// Those installed now, in the order in which they were installed.
+  static var all: [any RunObserver] {
+    installed.withLock { slots in
+      var all: [any RunObserver] = []
+      slots.forEach { _, observer in all.append(observer) }
+      return all
+    }
+  }
+
+  /// Notifies an observer of every run that starts from now on in this process.
+  ///
+  /// - Parameter observer: Receives the events of each run.
+  /// - Returns: The registration, through which to remove the observer. Releasing it does not remove the observer.
+  @discardableResult
+  public static func install(_ observer: some RunObserver) -> Registration {
+    use()
+    return Registration(key: installed.withLock { $0.append(observer) })
+  }
+
+  /// The registration of an observer of the process.
+  public struct Registration: Sendable {
+    let key: OrderedSlots<any RunObserver>.Key
+
+    /// Removes the observer; runs that have started continue to notify it.
+    public func remove() {
+      // Released outside the lock.
+      _ = installed.withLock { $0.remove(key) }
+    }
+  }
+}
+
+/// The observers and traces of the runs that the current task starts.
+struct ObservationScope: Sendable {
+  @TaskLocal static var current: ObservationScope?
+
+  /// The observers of scopes, outermost first.
+  var observers: [any RunObserver] = []
+  var collectors: [TraceCollector] = []
+  /// Measures the time of traces; nil for the continuous clock.
+  var clock: (@Sendable () -> Duration)?
+  /// The innermost observed run around.
+  var parentID: UInt64?
+}
+
+/// The name and the observers of a chain.
+final class ChainIdentity: Sendable {
+  let name: String?
+  let observers: [any RunObserver]
+
+  init(name: String?, observers: [any RunObserver]) {
+    self.name = name
+    self.observers = observers
+  }
+}
+
+extension ChainCore {
+  var observers: [any RunObserver] { identity?.observers ?? [] }
+
+  /// The name for observers and traces.
+  func name(of program: Program) -> String {
+    if let name = identity?.name { return name }
+    let last = max(0, program.stepCount - 1)
+    let names = [0, last].map { ChainStep(index: $0, name: program.name(at: $0)).description }
+    return last == 0 ? names[0] : "\(names[0]) → \(names[1])"
+  }
+}

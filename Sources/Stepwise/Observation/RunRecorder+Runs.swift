@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension RunRecorder {
+  /// Drops the record, because the handle and all subscribers are gone; a trace still needs it.
+  func forget() {
+    guard !isTraced else { return }
+    _ = broadcast.update { $0.state.forgetAll() }
+  }
+
+  /// Returns the recorder of a run that starts; nil when nothing records it.
+  ///
+  /// - Parameters:
+  ///   - chain: The chain of the run.
+  ///   - program: The program of the chain.
+  ///   - own: Its own recorder, if it has a handle.
+  ///   - child: Its relation to the run that contains it.
+  /// - Returns: The recorder.
+  static func make(of chain: ChainCore, _ program: Program, own: RunRecorder?, in child: ChildRun?) -> RunRecorder? {
+    let firstStep = child?.firstStep ?? 0
+    guard let recorder = own ?? child?.recorder?.nested(chain, program) else {
+      guard let watch = RunWatch.make(for: chain, program, in: nil, isNested: false) else { return nil }
+      let recorder = RunRecorder(of: chain, program, firstStep: firstStep, watch)
+      recorder.start(chain, program, .none, firstStep, at: recorder.created)
+      return recorder
+    }
+    let time = child == nil ? recorder.created : recorder.now()
+    recorder.start(chain, program, child?.siblings.nesting ?? .none, firstStep, at: time)
+    return recorder
+  }
+
+  private func nested(_ chain: ChainCore, _ program: Program) -> RunRecorder {
+    guard watch != nil || !chain.observers.isEmpty else { return self }
+    let inner = RunWatch.make(for: chain, program, in: watch, isNested: true)
+    return RunRecorder(self, watch: inner, condition: condition)
+  }
+
+  private func start(
+    _ chain: ChainCore,
+    _ program: Program,
+    _ nesting: RunLog.Nesting,
+    _ firstStep: Int,
+    at time: Duration
+  ) {
+    log(.runStarted(chain.identity, nesting), firstStep, number: program.stepCount, at: time)
+    guard let watch else { return }
+    log(.runIdentified(watch.run.id), firstStep, at: time)
+    watch.signals.start(watch, at: time) { isOpen }
+  }
+
+  /// The scope of the runs that are started in this one; nil when nothing observes it.
+  var scope: ObservationScope? { watch?.scope }
+
+  /// Notifies the observers that the run has started, if nothing has notified them yet.
+  func enter() { watch?.signals.deliver() }
+
+  /// Records the outcome of a run, after its handlers.
+  ///
+  /// - Parameters:
+  ///   - outcome: The outcome.
+  ///   - source: Through what it was cancelled.
+  ///   - steps: Its steps.
+  ///   - value: Returns its value, for observers.
+  func leave(_ outcome: Outcome<Void>, through source: String?, _ steps: Range<Int>, value: () -> any Sendable) {
+    let time = now()
+    let event: RunLog.Event =
+      switch outcome {
+      case .resolved: .runSucceeded
+      case .failed(let error): .runFailed(failure(error))
+      case .cancelled(let cancellation):
+        .runCancelled(CancellationCause(source: source ?? "", reason: cancellation.reason))
+      }
+    log(event, steps.lowerBound, number: steps.count, at: time)
+    if let watch { watch.signals.end(watch, at: time, outcome: outcome.map(value)) }
+  }
+
+  /// A copy of the log and of what is needed to read it.
+  ///
+  /// - Parameter time: The current time; nil for that of the clock of the run.
+  /// - Returns: The copy.
+  func snapshot(at time: Duration? = nil) -> TracedRun {
+    let (log, errors, outcome) = broadcast.update { ($0.state.log, $0.state.latestErrors, $0.state.ended) }
+    var outcomeError: (any Error)?
+    if case .failed(let error) = outcome { outcomeError = error }
+    return TracedRun(
+      id: watch?.run.id,
+      parentID: watch?.run.parentID,
+      name: identity?.name,
+      steps: firstStep..<firstStep + stepCount,
+      step: step,
+      start: created,
+      now: time ?? now(),
+      entries: log.all,
+      droppedCount: log.droppedCount,
+      latestErrors: errors,
+      error: outcomeError
+    )
+  }
+
+  func collect() {
+    for collector in watch?.scope.collectors ?? [] { collector.add(self) }
+  }
+}

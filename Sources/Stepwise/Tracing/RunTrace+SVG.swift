@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension RunTrace {
+  /// A timeline as SVG: one row for each run and attempt of a step, with the outcome as colour and word.
+  ///
+  /// It follows the light or dark appearance of the reader and stays legible when it is scaled down. Long names are cut.
+  /// At most 200 rows are drawn.
+  public var svg: String {
+    var drawing = TimelineDrawing(duration: duration)
+    for run in runs { drawing.add(run, depth: 0) }
+    return drawing.text(droppedCount: droppedEventCount, droppedRunCount: droppedRunCount)
+  }
+}
+
+/// Draws spans as rows: a line of text, and a bar below it at its place in time.
+private struct TimelineDrawing {
+  private static let width = 900
+  private static let margin = 16
+  private static let rowHeight = 42
+  private static let maxRows = 200
+  /// Above the rows: the times of the grid.
+  private static let top = 40
+
+  private let total: Int64
+  private var rows: [String] = []
+  private var rowCount = 0
+
+  init(duration: Duration) { total = max(1, duration.nanoseconds) }
+
+  mutating func add(_ span: RunTrace.Span, depth: Int) {
+    rowCount += 1
+    if rowCount <= Self.maxRows { rows.append(row(span, depth: depth, y: Self.top + (rowCount - 1) * Self.rowHeight)) }
+    for child in span.children { add(child, depth: depth + 1) }
+  }
+
+  func text(droppedCount: Int, droppedRunCount: Int) -> String {
+    var footer: [String] = []
+    if rowCount > Self.maxRows { footer.append("\(rowCount - Self.maxRows) more rows") }
+    if droppedCount > 0 { footer.append("\(droppedCount) earlier events were dropped") }
+    if droppedRunCount > 0 { footer.append("\(droppedRunCount) earlier runs were dropped") }
+    let rowsEnd = Self.top + min(rowCount, Self.maxRows) * Self.rowHeight
+    let height = rowsEnd + (footer.isEmpty ? 12 : 40)
+    var lines = [
+      """
+      <svg xmlns="http://www.w3.org/2000/svg" width="\(Self.width)" height="\(height)" \
+      viewBox="0 0 \(Self.width) \(height)" role="img" aria-label="Timeline of a run">
+      """,
+      Self.style, "<rect class=\"page\" width=\"\(Self.width)\" height=\"\(height)\" rx=\"8\"/>",
+    ]
+    lines += grid(to: rowsEnd) + rows
+    if !footer.isEmpty {
+      lines.append(
+        "<text class=\"dim\" x=\"\(Self.margin)\" y=\"\(rowsEnd + 24)\">\(footer.joined(separator: ", "))</text>"
+      )
+    }
+    return (lines + ["</svg>"]).map { $0 + "\n" }.joined()
+  }
+
+  private static let style = """
+    <style>
+    svg { max-width: 100%; height: auto; --page: #ffffff; --text: #1f2328; --dim: #59636e; --grid: #d1d9e0;
+      --succeeded: #1f883d; --failed: #cf222e; --cancelled: #bf8700; --abandoned: #8250df; --running: #0969da; }
+    @media (prefers-color-scheme: dark) { svg { --page: #0d1117; --text: #f0f6fc; --dim: #9198a1; --grid: #3d444d;
+      --succeeded: #3fb950; --failed: #f85149; --cancelled: #d29922; --abandoned: #ab7df8; --running: #4493f8; } }
+    text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--text); }
+    .page { fill: var(--page); } .dim { fill: var(--dim); } .grid { stroke: var(--grid); stroke-width: 1; }
+    .run { font-weight: 600; } .end { text-anchor: end; } .middle { text-anchor: middle; }
+    .succeeded { fill: var(--succeeded); } .failed { fill: var(--failed); } .cancelled { fill: var(--cancelled); }
+    .abandoned { fill: var(--abandoned); } .running { fill: var(--running); }
+    .undone { fill-opacity: 0.25; stroke: var(--succeeded); stroke-dasharray: 5 3; }
+    .note { fill: var(--page); stroke: var(--text); stroke-width: 1.5; }
+    @media (max-width: 600px) { text { font-size: 24px; } .more { display: none; } }
+    </style>
+    """
+
+  // MARK: - Rows
+
+  private func row(_ span: RunTrace.Span, depth: Int, y: Int) -> String {
+    let isRun = span.kind == .run
+    let indentation = Self.margin + min(depth, 8) * 16
+    let (start, end) = (position(span.start), position(span.end))
+    let (barHeight, barTop) = isRun ? (5, y + 29) : (10, y + 27)
+    let length = max(3, end - start)
+    let remarks = span.remarks(withDetail: false)
+    var words = "<tspan class=\"\(span.status.rawValue)\">\(Self.escaped(remarks.joined(separator: " · ")))</tspan>"
+    if remarks.isEmpty { words = "" }
+    if span.status != .succeeded, let detail = span.detail {
+      words += "<tspan class=\"more dim\">: \(Self.escaped(detail.cut(to: 48)))</tspan>"
+    }
+    let separator = remarks.isEmpty ? "" : " · "
+    var lines = [
+      """
+      <text\(isRun ? " class=\"run\"" : "") x="\(indentation)" y="\(y + 20)">\(Self.escaped(span.label.cut(to: 30)))</text>
+      """,
+      """
+      <text class="end" x="\(Self.width - Self.margin)" y="\(y + 20)">\(words)<tspan class="dim">\(separator)\
+      \(span.duration.brief)</tspan></text>
+      """,
+      """
+      <rect class="\(span.status.rawValue)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(start))" y="\(barTop)" \
+      width="\(Self.tenths(length))" height="\(barHeight)" rx="2"><title>\(Self.escaped(title(span)))</title></rect>
+      """,
+    ]
+    for note in span.notes {
+      let title = Self.escaped("\(note.text) at \(note.time.brief)")
+      lines.append(
+        """
+        <circle class="note" cx="\(Self.tenths(position(note.time)))" cy="\(barTop + barHeight / 2)" r="4.5">\
+        <title>\(title)</title></circle>
+        """
+      )
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private func title(_ span: RunTrace.Span) -> String {
+    ([span.label] + span.remarks() + ["from \(span.start.brief) to \(span.end.brief)"]).joined(separator: " · ")
+  }
+
+  /// Lines and their times, at intervals of 1, 2 or 5 times a power of ten.
+  private func grid(to bottom: Int) -> [String] {
+    var interval: Int64 = 1
+    var factor = 0
+    while total / interval > 6 {
+      interval = factor % 3 == 1 ? interval / 2 * 5 : interval * 2
+      factor += 1
+    }
+    return stride(from: interval, to: total, by: Int64.Stride(interval)).flatMap { time in
+      let x = position(.nanoseconds(time))
+      let label =
+        x < Double(Self.width - 60)
+        ? "<text class=\"dim middle\" x=\"\(Self.tenths(x))\" y=\"24\">\(Duration.nanoseconds(time).brief)</text>" : ""
+      return [
+        "<line class=\"grid\" x1=\"\(Self.tenths(x))\" x2=\"\(Self.tenths(x))\" y1=\"34\" y2=\"\(bottom)\"/>", label,
+      ]
+    }
+    .filter { !$0.isEmpty }
+  }
+
+  private func position(_ time: Duration) -> Double {
+    let share = Double(min(max(0, time.nanoseconds), total)) / Double(total)
+    return Double(Self.margin) + share * Double(Self.width - 2 * Self.margin)
+  }
+
+  private static func tenths(_ number: Double) -> String {
+    let tenths = Int((number * 10).rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+
+  /// Escapes text for XML; what XML does not allow becomes a space or a replacement character.
+  private static func escaped(_ text: String) -> String {
+    text.onOneLine.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}

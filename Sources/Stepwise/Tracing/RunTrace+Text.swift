@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension RunTrace {
+  /// A tree of the runs and steps with durations, one line each, for logs and terminals.
+  ///
+  /// ```text
+  /// checkout · failed: OutOfStock · 231 ms
+  /// ├─ reserve · undone · 12 ms
+  /// ├─ pay · attempt 2 · 180 ms
+  /// ╰─ ship · failed: OutOfStock · 30 ms
+  /// ```
+  public var text: String {
+    var lines: [String] = []
+    for run in runs { Self.add(run, to: &lines, first: "", rest: "") }
+    if droppedEventCount > 0 { lines.append("(\(droppedEventCount) earlier events were dropped)") }
+    if droppedRunCount > 0 { lines.append("(\(droppedRunCount) earlier runs were dropped)") }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private static func add(_ span: Span, to lines: inout [String], first: String, rest: String) {
+    lines.append(first + ([span.label.onOneLine] + span.remarks() + [span.duration.brief]).joined(separator: " · "))
+    // Notes and children in the order in which they happened.
+    let notes = span.notes.map { (time: $0.time, order: $0.order, note: $0.text as String?, span: nil as Span?) }
+    let children = span.children.map { (time: $0.start, order: $0.order, note: nil as String?, span: $0 as Span?) }
+    let items = (children + notes).sorted { ($0.time, $0.order) < ($1.time, $1.order) }
+    for (position, item) in items.enumerated() {
+      let isLast = position == items.count - 1
+      let head = rest + (isLast ? "╰─ " : "├─ ")
+      if let note = item.note { lines.append("\(head)\(note.onOneLine) (at \(item.time.brief))") }
+      if let span = item.span { add(span, to: &lines, first: head, rest: rest + (isLast ? "   " : "│  ")) }
+    }
+  }
+}
+
+extension RunTrace.Span {
+  /// The name, with the role of a branch.
+  var label: String {
+    switch role {
+    case "zip"?, "race"?: "\(role ?? ""): \(name)"
+    default: name
+    }
+  }
+
+  /// The attempt and the status, where they are worth a word.
+  func remarks(withDetail: Bool = true) -> [String] {
+    var remarks: [String] = []
+    if attempt > 1 { remarks.append("attempt \(attempt)") }
+    if status != .succeeded {
+      let detail = withDetail ? detail.map { ": " + $0.onOneLine } : nil
+      remarks.append(status.rawValue + (detail ?? ""))
+    }
+    if isUndone { remarks.append("undone") }
+    return remarks
+  }
+}
+
+extension String {
+  /// The text without line breaks and control characters.
+  var onOneLine: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+  }
+
+  /// The text, with an ellipsis in place of what exceeds a number of characters.
+  func cut(to count: Int) -> String { self.count > count ? prefix(count - 1) + "…" : self }
+}
+
+extension Duration {
+  /// The nanoseconds, clamped.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = clamped.components
+    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !isTooLong else { return seconds < 0 ? .min : .max }
+    let (sum, overflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return overflow ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// The duration with three significant digits, for example "1.25 s".
+  var brief: String {
+    let time = max(0, nanoseconds)
+    switch time {
+    case ..<1_000: return "\(time) ns"
+    case ..<1_000_000: return Self.digits(time, per: 1_000) + " µs"
+    case ..<1_000_000_000: return Self.digits(time, per: 1_000_000) + " ms"
+    case ..<60_000_000_000: return Self.digits(time, per: 1_000_000_000) + " s"
+    default: return "\(time / 60_000_000_000) min \(time / 1_000_000_000 % 60) s"
+    }
+  }
+
+  private static func digits(_ time: Int64, per unit: Int64) -> String {
+    let hundredths = (time / (unit / 100))
+    let (whole, part) = (hundredths / 100, hundredths % 100)
+    if whole >= 100 || part == 0 { return "\(whole)" }
+    if whole >= 10 { return part < 10 ? "\(whole)" : "\(whole).\(part / 10)" }
+    return part % 10 == 0 ? "\(whole).\(part / 10)" : "\(whole).\(part < 10 ? "0" : "")\(part)"
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What ran, when, on which attempt and with which outcome.
+///
+/// A started run has one (``Run/trace``). To trace plain runs, and everything that they start, run them in
+/// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept and the others are counted.
+///
+/// ```swift
+/// let run = checkout.start(cart)
+/// _ = await run.outcome
+/// print(run.trace.text)
+/// ```
+public struct RunTrace: Sendable {
+  /// What a span stands for.
+  public struct Kind: RawRepresentable, Hashable, Sendable {
+    /// The word for the kind in ``RunTrace/json``.
+    public let rawValue: String
+
+    /// Creates a kind.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The run of a chain.
+    public static let run = Kind(rawValue: "run")
+    /// One attempt of a step.
+    public static let step = Kind(rawValue: "step")
+  }
+
+  /// The state of a run or a step.
+  public struct Status: RawRepresentable, Hashable, Sendable {
+    /// The word for the status in every format.
+    public let rawValue: String
+
+    /// Creates a status.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// It has not ended.
+    public static let running = Status(rawValue: "running")
+    /// It ended with a value.
+    public static let succeeded = Status(rawValue: "succeeded")
+    /// It ended with an error.
+    public static let failed = Status(rawValue: "failed")
+    /// It was cancelled.
+    public static let cancelled = Status(rawValue: "cancelled")
+    /// The run stopped waiting for it.
+    public static let abandoned = Status(rawValue: "abandoned")
+  }
+
+  /// Something that happened at one time, for example a failed attempt or an undo.
+  public struct Note: Hashable, Sendable {
+    /// The time since the start of the trace.
+    public let time: Duration
+    /// What happened.
+    public let text: String
+    /// The position among the events of the run.
+    let order: Int
+  }
+
+  /// A run, or one attempt of a step.
+  public struct Span: Sendable {
+    /// Whether it is a run or a step.
+    public let kind: Kind
+    /// The name.
+    public let name: String
+    /// What a nested run is to the run that contains it: `chain`, `zip` or `race`.
+    public let role: String?
+    /// The time since the start of the trace.
+    public let start: Duration
+    /// The time until it ended or, while it is running, until the trace was taken.
+    public let duration: Duration
+    /// How many times the step has started, starting at 1.
+    public let attempt: Int
+    /// How it ended.
+    public let status: Status
+    /// The error, or through what it was cancelled and why.
+    ///
+    /// For errors of attempts that were retried it is the type of the error, unless the run is traced explicitly.
+    public let detail: String?
+    /// Whether the step was undone after it had completed.
+    public let isUndone: Bool
+    /// What happened to it meanwhile, in order.
+    public let notes: [Note]
+    /// The steps and runs in it, in the order of their starts.
+    public let children: [Span]
+    /// The position of its start among the events of the run.
+    let order: Int
+
+    /// The time since the start of the trace at which it ended.
+    public var end: Duration { start + duration }
+  }
+
+  /// The runs that no other run of the trace contains, in the order of their starts.
+  public let runs: [Span]
+
+  /// The number of events that were dropped because the trace was full.
+  public let droppedEventCount: Int
+
+  /// The number of runs that were dropped because the trace was full.
+  public let droppedRunCount: Int
+
+  /// The time from the first start to the last end.
+  public var duration: Duration { runs.map(\.end).max() ?? .zero }
+}
+
+extension Run {
+  /// What has happened in the run so far, with times.
+  ///
+  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
+  /// ``trace(capacity:clock:isolation:_:)``.
+  public var trace: RunTrace { recordedTrace }
+}

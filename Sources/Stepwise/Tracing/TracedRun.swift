@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// The log of a run, with what is needed to read it.
+struct TracedRun: Sendable {
+  let id: UInt64?
+  let parentID: UInt64?
+  let name: String?
+  let steps: Range<Int>
+  let step: @Sendable (Int) -> ChainStep
+  let start: Duration
+  let now: Duration
+  let entries: [RunLog.Entry]
+  let droppedCount: Int
+  /// The errors that the record still holds, where the log has only their types.
+  let latestErrors: [Int: any Error]
+  let error: (any Error)?
+
+  func name(of steps: Range<Int>) -> String {
+    let (first, last) = (step(steps.lowerBound), step(max(steps.lowerBound, steps.upperBound - 1)))
+    return first == last ? first.description : "\(first) → \(last)"
+  }
+}
+
+/// Rebuilds the spans of runs from their logs.
+struct TraceBuilder {
+  /// A span that may not have ended.
+  final class Node {
+    let kind: RunTrace.Kind
+    let name: String
+    let steps: Range<Int>
+    let role: String?
+    let attempt: Int
+    /// The position among the events; a run that a step started follows them.
+    var order = Int.max
+    var start: Duration
+    var end: Duration?
+    var status = RunTrace.Status.running
+    var detail: String?
+    var isUndone = false
+    var notes: [RunTrace.Note] = []
+    var children: [Node] = []
+
+    init(
+      _ kind: RunTrace.Kind,
+      _ name: String,
+      _ steps: Range<Int>,
+      role: String? = nil,
+      attempt: Int = 1,
+      start: Duration
+    ) {
+      self.kind = kind
+      self.name = name
+      self.steps = steps
+      self.role = role
+      self.attempt = attempt
+      self.start = start
+    }
+
+    func end(at time: Duration, _ status: RunTrace.Status, _ detail: String? = nil) {
+      end = time
+      self.status = status
+      self.detail = detail
+    }
+  }
+
+  let run: TracedRun
+  let root: Node
+  private(set) var runs: [UInt64: Node] = [:]
+  private var openRuns: [Node]
+  private var eventCount = 0
+  private var openSteps: [Int: Node] = [:]
+  /// The newest attempt of each step.
+  private var attempts: [Int: Node] = [:]
+
+  init(_ run: TracedRun) {
+    self.run = run
+    root = Node(.run, run.name ?? run.name(of: run.steps), run.steps, start: run.start)
+    openRuns = [root]
+    if let id = run.id { runs[id] = root }
+    for entry in run.entries { add(entry) }
+    // What has not ended when the run has was abandoned.
+    guard let end = root.end else { return }
+    for node in openRuns.dropFirst() + openSteps.values where node.end == nil { node.end(at: end, .abandoned) }
+  }
+
+  private mutating func add(_ entry: RunLog.Entry) {
+    let (index, time) = (Int(entry.step), entry.time)
+    eventCount += 1
+    let steps = index..<index + max(0, Int(entry.number))
+    switch entry.event {
+    case .runStarted(let identity, let nesting): startRun(steps, identity, nesting, at: time)
+    case .runIdentified(let id): runs[id] = openRuns.last { $0.steps.lowerBound == index } ?? root
+    case .runSucceeded: endRun(steps)?.end(at: time, .succeeded)
+    case .runFailed(let failure):
+      let node = endRun(steps)
+      node?.end(at: time, .failed, text(failure, node === root ? run.error : nil))
+    case .runCancelled(let cause):
+      endRun(steps)?.end(at: time, .cancelled, [cause.source, cause.reason].compactMap { $0 }.joined(separator: ": "))
+    case .stepStarted:
+      let attempt = (attempts[index]?.attempt ?? 0) + 1
+      let step = Node(.step, run.step(index).description, index..<index + 1, attempt: attempt, start: time)
+      step.order = eventCount
+      parent(of: step.steps).children.append(step)
+      attempts[index] = step
+      openSteps[index] = step
+    case .stepFinished(let failure):
+      guard let step = openSteps.removeValue(forKey: index) else { return }
+      guard let failure else { return step.end(at: time, .succeeded) }
+      step.end(at: time, failure.isCancellation ? .cancelled : .failed)
+      if !failure.isCancellation { step.detail = text(failure, isLatest(step) ? run.latestErrors[index] : nil) }
+    case .attemptFailed(let failure):
+      let node = openSteps[index] ?? parent(of: index..<index + 1)
+      note("attempt \(entry.number) failed: \(text(failure))", at: time, on: node)
+    case .undone(let failure):
+      attempts[index]?.isUndone = failure == nil
+      let text = failure.map { "undo of \(run.step(index)) failed: \(self.text($0))" } ?? "undid \(run.step(index))"
+      note(text, at: time, on: parent(of: index..<index + 1))
+    case .timedOut:
+      note("timed out", at: time, on: parent(of: steps))
+      for index in steps {
+        guard let step = attempts[index], step.status == .cancelled, step.detail == nil else { continue }
+        step.detail = "timed out"
+      }
+    case .abandoned:
+      note("abandoned", at: time, on: parent(of: steps))
+      for (index, step) in openSteps where steps.contains(index) {
+        openSteps[index] = nil
+        step.end(at: time, .abandoned)
+      }
+    case .recovered: note("recovered", at: time, on: parent(of: index..<index + 1))
+    }
+  }
+
+  private mutating func startRun(
+    _ steps: Range<Int>,
+    _ identity: ChainIdentity?,
+    _ nesting: RunLog.Nesting,
+    at time: Duration
+  ) {
+    guard nesting != .none else { return }
+    let name = identity?.name ?? run.name(of: steps)
+    let node = Node(.run, name, steps, role: "\(nesting)", start: time)
+    node.order = eventCount
+    parent(of: steps).children.append(node)
+    openRuns.append(node)
+  }
+
+  /// Returns the run that ends; the root stays open for what its own end may still bring.
+  private mutating func endRun(_ steps: Range<Int>) -> Node? {
+    guard let index = openRuns.lastIndex(where: { $0.steps == steps }) else { return nil }
+    return index == 0 ? root : openRuns.remove(at: index)
+  }
+
+  /// The innermost run that contains steps.
+  private func parent(of steps: Range<Int>) -> Node {
+    openRuns.last { $0.steps.lowerBound <= steps.lowerBound && steps.upperBound <= $0.steps.upperBound } ?? root
+  }
+
+  private func isLatest(_ step: Node) -> Bool { attempts[step.steps.lowerBound] === step }
+
+  private func note(_ text: String, at time: Duration, on node: Node) {
+    node.notes.append(RunTrace.Note(time: time, text: text, order: eventCount))
+  }
+
+  private func text(_ failure: RunLog.Failure, _ known: (any Error)? = nil) -> String {
+    switch failure {
+    case .error(let error): "\(error)"
+    case .type(let type):
+      if let known, Swift.type(of: known) == type { "\(known)" } else { "\(type)" }
+    }
+  }
+}

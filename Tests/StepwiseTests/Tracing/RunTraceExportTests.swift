@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
+
+/// The formats of a trace, read by the parsers of others and compared word for word.
+@Suite(.timeLimit(.minutes(5)))
+struct RunTraceExportTests {
+  private let clock = ManualClock()
+
+  /// A trace with everything that the formats have to escape, nest and place.
+  private func sample() async -> RunTrace {
+    let tally = Tally()
+    let clock = clock
+    let chain = Chain("a \"quoted\" <name> & a\nbreak", undo: { (_: Int) in }) { (number: Int) in
+      clock.advance(by: .milliseconds(10))
+      return number
+    }
+    .appending(
+      Chain("flaky") { (number: Int) in
+        clock.advance(by: .microseconds(1_500))
+        if tally.increment() == 1 { throw Fault(1) }
+        return number
+      }
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none)).named("inner")
+    )
+    .then("fail") { (_: Int) throws -> Int in throw Fault(2) }
+    .named("outer")
+    return await trace(clock: clock) { try await chain.run(1) }.trace
+  }
+
+  private let golden = #"""
+    {"version":1,"droppedEvents":0,"droppedRuns":0,"runs":[{"kind":"run","name":"outer","start":0,"duration":13000000,"attempt":1,"status":"failed","detail":"Fault(number: 2)","undone":false,"notes":[{"time":13000000,"text":"undid a \"quoted\" <name> & a\u000abreak"}],"children":[{"kind":"step","name":"a \"quoted\" <name> & a\u000abreak","start":0,"duration":10000000,"attempt":1,"status":"succeeded","undone":true,"notes":[],"children":[]},
+    {"kind":"run","name":"inner","role":"chain","start":10000000,"duration":3000000,"attempt":1,"status":"succeeded","undone":false,"notes":[{"time":11500000,"text":"attempt 1 failed: Fault(number: 1)"}],"children":[{"kind":"step","name":"flaky","start":10000000,"duration":1500000,"attempt":1,"status":"failed","detail":"Fault(number: 1)","undone":false,"notes":[],"children":[]},
+    {"kind":"step","name":"flaky","start":11500000,"duration":1500000,"attempt":2,"status":"succeeded","undone":false,"notes":[],"children":[]}]},
+    {"kind":"step","name":"fail","start":13000000,"duration":0,"attempt":1,"status":"failed","detail":"Fault(number: 2)","undone":false,"notes":[],"children":[]}]}]}
+    """#
+
+  private func object(_ text: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+  }
+
+  @Test func theJSONIsStable() async {
+    let json = await sample().json
+    #expect(json == golden)
+  }
+
+  @Test func theJSONIsReadByAParser() async throws {
+    let trace = try object(await sample().json)
+    #expect(trace["version"] as? Int == 1)
+    #expect(trace["droppedEvents"] as? Int == 0)
+    let run = try #require((trace["runs"] as? [[String: Any]])?.first)
+    #expect(run["name"] as? String == "outer")
+    #expect(run["detail"] as? String == "Fault(number: 2)")
+    let children = try #require(run["children"] as? [[String: Any]])
+    #expect(children.map { $0["name"] as? String } == ["a \"quoted\" <name> & a\nbreak", "inner", "fail"])
+    #expect(children[0]["undone"] as? Bool == true)
+    #expect(children[1]["role"] as? String == "chain")
+    #expect(children[1]["start"] as? Int == 10_000_000)
+    #expect(children[1]["duration"] as? Int == 3_000_000)
+  }
+
+  /// The fields of the Trace Event Format for complete, instant and metadata events, and their types.
+  @Test func eachEventOfTheChromeTraceHasTheFieldsOfItsPhase() async throws {
+    let trace = try object(await sample().chromeTrace)
+    #expect(trace["displayTimeUnit"] as? String == "ms")
+    let events = try #require(trace["traceEvents"] as? [[String: Any]])
+    for event in events {
+      #expect(event["name"] is String)
+      #expect(event["pid"] as? Int == 1)
+      #expect((event["tid"] as? Int ?? 0) >= 1)
+      switch event["ph"] as? String {
+      case "X":
+        #expect(Set(event.keys) == ["name", "cat", "ph", "ts", "dur", "pid", "tid", "args"])
+        #expect((event["ts"] as? Double ?? -1) >= 0)
+        #expect((event["dur"] as? Double ?? -1) >= 0)
+        #expect(["run", "step"].contains(event["cat"] as? String))
+      case "i":
+        #expect(Set(event.keys) == ["name", "cat", "ph", "s", "ts", "pid", "tid"])
+        #expect(event["s"] as? String == "t")
+      case "M":
+        #expect(Set(event.keys) == ["name", "ph", "pid", "tid", "args"])
+        #expect(event["name"] as? String == "thread_name")
+      default: Issue.record("unknown phase in \(event)")
+      }
+    }
+    let flaky = events.filter { $0["name"] as? String == "flaky" }
+    #expect(flaky.map { $0["ts"] as? Double } == [10_000, 11_500])
+    #expect(flaky.map { $0["dur"] as? Double } == [1_500, 1_500])
+    #expect((flaky[1]["args"] as? [String: Any])?["attempt"] as? Int == 2)
+    #expect(
+      events.contains { $0["ph"] as? String == "i" && $0["name"] as? String == "attempt 1 failed: Fault(number: 1)" }
+    )
+  }
+
+  @Test func eventsOnOneThreadOfTheChromeTraceAreNested() async throws {
+    let (left, right) = (Turnstile(), Turnstile())
+    let clock = clock
+    let branch = { (own: Turnstile, other: Turnstile) in
+      Chain("branch") { (number: Int) in
+        own.open()
+        await other.passWhateverHappens()
+        clock.advance(by: .milliseconds(10))
+        return number
+      }
+    }
+    let chain = Chain<Int, (Int, Int)>.zip(branch(left, right), branch(right, left))
+    let traced = await trace(clock: clock) { try await chain.run(1) }
+    let events = try #require(try object(traced.trace.chromeTrace)["traceEvents"] as? [[String: Any]])
+    var threads: [Int: [(start: Double, end: Double)]] = [:]
+    for event in events where event["ph"] as? String == "X" {
+      let (start, length) = (event["ts"] as? Double ?? 0, event["dur"] as? Double ?? 0)
+      threads[event["tid"] as? Int ?? 0, default: []].append((start, start + length))
+    }
+    #expect(threads.count == 2)
+    for spans in threads.values {
+      for (one, two) in spans.enumerated().flatMap({ index, one in spans.dropFirst(index + 1).map { (one, $0) } }) {
+        let isApart = one.end <= two.start || two.end <= one.start
+        let isNested = (one.start <= two.start && two.end <= one.end) || (two.start <= one.start && one.end <= two.end)
+        #expect(isApart || isNested, "\(one) \(two)")
+      }
+    }
+  }
+
+  @Test func thePictureIsWellFormedWhateverTheNamesAre() async {
+    let names = ["a<b>&\"c'", "\u{0}\u{1}\u{B}", "\u{FFFE}]]>", String(repeating: "long ", count: 100), "😀é"]
+    var chain = Chain("first") { (number: Int) in number }
+    for name in names { chain = chain.then(name) { $0 } }
+    let svg = await trace { [chain] in try await chain.run(1) }.trace.svg
+    let parser = XMLParser(data: Data(svg.utf8))
+    #expect(parser.parse(), "\(String(describing: parser.parserError))")
+    #expect(svg.contains("long long long long long long…<") || svg.contains("long long long long long …<"))
+    #expect(svg.contains("prefers-color-scheme: dark"))
+  }
+
+  @Test func thePictureHasARowForEachSpanAndIsStable() async {
+    let svg = await sample().svg
+    let names = svg.split(separator: "\n").filter {
+      $0.contains("<text") && !$0.contains("class=\"end\"") && !$0.contains("dim")
+    }
+    .map { $0.split(separator: ">")[1].split(separator: "<")[0] }
+    #expect(names == ["outer", "a &quot;quoted&quot; &lt;name&gt; &amp; a break", "inner", "flaky", "flaky", "fail"])
+    #expect(svg.contains("<tspan class=\"failed\">failed</tspan><tspan class=\"more dim\">: Fault(number: 2)</tspan>"))
+    #expect(svg.contains("<rect class=\"succeeded undone\" x=\"16\""))
+    #expect(svg.contains("<title>attempt 1 failed: Fault(number: 1) at 11.5 ms</title>"))
+  }
+
+  @Test func durationsHaveThreeDigits() {
+    let times: [(Duration, String)] = [
+      (.zero, "0 ns"), (.nanoseconds(999), "999 ns"), (.nanoseconds(1_500), "1.5 µs"),
+      (.microseconds(12_345), "12.3 ms"),
+      (.milliseconds(999), "999 ms"), (.milliseconds(1_050), "1.05 s"), (.seconds(59), "59 s"),
+      (.seconds(61), "1 min 1 s"),
+      (.seconds(7_384), "123 min 4 s"), (.seconds(-1), "0 ns"),
+    ]
+    for (time, text) in times { #expect(time.brief == text) }
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// What traces reach: started runs without a request, runs in steps and handlers, failing bodies, and their limits.
+@Suite(.timeLimit(.minutes(5)))
+struct RunTraceReachTests {
+  private let clock = ManualClock()
+
+  /// The text without durations, which the continuous clock measures.
+  private func outline(_ trace: RunTrace) -> [String] {
+    trace.text.split(separator: "\n").map { line in
+      if let time = line.firstRange(of: " (at ") { return String(line[..<time.lowerBound]) }
+      return line.split(separator: " · ").dropLast().joined(separator: " · ")
+    }
+  }
+
+  @Test func aStartedRunHasATraceWithoutHavingBeenRequested() async {
+    let tally = Tally()
+    let run = Chain("reserve", undo: { _ in }) { 1 }
+      .appending(Chain("nested") { $0 })
+      .then("flaky") { number -> Int in
+        if tally.increment() < 2 { throw Fault(1) }
+        return number
+      }
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+      .then("fail") { (_: Int) in throw Fault(2) }.start()
+    _ = await run.outcome
+    #expect(
+      outline(run.trace) == [
+        "reserve → fail · failed: Fault(number: 2)", "├─ reserve · undone", "├─ nested", "│  ╰─ nested",
+        "├─ flaky · failed: Fault", "├─ undid reserve", "├─ attempt 1 failed: Fault", "├─ reserve · attempt 2 · undone",
+        "├─ nested", "│  ╰─ nested · attempt 2", "├─ flaky · attempt 2", "├─ fail · failed: Fault(number: 2)",
+        "╰─ undid reserve",
+      ]
+    )
+  }
+
+  @Test func aRunInFlightIsRunningAndSoIsItsStep() async {
+    let turnstile = Turnstile()
+    let run = Chain("wait") { await turnstile.passWhateverHappens() }.start()
+    await turnstile.visitors(atLeast: 1)
+    #expect(outline(run.trace) == ["wait · running", "╰─ wait · running"])
+    turnstile.open()
+    _ = await run.outcome
+    #expect(outline(run.trace) == ["wait", "╰─ wait"])
+  }
+
+  enum Source: CaseIterable, Sendable { case handle, token, cancelRuns, scope, task, overlap }
+
+  @Test(arguments: Source.allCases)
+  func aCancelledRunSaysThroughWhatAndWhy(source: Source) async throws {
+    let turnstile = Turnstile()
+    var chain = Chain("wait") { try await turnstile.pass() }
+    if source == .overlap { chain = chain.overlap(.cancelPrevious) }
+    let token = CancellationToken()
+    let run = try await withCancellation(by: token) { [chain] in chain.start() }
+    await turnstile.visitors(atLeast: 1)
+    let expected: String
+    switch source {
+    case .handle:
+      run.cancel(reason: "left the screen")
+      expected = "its handle: left the screen"
+    case .token:
+      chain.cancellationToken.cancel(reason: "closed")
+      expected = "the chain's token: closed"
+    case .cancelRuns:
+      chain.cancelRuns(reason: "signed out")
+      expected = "cancelRuns: signed out"
+    case .scope:
+      token.cancel(reason: "shut down")
+      expected = "a token around it: shut down"
+    case .task:
+      run.cancel()
+      let (other, entered) = (chain, turnstile)
+      let task = Task { await trace { try await other.run() } }
+      await entered.visitors(atLeast: 2)
+      task.cancel()
+      #expect(await task.value.trace.runs.first?.detail == "its task")
+      expected = "its handle"
+    case .overlap:
+      let next = chain.start()
+      await turnstile.visitors(atLeast: 2)
+      next.cancel()
+      expected = "overlap policy: \(Overlap.cancelPrevious)"
+    }
+    _ = await run.outcome
+    #expect(run.trace.runs.first?.status == .cancelled)
+    #expect(run.trace.runs.first?.detail == expected)
+    #expect(run.trace.runs.first?.children.first?.status == .cancelled)
+  }
+
+  @Test func branchesThatAreCancelledSayWhichKindOfBranchDecided() async throws {
+    let turnstile = Turnstile()
+    let slow = Chain("slow") { try await turnstile.pass() }
+    let fast = Chain("fast") { await turnstile.visitors(atLeast: 1) }
+    let race = await trace { try await Chain.race(slow, fast).run() }.trace.runs[0]
+    #expect(race.children.first { $0.name == "slow" }?.detail == "a faster branch")
+    let failing = Chain("failing") { () async throws -> Void in
+      await turnstile.visitors(atLeast: 2)
+      throw Fault(1)
+    }
+    let zip = await trace { try await Chain<Void, (Void, Void)>.zip(slow, failing).run() }.trace.runs[0]
+    #expect(zip.children.first { $0.name == "slow" }?.detail == "a failed branch")
+    #expect(zip.status == .failed)
+  }
+
+  @Test func aFailingBodyHasItsTraceAsWell() async throws {
+    let traced = await trace(clock: clock) { try await Chain("fail") { throw Fault(1) }.run() }
+    #expect(throws: Fault(1)) { try traced.value }
+    #expect(traced.trace.runs.map(\.status) == [.failed])
+    let value = await trace { 7 }
+    #expect(try value.value == 7)
+    #expect(value.trace.text == "")
+  }
+
+  @Test func runsThatStepsAndHandlersStartAreInTheStepOrTheRun() async {
+    let inner = Chain("look up") {}
+    let clock = clock
+    let pass = { @Sendable in clock.advance(by: .seconds(1)) }
+    let chain = Chain("first") {
+      pass()
+      try await inner.run()
+      pass()
+    }
+    .then("second") {
+      pass()
+      _ = await inner.start().outcome
+      pass()
+    }
+    .finally { _ in
+      pass()
+      try? await inner.run()
+    }
+    let traced = await trace(clock: clock) { try await chain.run() }
+    #expect(
+      outline(traced.trace) == [
+        "first → second", "├─ first", "│  ╰─ look up", "│     ╰─ look up", "├─ second", "│  ╰─ look up",
+        "│     ╰─ look up", "╰─ look up", "   ╰─ look up",
+      ]
+    )
+  }
+
+  @Test func runsOfConcurrentTasksAreRunsOfTheirOwn() async {
+    let chain = Chain("work") { (number: Int) in number }
+    let traced = await trace {
+      await withTaskGroup { group in
+        for number in 0..<20 { group.addTask { _ = try? await chain.run(number) } }
+      }
+    }
+    #expect(traced.trace.runs.count == 20)
+    #expect(traced.trace.runs.allSatisfy { $0.children.count == 1 && $0.status == .succeeded })
+  }
+
+  @Test func aFullTraceKeepsTheNewestEventsAndCountsTheOthers() async {
+    var chain = Chain("step 0") { (number: Int) in number }
+    for number in 1..<10 { chain = chain.then("step \(number)") { $0 } }
+    let traced = await trace(capacity: 6, clock: clock) { [chain] in try await chain.run(1) }
+    // 10 steps that start and finish, and the start, the number and the end of the run.
+    #expect(traced.trace.droppedEventCount == 23 - 6)
+    #expect(traced.trace.runs[0].children.map(\.name) == ["step 8", "step 9"])
+    #expect(traced.trace.text.hasSuffix("(17 earlier events were dropped)\n"))
+    #expect(traced.trace.svg.contains("17 earlier events were dropped"))
+    #expect(traced.trace.runs[0].status == .succeeded)
+  }
+
+  @Test func aTraceRetainsTheNewestRunsAndCountsTheOthers() async {
+    let chain = Chain("work") {}
+    let traced = await trace { for _ in 0..<300 { try await chain.run() } }
+    #expect(traced.trace.runs.count == 256)
+    #expect(traced.trace.droppedRunCount == 44)
+  }
+
+  @Test func theTraceOfAStartedRunIsBounded() async {
+    let chain = Chain("work") { (number: Int) in number }.appending(
+      Step("again") { (_: Int) in throw Fault(1) }
+        .retry(RetryPolicy(maxAttempts: 3_000, backoff: .none)).recover { _ in 1 }
+    )
+    let run = chain.start(1)
+    _ = await run.outcome
+    #expect(run.trace.droppedEventCount > 1_000)
+    #expect(run.trace.runs[0].status == .succeeded)
+  }
+}

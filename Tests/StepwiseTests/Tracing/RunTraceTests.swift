@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+/// What a trace says of a run, under a manual clock that the steps advance.
+@Suite(.timeLimit(.minutes(5)))
+struct RunTraceTests {
+  private let clock = ManualClock()
+
+  /// A step that takes a time.
+  private func step(_ name: String, _ milliseconds: Int, _ fault: Int? = nil) -> Step<Int, Int> {
+    Step(name) { [clock] number in
+      clock.advance(by: .milliseconds(milliseconds))
+      if let fault { throw Fault(fault) }
+      return number
+    }
+  }
+
+  private func text(_ chain: Chain<Int, Int>) async -> String {
+    await trace(clock: clock) { try await chain.run(1) }.trace.text
+  }
+
+  @Test func stepsHaveTheirDurations() async {
+    let chain = Chain(step("download", 120)).appending(step("decode", 30)).named("thumbnail")
+    #expect(
+      await text(chain) == """
+        thumbnail · 150 ms
+        ├─ download · 120 ms
+        ╰─ decode · 30 ms
+
+        """
+    )
+  }
+
+  @Test func aRetryUndoesAndNumbersTheAttempts() async {
+    let tally = Tally()
+    let clock = clock
+    let chain = Chain("reserve", undo: { (_: Int) in clock.advance(by: .milliseconds(5)) }) { (number: Int) in
+      clock.advance(by: .milliseconds(10))
+      return number
+    }
+    .then("pay") { number in
+      clock.advance(by: .milliseconds(20))
+      if tally.increment() == 1 { throw Fault(1) }
+      return number
+    }
+    .retry(RetryPolicy(maxAttempts: 2, backoff: .none)).named("order")
+    #expect(
+      await text(chain) == """
+        order · 65 ms
+        ├─ reserve · undone · 10 ms
+        ├─ pay · failed: Fault(number: 1) · 20 ms
+        ├─ undid reserve (at 35 ms)
+        ├─ attempt 1 failed: Fault(number: 1) (at 35 ms)
+        ├─ reserve · attempt 2 · 10 ms
+        ╰─ pay · attempt 2 · 20 ms
+
+        """
+    )
+  }
+
+  @Test func aRetriedStepHasItsAttemptsAsNotes() async {
+    let tally = Tally()
+    let clock = clock
+    let step = Step("flaky") { (number: Int) in
+      clock.advance(by: .milliseconds(10))
+      if tally.increment() < 3 { throw Fault(tally.total) }
+      return number
+    }
+    .retry(RetryPolicy(maxAttempts: 3, backoff: .none))
+    #expect(
+      await text(Chain(step)) == """
+        flaky · 30 ms
+        ╰─ flaky · 30 ms
+           ├─ attempt 1 failed: Fault(number: 1) (at 10 ms)
+           ╰─ attempt 2 failed: Fault(number: 2) (at 20 ms)
+
+        """
+    )
+  }
+
+  @Test func aFailedRunHasItsErrorAndItsUndos() async {
+    let clock = clock
+    let chain = Chain("reserve", undo: { (_: Int) in throw Fault(9) }) { (number: Int) in number }
+      .then("ship", undo: { _ in clock.advance(by: .milliseconds(3)) }) { $0 }.appending(step("pay", 20, 1))
+    #expect(
+      await text(chain) == """
+        reserve → pay · failed: Fault(number: 1) · 23 ms
+        ├─ reserve · 0 ns
+        ├─ ship · undone · 0 ns
+        ├─ pay · failed: Fault(number: 1) · 20 ms
+        ├─ undid ship (at 23 ms)
+        ╰─ undo of reserve failed: Fault(number: 9) (at 23 ms)
+
+        """
+    )
+  }
+
+  @Test func nestedChainsAreNestedSpans() async {
+    let inner = Chain(step("a", 10)).appending(step("b", 20)).named("inner")
+    let chain = Chain(step("first", 5)).appending(inner).appending(step("last", 5)).named("outer")
+    #expect(
+      await text(chain) == """
+        outer · 40 ms
+        ├─ first · 5 ms
+        ├─ inner · 30 ms
+        │  ├─ a · 10 ms
+        │  ╰─ b · 20 ms
+        ╰─ last · 5 ms
+
+        """
+    )
+  }
+
+  @Test func aChainThatOnlyNestsAnotherHasBothSpans() async {
+    let inner = Chain(step("a", 10)).named("inner")
+    let outer = Chain<Int, Int>.race(inner).named("outer")
+    #expect(
+      await text(outer) == """
+        outer · 10 ms
+        ╰─ race: inner · 10 ms
+           ╰─ a · 10 ms
+
+        """
+    )
+  }
+
+  @Test func theBranchesOfAZipAreSpansOfTheirOwn() async {
+    let (left, right) = (Turnstile(), Turnstile())
+    let clock = clock
+    let chain = Chain<Int, (Int, Int)>.zip(
+      Chain("left") { number in
+        await right.passWhateverHappens()
+        clock.advance(by: .milliseconds(10))
+        left.open()
+        return number
+      },
+      Chain("right") { number in
+        right.open()
+        await left.passWhateverHappens()
+        return number
+      }
+    )
+    .then("add") { $0.0 + $0.1 }.named("sum")
+    let spans = await trace(clock: clock) { try await chain.run(1) }.trace.runs
+    let branches = spans[0].children.filter { $0.kind == .run }
+    #expect(branches.map(\.label).sorted() == ["zip: left", "zip: right"])
+    #expect(branches.allSatisfy { $0.children.count == 1 && $0.start == .zero && $0.duration == .milliseconds(10) })
+    #expect(spans[0].children.last?.name == "add")
+  }
+
+  @Test func aTimeLimitIsNamedAtTheStepThatItCancelled() async {
+    let clock = clock
+    let chain = Chain("wait") { (number: Int) in
+      try await Turnstile().pass()
+      return number
+    }
+    .timeout(.seconds(2), clock: clock).recover(from: TimeoutError.self) { _ in 0 }.named("limited")
+    async let traced = trace(clock: clock) { try await chain.run(1) }
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    #expect(
+      await traced.trace.text == """
+        limited · 2 s
+        ├─ wait · cancelled: timed out · 2 s
+        ├─ timed out (at 2 s)
+        ╰─ recovered (at 2 s)
+
+        """
+    )
+  }
+
+  @Test func anAbandonedStepEndsWhenTheRunAbandonsIt() async {
+    let turnstile = Turnstile()
+    let clock = clock
+    let inner = Chain("ignorant") { (number: Int) in
+      await turnstile.passWhateverHappens()
+      return number
+    }
+    let chain = Chain(step("first", 1)).appending(inner.named("inner"))
+      .abandon(after: .seconds(2), clock: clock).recover { _ in 0 }.named("outer")
+    async let traced = trace(clock: clock) { try await chain.run(1) }
+    await turnstile.visitors(atLeast: 1)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    let text = await traced.trace.text
+    turnstile.open()
+    #expect(
+      text == """
+        outer · 2 s
+        ├─ first · 1 ms
+        ├─ inner · abandoned · 2 s
+        │  ╰─ ignorant · abandoned · 2 s
+        ├─ abandoned (at 2 s)
+        ╰─ recovered (at 2 s)
+
+        """
+    )
+  }
+}
