@@ -63,13 +63,13 @@ struct ReadmeObservationTests {
     #expect(
       printed.elements == [
         """
-        - download
-        - retry up to 3 attempts, for the 1 above
+        - retry up to 3 attempts
+          - download
         - reserve, with undo
-        - then chain
-          - decode
-          - timeout 5.0 seconds, for the 1 above
-        finally: 1 handler(s)
+        - chain
+          - timeout 5.0 seconds
+            - decode
+        - finally: 1 handler
 
         """
       ]

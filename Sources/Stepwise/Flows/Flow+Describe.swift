@@ -7,8 +7,7 @@ extension Flow {
   /// - Parameter format: The format of the diagram.
   /// - Returns: The diagram, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
-    let plan = FlowPlan(definition, taken: latest.taken)
-    return (format == .mermaid ? plan.mermaid : plan.text).map { $0 + "\n" }.joined()
+    format.text(of: Diagram(definition, taken: latest.taken))
   }
 }
 
@@ -29,58 +28,24 @@ struct FlowTurns {
   }
 }
 
-/// The steps of a flow and the transitions between them, by position.
-@MainActor
-private struct FlowPlan {
-  private struct Turn: Hashable {
-    let from: Int
-    /// Nil for the end.
-    let to: Int?
-  }
-
-  private var names: [String] = []
-  private var declared: [Turn] = []
-  private var taken: [Turn] = []
-
-  init<Output>(_ definition: FlowDefinition<Output>, taken turns: FlowTurns) {
-    var positions: [AnyFlowStep: Int] = [:]
-    var names: [String] = []
-    func position(_ step: AnyFlowStep) -> Int {
-      if let position = positions[step] { return position }
-      positions[step] = names.count
-      names.append(step.name)
-      return names.count - 1
-    }
-    for step in definition.steps { _ = position(step) }
-    for step in definition.steps {
+extension Diagram {
+  /// Creates the diagram of a flow.
+  @MainActor
+  fileprivate init<Output>(_ definition: FlowDefinition<Output>, taken: FlowTurns) {
+    self.init(isSequence: false)
+    let declared = definition.steps.flatMap { step in
       let link = definition[step]
-      let from = position(step)
-      declared += link.targets.map { Turn(from: from, to: position($0)) }
-      if link.onAnswer == nil { declared.append(Turn(from: from, to: nil)) }
+      let turns = link.targets.map { FlowTurns.Turn(from: step, to: $0) }
+      return link.onAnswer == nil ? turns + [FlowTurns.Turn(from: step, to: nil)] : turns
     }
-    taken = turns.all.map { turn in Turn(from: position(turn.from), to: turn.to.map(position)) }
-    self.names = names
-  }
-
-  var text: [String] {
-    var lines: [String] = []
-    for (index, name) in names.enumerated() {
-      lines.append("- \(name)")
-      for edge in declared where edge.from == index { lines.append("  -> \(self.name(edge.to))") }
-      for edge in taken where edge.from == index { lines.append("  ~> \(self.name(edge.to))") }
+    let turns = declared + taken.all
+    let steps = definition.steps + turns.flatMap { [$0.from, $0.to].compactMap(\.self) }
+    var nodes: [AnyFlowStep?: Int] = [:]
+    for step in steps where nodes[step] == nil { nodes[step] = add(step.name) }
+    if turns.contains(where: { $0.to == nil }) { nodes[nil as AnyFlowStep?] = add("end", .end) }
+    for (index, turn) in turns.enumerated() {
+      guard let from = nodes[turn.from], let to = nodes[turn.to] else { continue }
+      add(Edge(from: from, to: to, isDashed: index >= declared.count))
     }
-    return lines
   }
-
-  var mermaid: [String] {
-    var lines = ["flowchart TD"]
-    for (index, name) in names.enumerated() { lines.append("n\(index)[\"\(DiagramFormat.escaped(name))\"]") }
-    if (declared + taken).contains(where: { $0.to == nil }) { lines.append("end0([\"end\"])") }
-    lines += declared.map { "n\($0.from) --> \(node($0.to))" }
-    lines += taken.map { "n\($0.from) -.-> \(node($0.to))" }
-    return lines
-  }
-
-  private func name(_ index: Int?) -> String { index.map { names[$0] } ?? "end" }
-  private func node(_ index: Int?) -> String { index.map { "n\($0)" } ?? "end0" }
 }

@@ -97,12 +97,12 @@ struct FlowEventTests {
         n0["say #quot;hi#quot; #35;1"]
         n1["second"]
         n2["third"]
-        end0(["end"])
+        n3(["end"])
         n0 --> n1
         n0 --> n2
-        n2 --> end0
+        n2 --> n3
         n0 -.-> n2
-        n2 -.-> end0
+        n2 -.-> n3
 
         """
     )

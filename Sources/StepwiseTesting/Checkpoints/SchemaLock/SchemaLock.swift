@@ -27,7 +27,7 @@ import StepwiseCheckpoints
 /// labels that may be absent, and new samples are added to the file. A different type that decodes the same values is
 /// not an error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
-  private let samples: [P]
+  let samples: [P]
   private let path: String
 
   /// Creates a lock.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Diagrams of chains, jobs and progressions.
+///
+/// The expected diagrams are in the hidden folder `.golden`, which SwiftPM ignores. With `STEPWISE_DIAGRAMS`, the path
+/// of a folder, the tests write theirs there, for the parsers that CI runs over them.
+@Suite(.timeLimit(.minutes(5)))
+struct DiagramTests {
+  private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: ".golden")
+  private static let folder = ProcessInfo.processInfo.environment["STEPWISE_DIAGRAMS"]
+
+  private func export(_ text: String, _ name: String) throws {
+    guard let folder = Self.folder else { return }
+    try Data(text.utf8).write(to: URL(fileURLWithPath: folder).appending(path: name))
+  }
+
+  @Test("Diagrams are the same bytes as the expected ones")
+  func areAsExpected() async throws {
+    for (name, text) in try await DiagramSamples.all().sorted(by: { $0.key < $1.key }) {
+      try export(text, name)
+      let expected = try? String(contentsOf: Self.golden.appending(path: name), encoding: .utf8)
+      #expect(text == expected, "\(name)")
+    }
+  }
+
+  @Test("Diagrams of random chains follow the syntax of their format and name every step")
+  func followTheSyntax() throws {
+    for seed in seeds(100) {
+      let (chain, names) = RandomChain.make(seed: seed)
+      let (text, mermaid, dot) = (chain.describe(), chain.describe(.mermaid), chain.describe(.dot))
+      #expect(throws: Never.self, "seed \(seed)") { try DiagramSyntax.checkMermaid(mermaid) }
+      #expect(throws: Never.self, "seed \(seed)") { try DiagramSyntax.checkDot(dot) }
+      for name in names where !name.isEmpty && !name.contains(where: { $0.isNewline || $0 < " " }) {
+        #expect(text.contains("- \(name)"), "seed \(seed)")
+      }
+      #expect(dot == RandomChain.make(seed: seed).chain.describe(.dot))
+      if seed < 100 {
+        try export(mermaid, "random-\(seed).mmd")
+        try export(dot, "random-\(seed).dot")
+      }
+    }
+  }
+
+  @Test(
+    "The check of the syntax finds mistakes",
+    arguments: [
+      ("n1[\"a\"]", "n1[\"a\"b\"]"), ("n1[\"a\"]", "n1[\"<b>\"]"), ("\nend", ""), ("end\n", "end\nend\n"),
+      ("c0[", "end["), ("end\n", "end\nn1 --> n9\n"), ("end\n", "end\nn1[\"b\"]\n"), ("flowchart TD", "flowchart"),
+    ]
+  )
+  func findsMistakesInMermaid(text: String, mistake: String) throws {
+    let chart = Chain("a") { (number: Int) in number }.retry(DiagramSamples.policy).describe(.mermaid)
+    try DiagramSyntax.checkMermaid(chart)
+    #expect(throws: DiagramSyntax.Problem.self) {
+      try DiagramSyntax.checkMermaid(chart.replacingOccurrences(of: text, with: mistake))
+    }
+  }
+
+  @Test(
+    "The check of the syntax finds mistakes in a graph for Graphviz",
+    arguments: [
+      ("=\"a\"", "=\"a\"b\""), ("=\"a\"", "=\"a\\\""), ("=\"a\"", "=<a>"), ("n1 [", "n1 ->  ["), ("}\n}", "}"),
+      ("}\n}", "}\nn1 -> n2\n}"),
+    ]
+  )
+  func findsMistakesInDot(text: String, mistake: String) throws {
+    let graph = Chain("a") { (number: Int) in number }.retry(DiagramSamples.policy).describe(.dot)
+    try DiagramSyntax.checkDot(graph)
+    #expect(throws: DiagramSyntax.Problem.self) {
+      try DiagramSyntax.checkDot(graph.replacingOccurrences(of: text, with: mistake))
+    }
+  }
+
+  @Test("A chain of nested chains of any depth is drawn on a small stack")
+  func areDrawnWithoutRecursion() async throws {
+    let depth = scaled(50_000)
+    var chain = Chain("a") { (number: Int) in number }
+    for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
+    let nested = chain
+    let lines = try await onASmallStack { nested.describe(.mermaid).utf8.count { $0 == UInt8(ascii: "\n") } }
+    // For each: its step, an edge, and the first two lines and the last line of its box.
+    #expect(lines == 5 * depth + 2)
+  }
+}
