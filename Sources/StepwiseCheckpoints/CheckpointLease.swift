@@ -15,8 +15,10 @@ public struct CheckpointLease: Sendable, Hashable {
   /// The lease is lost when its duration has passed since the last successful renewal, or when the store throws
   /// ``CheckpointError/lostLease(id:location:)``. Then the stage in progress is cancelled, and the run throws that
   /// error.
-  /// ``CheckpointError/lostLease(id:location:)``; then the stage in progress is cancelled, and the run throws that error.
   public let duration: Duration?
+
+  /// The id, parsed; nil when it is not valid.
+  package let key: CheckpointID?
 
   /// Creates a lease; called by stores.
   ///
@@ -28,5 +30,13 @@ public struct CheckpointLease: Sendable, Hashable {
     self.id = id
     self.fence = fence
     self.duration = duration
+    key = try? CheckpointID(id)
+  }
+
+  package init(_ key: CheckpointID, fence: UInt64, duration: Duration? = nil) {
+    id = key.text
+    self.fence = fence
+    self.duration = duration
+    self.key = key
   }
 }

@@ -20,13 +20,10 @@ public struct CheckpointPage: Sendable, Hashable {
   }
 
   /// Creates the page of a store that knows all of its ids.
-  init(of all: [String], after last: String?, limit: Int) {
-    let sorted = all.sorted(by: Self.precedes)
-    let rest = last.map { last in sorted.filter { Self.precedes(last, $0) } } ?? sorted
-    self.init(ids: Array(rest.prefix(max(1, limit))), hasMore: rest.count > max(1, limit))
-  }
-
-  private static func precedes(_ one: String, _ other: String) -> Bool {
-    one.utf8.lexicographicallyPrecedes(other.utf8)
+  init(of all: [CheckpointID], after last: String?, limit: Int) {
+    let last = Array((last ?? "").utf8)
+    // No id is empty, so that each follows the empty one.
+    let rest = all.filter { last.lexicographicallyPrecedes($0.bytes) }.sorted()
+    self.init(ids: rest.prefix(max(1, limit)).map(\.text), hasMore: rest.count > max(1, limit))
   }
 }

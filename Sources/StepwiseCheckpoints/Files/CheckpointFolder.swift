@@ -33,18 +33,23 @@ struct CheckpointFolder: Sendable {
   /// Returns the record of an id; nil when there is none.
   func record(of id: CheckpointID) throws(CheckpointError) -> CheckpointRecord? {
     let path = CheckpointPath(id: id, file: file(of: id))
-    let opened: OpenFile?
-    do {
-      opened = try path.naming { () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }
-    } catch .io(_, _, _, ELOOP) {
-      throw path.damaged("it is a symbolic link, which is not followed")
-    }
-    guard let opened else { return nil }
-    let record = try CheckpointFile.record(in: opened, at: path)
+    guard let record = try record(at: path) else { return nil }
     guard record.id.utf8.elementsEqual(id.bytes) else {
       throw path.damaged("it was stored under the id \"\(record.id)\"")
     }
     return record
+  }
+
+  /// Returns the record in a file, whatever its id; nil when there is no file.
+  func record(at path: CheckpointPath) throws(CheckpointError) -> CheckpointRecord? {
+    do {
+      guard let file = try path.naming({ () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }) else {
+        return nil
+      }
+      return try CheckpointFile.record(in: file, at: path)
+    } catch .io(_, _, _, ELOOP) {
+      throw path.damaged("it is a symbolic link, which is not followed")
+    }
   }
 
   /// Writes a record to a temporary file and renames it over the last one.
@@ -97,6 +102,12 @@ struct CheckpointFolder: Sendable {
     return try remove(id)
   }
 
+  /// Removes the record of an id and its locked file, which ends the lease of a run that holds the id.
+  func removeWithLease(_ id: CheckpointID) throws(CheckpointError) {
+    try leases.end(id)
+    try remove(id)
+  }
+
   private func remove(_ id: CheckpointID) throws(CheckpointError) {
     let path = CheckpointPath(id: id, file: file(of: id))
     do throws(CheckpointError) {
@@ -112,12 +123,12 @@ struct CheckpointFolder: Sendable {
   }
 
   /// Returns the ids that have a record.
-  func ids() throws(CheckpointError) -> [String] {
+  func ids() throws(CheckpointError) -> [CheckpointID] {
     let path = CheckpointPath(id: nil, file: directory)
     let names = try path.naming { () throws(FileFailure) in try directory.names() }
-    var ids: [String] = []
+    var ids: [CheckpointID] = []
     for name in names {
-      if let id = try id(in: name) { ids.append(id.text) }
+      if let id = try id(in: name) { ids.append(id) }
     }
     return ids
   }

@@ -21,7 +21,7 @@ import StepwiseFiles
 /// While an id is held, a file in the hidden directory `.locks` is locked. The kernel unlocks it when the process ends
 /// for any reason. A process that was created by `fork` without `exec` while an id is held also holds it until it ends.
 /// Locks are advisory and rely on `flock` of the file system: do not share a directory between machines. The directory
-/// and `.locks` belong to the store: removing the locked file of a holder admits a second run.
+/// and `.locks` belong to the store: removing the locked file of a holder ends its lease.
 ///
 /// The cooperative pool is never blocked: all operations run on separate threads. The only exception is releasing the
 /// iterator of a loop over stages, which removes the locked file immediately, so that the id is free. Acquiring an id
@@ -84,12 +84,12 @@ public final class FileCheckpointStore: CheckpointStore {
       throw error
     }
     leases.withLock { leases in leases[id] = FileLease(locked, fence: fence) }
-    return CheckpointLease(id: id.text, fence: fence)
+    return CheckpointLease(id, fence: fence)
   }
 
   /// Returns the lease unchanged, because it does not expire.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    _ = try held(lease, for: CheckpointID(lease.id))
+    _ = try held(lease)
     return lease
   }
 
@@ -100,7 +100,7 @@ public final class FileCheckpointStore: CheckpointStore {
 
   /// Releases a lease.
   public func releaseWithoutWaiting(_ lease: CheckpointLease) {
-    guard let id = try? CheckpointID(lease.id) else { return }
+    guard let id = lease.key else { return }
     let ended = leases.withLock { leases in leases[id]?.fence == lease.fence ? leases.removeValue(forKey: id) : nil }
     ended?.end()
   }
@@ -120,10 +120,12 @@ public final class FileCheckpointStore: CheckpointStore {
     under lease: CheckpointLease
   ) async throws {
     let id = try CheckpointID(record.id)
-    let held = try held(lease, for: id)
+    let held = try held(lease)
+    guard lease.key == id else { throw lost(lease) }
     try await threads.run { [folder] in
       try held.saving(load: { () throws(CheckpointError) in try folder.record(of: id)?.version }) {
         (stored: UInt64?) throws(CheckpointError) in
+        if held.isOver { throw .lostLease(id: id.text, location: folder.file(of: id).path) }
         guard stored == version else {
           throw .conflict(id: id.text, location: folder.file(of: id).path, expected: version, found: stored)
         }
@@ -141,6 +143,30 @@ public final class FileCheckpointStore: CheckpointStore {
     try await untilFenceIsFree(id, nil) { [folder] in try folder.removeWhenFree(id) }
   }
 
+  /// Removes the record of an id even if a run holds the id, and ends the lease of that run.
+  ///
+  /// The run throws ``CheckpointError/lostLease(id:location:)`` when it saves its next stage; the stage in progress is
+  /// not cancelled. A stage that is being saved during the call may be stored again.
+  ///
+  /// - Parameter id: The id.
+  /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when a file cannot be removed.
+  @concurrent public func removeEvenIfHeld(_ id: String) async throws {
+    let id = try CheckpointID(id)
+    try await threads.run { [folder] in try folder.removeWithLease(id) }
+  }
+
+  /// Returns a summary of each checkpoint: those with an id ordered by its UTF-8, then damaged files without one.
+  ///
+  /// Nothing is changed, locked or repaired, and the ids remain free for runs. The files are read one at a time. A
+  /// holder is the process that the locked file of the id names, if there is one with that number; in a container, a
+  /// process of another container is not found.
+  ///
+  /// - Returns: The summaries, as the files were when each was read.
+  /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when the directory cannot be read.
+  @concurrent public func summaries() async throws -> [CheckpointSummary] {
+    try await threads.run { [folder] in try folder.summaries() }
+  }
+
   /// Lists the ids that have a record, even a damaged one.
   ///
   /// Each page reads the whole directory. A file whose id is in neither its name nor its content, such as a damaged
@@ -155,11 +181,14 @@ public final class FileCheckpointStore: CheckpointStore {
     ((try? CheckpointID(id)).map(folder.file(of:)) ?? folder.directory).path
   }
 
-  private func held(_ lease: CheckpointLease, for id: CheckpointID) throws(CheckpointError) -> FileLease {
-    guard let held = leases.withLock({ leases in leases[id] }), held.fence == lease.fence,
-      lease.id.utf8.elementsEqual(id.bytes)
-    else { throw .lostLease(id: id.text, location: folder.file(of: id).path) }
+  private func held(_ lease: CheckpointLease) throws(CheckpointError) -> FileLease {
+    guard let id = lease.key, let held = leases.withLock({ leases in leases[id] }), held.fence == lease.fence
+    else { throw lost(lease) }
     return held
+  }
+
+  private func lost(_ lease: CheckpointLease) -> CheckpointError {
+    .lostLease(id: lease.id, location: location(of: lease.id))
   }
 
   /// Repeats an attempt until the fence is free, on separate threads, without blocking any of them while it waits.

@@ -39,6 +39,9 @@ final class FileLease: Sendable {
     }
   }
 
+  /// Whether the lease is over because its locked file was removed.
+  var isOver: Bool { !locked.hasName }
+
   /// Ends the lease.
   func end() {
     version.withLock { version in

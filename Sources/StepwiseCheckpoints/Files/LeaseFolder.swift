@@ -102,6 +102,25 @@ struct LeaseFolder: Sendable {
     }
   }
 
+  /// Ends the lease of an id: the file that its holder has locked loses its name.
+  func end(_ id: CheckpointID) throws(CheckpointError) {
+    let path = path(of: id)
+    _ = try path.naming { () throws(FileFailure) in try path.file.unlink() }
+  }
+
+  /// Returns the process whose number is in the locked file of an id, if it exists; nil when no process holds the id.
+  ///
+  /// Locks nothing, because a run that acquires the id meanwhile would be refused.
+  func holder(of id: CheckpointID) -> CheckpointSummary.Holder? {
+    guard let file = try? path(of: id).file.openIfPresent(O_RDONLY), let bytes = try? file.read(Self.digits) else {
+      return nil
+    }
+    guard let process = Self.number(in: bytes).flatMap(Int32.init(exactly:)), process > 0 else {
+      return CheckpointSummary.Holder(processID: nil)
+    }
+    return kill(process, 0) == 0 || errno == EPERM ? CheckpointSummary.Holder(processID: process) : nil
+  }
+
   /// Returns the error for a fence that stayed locked for too long.
   func fenceIsBusy(_ id: CheckpointID) -> CheckpointError {
     CheckpointPath(id: id, file: fence).failure("flock", EWOULDBLOCK)
@@ -147,9 +166,13 @@ struct LeaseFolder: Sendable {
 struct LockedFile: Sendable {
   let file: OpenFile
 
+  /// Whether the file still has its name, without which another process can lock a new one.
+  var hasName: Bool { (try? file.status().st_nlink) != 0 }
+
   /// Removes the file and unlocks it.
   func end() {
-    _ = try? file.location.unlink()
+    // Without a name of its own, the name belongs to the file of another holder.
+    if hasName { _ = try? file.location.unlink() }
     file.unlock()
   }
 }

@@ -51,16 +51,15 @@ public final class MemoryCheckpointStore: CheckpointStore {
       }
       state.lastFence += 1
       state.leases[id] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
-      return CheckpointLease(id: id.text, fence: state.lastFence, duration: leaseDuration)
+      return CheckpointLease(id, fence: state.lastFence, duration: leaseDuration)
     }
   }
 
   /// Extends a lease.
   @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    let id = try CheckpointID(lease.id)
     let now = now()
     try state.withLock { state throws in
-      try check(lease, for: id, state, now)
+      let id = try check(lease, state, now)
       state.leases[id]?.end = leaseDuration.map { now + $0 }
     }
     return lease
@@ -71,7 +70,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
 
   /// Releases a lease.
   public func releaseWithoutWaiting(_ lease: CheckpointLease) {
-    guard let id = try? CheckpointID(lease.id) else { return }
+    guard let id = lease.key else { return }
     state.withLock { state in
       if state.leases[id]?.fence == lease.fence { state.leases[id] = nil }
     }
@@ -92,7 +91,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     let id = try CheckpointID(record.id)
     let now = now()
     try state.withLock { state throws in
-      try check(lease, for: id, state, now)
+      guard try check(lease, state, now) == id else { throw lost(lease) }
       let found = state.records[id]?.version
       guard found == version else {
         throw CheckpointError.conflict(id: id.text, location: Self.location, expected: version, found: found)
@@ -104,14 +103,15 @@ public final class MemoryCheckpointStore: CheckpointStore {
   /// Removes the record of an id.
   @concurrent public func remove(_ id: String) async throws {
     let lease = try await acquire(id)
-    let id = try CheckpointID(id)
-    state.withLock { state in state.records[id] = nil }
+    state.withLock { state in
+      if let id = lease.key { state.records[id] = nil }
+    }
     releaseWithoutWaiting(lease)
   }
 
   /// Lists the ids that have a record.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    let ids = state.withLock { state in state.records.values.map(\.id) }
+    let ids = state.withLock { state in Array(state.records.keys) }
     return CheckpointPage(of: ids, after: last, limit: limit)
   }
 
@@ -120,9 +120,15 @@ public final class MemoryCheckpointStore: CheckpointStore {
 
   private static let location = "memory"
 
-  private func check(_ lease: CheckpointLease, for id: CheckpointID, _ state: State, _ now: Duration) throws {
-    guard let held = state.leases[id], held.fence == lease.fence, held.end.map({ $0 > now }) ?? true,
-      lease.id.utf8.elementsEqual(id.bytes)
-    else { throw CheckpointError.lostLease(id: id.text, location: Self.location) }
+  /// Returns the id of a lease that is not over.
+  private func check(_ lease: CheckpointLease, _ state: State, _ now: Duration) throws -> CheckpointID {
+    guard let id = lease.key, let held = state.leases[id], held.fence == lease.fence,
+      held.end.map({ $0 > now }) ?? true
+    else { throw lost(lease) }
+    return id
+  }
+
+  private func lost(_ lease: CheckpointLease) -> CheckpointError {
+    .lostLease(id: lease.id, location: Self.location)
   }
 }

@@ -4,7 +4,7 @@
 /// An id that can be stored.
 ///
 /// Ids are compared by their bytes, not by Unicode equivalence.
-package struct CheckpointID: Hashable, Sendable {
+package struct CheckpointID: Hashable, Comparable, Sendable {
   package static let longest = 200
 
   package let text: String
@@ -20,6 +20,10 @@ package struct CheckpointID: Hashable, Sendable {
   }
 
   package static func == (one: CheckpointID, other: CheckpointID) -> Bool { one.bytes == other.bytes }
+
+  package static func < (one: CheckpointID, other: CheckpointID) -> Bool {
+    one.bytes.lexicographicallyPrecedes(other.bytes)
+  }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }

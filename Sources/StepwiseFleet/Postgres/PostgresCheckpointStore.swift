@@ -61,12 +61,12 @@
       guard let fence = rows.first?.integer(0) else {
         throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
       }
-      return CheckpointLease(id: id, fence: UInt64(bitPattern: fence), duration: leaseDuration)
+      return CheckpointLease(key, fence: UInt64(bitPattern: fence), duration: leaseDuration)
     }
 
     /// Extends a lease by the server's clock.
     @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-      let key = try CheckpointID(lease.id)
+      guard let key = lease.key else { throw lost(lease) }
       let rows = try await run(
         """
         UPDATE @.checkpoints SET lease_until = clock_timestamp() + $3 * interval '1 second'
@@ -75,12 +75,12 @@
         [.bytes(key.bytes), fence(lease), seconds]
       )
       guard !rows.isEmpty, !isReleased(lease, key) else { throw lost(lease) }
-      return CheckpointLease(id: lease.id, fence: lease.fence, duration: leaseDuration)
+      return CheckpointLease(key, fence: lease.fence, duration: leaseDuration)
     }
 
     /// Releases a lease.
     @concurrent public func release(_ lease: CheckpointLease) async throws {
-      let key = try CheckpointID(lease.id)
+      guard let key = lease.key else { throw lost(lease) }
       _ = try await run(
         """
         WITH dropped AS (
@@ -95,7 +95,7 @@
 
     /// Releases a lease; the database receives the release a little later.
     public func releaseWithoutWaiting(_ lease: CheckpointLease) {
-      guard let key = try? CheckpointID(lease.id) else { return }
+      guard let key = lease.key else { return }
       ReleasedLeases.insert(lease.fence, at: place(of: key))
       _ = spawn { [self] in try? await release(lease) }
     }
@@ -136,7 +136,7 @@
       under lease: CheckpointLease
     ) async throws {
       let key = try CheckpointID(record.id)
-      guard try CheckpointID(lease.id) == key, !isReleased(lease, key) else { throw lost(lease) }
+      guard lease.key == key, !isReleased(lease, key) else { throw lost(lease) }
       let saved = try await run(
         """
         UPDATE @.checkpoints

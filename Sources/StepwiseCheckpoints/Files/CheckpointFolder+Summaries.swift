@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseFiles
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension CheckpointFolder {
+  /// Returns a summary of each checkpoint file: those with an id in its order, then the others.
+  ///
+  /// It only reads, and holds one file at a time in memory.
+  func summaries() throws(CheckpointError) -> [CheckpointSummary] {
+    let path = CheckpointPath(id: nil, file: directory)
+    let names = try path.naming { () throws(FileFailure) in try directory.names() }
+    let found = names.sorted().compactMap { name in
+      name.hasSuffix(CheckpointName.suffix) && !name.hasPrefix(".") ? summary(of: name) : nil
+    }
+    let known = found.compactMap { found in found.id.map { (id: $0, summary: found.summary) } }
+    return known.sorted { $0.id < $1.id }.map(\.summary) + found.filter { $0.id == nil }.map(\.summary)
+  }
+
+  /// Returns nil for a file that was removed meanwhile.
+  private func summary(of name: String) -> (id: CheckpointID?, summary: CheckpointSummary)? {
+    let file = directory.appending(name)
+    guard let facts = try? file.facts() else { return nil }
+    var id: CheckpointID?
+    if case .id(let named) = CheckpointName.meaning(of: name) { id = named }
+    var content: CheckpointSummary.Content?
+    var failure: CheckpointError?
+    do throws(CheckpointError) {
+      let path = CheckpointPath(id: id, file: file)
+      guard let record = try record(at: path) else { return nil }
+      let stored = try CheckpointID(record.id)
+      guard CheckpointName(stored).checkpoint == name else {
+        throw path.damaged("it was stored under the id \"\(record.id)\"")
+      }
+      guard record.isIntact else { throw path.damaged("its checksum does not match its content") }
+      id = stored
+      content = CheckpointSummary.Content(
+        progression: record.progression,
+        schemaVersion: record.schemaVersion,
+        version: record.version,
+        stage: Self.name(ofStage: record.stage)
+      )
+    } catch {
+      failure = error
+    }
+    let summary = CheckpointSummary(
+      id: id?.text,
+      location: file.path,
+      lastSave: Date(timeIntervalSince1970: facts.lastChange),
+      byteCount: facts.size,
+      holder: id.flatMap(leases.holder(of:)),
+      content: content,
+      error: failure
+    )
+    return (id, summary)
+  }
+
+  /// The case of an enum: the only key of an object, or a text.
+  private static func name(ofStage bytes: [UInt8]) -> String? {
+    let decoder = JSONDecoder()
+    if let keys = try? decoder.decode([String: Anything].self, from: Data(bytes)) {
+      return keys.count == 1 ? keys.keys.first : nil
+    }
+    return try? decoder.decode(String.self, from: Data(bytes))
+  }
+
+  /// A value that is not looked into.
+  private struct Anything: Decodable {
+    init(from decoder: any Decoder) {}
+  }
+}
