@@ -66,7 +66,8 @@ import Testing
 
   @Test func hasOneSceneForEachName() {
     let names = [
-      nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet",
+      nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "checkpoints",
+      "fleet",
     ]
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)
