@@ -21,9 +21,6 @@ public struct FlowEvents: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Broadcast<FlowRecord, FlowRecord.Key>.Subscription
 
-    /// Waits for the next event; returns nil after the last one.
-    public mutating func next() async -> FlowEvent? { await next(isolation: nil) }
-
     /// Waits for the next event in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
       await subscription.next { $0.event(for: $1) }

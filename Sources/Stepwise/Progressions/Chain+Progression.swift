@@ -28,7 +28,7 @@ extension Chain {
     { frame in
       let (context, recorder, index) = (frame.context, frame.recorder, frame.index)
       var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
-      while let stage = try await stages.next() {
+      while let stage = try await stages.next(isolation: nil) {
         recorder?.reached(index, stage: stage)
         if let result = stage.result { return frame.slot.put(result) }
         if context.isCancellationRequested { throw CancellationError() }

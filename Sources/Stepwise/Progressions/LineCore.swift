@@ -9,83 +9,64 @@ final class LineCore: Sendable {
   ///
   /// The machine hands out each parked worker once, so it is resumed once.
   private typealias Worker = UnsafeContinuation<LineWork?, Never>
+  private typealias Machine = LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>
 
-  private let machine: Lock<LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>>
+  private let machine: Lock<Machine>
 
   init(maxConcurrent: Int) {
-    machine = Lock(LineMachine(maxConcurrent: maxConcurrent))
+    machine = Lock(Machine(maxConcurrent: maxConcurrent))
   }
 
   func add(_ work: LineWork) -> Bool {
-    let (isAdded, starts, dismissed) = machine.withLock { machine in
-      (machine.add(work), machine.hire(), machine.dismiss())
+    switch machine.withLock({ $0.add(work) }) {
+    case .refuse: return false
+    case .keep: break
+    case .start(let start): begin(start)
     }
-    begin(starts, dismissed)
-    return isAdded
+    return true
   }
 
   func suspend() { machine.withLock { $0.suspend() } }
 
-  func resume() {
-    let (starts, dismissed) = machine.withLock { machine in
-      machine.resume()
-      return (machine.hire(), machine.dismiss())
-    }
-    begin(starts, dismissed)
-  }
+  func resume() { machine.withLock { $0.resume() }.forEach(begin) }
 
   func clearPending() -> [LineWork] {
-    let ((dropped, woken), dismissed) = machine.withLock { machine in (machine.clearPending(), machine.dismiss()) }
-    for waiter in woken { waiter.settle(()) }
-    begin([], dismissed)
-    return dropped
+    let action = machine.withLock { $0.clearPending() }
+    wake(action.wake)
+    for worker in action.dismiss { worker.resume(returning: nil) }
+    return action.dropped
   }
 
-  func finish() {
-    for waiter in machine.withLock({ $0.finish() }) { waiter.settle(()) }
-  }
+  func finish() { wake(machine.withLock { $0.finish() }) }
 
   /// Waits for a product.
   ///
   /// Returns nil after the last one, and when the waiting task is cancelled.
   nonisolated(nonsending) func take() async -> LineWork.Product? {
     while !Task.isCancelled {
-      let (taken, starts, dismissed) = machine.withLock { machine in
-        (machine.take(waiter: Once()), machine.hire(), machine.dismiss())
-      }
-      begin(starts, dismissed)
-      switch taken {
-      case .product(let product): return product
-      case .ended: return nil
-      case .wait(let waiter): if await waiter.value() == nil { leave() }
+      switch machine.withLock({ $0.take(waiter: Once()) }) {
+      case .product(let product, let starts):
+        starts.forEach(begin)
+        return product
+      case .wait(let waiter):
+        if await waiter.value() == nil { wake(machine.withLock { $0.leave() }) }
+      case .end: return nil
       }
     }
     return nil
   }
 
-  private func leave() {
-    for waiter in machine.withLock({ $0.leave() }) { waiter.settle(()) }
+  private func wake(_ waiters: [Once<Void>]) {
+    for waiter in waiters { waiter.settle(()) }
   }
 
   // MARK: - Workers
 
-  private func begin(_ starts: [(work: LineWork, worker: Worker?)], _ dismissed: [Worker]) {
-    for worker in dismissed { worker.resume(returning: nil) }
-    for (work, worker) in starts {
-      if let worker { worker.resume(returning: work) } else { hire(for: work) }
-    }
-  }
-
-  /// Starts a worker, which is isolated from the cancellation and the step context of the task that adds work.
-  private func hire(for work: LineWork) {
-    if CancellationScope.current == nil, StepContext.current == nil {
-      _ = spawn { await self.work(on: work) }
-      return
-    }
-    _ = spawn {
-      await CancellationScope.$current.withValue(nil) {
-        await StepContext.$current.withValue(nil) { await self.work(on: work) }
-      }
+  /// A new worker is isolated from the cancellation and the step context of the task that makes work start.
+  private func begin(_ start: Machine.Start) {
+    switch start {
+    case .parked(let worker, let work): worker.resume(returning: work)
+    case .new(let work): _ = spawn { await outsideRuns { await self.work(on: work) } }
     }
   }
 
@@ -93,22 +74,55 @@ final class LineCore: Sendable {
     var current: LineWork? = first
     while let work = current {
       let product = await work.perform()
-      let ((next, woken), dismissed) = machine.withLock { machine in
-        (machine.finishWork(with: product), machine.dismiss())
-      }
-      for waiter in woken { waiter.settle(()) }
-      begin([], dismissed)
-      switch next {
-      case .work(let work): current = work
-      case .park: current = await park()
-      case .leave: return
+      switch machine.withLock({ $0.finishWork(with: product) }) {
+      case .work(let work, let waiters, let dismissed):
+        wake(waiters)
+        dismissed?.resume(returning: nil)
+        current = work
+      case .park(let waiters):
+        wake(waiters)
+        current = await park()
+      case .leave(let waiters):
+        wake(waiters)
+        return
       }
     }
   }
 
   private func park() async -> LineWork? {
     await withUnsafeContinuation { worker in
-      if case .resume(let work) = machine.withLock({ $0.park(worker) }) { worker.resume(returning: work) }
+      switch machine.withLock({ $0.park(worker) }) {
+      case .suspend: break
+      case .leave: worker.resume(returning: nil)
+      }
     }
+  }
+}
+
+/// What a line and its results share.
+///
+/// When both are released, the line drops the progressions that have not started.
+@usableFromInline
+final class LineHandle: Sendable {
+  let core: LineCore
+
+  init(maxConcurrent: Int) {
+    core = LineCore(maxConcurrent: maxConcurrent)
+  }
+
+  deinit { _ = core.clearPending() }
+
+  @usableFromInline
+  func add(_ work: LineWork) -> Bool { core.add(work) }
+
+  @usableFromInline
+  nonisolated(nonsending) func take() async -> LineWork.Product? { await core.take() }
+}
+
+/// Calls a closure without the cancellation scope and the step context of the current task.
+nonisolated(nonsending) func outsideRuns(_ body: nonisolated(nonsending) () async -> Void) async {
+  if CancellationScope.current == nil, StepContext.current == nil { return await body() }
+  await CancellationScope.$current.withValue(nil) {
+    await StepContext.$current.withValue(nil) { await body() }
   }
 }

@@ -5,129 +5,217 @@
 ///
 /// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
 /// is room. A consumer without a product leaves a waiter; the machine wakes it after a change, and it tries again.
-struct LineMachine<Work, Product, Waiter, Worker> {
-  /// Work that starts now, and the parked worker that runs it; nil for a new worker.
-  typealias Start = (work: Work, worker: Worker?)
-
-  enum Take {
-    case product(Product)
-    case wait(Waiter)
+struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
+  private enum State: ~Copyable {
+    /// Accepts work.
+    case open(Floor)
+    /// Accepts no further work; the work that was added still runs.
+    case finishing(Floor)
+    /// The last product has been taken.
     case ended
   }
 
-  enum Next {
-    case work(Work)
+  private var state: State
+
+  init(maxConcurrent: Int) {
+    self.init(.open(Floor(limit: max(1, maxConcurrent))))
+  }
+
+  private init(_ state: consuming State) {
+    self.state = state
+  }
+
+  /// Work that starts now.
+  enum Start {
+    case new(Work)
+    case parked(Worker, Work)
+  }
+
+  enum AddAction {
+    case refuse
+    case keep
+    case start(Start)
+  }
+
+  mutating func add(_ work: Work) -> AddAction {
+    switch consume state {
+    case .open(var floor):
+      _ = floor.pending.append(work)
+      let start = floor.start()
+      self = Self(.open(floor))
+      return start.map { .start($0) } ?? .keep
+    case .finishing(let floor):
+      self = Self(.finishing(floor))
+      return .refuse
+    case .ended:
+      self = Self(.ended)
+      return .refuse
+    }
+  }
+
+  /// What a worker does after its work; the waiters are woken first.
+  enum WorkAction {
+    /// Continues with other work; a parked worker has nothing left to do.
+    case work(Work, wake: [Waiter], dismiss: Worker?)
     /// There is work, but no room for its product.
-    case park
+    case park(wake: [Waiter])
+    case leave(wake: [Waiter])
+  }
+
+  mutating func finishWork(with product: Product) -> WorkAction {
+    withFloor { floor in
+      floor.running -= 1
+      _ = floor.products.append(product)
+      let woken = floor.wake()
+      if let work = floor.beginWork() {
+        return .work(work, wake: woken, dismiss: floor.isWorkerNeeded(for: 0) ? nil : floor.parked.popLast())
+      }
+      return floor.isWorkerNeeded(for: 1) ? .park(wake: woken) : .leave(wake: woken)
+    } ?? .leave(wake: [])
+  }
+
+  enum ParkAction {
+    case suspend
+    /// Since it was told to park, others have started its work, or the work was dropped.
     case leave
   }
 
-  enum Parking {
-    case suspend
-    /// Room has become available; nil when there is nothing left to do.
-    case resume(Work?)
+  mutating func park(_ worker: Worker) -> ParkAction {
+    withFloor { floor in
+      guard floor.isWorkerNeeded(for: 1) else { return .leave }
+      floor.parked.append(worker)
+      return .suspend
+    } ?? .leave
   }
 
-  private let maxConcurrent: Int
-  private var pending = OrderedSlots<Work>()
-  private var products = OrderedSlots<Product>()
-  private var waiters: [Waiter] = []
-  private var parked: [Worker] = []
-  /// The number of workers that run a progression.
-  private var runningCount = 0
-  private var isSuspended = false
-  private var isFinished = false
-
-  init(maxConcurrent: Int) {
-    self.maxConcurrent = max(1, maxConcurrent)
-  }
-
-  private var hasEnded: Bool { isFinished && runningCount == 0 && pending.isEmpty && products.isEmpty }
-
-  /// Returns whether the work is accepted.
-  mutating func add(_ work: Work) -> Bool {
-    guard !isFinished else { return false }
-    _ = pending.append(work)
-    return true
-  }
-
-  /// Returns all work that starts now.
-  ///
-  /// Call it after every event that may have made room.
-  mutating func hire() -> [Start] {
-    var starts: [Start] = []
-    while let work = beginWork() { starts.append((work, parked.popLast())) }
-    return starts
-  }
-
-  /// A worker has finished its work.
-  ///
-  /// Returns its next action and the waiters to wake.
-  mutating func finishWork(with product: Product) -> (Next, [Waiter]) {
-    _ = products.append(product)
-    runningCount -= 1
-    if let work = beginWork() { return (.work(work), wake()) }
-    return (pending.isEmpty ? .leave : .park, wake())
-  }
-
-  /// A worker parks after it received `park`.
-  mutating func park(_ worker: Worker) -> Parking {
-    if pending.isEmpty { return .resume(nil) }
-    if let work = beginWork() { return .resume(work) }
-    parked.append(worker)
-    return .suspend
-  }
-
-  /// Returns the parked workers that have nothing left to do.
-  ///
-  /// Call it whenever work was assigned or dropped.
-  mutating func dismiss() -> [Worker] {
-    guard pending.isEmpty, !parked.isEmpty else { return [] }
-    defer { parked = [] }
-    return parked
+  enum TakeAction {
+    case product(Product, start: [Start])
+    case wait(Waiter)
+    case end
   }
 
   /// Removes and returns the oldest product.
-  mutating func take(waiter: @autoclosure () -> Waiter) -> Take {
-    if let product = products.popFirst() { return .product(product) }
-    if hasEnded { return .ended }
-    let new = waiter()
-    waiters.append(new)
-    return .wait(new)
+  mutating func take(waiter: @autoclosure () -> Waiter) -> TakeAction {
+    withFloor { floor in
+      if let product = floor.products.popFirst() { return .product(product, start: floor.startAll()) }
+      let new = waiter()
+      floor.waiters.append(new)
+      return .wait(new)
+    } ?? .end
   }
 
   /// A waiter has left.
   ///
   /// Returns the waiters to wake, so that they try again.
-  mutating func leave() -> [Waiter] { wake() }
+  mutating func leave() -> [Waiter] { withFloor { $0.wake() } ?? [] }
 
-  mutating func suspend() { isSuspended = true }
-  mutating func resume() { isSuspended = false }
+  mutating func suspend() { withFloor { $0.isSuspended = true } }
 
-  /// Drops the work that has not started.
-  ///
-  /// Returns it and the waiters to wake.
-  mutating func clearPending() -> ([Work], [Waiter]) {
-    (pending.removeAll(), hasEnded ? wake() : [])
+  /// Returns the work that starts now.
+  mutating func resume() -> [Start] {
+    withFloor { floor in
+      floor.isSuspended = false
+      return floor.startAll()
+    } ?? []
+  }
+
+  /// What remains to be done once the work that has not started is dropped.
+  struct ClearAction {
+    var dropped: [Work] = []
+    var wake: [Waiter] = []
+    var dismiss: [Worker] = []
+  }
+
+  mutating func clearPending() -> ClearAction {
+    withFloor { floor in
+      let dropped = floor.pending.removeAll()
+      return ClearAction(
+        dropped: dropped,
+        wake: floor.isEmpty ? floor.wake() : [],
+        dismiss: exchange(&floor.parked, with: [])
+      )
+    } ?? ClearAction()
   }
 
   /// Accepts no further work.
   ///
   /// Returns the waiters to wake.
   mutating func finish() -> [Waiter] {
-    isFinished = true
-    return hasEnded ? wake() : []
+    switch consume state {
+    case .open(var floor):
+      let woken = floor.isEmpty ? floor.wake() : []
+      self = Self(floor.isEmpty ? .ended : .finishing(floor))
+      return woken
+    case .finishing(let floor):
+      self = Self(.finishing(floor))
+      return []
+    case .ended:
+      self = Self(.ended)
+      return []
+    }
   }
 
-  private mutating func beginWork() -> Work? {
-    guard !isSuspended, runningCount < maxConcurrent, products.count < maxConcurrent else { return nil }
-    guard let work = pending.popFirst() else { return nil }
-    runningCount += 1
-    return work
+  /// Returns nil once the line has ended.
+  @discardableResult
+  private mutating func withFloor<Result>(_ change: (inout Floor) -> Result) -> Result? {
+    switch consume state {
+    case .open(var floor):
+      let result = change(&floor)
+      self = Self(.open(floor))
+      return result
+    case .finishing(var floor):
+      let result = change(&floor)
+      self = Self(floor.isEmpty ? .ended : .finishing(floor))
+      return result
+    case .ended:
+      self = Self(.ended)
+      return nil
+    }
   }
 
-  private mutating func wake() -> [Waiter] {
-    defer { waiters.removeAll(keepingCapacity: true) }
-    return waiters
+  /// The work of a line that has not ended.
+  ///
+  /// After each event, no pending work could start, and there are no more parked workers than pending work.
+  private struct Floor {
+    let limit: Int
+    var pending = OrderedSlots<Work>()
+    /// The number of workers that run a progression.
+    var running = 0
+    var parked: [Worker] = []
+    var products = OrderedSlots<Product>()
+    /// Empty while there are products.
+    var waiters: [Waiter] = []
+    var isSuspended = false
+
+    init(limit: Int) {
+      self.limit = limit
+    }
+
+    var isEmpty: Bool { running == 0 && pending.isEmpty && products.isEmpty }
+
+    /// Whether there is pending work for all parked workers and some others.
+    func isWorkerNeeded(for others: Int) -> Bool { parked.count + others <= pending.count }
+
+    mutating func beginWork() -> Work? {
+      guard !isSuspended, running < limit, products.count < limit, let work = pending.popFirst() else { return nil }
+      running += 1
+      return work
+    }
+
+    mutating func start() -> Start? {
+      guard let work = beginWork() else { return nil }
+      return parked.popLast().map { .parked($0, work) } ?? .new(work)
+    }
+
+    mutating func startAll() -> [Start] {
+      var starts: [Start] = []
+      while let start = start() { starts.append(start) }
+      return starts
+    }
+
+    mutating func wake() -> [Waiter] {
+      defer { waiters.removeAll(keepingCapacity: true) }
+      return waiters
+    }
   }
 }

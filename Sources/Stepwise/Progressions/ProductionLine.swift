@@ -85,10 +85,6 @@ public final class ProductionLine<P: Progression>: Sendable {
     public struct Iterator: AsyncIteratorProtocol {
       @usableFromInline let handle: LineHandle
 
-      /// Waits for the next result; returns nil after the last one.
-      @inlinable
-      public mutating func next() async -> Element? { await next(isolation: nil) }
-
       /// Waits for the next result in the isolation of an actor; returns nil after the last one.
       @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {

@@ -35,20 +35,17 @@ public struct SharedStages<P: Progression>: AsyncSequence, Sendable {
 
   /// An iterator over the stages for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
-    let consumer: SharingConsumer<P>
-
-    /// Waits for a stage newer than the one that this iterator returned last.
-    ///
-    /// - Returns: The stage; nil after the last one.
-    /// - Throws: The error of a stage; `CancellationError` when the waiting task is cancelled.
-    public mutating func next() async throws -> P? { try await next(isolation: nil) }
+    /// Nil after the end; releasing it leaves the run.
+    var consumer: SharingConsumer<P>?
 
     /// Waits, in the isolation of an actor, for a stage newer than the one that this iterator returned last.
     ///
     /// - Returns: The stage; nil after the last one.
     /// - Throws: The error of a stage; `CancellationError` when the waiting task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-      try await consumer.next()
+      guard let current = consumer.take(), let stage = try await current.next() else { return nil }
+      consumer = current
+      return stage
     }
   }
 }

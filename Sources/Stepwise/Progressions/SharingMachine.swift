@@ -16,65 +16,41 @@ struct SharingMachine<Stage, Waiter> {
     case abandoned
   }
 
-  private struct Consumer {
-    /// The number of the stage that it received last; nil for none.
-    var seen: Int?
-    /// Set while the consumer waits for a newer stage.
-    var waiter: Waiter?
-  }
-
-  private enum Producer {
-    case absent
+  private enum Run {
+    /// There is no producer.
+    case idle
     case working
-    case waiting(Waiter)
-  }
-
-  enum Answer {
-    /// Returns this stage.
-    case stage(Stage)
+    /// The producer waits until the next stage is requested.
+    case paused(Waiter)
     case ended(Ending)
-    /// Waits; the producer has to be started or woken.
-    case wait(isFirst: Bool, producer: Waiter?)
   }
 
-  enum Turn {
-    case produce
-    case wait
-    case stop
-  }
-
-  /// What follows when a consumer leaves.
-  enum Departure {
-    case nothing
-    /// All remaining consumers wait for the next stage: start the producer.
-    case begin
-    /// All remaining consumers wait for the next stage: wake the producer.
-    case produce(Waiter)
-    /// The last consumer left: cancel the stage in progress.
-    case stop(Waiter?)
+  /// What a consumer that does not wait has received.
+  private enum Position {
+    case behind, newest
   }
 
   private let sharing: StageSharing
   private var newest: Stage
-  private var number = 0
-  private var consumers: [ConsumerID: Consumer] = [:]
+  private var run = Run.idle
+  private var reading: [ConsumerID: Position] = [:]
+  /// The consumers that wait for the stage after the newest one.
+  private var waiting: [ConsumerID: Waiter] = [:]
   private var nextID: ConsumerID = 0
-  private var waitingCount = 0
-  private var producer = Producer.absent
-  private(set) var ending: Ending?
 
   init(first: Stage, sharing: StageSharing) {
     newest = first
     self.sharing = sharing
   }
 
-  var consumerCount: Int { consumers.count }
+  /// Whether no further stage is produced.
+  var isOver: Bool { if case .ended = run { true } else { false } }
 
   /// Whether the producer should work on the stage after the newest one.
   private var isWanted: Bool {
     switch sharing.kind {
-    case .everyStage: waitingCount > 0 && waitingCount == consumers.count
-    case .latest: waitingCount > 0
+    case .everyStage: !waiting.isEmpty && reading.isEmpty
+    case .latest: !waiting.isEmpty
     }
   }
 
@@ -83,97 +59,117 @@ struct SharingMachine<Stage, Waiter> {
   /// A consumer joins; it starts at the newest stage.
   mutating func join() -> ConsumerID {
     defer { nextID += 1 }
-    consumers[nextID] = Consumer()
+    reading[nextID] = .behind
     return nextID
   }
 
+  /// What makes the producer work on the next stage.
+  enum Demand {
+    case none
+    case start
+    case wake(Waiter)
+  }
+
+  enum RequestAction {
+    case stage(Stage)
+    case end(Ending)
+    case wait(Waiter, Demand)
+  }
+
   /// A consumer requests a stage newer than the one it received last.
-  mutating func ask(_ id: ConsumerID, waiter: @autoclosure () -> Waiter) -> (Answer, Waiter?) {
-    guard var consumer = consumers[id] else { return (.ended(.abandoned), nil) }
-    if consumer.seen != number {
-      consumer.seen = number
-      consumers[id] = consumer
-      return (.stage(newest), nil)
+  mutating func request(_ id: ConsumerID, waiter: @autoclosure () -> Waiter) -> RequestAction {
+    switch reading[id] {
+    case .behind:
+      reading[id] = .newest
+      return .stage(newest)
+    case nil where waiting[id] == nil: return .end(.abandoned)
+    case .newest, nil: break
     }
-    if let ending { return (.ended(ending), nil) }
+    if case .ended(let ending) = run { return .end(ending) }
     let new = waiter()
-    if consumer.waiter == nil { waitingCount += 1 }
-    consumer.waiter = new
-    consumers[id] = consumer
-    guard isWanted else { return (.wait(isFirst: false, producer: nil), new) }
-    switch producer {
-    case .absent:
-      producer = .working
-      return (.wait(isFirst: true, producer: nil), new)
-    case .working: return (.wait(isFirst: false, producer: nil), new)
-    case .waiting(let waiter):
-      producer = .working
-      return (.wait(isFirst: false, producer: waiter), new)
+    reading[id] = nil
+    waiting[id] = new
+    return .wait(new, demand())
+  }
+
+  enum LeaveAction {
+    case proceed(Demand)
+    /// The last consumer left: cancels the stage in progress, and wakes a producer that waits.
+    case cancel(Waiter?)
+  }
+
+  /// A consumer leaves.
+  mutating func leave(_ id: ConsumerID) -> LeaveAction {
+    reading[id] = nil
+    waiting[id] = nil
+    guard reading.isEmpty, waiting.isEmpty else { return .proceed(demand()) }
+    switch run {
+    // A consumer that joins before the producer starts finds the run unchanged.
+    case .idle, .ended: return .proceed(.none)
+    case .working:
+      run = .ended(.abandoned)
+      return .cancel(nil)
+    case .paused(let producer):
+      run = .ended(.abandoned)
+      return .cancel(producer)
     }
   }
 
-  /// A consumer leaves; leaving twice has no effect.
-  mutating func leave(_ id: ConsumerID) -> Departure {
-    guard let consumer = consumers.removeValue(forKey: id) else { return .nothing }
-    if consumer.waiter != nil { waitingCount -= 1 }
-    guard ending == nil else { return .nothing }
-    if consumers.isEmpty {
-      // A consumer that joins before the producer starts finds the run unchanged.
-      if case .absent = producer { return .nothing }
-      ending = .abandoned
-      return .stop(wakeProducer())
+  private mutating func demand() -> Demand {
+    guard isWanted else { return .none }
+    switch run {
+    case .working, .ended: return .none
+    case .idle:
+      run = .working
+      return .start
+    case .paused(let producer):
+      run = .working
+      return .wake(producer)
     }
-    guard isWanted else { return .nothing }
-    if case .absent = producer {
-      producer = .working
-      return .begin
-    }
-    return wakeProducer().map { .produce($0) } ?? .nothing
-  }
-
-  private mutating func wakeProducer() -> Waiter? {
-    guard case .waiting(let waiter) = producer else { return nil }
-    producer = .working
-    return waiter
   }
 
   // MARK: - The producer
 
+  enum ProduceAction {
+    case produce
+    case wait
+    case stop
+  }
+
   /// The producer requests permission to work on the next stage.
-  mutating func turn(waiter: Waiter) -> Turn {
-    if ending != nil { return .stop }
+  mutating func produce(waiter: Waiter) -> ProduceAction {
+    if isOver { return .stop }
     if isWanted { return .produce }
-    producer = .waiting(waiter)
+    run = .paused(waiter)
     return .wait
   }
 
-  /// A stage was reached.
-  ///
-  /// Returns the waiters to wake and the previous stage, which is released outside the lock.
-  mutating func reach(_ stage: Stage) -> (woken: [Waiter], superseded: Stage?) {
-    guard ending == nil else { return ([], nil) }
-    number += 1
-    return (wakeConsumers(), exchange(&newest, with: stage))
+  enum ReachAction {
+    /// The consumers have left meanwhile.
+    case discard
+    /// Wakes the consumers, and releases the previous stage outside the lock.
+    case wake([Waiter], releasing: Stage)
+  }
+
+  mutating func reach(_ stage: Stage) -> ReachAction {
+    if isOver { return .discard }
+    if !reading.isEmpty { reading = reading.mapValues { _ in .behind } }
+    let woken = wakeConsumers(at: .behind)
+    return .wake(woken, releasing: exchange(&newest, with: stage))
   }
 
   /// No stage follows the newest one.
   ///
   /// Returns the waiters to wake.
   mutating func end(_ ending: Ending) -> [Waiter] {
-    guard self.ending == nil else { return [] }
-    self.ending = ending
-    return wakeConsumers()
+    if isOver { return [] }
+    run = .ended(ending)
+    return wakeConsumers(at: .newest)
   }
 
-  private mutating func wakeConsumers() -> [Waiter] {
-    guard waitingCount > 0 else { return [] }
-    waitingCount = 0
-    var woken: [Waiter] = []
-    var index = consumers.startIndex
-    while index != consumers.endIndex {
-      if let waiter = consumers.values[index].waiter.take() { woken.append(waiter) }
-      consumers.formIndex(after: &index)
-    }
-    return woken
+  private mutating func wakeConsumers(at position: Position) -> [Waiter] {
+    for id in waiting.keys { reading[id] = position }
+    defer { waiting.removeAll(keepingCapacity: true) }
+    return Array(waiting.values)
   }
 }

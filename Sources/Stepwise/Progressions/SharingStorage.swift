@@ -23,36 +23,25 @@ final class SharingStorage<P: Progression>: Sendable {
   }
 
   func leave(_ id: Machine.ConsumerID) {
-    let (departure, task) = state.withLock { state in
-      let departure = state.machine.leave(id)
-      guard case .stop = departure else { return (departure, Task<Void, Never>?.none) }
-      return (departure, state.task.take())
-    }
-    switch departure {
-    case .nothing: break
-    case .begin: begin()
-    case .produce(let waiter): waiter.settle(())
-    case .stop(let waiter):
-      task?.cancel()
-      waiter?.settle(())
+    switch state.withLock({ $0.machine.leave(id) }) {
+    case .proceed(let demand): meet(demand)
+    case .cancel(let producer):
+      state.withLock { $0.task.take() }?.cancel()
+      producer?.settle(())
     }
   }
 
-  /// Waits for a stage newer than the consumer's last one.
-  ///
-  /// The consumer has left when this returns nil or throws.
+  /// Waits for a stage newer than the consumer's last one; returns nil after the last one.
   nonisolated(nonsending) func next(_ id: Machine.ConsumerID) async throws -> P? {
     while !Task.isCancelled {
-      let (answer, waiter) = state.withLock { $0.machine.ask(id, waiter: Once()) }
-      switch answer {
+      switch state.withLock({ $0.machine.request(id, waiter: Once()) }) {
       case .stage(let stage): return stage
-      case .ended(.completed): return nil
-      case .ended(.failed(let error)): throw error
-      case .ended(.abandoned): throw CancellationError()
-      case .wait(let isFirst, let producer):
-        producer?.settle(())
-        if isFirst { begin() }
-        _ = await waiter?.value()
+      case .end(.completed): return nil
+      case .end(.failed(let error)): throw error
+      case .end(.abandoned): throw CancellationError()
+      case .wait(let waiter, let demand):
+        meet(demand)
+        _ = await waiter.value()
       }
     }
     throw CancellationError()
@@ -60,30 +49,35 @@ final class SharingStorage<P: Progression>: Sendable {
 
   // MARK: - The run
 
-  private func begin() {
-    let task = spawn { await self.produce() }
-    let isLate = state.withLock { state in
-      if state.machine.ending == nil { state.task = task }
-      return state.machine.ending != nil
+  private func meet(_ demand: Machine.Demand) {
+    switch demand {
+    case .none: break
+    case .start: begin()
+    case .wake(let producer): producer.settle(())
     }
-    if isLate { task.cancel() }
   }
 
-  /// Works on the stages, isolated from the cancellation and the step context of the consumers.
-  private func produce() async {
-    await CancellationScope.$current.withValue(nil) {
-      await StepContext.$current.withValue(nil) { await runStages() }
+  /// Starts the run, isolated from the cancellation and the step context of the consumers.
+  private func begin() {
+    let task = spawn { await outsideRuns { await self.runStages() } }
+    let isLate = state.withLock { state in
+      if !state.machine.isOver { state.task = task }
+      return state.machine.isOver
     }
+    if isLate { task.cancel() }
   }
 
   private func runStages() async {
     var iterator = stages.makeAsyncIterator()
     do {
       // The first stage exists before the run.
-      _ = try await iterator.next()
+      _ = try await iterator.next(isolation: nil)
       while await isToProduce() {
-        guard let stage = try await iterator.next() else { return end(.completed) }
-        for waiter in state.withLock({ $0.machine.reach(stage) }).woken { waiter.settle(()) }
+        guard let stage = try await iterator.next(isolation: nil) else { return end(.completed) }
+        switch state.withLock({ $0.machine.reach(stage) }) {
+        case .discard: break
+        case .wake(let consumers, releasing: _): for consumer in consumers { consumer.settle(()) }
+        }
       }
     } catch {
       end(.failed(error))
@@ -93,7 +87,7 @@ final class SharingStorage<P: Progression>: Sendable {
   private func isToProduce() async -> Bool {
     while true {
       let waiter = Once<Void>()
-      switch state.withLock({ $0.machine.turn(waiter: waiter) }) {
+      switch state.withLock({ $0.machine.produce(waiter: waiter) }) {
       case .produce: return true
       case .stop: return false
       case .wait: _ = await waiter.value()
@@ -102,16 +96,15 @@ final class SharingStorage<P: Progression>: Sendable {
   }
 
   private func end(_ ending: Machine.Ending) {
-    let (woken, _) = state.withLock { state in (state.machine.end(ending), state.task.take()) }
-    for waiter in woken { waiter.settle(()) }
+    let (consumers, _) = state.withLock { state in (state.machine.end(ending), state.task.take()) }
+    for consumer in consumers { consumer.settle(()) }
   }
 }
 
-/// One consumer; it leaves when its iteration ends and when it is released.
+/// One consumer, which leaves when it is released.
 final class SharingConsumer<P: Progression>: Sendable {
   private let storage: SharingStorage<P>
   private let id: SharingStorage<P>.Machine.ConsumerID
-  private let isOver = Lock(false)
 
   init(_ storage: SharingStorage<P>) {
     self.storage = storage
@@ -120,20 +113,5 @@ final class SharingConsumer<P: Progression>: Sendable {
 
   deinit { storage.leave(id) }
 
-  nonisolated(nonsending) func next() async throws -> P? {
-    if isOver.withLock({ $0 }) { return nil }
-    do {
-      if let stage = try await storage.next(id) { return stage }
-    } catch {
-      leave()
-      throw error
-    }
-    leave()
-    return nil
-  }
-
-  private func leave() {
-    isOver.withLock { $0 = true }
-    storage.leave(id)
-  }
+  nonisolated(nonsending) func next() async throws -> P? { try await storage.next(id) }
 }

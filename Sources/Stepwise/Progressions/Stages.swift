@@ -45,13 +45,6 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
       self.watch = watch
     }
 
-    /// Does the work of the stage returned last.
-    ///
-    /// - Returns: The next stage; nil after the one that has a result.
-    /// - Throws: The error of the stage; `CancellationError` when the task is cancelled before the work starts.
-    @inlinable
-    public mutating func next() async throws -> P? { try await next(isolation: nil) }
-
     /// Does the work of the stage returned last, off the isolation of the calling actor.
     ///
     /// - Returns: The next stage; nil after the one that has a result.

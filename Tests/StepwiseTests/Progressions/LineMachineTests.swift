@@ -11,117 +11,129 @@ import Testing
 struct LineMachineTests {
   private typealias Machine = LineMachine<Int, Int, Int, Int>
 
-  private func machine(maxConcurrent: Int, work: Range<Int>) -> Machine {
+  private func machine(maxConcurrent: Int, work: Range<Int>, starting: [Int]) -> Machine {
     var machine = Machine(maxConcurrent: maxConcurrent)
-    for work in work { _ = machine.add(work) }
+    var started: [Int] = []
+    for work in work {
+      switch machine.add(work) {
+      case .start(.new(let work)): started.append(work)
+      case .start(.parked), .refuse: Issue.record("not added")
+      case .keep: break
+      }
+    }
+    #expect(started == starting)
     return machine
   }
 
   @Test func workBeginsInOrderAsLongAsThereIsRoom() {
-    var machine = machine(maxConcurrent: 2, work: 0..<4)
-    let starts = machine.hire()
-    #expect(starts.map(\.work) == [0, 1])
-    let further = machine.hire()
+    var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
+    let further = machine.resume()
     #expect(further.isEmpty)
-    guard case (.work(2), _) = machine.finishWork(with: 0) else {
+    guard case .work(2, wake: _, dismiss: nil) = machine.finishWork(with: 0) else {
       Issue.record("the worker did not go on")
       return
     }
   }
 
   @Test(arguments: [Int.min, -1, 0, 1]) func lessThanOneAtOnceIsOne(maxConcurrent: Int) {
-    var machine = machine(maxConcurrent: maxConcurrent, work: 0..<2)
-    let starts = machine.hire()
-    #expect(starts.map(\.work) == [0])
+    _ = machine(maxConcurrent: maxConcurrent, work: 0..<2, starting: [0])
   }
 
   @Test func aFullShelfParksTheWorkerUntilAProductIsTaken() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2)
-    let starts = machine.hire()
-    #expect(starts.count == 1)
-    guard case (.park, _) = machine.finishWork(with: 0), case .suspend = machine.park(7) else {
+    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
+    guard case .park = machine.finishWork(with: 0), case .suspend = machine.park(7) else {
       Issue.record("not parked")
       return
     }
-    let further = machine.hire()
+    let further = machine.resume()
     #expect(further.isEmpty)
-    let dismissed = machine.dismiss()
-    #expect(dismissed.isEmpty)
-    guard case .product(0) = machine.take(waiter: 1) else {
-      Issue.record("no product")
+    guard case .product(0, start: let starts) = machine.take(waiter: 1), starts.count == 1,
+      case .parked(7, 1) = starts[0]
+    else {
+      Issue.record("no product, or the worker did not start")
       return
     }
-    let next = machine.hire()
-    #expect(next.map(\.work) == [1] && next.map(\.worker) == [7])
   }
 
-  @Test func aWorkerThatParksTooLateGoesOn() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2)
-    _ = machine.hire()
-    guard case (.park, _) = machine.finishWork(with: 0), case .product(0) = machine.take(waiter: 1),
-      case .resume(1) = machine.park(7)
+  @Test func aWorkerThatParksAfterItsWorkWasStartedLeaves() {
+    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
+    guard case .park = machine.finishWork(with: 0), case .product(0, start: let starts) = machine.take(waiter: 1),
+      starts.count == 1, case .new(1) = starts[0], case .leave = machine.park(7)
     else {
-      Issue.record("did not go on")
+      Issue.record("did not leave")
       return
     }
-    // The other one's work is running: nothing begins beside it.
-    let starts = machine.hire()
-    #expect(starts.isEmpty)
   }
 
   @Test func aWorkerThatParksAfterItsWorkWasDroppedLeaves() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2)
-    _ = machine.hire()
-    guard case (.park, _) = machine.finishWork(with: 0) else {
+    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
+    guard case .park = machine.finishWork(with: 0) else {
       Issue.record("did not receive park")
       return
     }
     let cleared = machine.clearPending()
-    #expect(cleared.0 == [1])
-    guard case .resume(nil) = machine.park(7) else {
+    #expect(cleared.dropped == [1])
+    guard case .leave = machine.park(7) else {
       Issue.record("still parked")
       return
     }
   }
 
   @Test func parkedWorkersAreDismissedWhenNothingIsLeft() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2)
-    _ = machine.hire()
+    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
     _ = machine.finishWork(with: 0)
     _ = machine.park(7)
     let cleared = machine.clearPending()
-    #expect(cleared.0 == [1])
-    let dismissed = machine.dismiss()
-    #expect(dismissed == [7])
-    let again = machine.dismiss()
-    #expect(again.isEmpty)
+    #expect(cleared.dropped == [1] && cleared.dismiss == [7])
+    let again = machine.clearPending()
+    #expect(again.dropped.isEmpty && again.dismiss.isEmpty)
+  }
+
+  @Test func aParkedWorkerIsDismissedWhenAnotherTakesTheLastWork() {
+    var machine = machine(maxConcurrent: 2, work: 0..<6, starting: [0, 1])
+    guard case .work(2, wake: _, dismiss: nil) = machine.finishWork(with: 0), case .park = machine.finishWork(with: 1),
+      case .park = machine.finishWork(with: 2), case .product(0, start: let none) = machine.take(waiter: 1),
+      case .product(1, start: let starts) = machine.take(waiter: 1), none.isEmpty, starts.count == 2
+    else {
+      Issue.record("no room, or too much")
+      return
+    }
+    // It parks while others run all but the last.
+    guard case .suspend = machine.park(7), case .product(2, start: _) = machine.take(waiter: 1),
+      case .work(5, wake: _, dismiss: 7) = machine.finishWork(with: 3)
+    else {
+      Issue.record("not dismissed")
+      return
+    }
   }
 
   @Test func aWaiterIsWokenByTheLastProductAndByTheEnd() {
-    var machine = machine(maxConcurrent: 1, work: 0..<1)
-    _ = machine.hire()
+    var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
     let woken = machine.finish()
     #expect(woken.isEmpty)
-    guard case .wait(5) = machine.take(waiter: 5), case (.leave, [5]) = machine.finishWork(with: 0),
-      case .product(0) = machine.take(waiter: 5), case .ended = machine.take(waiter: 5)
+    guard case .wait(5) = machine.take(waiter: 5), case .leave(wake: [5]) = machine.finishWork(with: 0),
+      case .product(0, start: _) = machine.take(waiter: 5), case .end = machine.take(waiter: 5)
     else {
       Issue.record("not woken")
       return
     }
-    let isAdded = machine.add(1)
-    #expect(!isAdded)
+    guard case .refuse = machine.add(1) else {
+      Issue.record("added")
+      return
+    }
   }
 
   @Test func droppingTheLastOfAFinishedLineWakesItsWaiters() {
-    var machine = machine(maxConcurrent: 1, work: 0..<1)
+    var machine = Machine(maxConcurrent: 1)
     machine.suspend()
+    _ = machine.add(0)
     _ = machine.finish()
     guard case .wait(5) = machine.take(waiter: 5) else {
       Issue.record("did not wait")
       return
     }
     let cleared = machine.clearPending()
-    #expect(cleared.1 == [5])
+    #expect(cleared.wake == [5])
   }
 
   /// Random orders of events against the guarantees: order, limits, nothing twice, nothing lost, no waiter left behind.
@@ -134,7 +146,7 @@ struct LineMachineTests {
 }
 
 /// A line whose workers and consumer the test controls.
-private struct SimulatedLine {
+private struct SimulatedLine: ~Copyable {
   private let maxConcurrent: Int
   private var machine: LineMachine<Int, Int, Int, Int>
   private var nextWork = 0
@@ -167,33 +179,32 @@ private struct SimulatedLine {
     case 8: resume()
     default: if Bool.random(using: &generator) { clear() } else { wake(machine.leave()) }
     }
-    settle()
   }
 
   /// Lets everything come to its end.
   mutating func wrapUp() {
     resume()
-    settle()
     isFinished = true
     wake(machine.finish())
     for _ in 0..<200 where isWaiting || !running.isEmpty || !aboutToPark.isEmpty || taken.count < finished.count {
       finishWork(at: running.indices.first)
       park()
-      settle()
       if !isWaiting { take() }
-      settle()
     }
     #expect(!isWaiting && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty)
     #expect(taken == finished)
     #expect((begun + dropped).sorted() == Array(0..<nextWork))
     #expect(finished.sorted() == begun)
-    if case .ended = machine.take(waiter: 0) { return }
+    if case .end = machine.take(waiter: 0) { return }
     Issue.record("not ended")
   }
 
   private mutating func add() {
-    let isAdded = machine.add(nextWork)
-    #expect(isAdded == !isFinished)
+    switch machine.add(nextWork) {
+    case .refuse: #expect(isFinished)
+    case .keep: #expect(!isFinished)
+    case .start(let start): begin(start)
+    }
     nextWork += 1
   }
 
@@ -201,52 +212,54 @@ private struct SimulatedLine {
     guard let index else { return }
     let work = running.remove(at: index)
     finished.append(work)
-    let (next, woken) = machine.finishWork(with: work)
-    wake(woken)
-    switch next {
-    case .work(let work): begin(work)
-    case .park:
+    switch machine.finishWork(with: work) {
+    case .work(let work, let woken, let dismissed):
+      wake(woken)
+      if let dismissed { unpark(dismissed) }
+      begin(work)
+    case .park(let woken):
+      wake(woken)
       aboutToPark.append(nextWorker)
       nextWorker += 1
-    case .leave: break
+    case .leave(let woken): wake(woken)
     }
   }
 
   private mutating func park() {
     guard let worker = aboutToPark.popLast() else { return }
-    switch machine.park(worker) {
-    case .suspend: parked.insert(worker)
-    case .resume(let work?): begin(work)
-    case .resume(nil): break
-    }
+    if case .suspend = machine.park(worker) { parked.insert(worker) }
   }
 
   private mutating func take() {
     guard !isWaiting else { return }
     switch machine.take(waiter: 1) {
-    case .product(let product): taken.append(product)
+    case .product(let product, let starts):
+      taken.append(product)
+      for start in starts { begin(start) }
     case .wait: isWaiting = true
-    case .ended: #expect(isFinished)
+    case .end: #expect(isFinished)
     }
   }
 
   private mutating func resume() {
-    machine.resume()
     isSuspended = false
+    for start in machine.resume() { begin(start) }
   }
 
   private mutating func clear() {
-    let (works, woken) = machine.clearPending()
-    dropped += works
-    wake(woken)
+    let action = machine.clearPending()
+    dropped += action.dropped
+    wake(action.wake)
+    for worker in action.dismiss { unpark(worker) }
   }
 
-  private mutating func settle() {
-    for (work, worker) in machine.hire() {
-      if let worker { unpark(worker) }
+  private mutating func begin(_ start: LineMachine<Int, Int, Int, Int>.Start) {
+    switch start {
+    case .new(let work): begin(work)
+    case .parked(let worker, let work):
+      unpark(worker)
       begin(work)
     }
-    for worker in machine.dismiss() { unpark(worker) }
   }
 
   private mutating func unpark(_ worker: Int) {

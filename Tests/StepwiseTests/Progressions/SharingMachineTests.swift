@@ -14,28 +14,31 @@ struct SharingMachineTests {
   @Test func aRunBeginsWhenTheFirstConsumerAsksForMore() {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
-    guard case (.stage(0), nil) = machine.ask(consumer, waiter: 1) else {
+    guard case .stage(0) = machine.request(consumer, waiter: 1) else {
       Issue.record("no first stage")
       return
     }
-    guard case (.wait(isFirst: true, producer: nil), 1) = machine.ask(consumer, waiter: 1) else {
+    guard case .wait(1, .start) = machine.request(consumer, waiter: 1) else {
       Issue.record("not begun")
       return
     }
-    #expect(machine.turn(waiter: 9) == .produce)
-    #expect(machine.reach(1) == ([1], 0))
+    #expect(machine.produce(waiter: 9) == .produce)
+    guard case .wake([1], releasing: 0) = machine.reach(1) else {
+      Issue.record("not woken")
+      return
+    }
   }
 
   @Test func withEveryStageAllMustHaveAsked() {
     var machine = Machine(first: 0, sharing: .everyStage)
     let (fast, slow) = (machine.join(), machine.join())
-    _ = machine.ask(fast, waiter: 1)
-    guard case (.wait(isFirst: false, producer: nil), 1) = machine.ask(fast, waiter: 1) else {
+    _ = machine.request(fast, waiter: 1)
+    guard case .wait(1, .none) = machine.request(fast, waiter: 1) else {
       Issue.record("begun without the slow one")
       return
     }
     // When the one that held it up goes, the run begins.
-    guard case .begin = machine.leave(slow) else {
+    guard case .proceed(.start) = machine.leave(slow) else {
       Issue.record("not begun")
       return
     }
@@ -44,19 +47,19 @@ struct SharingMachineTests {
   @Test func theLastOneToGoStopsTheRun() {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
-    _ = machine.ask(consumer, waiter: 1)
-    _ = machine.ask(consumer, waiter: 1)
-    #expect(machine.turn(waiter: 9) == .produce)
+    _ = machine.request(consumer, waiter: 1)
+    _ = machine.request(consumer, waiter: 1)
+    #expect(machine.produce(waiter: 9) == .produce)
     _ = machine.reach(1)
-    #expect(machine.turn(waiter: 9) == .wait)
-    guard case .stop(9) = machine.leave(consumer) else {
+    #expect(machine.produce(waiter: 9) == .wait)
+    guard case .cancel(9) = machine.leave(consumer) else {
       Issue.record("not stopped")
       return
     }
-    #expect(machine.turn(waiter: 9) == .stop)
+    #expect(machine.produce(waiter: 9) == .stop)
     let late = machine.join()
-    guard case (.stage(1), nil) = machine.ask(late, waiter: 2),
-      case (.ended(.abandoned), nil) = machine.ask(late, waiter: 2)
+    guard case .stage(1) = machine.request(late, waiter: 2),
+      case .end(.abandoned) = machine.request(late, waiter: 2)
     else {
       Issue.record("the late one received something else")
       return
@@ -65,14 +68,26 @@ struct SharingMachineTests {
 
   @Test func aConsumerThatLeavesBeforeTheStartEndsNothing() {
     var machine = Machine(first: 0, sharing: .latest)
-    guard case .nothing = machine.leave(machine.join()) else {
+    guard case .proceed(.none) = machine.leave(machine.join()) else {
       Issue.record("ended")
       return
     }
     let consumer = machine.join()
-    _ = machine.ask(consumer, waiter: 1)
-    guard case (.wait(isFirst: true, producer: nil), 1) = machine.ask(consumer, waiter: 1) else {
+    _ = machine.request(consumer, waiter: 1)
+    guard case .wait(1, .start) = machine.request(consumer, waiter: 1) else {
       Issue.record("not begun")
+      return
+    }
+  }
+
+  @Test func aConsumerThatHasLeftReceivesNothing() {
+    var machine = Machine(first: 0, sharing: .everyStage)
+    let (left, other) = (machine.join(), machine.join())
+    _ = machine.leave(left)
+    guard case .end(.abandoned) = machine.request(left, waiter: 1), case .stage(0) = machine.request(other, waiter: 2),
+      case .wait(2, .start) = machine.request(other, waiter: 2)
+    else {
+      Issue.record("the one that left still counts")
       return
     }
   }
@@ -98,7 +113,7 @@ private struct SharingModel {
   }
 
   private enum Producer {
-    case absent, ready, working, waiting, gone
+    case absent, ready, working, waiting
   }
 
   private let sharing: StageSharing
@@ -122,7 +137,7 @@ private struct SharingModel {
     case 0 where consumers.count < 4:
       consumers.append(Consumer(id: machine.join()))
     case 1 where consumers.count > 1:
-      leave(Int.random(in: consumers.indices, using: &random))
+      try leave(Int.random(in: consumers.indices, using: &random))
     case 2...6:
       guard let index = consumers.indices.filter({ !consumers[$0].isWaiting }).randomElement(using: &random) else {
         return
@@ -132,18 +147,27 @@ private struct SharingModel {
     }
   }
 
-  private mutating func leave(_ index: Int) {
+  private mutating func leave(_ index: Int) throws {
     switch machine.leave(consumers.remove(at: index).id) {
-    case .nothing: break
-    case .begin: producer = .ready
-    case .produce: producer = .ready
-    case .stop: producer = .gone
+    case .proceed(let demand): try meet(demand)
+    case .cancel: throw Broken(description: "seed \(seed): cancelled beside \(consumers.count) consumers")
+    }
+  }
+
+  private mutating func meet(_ demand: SharingMachine<Int, Int>.Demand) throws {
+    switch demand {
+    case .none: break
+    case .start:
+      try require(producer == .absent, "seed \(seed): a second producer")
+      producer = .ready
+    case .wake(let waiter):
+      try require(producer == .waiting && waiter == producerWaiter, "seed \(seed): \(producer) is woken")
+      producer = .ready
     }
   }
 
   private mutating func ask(_ index: Int) throws {
-    let (answer, _) = machine.ask(consumers[index].id, waiter: index)
-    switch answer {
+    switch machine.request(consumers[index].id, waiter: index) {
     case .stage(let stage):
       try require(stage == newest, "seed \(seed): \(stage) instead of \(newest)")
       if let last = consumers[index].taken.last {
@@ -151,21 +175,17 @@ private struct SharingModel {
         try require(isNext, "seed \(seed): \(stage) after \(last)")
       }
       consumers[index].taken.append(stage)
-    case .wait(let isFirst, let woken):
+    case .wait(_, let demand):
       consumers[index].isWaiting = true
-      if isFirst {
-        try require(producer == .absent, "seed \(seed): a second producer")
-        producer = .ready
-      }
-      if woken != nil { producer = .ready }
-    case .ended: throw Broken(description: "seed \(seed): ended")
+      try meet(demand)
+    case .end: throw Broken(description: "seed \(seed): ended")
     }
   }
 
   private mutating func produce() throws {
     switch producer {
     case .ready:
-      switch machine.turn(waiter: producerWaiter) {
+      switch machine.produce(waiter: producerWaiter) {
       case .produce:
         let waiting = consumers.filter(\.isWaiting).count
         let isWanted = sharing == .everyStage ? waiting == consumers.count : waiting > 0
@@ -177,11 +197,13 @@ private struct SharingModel {
     case .working:
       newest += 1
       let count = consumers.filter(\.isWaiting).count
-      let woken = machine.reach(newest).woken.count
-      try require(woken == count, "seed \(seed): \(woken) of \(count) woken")
+      guard case .wake(let woken, releasing: newest - 1) = machine.reach(newest) else {
+        throw Broken(description: "seed \(seed): stage \(newest) is discarded")
+      }
+      try require(woken.count == count, "seed \(seed): \(woken.count) of \(count) woken")
       for index in consumers.indices { consumers[index].isWaiting = false }
       producer = .ready
-    case .absent, .waiting, .gone: break
+    case .absent, .waiting: break
     }
   }
 
