@@ -34,6 +34,13 @@ struct StagesTests {
     #expect(log.elements == [0, 1])
   }
 
+  @Test func anActorIteratesInItsIsolationWithALoopAndByHand() async throws {
+    let expected = ["2", "1", "0", "landed"]
+    let reader = Reader()
+    #expect(try await reader.readWithLoops() == [expected, expected, ["landed"]])
+    #expect(try await reader.readByHand() == [expected, expected, ["landed"]])
+  }
+
   // G70
   @Test func breakStopsAndTheLastStageSeenGoesOn() async throws {
     let log = Recorder<Int>()
@@ -130,5 +137,43 @@ struct StagesTests {
     }
 
     var result: Int? { number == 100 ? number : nil }
+  }
+}
+
+/// Reads the stages, the shared stages and the results of a line.
+private actor Reader {
+  private let stages = Countdown.at(2).stages
+  private var line: ProductionLine<Countdown> {
+    let line = ProductionLine<Countdown>(maxConcurrent: 1)
+    line.add(.at(2))
+    return line
+  }
+  private var lines: [String] = []
+
+  private func note(_ stage: Countdown) {
+    if case .at(let number) = stage { lines.append("\(number)") } else { lines.append("landed") }
+  }
+
+  private func takeLines() -> [String] { exchange(&lines, with: []) }
+
+  func readWithLoops() async throws -> [[String]] {
+    for try await stage in stages { note(stage) }
+    let all = takeLines()
+    for try await stage in stages.shared(.everyStage) { note(stage) }
+    let shared = takeLines()
+    for await (_, result) in line.results { lines.append(try result.get()) }
+    return [all, shared, takeLines()]
+  }
+
+  func readByHand() async throws -> [[String]] {
+    var iterator = stages.makeAsyncIterator()
+    while let stage = try await iterator.next() { note(stage) }
+    let all = takeLines()
+    var shares = stages.shared(.everyStage).makeAsyncIterator()
+    while let stage = try await shares.next() { note(stage) }
+    let shared = takeLines()
+    var results = line.results.makeAsyncIterator()
+    while let (_, result) = await results.next() { lines.append(try result.get()) }
+    return [all, shared, takeLines()]
   }
 }
