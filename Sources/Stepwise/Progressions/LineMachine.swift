@@ -7,18 +7,15 @@
 /// is room. A consumer without a product leaves a waiter; the machine wakes it after a change, and it tries again.
 struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
   private enum State: ~Copyable {
-    /// Accepts work.
-    case open(Floor)
-    /// Accepts no further work; the work that was added still runs.
-    case finishing(Floor)
-    /// The last product has been taken.
+    case working(Floor)
+    /// The line accepts no further work, and the last product has been taken.
     case ended
   }
 
   private var state: State
 
   init(maxConcurrent: Int) {
-    self.init(.open(Floor(limit: max(1, maxConcurrent))))
+    self.init(.working(Floor(limit: max(1, maxConcurrent))))
   }
 
   private init(_ state: consuming State) {
@@ -38,19 +35,11 @@ struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
   }
 
   mutating func add(_ work: Work) -> AddAction {
-    switch consume state {
-    case .open(var floor):
+    withFloor { floor in
+      guard floor.isOpen else { return .refuse }
       _ = floor.pending.append(work)
-      let start = floor.start()
-      self = Self(.open(floor))
-      return start.map { .start($0) } ?? .keep
-    case .finishing(let floor):
-      self = Self(.finishing(floor))
-      return .refuse
-    case .ended:
-      self = Self(.ended)
-      return .refuse
-    }
+      return floor.start().map { .start($0) } ?? .keep
+    } ?? .refuse
   }
 
   /// What a worker does after its work; the waiters are woken first.
@@ -141,31 +130,19 @@ struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
   ///
   /// Returns the waiters to wake.
   mutating func finish() -> [Waiter] {
-    switch consume state {
-    case .open(var floor):
-      let woken = floor.isEmpty ? floor.wake() : []
-      self = Self(floor.isEmpty ? .ended : .finishing(floor))
-      return woken
-    case .finishing(let floor):
-      self = Self(.finishing(floor))
-      return []
-    case .ended:
-      self = Self(.ended)
-      return []
-    }
+    withFloor { floor in
+      floor.isOpen = false
+      return floor.isEmpty ? floor.wake() : []
+    } ?? []
   }
 
   /// Returns nil once the line has ended.
   @discardableResult
   private mutating func withFloor<Result>(_ change: (inout Floor) -> Result) -> Result? {
     switch consume state {
-    case .open(var floor):
+    case .working(var floor):
       let result = change(&floor)
-      self = Self(.open(floor))
-      return result
-    case .finishing(var floor):
-      let result = change(&floor)
-      self = Self(floor.isEmpty ? .ended : .finishing(floor))
+      self = Self(floor.isOpen || !floor.isEmpty ? .working(floor) : .ended)
       return result
     case .ended:
       self = Self(.ended)
@@ -186,6 +163,8 @@ struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
     /// Empty while there are products.
     var waiters: [Waiter] = []
     var isSuspended = false
+    /// Whether further work is accepted.
+    var isOpen = true
 
     init(limit: Int) {
       self.limit = limit
