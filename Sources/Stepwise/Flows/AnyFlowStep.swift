@@ -26,7 +26,7 @@ public class AnyFlowStep {
   package var isFlow: Bool { false }
 
   /// The flow that the step runs for its current content.
-  var nestedFlow: (any AnyFlow)? { nil }
+  var nestedFlow: FlowCore? { nil }
 
   /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
@@ -43,6 +43,14 @@ public class AnyFlowStep {
   /// Presents the step with its current content.
   func present(in context: FlowPresentationContext) async -> FlowEnd {
     .ended(.failed(FlowError(.noContent, step: name)))
+  }
+
+  /// Presents the step outside of a flow, and removes its screen at the end.
+  func presentAlone() async -> FlowEnd {
+    let context = FlowPresentationContext()
+    let end = await present(in: context)
+    _ = context.shown?.finish(above: EmptyCollection())
+    return end
   }
 
   /// Shows the step as one that was answered earlier.

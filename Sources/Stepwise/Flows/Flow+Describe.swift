@@ -7,11 +7,11 @@ extension Flow {
   /// - Parameter format: The format of the diagram.
   /// - Returns: The diagram, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
-    format.text(of: Diagram(definition, taken: latest.taken))
+    format.text(of: Diagram(core.definition, taken: core.run.taken))
   }
 }
 
-/// The transitions that a flow's runs took, in the order in which each was first taken.
+/// The transitions of a flow, in the order in which each was first inserted.
 struct FlowTurns {
   struct Turn: Hashable {
     let from: AnyFlowStep
@@ -31,7 +31,7 @@ struct FlowTurns {
 extension Diagram {
   /// Creates the diagram of a flow.
   @MainActor
-  fileprivate init<Output>(_ definition: FlowDefinition<Output>, taken: FlowTurns) {
+  fileprivate init(_ definition: FlowDefinition, taken: FlowTurns) {
     self.init(isSequence: false)
     let declared = definition.steps.flatMap { step in
       let link = definition[step]

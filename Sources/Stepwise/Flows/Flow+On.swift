@@ -14,12 +14,12 @@ extension Flow {
     leadsTo targets: [AnyFlowStep] = [],
     _ route: @escaping @MainActor (Result, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>
   ) -> Flow {
-    var definition = definition
+    var definition = core.definition
     definition[step].targets = targets
     definition[step].onAnswer = { box in
       guard let result = (box as? Box<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
       guard let presented = FlowPresentedStep(step) else { throw FlowError(.noContent, step: step.name) }
-      return try route(result, presented)
+      return try route(result, presented).move
     }
     return Flow(definition)
   }
@@ -35,10 +35,10 @@ extension Flow {
     _ step: FlowStep<Content, Result>,
     ended route: @escaping @MainActor (FlowEnding, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>?
   ) -> Flow {
-    var definition = definition
+    var definition = core.definition
     definition[step].onEnding = { ending in
       guard let presented = FlowPresentedStep(step) else { return nil }
-      return try route(ending, presented)
+      return try route(ending, presented)?.move
     }
     return Flow(definition)
   }

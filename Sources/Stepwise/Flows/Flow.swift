@@ -35,9 +35,7 @@ public final class Flow<Output: Sendable> {
   /// The name of the flow in errors, events and diagrams.
   public nonisolated let name: String
 
-  let definition: FlowDefinition<Output>
-  /// The run in flight, or the last one, or the next one.
-  private(set) var latest: FlowRun<Output>
+  let core: FlowCore
 
   /// Creates a flow.
   ///
@@ -52,7 +50,7 @@ public final class Flow<Output: Sendable> {
     content: Content,
     log: FlowLogging = .path
   ) {
-    self.init(FlowDefinition(name: name, logging: log, first: first) { first.content = content })
+    self.init(FlowDefinition(name, log, first: first, output: Output.self) { first.content = content })
   }
 
   /// Creates a flow whose first step has its content, or needs none.
@@ -66,76 +64,72 @@ public final class Flow<Output: Sendable> {
     first: FlowStep<Content, Result>,
     log: FlowLogging = .path
   ) {
-    self.init(FlowDefinition(name: name, logging: log, first: first) {})
+    self.init(FlowDefinition(name, log, first: first, output: Output.self) {})
   }
 
-  init(_ definition: FlowDefinition<Output>) {
+  init(_ definition: FlowDefinition) {
     name = definition.name
-    self.definition = definition
-    latest = FlowRun(definition)
+    core = FlowCore(definition)
   }
 
   /// The step that is being presented; nil when the flow is not running.
-  public var current: AnyFlowStep? { latest.path.last }
+  public var current: AnyFlowStep? { core.run.path.last }
 
   /// The steps that going back leads through, from the first one to the current one; empty when the flow is not
   /// running.
-  public var path: [AnyFlowStep] { latest.path }
+  public var path: [AnyFlowStep] { core.run.path }
 
   /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
   ///
   /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay presents
   /// again what was presented last; with `log: .all` it ends as the run did.
-  public var answers: FlowLog { latest.log }
+  public var answers: FlowLog { core.run.log }
 
   /// The types of the answers, for decoding a ``FlowLog``.
   ///
   /// Contains the steps that the flow names and those that its runs have presented.
   public var answerTypes: FlowAnswerTypes {
-    FlowAnswerTypes(byName: Dictionary(latest.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
+    FlowAnswerTypes(byName: Dictionary(core.run.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
   }
 
   /// The events of the run in flight; of the last run when none is in flight; of the first run before it starts.
-  public var events: FlowEvents { FlowEvents(recorder: latest.recorder) }
+  public var events: FlowEvents { FlowEvents(recorder: core.run.recorder) }
 
-  // MARK: - Running
+  func begin(_ start: FlowStart = FlowStart()) -> Chain<Void, Output> { core.begin(start) }
+}
 
-  func begin(_ start: FlowStart = FlowStart()) -> Chain<Void, Output> {
+/// A flow without the type of its output: its definition and its current run.
+@MainActor
+final class FlowCore {
+  let definition: FlowDefinition
+  /// The run in flight, or the last one, or the first one before it starts.
+  private(set) var run: FlowRun
+
+  init(_ definition: FlowDefinition) {
+    self.definition = definition
+    run = FlowRun(definition)
+  }
+
+  func begin<Output: Sendable>(_ start: FlowStart) -> Chain<Void, Output> {
     do {
       return try nextRun().begin(start)
     } catch {
-      return Chain(name) { throw error }
+      return Chain(definition.name) { throw error }
     }
   }
 
-  private func nextRun() throws(FlowError) -> FlowRun<Output> {
-    if latest.isRunning { throw FlowError(.alreadyRunning, step: name) }
-    if !latest.isReady { latest = FlowRun(definition, taken: latest.taken) }
-    return latest
-  }
-}
-
-/// A flow with its output type erased, as a step uses it.
-@MainActor
-protocol AnyFlow: AnyObject {
   /// Runs the flow as a step of another one.
-  func present(in context: FlowPresentationContext) async -> FlowEnd
-
-  /// Starts a walk through the flow.
-  func enter() throws -> any FlowLevel
-}
-
-extension Flow: AnyFlow {
-  func present(in context: FlowPresentationContext) async -> FlowEnd {
+  func present<Output: Sendable>(as output: Output.Type, in context: FlowPresentationContext) async -> FlowEnd {
     do {
-      return try await nextRun().runAsStep(FlowStart(replay: context.replay, context: context))
+      return try await nextRun().runAsStep(FlowStart(replay: context.replay, context: context), as: output)
     } catch {
       return .ended(.failed(error))
     }
   }
 
-  func enter() throws -> any FlowLevel {
-    try definition.prepare()
-    return FlowCourse(definition)
+  private func nextRun() throws(FlowError) -> FlowRun {
+    if run.isRunning { throw FlowError(.alreadyRunning, step: definition.name) }
+    if !run.isReady { run = FlowRun(definition, taken: run.taken) }
+    return run
   }
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The progress of a run through a flow: its path, and the step that follows each result.
+/// The progress of a run or a walk through a flow: its path, and the step that follows each result.
 ///
 /// It neither presents steps nor suspends.
 @MainActor
-struct FlowCourse<Output: Sendable> {
-  typealias Transition = FlowTransition<Output>.Kind
-
-  let definition: FlowDefinition<Output>
+struct FlowCourse {
+  let definition: FlowDefinition
   private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
   /// The steps by name.
   private var named: [String: AnyFlowStep]
 
-  init(_ definition: FlowDefinition<Output>, from first: AnyFlowStep? = nil) {
+  init(_ definition: FlowDefinition, from first: AnyFlowStep? = nil) {
     self.definition = definition
     path = FlowPath(first: first ?? definition.first, keepsAll: definition.logging.keepsAll)
     named = Dictionary(definition.steps.map { ($0.name, $0) }) { first, _ in first }
@@ -23,52 +21,40 @@ struct FlowCourse<Output: Sendable> {
   /// Runs the rule that `on` set for a step, and sets the content of the next step.
   ///
   /// This method does not change the course, so that the rule may read the flow.
-  func transition(after step: AnyFlowStep, _ end: FlowEnd) -> Transition {
+  func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
     do {
-      let transition = try definition.transition(after: step, end)
-      switch transition.kind {
-      case .next(let next), .replace(let next):
+      let move = try definition.move(after: step, end)
+      if case .present(let next, _, let prepare) = move {
         guard named[next.name, default: next] === next else { throw FlowError(.duplicateName, step: next.name) }
         try next.checkFree()
-        transition.prepare()
+        prepare()
         guard next.hasContent else { throw FlowError(.noContent, step: next.name) }
-      case .back, .finish, .end: break
       }
-      return transition.kind
+      return move
     } catch {
-      return .end(.failed(error))
+      return .end(.ended(.failed(error)))
     }
+  }
+
+  /// Where a move leads.
+  enum Progress {
+    /// To a step; others have left the path, newest first.
+    case step(AnyFlowStep, left: [AnyFlowStep])
+    case end(FlowEnd)
   }
 
   /// Changes the path.
-  ///
-  /// - Returns: The steps that left the path, newest first.
-  mutating func follow(_ transition: Transition, by entry: FlowLogEntry) -> [AnyFlowStep] {
-    switch transition {
-    case .next(let next):
+  mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> Progress {
+    switch move {
+    case .present(let next, let isReplacing, _):
       named[next.name] = next
-      return path.next(next, by: entry)
-    case .replace(let next):
-      named[next.name] = next
-      return path.replace(with: next, by: entry)
+      return .step(next, left: isReplacing ? path.replace(with: next, by: entry) : path.next(next, by: entry))
     case .back:
-      return path.back(by: entry)
-    case .finish:
-      path.finish(by: entry)
-      return []
-    case .end:
-      path.fail(by: entry)
-      return []
-    }
-  }
-
-  /// How the flow has ended by a transition; nil when a step follows.
-  func end(by transition: Transition) -> FlowEnd? {
-    switch transition {
-    case .next, .replace: nil
-    case .back: path.top == nil ? .ended(.back) : nil
-    case .finish(let output): .answered(Box(output))
-    case .end(let ending): .ended(ending)
+      let left = path.back(by: entry)
+      return path.top.map { .step($0, left: left) } ?? .end(.ended(.back))
+    case .end(let end):
+      if case .answered = end { path.finish(by: entry) } else { path.fail(by: entry) }
+      return .end(end)
     }
   }
 }

@@ -3,10 +3,10 @@
 
 /// What a flow is made of: its steps, and what follows each of them.
 @MainActor
-struct FlowDefinition<Output: Sendable> {
+struct FlowDefinition {
   struct Link {
-    var onAnswer: (@MainActor (any AnyBox) throws -> FlowTransition<Output>)?
-    var onEnding: (@MainActor (FlowEnding) throws -> FlowTransition<Output>?)?
+    var onAnswer: (@MainActor (any AnyBox) throws -> FlowMove)?
+    var onEnding: (@MainActor (FlowEnding) throws -> FlowMove?)?
     var targets: [AnyFlowStep] = []
   }
 
@@ -14,15 +14,24 @@ struct FlowDefinition<Output: Sendable> {
   let logging: FlowLogging
   let first: AnyFlowStep
   let prepareFirst: @MainActor () -> Void
+  /// Returns the output of a flow that ends with a result; nil when that has another type.
+  let output: @MainActor (any AnyBox) -> (any AnyBox)?
   /// All steps that the definition names, in order of appearance.
   private(set) var steps: [AnyFlowStep] = []
   private var links: [AnyFlowStep: Link] = [:]
 
-  init(name: String, logging: FlowLogging, first: AnyFlowStep, prepareFirst: @escaping @MainActor () -> Void) {
+  init<Output: Sendable>(
+    _ name: String,
+    _ logging: FlowLogging,
+    first: AnyFlowStep,
+    output: Output.Type,
+    prepareFirst: @escaping @MainActor () -> Void
+  ) {
     self.name = name
     self.logging = logging
     self.first = first
     self.prepareFirst = prepareFirst
+    self.output = { box in box is Box<Output> ? box : (() as? Output).map { Box($0) } }
     add(first)
   }
 
@@ -58,19 +67,18 @@ struct FlowDefinition<Output: Sendable> {
   /// Returns the transition after a step.
   ///
   /// - Throws: What `on` throws, and ``FlowError`` for a result without a rule.
-  func transition(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowTransition<Output> {
+  func move(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowMove {
     let link = self[step]
     switch end {
     case .answered(let box):
       guard step.takes(box) else { throw FlowError(.wrongAnswer, step: step.name) }
       if let onAnswer = link.onAnswer { return try onAnswer(box) }
-      if let box = box as? Box<Output> { return .finish(box.value) }
-      guard let nothing = () as? Output else { throw FlowError(.unhandledResult, step: step.name) }
-      return .finish(nothing)
+      guard let output = output(box) else { throw FlowError(.unhandledResult, step: step.name) }
+      return .end(.answered(output))
     case .ended(let ending):
-      if let transition = try link.onEnding?(ending) { return transition }
+      if let move = try link.onEnding?(ending) { return move }
       if case .back = ending { return .back }
-      return FlowTransition(kind: .end(ending))
+      return .end(end)
     }
   }
 }

@@ -18,3 +18,12 @@ public enum FlowEvent: Sendable {
   /// The run has ended; no event follows.
   case ended(ChainState)
 }
+
+extension FlowEvent {
+  init(_ end: FlowEnd, of step: String) {
+    switch end {
+    case .answered: self = .answered(step: step)
+    case .ended(let ending): self = .unanswered(step: step, ending)
+    }
+  }
+}

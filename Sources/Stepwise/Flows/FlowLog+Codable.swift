@@ -65,7 +65,8 @@ extension FlowLog: Codable {
   /// Decodes answers, with the types that the decoder's `userInfo` contains under `.flowAnswers`.
   ///
   /// Contents, answers of a nested flow, and answers of a step that only a transition names are decoded when a replay
-  /// reaches their step. Until then the log retains the decoder.
+  /// reaches their step. Until then the log retains decoders of their values, which must not share state that changes
+  /// with `decoder`; those of `JSONDecoder` and `PropertyListDecoder` do not.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is not
   ///   `Decodable`, or without the types.
@@ -83,22 +84,18 @@ extension FlowLog: Codable {
     while !container.isAtEnd {
       let fields = try container.nestedContainer(keyedBy: Key.self)
       let step = try fields.decode(String.self, forKey: .step)
-      if let content = try Self.stored(.latest, in: fields) {
+      if let content = try FlowStored(.latest, in: fields) {
         contents[step] = .stored(content)
         continue
       }
       // The steps of a nested flow have names of their own.
       let inside = fields.contains(.inside) ? try FlowLog(from: fields.superDecoder(forKey: .inside), [:]) : nil
-      let content = try Self.stored(.content, in: fields).map(FlowContent.stored)
+      let content = try FlowStored(.content, in: fields).map(FlowContent.stored)
       let end = try Self.end(of: step, types[step], in: fields)
       guard end != nil || inside != nil else { throw FlowError(.wrongAnswer, step: step, detail: "there is none") }
       entries.append(FlowLogEntry(step: step, content: content, end: end, inside: inside))
     }
     self.init(entries, contents: contents)
-  }
-
-  private static func stored(_ key: Key, in fields: KeyedDecodingContainer<Key>) throws -> FlowStored? {
-    fields.contains(key) ? try FlowStored(from: fields.superDecoder(forKey: key)) : nil
   }
 
   private static func end(
@@ -116,7 +113,7 @@ extension FlowLog: Codable {
     case let ending?: throw FlowError(.wrongAnswer, step: step, detail: "“\(ending)” is no ending")
     }
     guard fields.contains(.answer) else { return nil }
-    guard let type else { return try stored(.answer, in: fields).map { .answered(Box($0)) } }
+    guard let type else { return try FlowStored(.answer, in: fields).map { .answered(Box($0)) } }
     return .answered(try type.answer(of: step, from: fields.superDecoder(forKey: .answer)))
   }
 }

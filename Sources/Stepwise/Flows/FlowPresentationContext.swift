@@ -9,13 +9,13 @@ final class FlowPresentationContext {
   /// The current screen.
   var shown: FlowShown?
   /// The enclosing run.
-  let around: (any AnyFlowRun)?
+  let around: FlowRun?
   /// The answers for the nested flow.
   let replay: FlowReplay?
   /// The run of the nested flow.
-  var nested: (any AnyFlowRun)?
+  var nested: FlowRun?
 
-  init(previous: FlowShown? = nil, around: (any AnyFlowRun)? = nil, replay: FlowReplay? = nil) {
+  init(previous: FlowShown? = nil, around: FlowRun? = nil, replay: FlowReplay? = nil) {
     self.previous = previous
     self.around = around
     self.replay = replay

@@ -10,48 +10,43 @@ struct FlowRecord {
     case ended
   }
 
-  private enum Phase {
-    case presented, answered
-    case unanswered(FlowEnding)
-  }
-
-  private var phases: [String: Phase] = [:]
+  /// The latest event of each step.
+  private var latest: [String: FlowEvent] = [:]
   private var order = OrderedSlots<String>()
   private var places: [String: OrderedSlots<String>.Key] = [:]
-  private var latest: String?
+  private var newest: String?
   private var hasStarted = false
-  private var end: ChainState?
+  private var end: FlowEvent?
 
-  mutating func start() { hasStarted = true }
-
-  mutating func ask(_ step: String) {
-    phases[step] = .presented
-    if step == latest { return }
-    latest = step
-    if let place = places[step] { order.remove(place) }
-    places[step] = order.append(step)
-  }
-
-  mutating func finish(_ step: String, _ end: FlowEnd) {
-    switch end {
-    case .answered: phases[step] = .answered
-    case .ended(let ending): phases[step] = .unanswered(ending)
+  /// Returns the key of the event.
+  mutating func record(_ event: FlowEvent) -> Key {
+    switch event {
+    case .started:
+      hasStarted = true
+      return .started
+    case .presented(let step):
+      latest[step] = event
+      if step != newest {
+        newest = step
+        if let place = places[step] { order.remove(place) }
+        places[step] = order.append(step)
+      }
+      return .presented(step)
+    case .answered(let step), .unanswered(let step, _):
+      latest[step] = event
+      return .over(step)
+    case .ended:
+      end = event
+      return .ended
     }
   }
 
-  mutating func end(_ state: ChainState) { end = state }
-
   func event(for key: Key) -> FlowEvent? {
     switch key {
-    case .started: return .started
-    case .presented(let step): return .presented(step: step)
-    case .over(let step):
-      switch phases[step] {
-      case .answered: return .answered(step: step)
-      case .unanswered(let ending): return .unanswered(step: step, ending)
-      case .presented, nil: return nil
-      }
-    case .ended: return end.map(FlowEvent.ended)
+    case .started: .started
+    case .presented(let step): .presented(step: step)
+    case .over(let step): isOver(step) ? latest[step] : nil
+    case .ended: end
     }
   }
 
@@ -60,11 +55,14 @@ struct FlowRecord {
     var keys: [Key] = hasStarted ? [.started] : []
     order.forEach { _, step in
       keys.append(.presented(step))
-      if case .presented = phases[step] { return }
-      keys.append(.over(step))
+      if isOver(step) { keys.append(.over(step)) }
     }
     if end != nil { keys.append(.ended) }
     return keys
+  }
+
+  private func isOver(_ step: String) -> Bool {
+    if case .presented = latest[step] { false } else { true }
   }
 }
 
@@ -72,35 +70,11 @@ struct FlowRecord {
 final class FlowRecorder: Sendable {
   private let broadcast = Broadcast<FlowRecord, FlowRecord.Key>(FlowRecord())
 
-  func start() {
+  func record(_ event: FlowEvent) {
     broadcast.update { content in
-      content.state.start()
-      content.publish(.started)
-    }
-  }
-
-  func ask(_ step: String) {
-    broadcast.update { content in
-      content.state.ask(step)
-      guard content.isObserved else { return }
-      content.retract(.over(step))
-      content.publish(.presented(step))
-    }
-  }
-
-  func finish(_ step: String, _ end: FlowEnd) {
-    broadcast.update { content in
-      content.state.finish(step, end)
-      guard content.isObserved else { return }
-      content.publish(.over(step))
-    }
-  }
-
-  func end(_ state: ChainState) {
-    broadcast.update { content in
-      content.state.end(state)
-      content.publish(.ended)
-      content.finish()
+      let key = content.state.record(event)
+      content.publish(key)
+      if key == .ended { content.finish() }
     }
   }
 

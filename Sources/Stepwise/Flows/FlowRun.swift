@@ -3,7 +3,7 @@
 
 /// One run of a flow: its path, its screens, its events and its log.
 @MainActor
-final class FlowRun<Output: Sendable> {
+final class FlowRun {
   private enum Phase {
     case ready, running
     case over(FlowLog)
@@ -12,7 +12,7 @@ final class FlowRun<Output: Sendable> {
   let recorder = FlowRecorder()
   /// The transitions that this run and earlier ones took.
   private(set) var taken: FlowTurns
-  private var course: FlowCourse<Output>
+  private var course: FlowCourse
   private var phase = Phase.ready
   private var start = FlowStart()
   /// The screens of the steps on the path.
@@ -29,9 +29,9 @@ final class FlowRun<Output: Sendable> {
   private var end: FlowEnd?
   private var token: CancellationToken?
 
-  private var definition: FlowDefinition<Output> { course.definition }
+  private var definition: FlowDefinition { course.definition }
 
-  init(_ definition: FlowDefinition<Output>, taken: FlowTurns = FlowTurns()) {
+  init(_ definition: FlowDefinition, taken: FlowTurns = FlowTurns()) {
     self.taken = taken
     course = FlowCourse(definition)
   }
@@ -48,7 +48,7 @@ final class FlowRun<Output: Sendable> {
   // MARK: - Running
 
   /// Reserves the run for one caller, and returns it as a chain that has not started.
-  func begin(_ start: FlowStart) -> Chain<Void, Output> {
+  func begin<Output: Sendable>(_ start: FlowStart) -> Chain<Void, Output> {
     phase = .running
     self.start = start
     isLive = start.replay == nil
@@ -61,11 +61,11 @@ final class FlowRun<Output: Sendable> {
   }
 
   /// - Throws: The error of a run without an output.
-  private func perform() async throws -> Output {
+  private func perform<Output: Sendable>() async throws -> Output {
     try definition.prepare(startingAt: start.step)
     start.prepare?()
     isPrepared = true
-    recorder.start()
+    recorder.record(.started)
     if let place = start.context?.previous, let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
@@ -110,12 +110,12 @@ final class FlowRun<Output: Sendable> {
 
   private func present(_ step: AnyFlowStep, replaying replay: FlowReplay? = nil) async throws -> FlowLogEntry {
     if replay == nil { try goLive() }
-    recorder.ask(step.name)
+    recorder.record(.presented(step: step.name))
     let context = FlowPresentationContext(previous: shown[step], around: self, replay: replay)
     self.context = context
     let end = await step.present(in: context)
     self.context = nil
-    recorder.finish(step.name, end)
+    recorder.record(FlowEvent(end, of: step.name))
     if let new = context.shown { shown[step] = new }
     if let failure = replay?.failure { throw failure }
     return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: context.nested?.log)
@@ -129,28 +129,30 @@ final class FlowRun<Output: Sendable> {
       interrupted = entry.inProgress
       throw CancellationError()
     }
-    let transition = course.transition(after: step, end)
+    let move = course.move(after: step, end)
     var place: FlowShown?
-    if case .replace(let next) = transition, !course.path.contains(next) { place = shown.removeValue(forKey: step) }
-    let left = course.follow(transition, by: entry)
-    guard let over = course.end(by: transition) else {
-      leave(left)
-      guard let next = course.path.top else { return nil }
+    if case .present(let next, isReplacing: true, _) = move, !course.path.contains(next) {
+      place = shown.removeValue(forKey: step)
+    }
+    switch course.follow(move, by: entry) {
+    case .step(let next, let left):
+      leave(left, to: next)
       taken.insert(from: step, to: next)
       if let place { shown[next] = place }
       return nil
+    case .end(let end):
+      if let replay = start.ownReplay, let rest = replay.entries.first {
+        let failure = FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(rest.step)”")
+        replay.failure = failure
+        throw failure
+      }
+      if case .answered = end {
+        taken.insert(from: step, to: nil)
+      } else if !definition.logging.keepsAll, course.path.top != nil {
+        interrupted = entry.inProgress
+      }
+      return end
     }
-    if let replay = start.replay, !start.isReplayShared, let rest = replay.entries.first {
-      let failure = FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(rest.step)”")
-      replay.failure = failure
-      throw failure
-    }
-    if case .answered = over {
-      taken.insert(from: step, to: nil)
-    } else if !definition.logging.keepsAll, course.path.top != nil {
-      interrupted = entry.inProgress
-    }
-    return over
   }
 
   private func misfit(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
@@ -163,10 +165,9 @@ final class FlowRun<Output: Sendable> {
   // MARK: - Screens
 
   /// Removes the screens of steps that left the path, newest first.
-  private func leave(_ steps: [AnyFlowStep]) {
-    let presented = course.path.top.map { [$0] } ?? []
+  private func leave(_ steps: [AnyFlowStep], to next: AnyFlowStep) {
     for (index, step) in steps.enumerated() {
-      let lower = (steps.dropFirst(index + 1) + presented).compactMap { shown[$0] }
+      let lower = (steps.dropFirst(index + 1) + [next]).compactMap { shown[$0] }
       shown.removeValue(forKey: step)?.leave(to: lower)
     }
   }
@@ -183,13 +184,13 @@ final class FlowRun<Output: Sendable> {
     shown = [:]
     start = FlowStart()
     token = nil
-    recorder.end(state)
+    recorder.record(.ended(state))
   }
 }
 
 // MARK: - As a nested flow
 
-extension FlowRun: AnyFlowRun {
+extension FlowRun {
   var replay: FlowReplay? { start.replay }
 
   var log: FlowLog {
@@ -214,7 +215,7 @@ extension FlowRun: AnyFlowRun {
     guard !isLive else { return }
     isLive = true
     try start.context?.around?.goLive()
-    if let replay = start.replay, !start.isReplayShared {
+    if let replay = start.ownReplay {
       for step in course.path.steps where step.isFree {
         if let content = replay.contents[step.name] { try step.restore(content) }
       }
@@ -227,10 +228,11 @@ extension FlowRun: AnyFlowRun {
   }
 
   /// Runs as a step of another flow.
-  func runAsStep(_ start: FlowStart) async -> FlowEnd {
+  func runAsStep<Output: Sendable>(_ start: FlowStart, as output: Output.Type) async -> FlowEnd {
     start.context?.nested = self
     do {
-      let outcome: Outcome<Output> = try await begin(start).core.outcomeApart(of: ())
+      let chain: Chain<Void, Output> = begin(start)
+      let outcome: Outcome<Output> = try await chain.core.outcomeApart(of: ())
       // The error alone is ambiguous: work inside the flow may throw one that looks like the flow's.
       if case .failed = outcome, let end { return end }
       return FlowEnd(outcome)

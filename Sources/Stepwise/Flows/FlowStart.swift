@@ -10,8 +10,8 @@ struct FlowStart {
   /// The context of the presentation, when the run is a step of another flow.
   var context: FlowPresentationContext?
 
-  /// Whether the answers that remain belong to the enclosing flow.
-  var isReplayShared: Bool { replay != nil && replay === context?.around?.replay }
+  /// The answers, unless those that remain belong to the enclosing flow.
+  var ownReplay: FlowReplay? { replay === context?.around?.replay ? nil : replay }
 }
 
 /// The answers of a log that remain.
@@ -26,14 +26,4 @@ final class FlowReplay {
     entries = log.entries[...]
     contents = log.contents
   }
-}
-
-/// A run of a flow with its output type erased, as the presentation of a step uses it.
-@MainActor
-protocol AnyFlowRun: AnyObject {
-  var log: FlowLog { get }
-  var replay: FlowReplay? { get }
-
-  /// Called before the first step is presented that the log has no answer for.
-  func goLive() throws
 }

@@ -35,23 +35,14 @@ extension FlowStep {
       }
     )
     return FlowStep(name: name, group: group) { _, _, _ in
-      switch await askAll(all) {
-      case .failure(let ending): return .ended(ending.ending)
-      case .success(let boxes):
-        var position = 0
+      await presentAll(all) { ends in
+        var ends = zip(all, ends).makeIterator()
         func next<Value: Sendable>(_ type: Value.Type) throws -> Value {
-          defer { position += 1 }
-          guard let box = boxes[position] as? Box<Value> else {
-            throw FlowError(.wrongAnswer, step: all[position].name)
-          }
-          return box.value
+          guard let (step, end) = ends.next() else { throw CancellationError() }
+          return try end.result(of: step.name)
         }
-        do {
-          let results: Result = (repeat try next((each StepResult).self))
-          return .answered(Box(results))
-        } catch {
-          return .ended(.failed(error))
-        }
+        let results: Result = (repeat try next((each StepResult).self))
+        return Box(results)
       }
     }
   }
@@ -70,9 +61,8 @@ extension FlowStep {
     let name = name ?? steps.map(\.name).joined(separator: " + ")
     let group = FlowGroup<Void>(steps: steps, content: {}, store: { _ in [] })
     return FlowStep(name: name, group: group) { _, _, _ in
-      switch await askAll(steps) {
-      case .failure(let ending): .ended(ending.ending)
-      case .success(let boxes): .answered(Box(boxes.compactMap { ($0 as? Box<StepResult>)?.value }))
+      await presentAll(steps) { ends in
+        Box(try zip(steps, ends).map { step, end in try end.result(of: step.name) as StepResult })
       }
     }
   }
@@ -86,36 +76,37 @@ extension FlowStep {
   }
 }
 
-/// The first ending without a result.
-private struct FirstEnding: Error {
-  let ending: FlowEnding
+/// Steps that are presented concurrently as one step, whose content consists of theirs.
+@MainActor
+struct FlowGroup<Content> {
+  let steps: [AnyFlowStep]
+
+  /// Returns the contents of all steps, when each has one.
+  let content: @MainActor () -> Content?
+
+  /// Sets the content of each step, and returns closures that notify the handlers.
+  let store: @MainActor (Content?) -> [@MainActor () -> Void]
 }
 
+/// Presents steps concurrently, and combines their results; the first one without a result cancels the others.
 @MainActor
-private func askAll(_ steps: [AnyFlowStep]) async -> Result<[any AnyBox], FirstEnding> {
+private func presentAll(_ steps: [AnyFlowStep], combine: ([FlowEnd]) throws -> any AnyBox) async -> FlowEnd {
   await withTaskGroup(of: (Int, FlowEnd).self) { group in
-    var first: FirstEnding?
-    var boxes: [Int: any AnyBox] = [:]
+    var failure: FlowEnd?
+    var ends: [Int: FlowEnd] = [:]
     for (index, step) in steps.enumerated() {
-      group.addTask { (index, await askApart(step)) }
+      group.addTask { (index, await step.presentAlone()) }
     }
     for await (index, end) in group {
-      switch end {
-      case .answered(let box): boxes[index] = box
-      case .ended(let ending):
-        if first == nil { first = FirstEnding(ending: ending) }
-        group.cancelAll()
-      }
+      ends[index] = end
+      guard case .ended = end else { continue }
+      failure = failure ?? end
+      group.cancelAll()
     }
-    if let first { return .failure(first) }
-    return .success(steps.indices.compactMap { boxes[$0] })
+    do {
+      return try failure ?? .answered(combine(steps.indices.compactMap { ends[$0] }))
+    } catch {
+      return .ended(.failed(error))
+    }
   }
-}
-
-@MainActor
-private func askApart(_ step: AnyFlowStep) async -> FlowEnd {
-  let context = FlowPresentationContext()
-  let end = await step.present(in: context)
-  _ = context.shown?.finish(above: EmptyCollection())
-  return end
 }

@@ -30,7 +30,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// The steps that this one combines, if any.
   private let group: FlowGroup<Content>?
   /// Returns the flow that the step runs, if any.
-  private let flow: (@MainActor (Content) -> any AnyFlow)?
+  private let flow: (@MainActor (Content) -> FlowCore)?
   private let body: Body
   /// Shows the step as one that was answered earlier.
   private let restoring: Show?
@@ -56,7 +56,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   init(
     name: String,
     group: FlowGroup<Content>? = nil,
-    flow: (@MainActor (Content) -> any AnyFlow)? = nil,
+    flow: (@MainActor (Content) -> FlowCore)? = nil,
     body: @escaping Body
   ) {
     self.group = group
@@ -108,10 +108,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   private func alone(_ content: Content?) async -> FlowEnd {
     do { try checkFree() } catch { return .ended(.failed(error)) }
     if let content { self.content = content }
-    let context = FlowPresentationContext()
-    let end = await present(in: context)
-    _ = context.shown?.finish(above: EmptyCollection())
-    return end
+    return await presentAlone()
   }
 
   override func present(in context: FlowPresentationContext) async -> FlowEnd {
@@ -175,7 +172,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override package var isFlow: Bool { flow != nil }
 
-  override var nestedFlow: (any AnyFlow)? { knownContent.flatMap { flow?($0) } }
+  override var nestedFlow: (FlowCore)? { knownContent.flatMap { flow?($0) } }
 
   override func restoreScreen(in context: FlowPresentationContext) {
     guard let restoring, let content = knownContent else { return }
@@ -189,14 +186,16 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   override var savedContent: FlowContent? {
     if !members.isEmpty { return .members(members.map(\.savedContent)) }
     guard let content, !(content is Void) else { return nil }
-    return .value(FlowContentBox(content))
+    return .value({ content }, FlowContentCopy(content))
   }
 
   override func restore(_ saved: FlowContent?) throws(FlowError) {
     do {
       switch saved {
       case nil: content = nil
-      case .value(let box): content = try box.content(as: Content.self)
+      case .value(let value, _):
+        guard let value = value() as? Content else { throw FlowError(.wrongAnswer, step: name) }
+        content = value
       case .members(let contents): for (member, saved) in zip(members, contents) { try member.restore(saved) }
       case .stored(let stored) where members.isEmpty: content = try stored.content(as: Content.self)
       case .stored(let stored): try restore(.members(stored.members()))

@@ -4,14 +4,22 @@
 /// A result or a content of a decoded log whose step is not known yet.
 ///
 /// Its decoder decodes it later, with the decoder's own strategies. Until then it can only be encoded again.
-package final class FlowStored: Sendable {
+final class FlowStored: Sendable {
   private let tree: FlowTree
-  // Safety: after the initializer only the main actor uses it, and the decoding that it was part of has ended by then.
+  // Safety: the initializers receive it from `superDecoder`, which creates a decoder for the value alone. This object
+  // has the only reference, and after the initializer only the main actor uses it.
   private nonisolated(unsafe) let decoder: any Decoder
 
-  init(from decoder: any Decoder) throws {
+  /// Returns nil when there is no value.
+  init?<Key>(_ key: Key, in fields: KeyedDecodingContainer<Key>) throws {
+    guard fields.contains(key) else { return nil }
+    decoder = try fields.superDecoder(forKey: key)
     tree = try FlowTree(from: decoder)
-    self.decoder = decoder
+  }
+
+  private init(nextOf list: inout any UnkeyedDecodingContainer) throws {
+    decoder = try list.superDecoder()
+    tree = try FlowTree(from: decoder)
   }
 
   /// Decodes a result, when its type is known.
@@ -30,11 +38,9 @@ package final class FlowStored: Sendable {
   /// The stored contents of a step that presents several.
   @MainActor
   func members() throws -> [FlowContent?] {
-    var container = try decoder.unkeyedContainer()
+    var list = try decoder.unkeyedContainer()
     var members: [FlowContent?] = []
-    while !container.isAtEnd {
-      members.append(try container.decodeNil() ? nil : .stored(FlowStored(from: container.superDecoder())))
-    }
+    while !list.isAtEnd { members.append(try list.decodeNil() ? nil : .stored(FlowStored(nextOf: &list))) }
     return members
   }
 
@@ -42,51 +48,25 @@ package final class FlowStored: Sendable {
 }
 
 /// A stored value as a tree of simple values.
-private indirect enum FlowTree: Codable, Sendable {
-  case null
-  case bool(Bool)
-  case integer(Int64)
-  case natural(UInt64)
-  case number(Double)
-  case text(String)
-  case list([FlowTree])
-  case fields([String: FlowTree])
+private struct FlowTree: Codable, Sendable {
+  private static let types: [any (Codable & Sendable).Type] = [
+    Bool.self, Int64.self, UInt64.self, Double.self, String.self, [FlowTree].self, [String: FlowTree].self,
+  ]
+
+  /// Nil for null.
+  private let value: (any Codable & Sendable)?
 
   init(from decoder: any Decoder) throws {
-    if let fields = try? [String: FlowTree](from: decoder) {
-      self = .fields(fields)
-    } else if let list = try? [FlowTree](from: decoder) {
-      self = .list(list)
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      value = nil
     } else {
-      let container = try decoder.singleValueContainer()
-      if container.decodeNil() {
-        self = .null
-      } else if let value = try? container.decode(Bool.self) {
-        self = .bool(value)
-      } else if let value = try? container.decode(Int64.self) {
-        self = .integer(value)
-      } else if let value = try? container.decode(UInt64.self) {
-        self = .natural(value)
-      } else if let value = try? container.decode(Double.self) {
-        self = .number(value)
-      } else {
-        self = .text(try container.decode(String.self))
-      }
+      value = try Self.types.lazy.compactMap { try? container.decode($0) }.first ?? container.decode(String.self)
     }
   }
 
   func encode(to encoder: any Encoder) throws {
-    switch self {
-    case .null:
-      var container = encoder.singleValueContainer()
-      try container.encodeNil()
-    case .bool(let value): try value.encode(to: encoder)
-    case .integer(let value): try value.encode(to: encoder)
-    case .natural(let value): try value.encode(to: encoder)
-    case .number(let value): try value.encode(to: encoder)
-    case .text(let value): try value.encode(to: encoder)
-    case .list(let values): try values.encode(to: encoder)
-    case .fields(let values): try values.encode(to: encoder)
-    }
+    var container = encoder.singleValueContainer()
+    if let value { try container.encode(value) } else { try container.encodeNil() }
   }
 }

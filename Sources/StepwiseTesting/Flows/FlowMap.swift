@@ -28,11 +28,12 @@ struct FlowMap {
     case .at(let walk):
       enter(walk)
       if let next = walk.steps.last { turns[step, default: []].insert(next) }
-    case .failed(let error as FlowError) where [.unhandledResult, .noContent, .duplicateName].contains(error):
+    case .end(.ended(.failed(let error as FlowError)))
+    where [.unhandledResult, .noContent, .duplicateName].contains(error):
       let result = if case .answered(let box) = end { "\(box.any)" } else { "\(end)" }
       guard !unhandled.contains(where: { $0.step == step.name && $0.result == result }) else { return }
       unhandled.append(FlowExploration.Unhandled(step: step.name, result: result, error: error))
-    case .finished, .left, .cancelled, .failed:
+    case .end:
       exits.insert(step)
     }
   }

@@ -24,14 +24,14 @@ struct FlowRecorderSeedTests {
           }
         }
         group.addTask {
-          recorder.start()
+          recorder.record(.started)
           for step in turns {
-            recorder.ask(step)
+            recorder.record(.presented(step: step))
             await Task.yield()
-            recorder.finish(step, .answered(Box(1)))
+            recorder.record(.answered(step: step))
             await Task.yield()
           }
-          recorder.end(.resolved(1))
+          recorder.record(.ended(.resolved(1)))
           return []
         }
         for try await lines in group where !lines.isEmpty { try Self.check(lines, turns) }
