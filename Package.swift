@@ -29,7 +29,7 @@ let package = Package(
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise", "StepwiseFiles"]),
     // What is used of libcurl on Linux; on Apple's platforms there is nothing in it.
     .target(name: "CurlShim"),
-    .target(name: "StepwiseHTTP", dependencies: ["CurlShim", "Stepwise"]),
+    .target(name: "StepwiseHTTP", dependencies: ["CurlShim", "Stepwise", "StepwiseFiles"]),
     .target(name: "LegacySupport", path: "Sources/Legacy/LegacySupport"),
     .target(
       name: "LegacyStepwise",

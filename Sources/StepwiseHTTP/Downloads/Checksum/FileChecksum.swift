@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import Stepwise
+import StepwiseFiles
 
 /// The SHA-256 of a file that is being written, computed concurrently on another thread.
 ///
@@ -62,33 +63,22 @@ final class FileChecksum: Sendable {
 
   /// Reads until there is nothing to read for now.
   private func run() {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return fail(errno) }
-    defer { _ = close(descriptor) }
     var position = work.withLock { $0.position }
-    while let limit = next(after: position) {
-      guard let bytes = Self.read(descriptor, at: position, upTo: Int(min(limit - position, Self.bufferSize))) else {
-        return fail(errno)
+    do throws(FileFailure) {
+      let file = try FileLocation(path).open(O_RDONLY)
+      try file.seek(to: Int(position))
+      while let limit = next(after: position) {
+        let bytes = try file.read(Int(min(limit - position, Self.bufferSize)))
+        guard !bytes.isEmpty else { throw FileFailure("read", path, EIO) }
+        position += Int64(bytes.count)
+        work.withLock { work in
+          bytes.withUnsafeBytes { work.hash.update($0) }
+          work.position += Int64(bytes.count)
+        }
       }
-      guard !bytes.isEmpty else { return fail(EIO) }
-      position += Int64(bytes.count)
-      work.withLock { work in
-        bytes.withUnsafeBytes { work.hash.update($0) }
-        work.position += Int64(bytes.count)
-      }
+    } catch {
+      result.settle(.failure(HTTPError(error)))
     }
-  }
-
-  /// Returns nil for an error of the system.
-  private static func read(_ descriptor: Int32, at position: Int64, upTo limit: Int) -> [UInt8]? {
-    var result = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      repeat {
-        result = pread(descriptor, buffer.baseAddress, limit, off_t(position))
-      } while result < 0 && errno == EINTR
-      count = max(0, result)
-    }
-    return result < 0 ? nil : bytes
   }
 
   /// Returns the position up to which to read; nil when the job ends here.
@@ -100,9 +90,5 @@ final class FileChecksum: Sendable {
     }
     if isComplete { result.settle(.success(work.withLock { $0.hash.hex() })) }
     return limit
-  }
-
-  private func fail(_ code: Int32) {
-    result.settle(.failure(.request(underlying: POSIXError(POSIXError.Code(rawValue: code) ?? .EIO))))
   }
 }

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if os(Linux) || os(Android)
-  import CurlShim
   import Foundation
+  import StepwiseFiles
 
   /// The body of a request that libcurl reads, on the thread of the transport.
   final class CurlUpload {
@@ -17,7 +17,7 @@
 
     private enum Content {
       case bytes(Data)
-      case file(Int32)
+      case file(OpenFile)
       case chunks(open: @Sendable () throws -> HTTPTransferBody.Source)
     }
 
@@ -52,8 +52,8 @@
         content = .bytes(data)
         length = Int64(data.count)
       case .file(let file):
-        let (descriptor, length) = try UploadFile.open(file)
-        content = .file(descriptor)
+        let (open, length) = try UploadFile.open(file)
+        content = .file(open)
         self.length = length
       case .chunks(let length, let open):
         content = .chunks(open: open)
@@ -61,18 +61,15 @@
       }
     }
 
-    func close() {
-      pull?.cancel()
-      if case .file(let descriptor) = content { stepwise_close(descriptor) }
-    }
+    func close() { pull?.cancel() }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
       let result: Read
       switch content {
       case .bytes(let data):
         result = .bytes(data.dropFirst(Int(sent)).prefix(buffer.count).copyBytes(to: buffer))
-      case .file(let descriptor):
-        let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(sent))
+      case .file(let file):
+        let count = pread(file.descriptor, buffer.baseAddress, buffer.count, off_t(sent))
         result = count >= 0 ? .bytes(count) : .failure(POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO))
       case .chunks(let open): result = readPiece(open, into: buffer)
       }
