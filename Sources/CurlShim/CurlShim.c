@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 typedef int (*variadic)(void *, int, ...);
 
@@ -111,6 +112,23 @@ int stepwise_curl_easy_set_data_callback(void *easy, int option, stepwise_curl_d
 }
 int stepwise_curl_easy_set_seek_callback(void *easy, int option, stepwise_curl_seek_callback callback) {
   return curl.easy_setopt(easy, option, callback);
+}
+
+void stepwise_curl_easy_set_socket_callbacks(
+  void *easy, stepwise_curl_open_callback open, stepwise_curl_close_callback close, void *context) {
+  const int open_function = 20163, open_data = 10164, close_function = 20208, close_data = 10209;
+  curl.easy_setopt(easy, open_function, open);
+  curl.easy_setopt(easy, open_data, context);
+  curl.easy_setopt(easy, close_function, close);
+  curl.easy_setopt(easy, close_data, context);
+}
+
+int stepwise_curl_open_socket(const void *address) {
+  // The beginning of libcurl's `struct curl_sockaddr`.
+  const struct {
+    int family, type, protocol;
+  } *parts = address;
+  return socket(parts->family, parts->type | SOCK_CLOEXEC, parts->protocol);
 }
 
 long stepwise_curl_easy_get_long(void *easy, int info) {

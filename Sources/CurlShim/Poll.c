@@ -27,15 +27,16 @@ void stepwise_wakeup_receive(int wakeup) {
   (void)count;
 }
 
-int stepwise_poll_watch(int poll, int descriptor, int events) {
+int stepwise_poll_watch(int poll, int descriptor, int events, int before) {
   struct epoll_event event = {0};
   event.data.fd = descriptor;
   if (events & 1) event.events |= EPOLLIN;
   if (events & 2) event.events |= EPOLLOUT;
+  const int operation = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  if (epoll_ctl(poll, operation, descriptor, &event) == 0) return 0;
   // A descriptor that was closed is forgotten already, and its number may be another's.
-  if (events == 0) return epoll_ctl(poll, EPOLL_CTL_DEL, descriptor, &event);
-  if (epoll_ctl(poll, EPOLL_CTL_MOD, descriptor, &event) == 0) return 0;
-  return errno == ENOENT ? epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event) : -1;
+  if (errno == ENOENT && operation == EPOLL_CTL_MOD) return epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event);
+  return errno == EEXIST ? epoll_ctl(poll, EPOLL_CTL_MOD, descriptor, &event) : -1;
 }
 
 int stepwise_poll_wait(int poll, struct stepwise_poll_event *events, int capacity, int milliseconds) {

@@ -21,6 +21,13 @@ public struct HTTPHeaders: Sendable, Hashable {
       self.value = isTrimmed ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     }
 
+    /// Compares the names, which are ASCII, without the copies that `lowercased()` makes.
+    func isNamed(_ other: String) -> Bool {
+      func lowercased(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte | 0x20 : byte }
+      return name.utf8.count == other.utf8.count
+        && zip(name.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
     private static func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
   }
 
@@ -42,17 +49,15 @@ public struct HTTPHeaders: Sendable, Hashable {
       return values.isEmpty ? nil : values.joined(separator: ", ")
     }
     set {
-      let key = name.lowercased()
-      let place = fields.firstIndex { $0.name.lowercased() == key }
-      fields.removeAll { $0.name.lowercased() == key }
+      let place = fields.firstIndex { $0.isNamed(name) }
+      fields.removeAll { $0.isNamed(name) }
       if let newValue { fields.insert(Field(name, newValue), at: place ?? fields.count) }
     }
   }
 
   /// Each value of a name, in order.
   public func values(_ name: String) -> [String] {
-    let key = name.lowercased()
-    return fields.filter { $0.name.lowercased() == key }.map(\.value)
+    fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
   /// Adds a field and keeps those of the same name.
@@ -62,6 +67,8 @@ public struct HTTPHeaders: Sendable, Hashable {
 
   /// Returns these fields, with those of another list in place of the ones with the same names.
   public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
+    if fields.isEmpty { return other }
+    if other.fields.isEmpty { return self }
     var merged = self
     let names = Set(other.fields.map { $0.name.lowercased() })
     merged.fields.removeAll { names.contains($0.name.lowercased()) }

@@ -17,8 +17,8 @@ public struct HTTPResponse: Sendable {
   /// The URL that the response came from, after redirects, without a user name and password.
   public let url: URL
 
-  /// The decoder of the client that sent the request.
-  var decoder = JSONDecoder()
+  /// The decoder of the client that sent the request; nil without a client.
+  var decoder: JSONDecoder?
 
   /// Creates a response, for tests of code that receives one.
   public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
@@ -56,7 +56,7 @@ public struct HTTPResponse: Sendable {
     as type: Value.Type = Value.self,
     using decoder: JSONDecoder? = nil
   ) throws -> Value {
-    try (decoder ?? self.decoder).decode(type, from: body)
+    try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
   }
 
   /// Returns how long the server wants the client to wait before the next attempt, from its header `Retry-After`.

@@ -118,21 +118,16 @@ public final class HTTPSession: Sendable {
   /// Returns the request of a hop as the transport sends it, with the cookies of the jar.
   func transferRequest(
     _ request: OutgoingRequest,
-    onSend: @escaping @Sendable (Int64) -> Void
+    onSend: (@Sendable (Int64) -> Void)?
   ) -> HTTPTransferRequest {
     var headers = request.headers
-    if headers["Cookie"] == nil, let cookies = cookies(for: request) { headers["Cookie"] = cookies }
-    let upload = request.upload
-    let report: @Sendable (Int64) -> Void = { sent in
-      upload?.report(sent)
-      onSend(sent)
-    }
+    if jar != nil, headers["Cookie"] == nil, let cookies = cookies(for: request) { headers["Cookie"] = cookies }
     return HTTPTransferRequest(
       method: request.method,
       url: request.url,
       headers: headers,
       body: request.body,
-      onSend: request.body.isNone ? nil : report
+      onSend: onSend
     )
   }
 

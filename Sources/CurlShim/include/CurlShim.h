@@ -39,6 +39,17 @@ int stepwise_curl_easy_set_data_callback(
 int stepwise_curl_easy_set_seek_callback(
   void *_Nonnull easy, int option, stepwise_curl_seek_callback _Nonnull callback);
 
+typedef int (*stepwise_curl_open_callback)(void *_Nullable context, int purpose, void *_Nullable address);
+typedef int (*stepwise_curl_close_callback)(void *_Nullable context, int descriptor);
+
+/// Makes libcurl open the sockets of connections with one function and close them with the other.
+void stepwise_curl_easy_set_socket_callbacks(
+  void *_Nonnull easy, stepwise_curl_open_callback _Nonnull open, stepwise_curl_close_callback _Nonnull close,
+  void *_Nullable context);
+
+/// Opens the socket that libcurl asks for, which child processes do not inherit; negative when that is impossible.
+int stepwise_curl_open_socket(const void *_Nonnull address);
+
 /// The value of a piece of information that is a number; 0 where there is none.
 long stepwise_curl_easy_get_long(void *_Nonnull easy, int info);
 
@@ -78,8 +89,8 @@ int stepwise_wakeup_create(void);
 void stepwise_wakeup_send(int wakeup);
 void stepwise_wakeup_receive(int wakeup);
 
-/// Waits for a descriptor to be readable (1), writable (2), or both (3), in place of what was waited for; 0 forgets it.
-int stepwise_poll_watch(int poll, int descriptor, int events);
+/// Waits for a descriptor to be readable (1), writable (2), or both (3), instead of for what it waited before; 0 is nothing.
+int stepwise_poll_watch(int poll, int descriptor, int events, int before);
 
 /// A descriptor with what it is now: readable (1), writable (2), broken (4).
 struct stepwise_poll_event {

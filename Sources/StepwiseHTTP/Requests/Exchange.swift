@@ -27,7 +27,7 @@ final class Exchange: Sendable {
   let stopwatch: Stopwatch
   /// Whether the deadlines are in real time, so that the shared alarm checks them.
   let usesAlarm: Bool
-  let state: Lock<State>
+  let state: SpecializedLock<State>
   private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
@@ -49,7 +49,7 @@ final class Exchange: Sendable {
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
     let limits = RequestMachine.Limits(headers: deadlines.headers, idle: deadlines.idle, total: deadlines.total)
-    state = Lock(State(machine: RequestMachine(request, limits: limits)))
+    state = SpecializedLock(State(machine: RequestMachine(request, limits: limits)))
   }
 
   deinit { stop(with: CancellationError()) }
@@ -118,9 +118,7 @@ final class Exchange: Sendable {
     }
     startTimer()
     while true {
-      let transfer = session.transport.transfer(
-        session.transferRequest(request) { [weak self] _ in self?.sent() }
-      )
+      let transfer = session.transport.transfer(session.transferRequest(request, onSend: reporter(of: request)))
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
       session.keepCookies(of: head, from: request.url)
@@ -167,6 +165,14 @@ final class Exchange: Sendable {
     var count = 0
     while count <= Self.redirectBody, let data = try? await transfer.chunk() { count += data.count }
     transfer.cancel()
+  }
+
+  private func reporter(of request: OutgoingRequest) -> (@Sendable (Int64) -> Void)? {
+    guard !request.body.isNone else { return nil }
+    return { [weak self, upload = request.upload] sent in
+      upload?.report(sent)
+      self?.sent()
+    }
   }
 
   private func sent() {

@@ -131,22 +131,27 @@ struct RequestMachine {
 
   /// The timer has fired; returns when it has to fire again.
   mutating func timer(at now: Duration) -> TimerAction {
-    var deadlines: [(time: Duration, kind: HTTPDeadlines.Kind)] = []
-    if let total = limits.total { deadlines.append((total, .total)) }
+    let limit: (time: Duration, kind: HTTPDeadlines.Kind)?
     switch state {
     case .ended: return .stop
-    case .idle, .asking: if let limit = limits.headers { deadlines.append((latest + limit, .headers)) }
-    case .answered: break
-    case .reading: if let limit = limits.idle { deadlines.append((latest + limit, .idle)) }
+    case .idle, .asking: limit = limits.headers.map { (latest + $0, .headers) }
+    case .answered: limit = nil
+    case .reading: limit = limits.idle.map { (latest + $0, .idle) }
     }
-    let deadline = deadlines.min { $0.time < $1.time }
+    var deadline = limits.total.map { (time: $0, kind: HTTPDeadlines.Kind.total) }
+    if let limit, deadline.map({ limit.time < $0.time }) ?? true { deadline = limit }
     if let deadline, deadline.time <= now {
       state = .ended(.failure(HTTPError.timedOut(deadline.kind)))
       return .timeOut(deadline.kind)
     }
     // Not longer than the shorter limit: the other one may start at any time.
-    let soonest = [limits.headers, limits.idle].compactMap(\.self).min().map { now + $0 }
-    guard let wake = [deadline?.time, soonest].compactMap(\.self).min() else { return .stop }
-    return .sleep(until: wake)
+    let soonest = Self.shorter(limits.headers, limits.idle).map { now + $0 }
+    return Self.shorter(deadline?.time, soonest).map { .sleep(until: $0) } ?? .stop
+  }
+
+  /// Each request calls it, so it does without arrays.
+  private static func shorter(_ first: Duration?, _ second: Duration?) -> Duration? {
+    guard let first, let second else { return first ?? second }
+    return min(first, second)
   }
 }

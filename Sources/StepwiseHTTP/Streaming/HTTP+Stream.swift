@@ -20,7 +20,7 @@ extension HTTP {
   ///   - query: Items that are added to the query of the URL.
   ///   - headers: Header fields.
   ///   - json: A value to send as JSON.
-  ///   - encoder: The encoder of `json`.
+  ///   - encoder: The encoder of `json`; nil for a new `JSONEncoder`.
   ///   - form: Names and values to send as a form.
   ///   - body: Bytes to send.
   ///   - credentials: The credentials for this request.
@@ -34,7 +34,7 @@ extension HTTP {
     query: HTTPParameters = [:],
     headers: HTTPHeaders = [:],
     json: (any Encodable)? = nil,
-    encoder: JSONEncoder = JSONEncoder(),
+    encoder: JSONEncoder? = nil,
     form: HTTPParameters? = nil,
     body: Data? = nil,
     credentials: HTTPCredentials? = nil,

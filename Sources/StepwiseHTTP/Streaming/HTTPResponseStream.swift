@@ -17,8 +17,8 @@ public struct HTTPResponseStream: Sendable {
   /// The body, which can be read once.
   public let body: HTTPBodyStream
 
-  /// The decoder of the client that sent the request.
-  var decoder = JSONDecoder()
+  /// The decoder of the client that sent the request; nil without a client.
+  var decoder: JSONDecoder?
 
   /// Creates a response, for tests and interceptors.
   public init(status: Int, headers: HTTPHeaders = [:], url: URL, body: HTTPBodyStream = HTTPBodyStream()) {

@@ -23,6 +23,22 @@ import Testing
     await #expect(throws: HTTPError.invalidURL) { try await HTTP.get(text) }
   }
 
+  @Test(
+    "A URL is sent without its user and fragment, and one that needs no change stays as it is",
+    arguments: [
+      ("http://h/", "http://h/"), ("https://h.example:8443/a/../b?c=%20#d", "https://h.example:8443/a/../b?c=%20"),
+      ("http://h", "http://h/"), ("HTTP://h/a", "http://h/a"), ("http://u:p@h:81/a", "http://h:81/a"),
+      ("http://h:65535/a?b#", "http://h:65535/a?b"), ("http://H/A", "http://H/A"),
+      ("http://[::1]:81/", "http://[::1]:81/"),
+      ("http://h:65536/", nil), ("http:///a", nil), ("ftp://h/", nil),
+    ] as [(String, String?)]
+  )
+  func address(text: String, expected: String?) throws {
+    #expect(try OutgoingRequest.address(Self.url(text))?.0.absoluteString == expected)
+    let relative = try #require(URL(string: "b#c", relativeTo: Self.url("http://u@h/a/x")))
+    #expect(OutgoingRequest.address(relative)?.0.absoluteString == "http://h/a/b")
+  }
+
   @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\u{0}b", "a\u{7f}"])
   func refusesValuesWithALineBreak(value: String) throws {
     let url = try Self.url("http://example.org/")

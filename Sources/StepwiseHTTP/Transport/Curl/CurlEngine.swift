@@ -11,34 +11,34 @@
   final class CurlEngine {
     /// The number of handles that are reused for later transfers.
     private static let spareHandles = 32
-    private static let eventCapacity = 64
 
     let loop: CurlLoop
-    private let wakeup: Int32
-    private let poll: Int32
-    private let multi: UnsafeMutableRawPointer?
+    let sockets: CurlSockets
+    private let multi: UnsafeMutableRawPointer
     private var jobs: [ObjectIdentifier: CurlJob] = [:]
-    private var spares: [UnsafeMutableRawPointer] = []
+    private var queue: CurlQueue
+    private var spares: [CurlHandle] = []
     /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
     private var isEnding = false
     /// When to call libcurl next.
     private var alarm: ContinuousClock.Instant?
 
-    init(_ loop: CurlLoop, wakeup: Int32) {
+    /// Nil when the system has no descriptors or memory left.
+    init?(_ loop: CurlLoop, wakeup: Int32) {
+      guard let sockets = CurlSockets(wakeup: wakeup), let multi = stepwise_curl_multi_init() else { return nil }
       self.loop = loop
-      self.wakeup = wakeup
-      poll = stepwise_poll_create()
-      multi = stepwise_curl_multi_init()
+      self.sockets = sockets
+      self.multi = multi
+      queue = CurlQueue(limit: loop.settings.connectionsPerHost)
     }
 
     func run() {
-      guard let multi, poll >= 0, wakeup >= 0, stepwise_poll_watch(poll, wakeup, 1) == 0 else { return refuseAll() }
       let context = Unmanaged.passUnretained(self).toOpaque()
       stepwise_curl_multi_set_callbacks(
         multi,
         { _, descriptor, what, context, _ in
-          CurlEngine.at(context)?.watch(descriptor, what)
+          CurlEngine.at(context)?.sockets.watch(descriptor, what)
           return 0
         },
         { _, milliseconds, context in
@@ -47,59 +47,32 @@
         },
         context
       )
-      let perHost = Int(loop.settings.connectionsPerHost)
+      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, and counts those to a proxy.
+      let perHost = loop.settings.connectionsPerHost
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
       // Without this option libcurl keeps four connections for each running transfer.
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
       // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen with
       // libcurl 7.88; compare curl #10525).
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
-      repeat { turn(multi) } while !isEnding || !jobs.isEmpty
-      for easy in spares { stepwise_curl_easy_cleanup(easy) }
+      repeat { turn() } while !isEnding || !jobs.isEmpty
+      spares = []
       stepwise_curl_multi_cleanup(multi)
-      stepwise_close(poll)
     }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlEngine? {
       context.map { Unmanaged<CurlEngine>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Refuses all transfers when the system has no descriptors or memory left.
-    private func refuseAll() {
-      for case .start(let transfer) in loop.takeCommands() {
-        transfer.fail(HTTPError.refused(reason: "the system has no descriptors left"))
-      }
-      loop.lose()
-      for case .start(let transfer) in loop.takeCommands() {
-        transfer.fail(HTTPError.refused(reason: "the system has no descriptors left"))
-      }
-      if let multi { stepwise_curl_multi_cleanup(multi) }
-      if poll >= 0 { stepwise_close(poll) }
-    }
-
-    private func watch(_ descriptor: Int32, _ what: Int32) {
-      // libcurl's numbers are those of the shim: 1 to read, 2 to write, 3 for both; 4 is the end.
-      _ = stepwise_poll_watch(poll, descriptor, what == 4 ? 0 : what)
-    }
-
-    private func turn(_ multi: UnsafeMutableRawPointer) {
-      for command in loop.takeCommands() { perform(command, multi) }
-      checkAlarm(multi)
-      deliver(multi)
+    private func turn() {
+      for command in loop.takeCommands() { perform(command) }
+      checkAlarm()
+      deliver()
       guard !isEnding || !jobs.isEmpty, loop.fallAsleep() else { return }
-      withUnsafeTemporaryAllocation(of: stepwise_poll_event.self, capacity: Self.eventCapacity) { events in
-        guard let base = events.baseAddress else { return }
-        let count = Int(stepwise_poll_wait(poll, base, Int32(Self.eventCapacity), patience))
-        loop.wakeUp()
-        for event in events.prefix(count) {
-          if event.descriptor == wakeup {
-            stepwise_wakeup_receive(wakeup)
-          } else {
-            _ = stepwise_curl_multi_act(multi, event.descriptor, event.events)
-          }
-        }
+      sockets.wait(patience, wakened: loop.wakeUp) { descriptor, events in
+        _ = stepwise_curl_multi_act(multi, descriptor, events)
       }
-      deliver(multi)
+      deliver()
     }
 
     /// How many milliseconds to wait for the network; negative for no limit.
@@ -111,16 +84,21 @@
       return Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up)))
     }
 
-    private func checkAlarm(_ multi: UnsafeMutableRawPointer) {
+    private func checkAlarm() {
       guard let due = alarm, due <= .now else { return }
       alarm = nil
       _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0)
     }
 
-    private func perform(_ command: CurlLoop.Command, _ multi: UnsafeMutableRawPointer) {
+    private func perform(_ command: CurlLoop.Command) {
       switch command {
-      case .start(let transfer): start(transfer, multi)
-      case .cancel(let transfer): if let job = jobs[ObjectIdentifier(transfer)] { remove(job, multi) }
+      case .start(let transfer): start(transfer)
+      case .cancel(let transfer):
+        if let job = jobs[ObjectIdentifier(transfer)] {
+          remove(job)
+        } else {
+          queue.remove(transfer, from: transfer.host)
+        }
       case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.continueReceiving()
       case .upload(let transfer, let generation, let result):
         jobs[ObjectIdentifier(transfer)]?.upload?.receive(result, generation: generation)
@@ -129,23 +107,40 @@
       }
     }
 
-    private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
-      guard !transfer.inbox.isEnded else { return }
-      guard let easy = spares.popLast() ?? stepwise_curl_easy_init() else {
-        return transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
+    private func start(_ transfer: CurlTransfer) {
+      guard !transfer.inbox.isEnded, queue.add(transfer, to: transfer.host), !begin(transfer) else { return }
+      startNext(to: transfer.host)
+    }
+
+    /// Starts a waiting transfer in place of one that has ended.
+    private func startNext(to host: String) {
+      while let next = queue.next(for: host), !begin(next) {}
+    }
+
+    /// Returns whether the transfer runs.
+    private func begin(_ transfer: CurlTransfer) -> Bool {
+      guard !transfer.inbox.isEnded else { return false }
+      guard let handle = spares.popLast() ?? CurlHandle() else {
+        transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
+        return false
       }
-      let job = CurlJob(transfer, easy: easy, engine: self)
       do {
-        try job.prepare()
+        let job = try CurlJob(transfer, handle: handle, engine: self)
+        do {
+          try handle.prepare(job)
+          guard stepwise_curl_multi_add(multi, handle.easy) == 0 else {
+            throw HTTPError.refused(reason: "libcurl takes no further transfer")
+          }
+        } catch {
+          job.close()
+          throw error
+        }
+        jobs[ObjectIdentifier(transfer)] = job
+        return true
       } catch {
-        recycle(easy)
-        return transfer.fail(error)
-      }
-      jobs[ObjectIdentifier(transfer)] = job
-      if stepwise_curl_multi_add(multi, easy) != 0 {
-        jobs[ObjectIdentifier(transfer)] = nil
-        recycle(easy)
-        transfer.fail(HTTPError.refused(reason: "libcurl takes no further transfer"))
+        recycle(handle)
+        transfer.fail(error)
+        return false
       }
     }
 
@@ -157,13 +152,12 @@
     }
 
     /// Ends transfers that are complete, and wakes consumers.
-    private func deliver(_ multi: UnsafeMutableRawPointer) {
+    private func deliver() {
       var result: Int32 = 0
       while let easy = stepwise_curl_multi_completed(multi, &result) {
-        guard let context = stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData) else { continue }
-        let job = Unmanaged<CurlJob>.fromOpaque(context).takeUnretainedValue()
+        guard let job = CurlHandle.at(stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData))?.job else { continue }
         job.complete(result)
-        remove(job, multi)
+        remove(job)
       }
       for job in exchange(&touched, with: []) {
         job.isTouched = false
@@ -171,17 +165,17 @@
       }
     }
 
-    private func remove(_ job: CurlJob, _ multi: UnsafeMutableRawPointer) {
-      _ = stepwise_curl_multi_remove(multi, job.easy)
+    private func remove(_ job: CurlJob) {
+      _ = stepwise_curl_multi_remove(multi, job.handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
       job.close()
-      recycle(job.easy)
+      recycle(job.handle)
+      startNext(to: job.transfer.host)
     }
 
-    private func recycle(_ easy: UnsafeMutableRawPointer) {
-      guard spares.count < Self.spareHandles else { return stepwise_curl_easy_cleanup(easy) }
-      stepwise_curl_easy_reset(easy)
-      spares.append(easy)
+    private func recycle(_ handle: CurlHandle) {
+      handle.release()
+      if spares.count < Self.spareHandles { spares.append(handle) }
     }
   }
 #endif

@@ -16,10 +16,10 @@
     init(_ code: Int32, _ job: CurlJob) {
       self.init(
         code,
-        words: job.words,
-        systemError: Int32(stepwise_curl_easy_get_long(job.easy, CurlInfo.systemError)),
-        proxyStatus: stepwise_curl_easy_get_long(job.easy, CurlInfo.proxyConnectStatus),
-        verifyResult: stepwise_curl_easy_get_long(job.easy, CurlInfo.verifyResult)
+        words: job.handle.words,
+        systemError: Int32(stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.systemError)),
+        proxyStatus: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.proxyConnectStatus),
+        verifyResult: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.verifyResult)
       )
     }
 

@@ -51,7 +51,7 @@
 
     let settings: CurlSettings
     private let wakeup: Int32
-    private let state = Lock(State())
+    private let state = SpecializedLock(State())
 
     init(settings: CurlSettings) {
       self.settings = settings
@@ -68,11 +68,19 @@
       case .nothing: break
       case .wake: stepwise_wakeup_send(wakeup)
       case .begin:
-        let thread = Thread { CurlEngine(self, wakeup: self.wakeup).run() }
+        let thread = Thread { self.runThread() }
         thread.name = "StepwiseHTTP"
         thread.start()
       }
       return true
+    }
+
+    private func runThread() {
+      if let engine = CurlEngine(self, wakeup: wakeup) { return engine.run() }
+      state.withLock { $0.isEnding = true }
+      for case .start(let transfer) in takeCommands() {
+        transfer.fail(HTTPError.refused(reason: "the system has no descriptors left"))
+      }
     }
 
     /// Removes and returns the commands, in order.
@@ -85,9 +93,6 @@
         return state.isAsleep
       }
     }
-
-    /// The thread could not be started; later commands are refused.
-    func lose() { state.withLock { $0.isEnding = true } }
 
     func wakeUp() { state.withLock { $0.isAsleep = false } }
   }

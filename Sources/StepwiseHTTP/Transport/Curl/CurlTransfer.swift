@@ -11,11 +11,14 @@
     private static let capacity = 512 * 1024
 
     let request: HTTPTransferRequest
+    /// The host whose connections it needs one of.
+    let host: String
     let inbox = Inbox(capacity: capacity)
     private let loop: CurlLoop
 
     init(_ request: HTTPTransferRequest, on loop: CurlLoop) {
       self.request = request
+      host = CurlQueue.host(of: request.url)
       self.loop = loop
     }
 

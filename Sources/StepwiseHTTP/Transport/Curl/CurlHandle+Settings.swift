@@ -5,7 +5,7 @@
   import CurlShim
   import Foundation
 
-  extension CurlJob {
+  extension CurlHandle {
     func apply(_ settings: CurlSettings) throws {
       try apply(settings.tls)
       try apply(settings.proxy)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux)
+  import Foundation
+  import Loopback
+  import Stepwise
+  import StepwiseTesting
+  import Testing
+
+  @testable import StepwiseHTTP
+
+  /// What transfers on libcurl share: handles, connections, and the queue of their host.
+  @Suite(.timeLimit(.minutes(5))) struct CurlReuseTests {
+    @Test("No option of a request remains for the next one on the same handle") func options() async throws {
+      let server = try serve { request in
+        let names = ["X", "Y", "Expect", "Content-Type"].filter { request.header($0) != nil }
+        return .text("\(request.method) \(request.path) \(names.joined(separator: "+")) \(request.body.count)")
+      }
+      let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(connectionsPerHost: 1))
+      for round in 0..<3 {
+        #expect(try await client.get("a", headers: ["X": "1"]).text == "GET /a X 0", "\(round)")
+        #expect(try await client.get("a", headers: ["Y": "1"]).text == "GET /a Y 0")
+        #expect(try await client.get("b").text == "GET /b  0")
+        #expect(try await client.post("c", body: Data([1, 2])).text == "POST /c Content-Type 2")
+        #expect(try await client.get("a").text == "GET /a  0")
+        #expect(try await client.delete("d", headers: ["X": "1"]).text == "DELETE /d X 0")
+        #expect(try await client.head("e").body.isEmpty)
+        #expect(try await client.get("f", headers: ["Y": "2", "X": ""]).text == "GET /f X+Y 0")
+        #expect(try await client.put("g", json: [1]).text == "PUT /g Content-Type 3")
+      }
+      #expect(server.connectionCount == 1)
+    }
+
+    /// The system reports a closed connection again and again until it is no longer watched.
+    @Test("Idle requests and connections that servers have closed take no processor time", .enabled(if: isMeasurable))
+    func idle() async {
+      await #expect(processExitsWith: .success) {
+        let session = HTTPSession(connectionsPerHost: 1_000)
+        for _ in 0..<20 {
+          // It closes after its response, without having announced that.
+          let server = try RawServer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          #expect(try await HTTPClient(baseURL: server.url(), session: session).get().text == "ok")
+        }
+        let silent = try serve { _ in .silent }
+        let client = HTTPClient(baseURL: try silent.url(), session: session, deadlines: .never)
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<200 { group.addTask { _ = try? await client.get() } }
+          #expect(await becomesTrue { silent.requestCount == 200 })
+          let before = processorTime()
+          try? await ContinuousClock().pause(.seconds(2))
+          let used = processorTime() - before
+          #expect(used < .milliseconds(200), "\(used) of two seconds")
+          group.cancelAll()
+        }
+      }
+    }
+
+    @Test("Transfers wait for their host in order, and a cancelled one leaves the queue") func queue() throws {
+      let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 2))
+      let url = try #require(URL(string: "http://127.0.0.1:81/a/b?c=http://d/e"))
+      let transfers = (0..<6).map { _ in CurlTransfer(HTTPTransferRequest(url: url), on: loop) }
+      let host = "http://127.0.0.1:81"
+      #expect(transfers.allSatisfy { $0.host == host })
+      var queue = CurlQueue(limit: 2)
+      let starts = transfers.map { queue.add($0, to: host) } + [queue.add(transfers[0], to: "http://other")]
+      #expect(starts == [true, true, false, false, false, false, true])
+      queue.remove(transfers[3], from: host)
+      queue.remove(transfers[0], from: host)
+      let order = (0..<4).map { _ in queue.next(for: host) }
+      #expect(order.map { next in transfers.firstIndex { $0 === next } } == [2, 4, 5, nil])
+      let later = [queue.add(transfers[3], to: host), queue.add(transfers[4], to: host)]
+      #expect(later == [true, false])
+    }
+  }
+#endif
