@@ -15,10 +15,11 @@ let package = Package(
   ],
   targets: [
     .target(name: "CAllocationCounter"),
+    .target(name: "CSmallRequests"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CAllocationCounter", .product(name: "Stepwise", package: "stepwise"),
+        "CAllocationCounter", "CSmallRequests", .product(name: "Stepwise", package: "stepwise"),
         .product(name: "StepwiseCheckpoints", package: "stepwise"),
         .product(name: "StepwiseHTTP", package: "stepwise"),
       ]

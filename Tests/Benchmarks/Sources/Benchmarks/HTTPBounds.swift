@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CSmallRequests
 import Foundation
 import StepwiseHTTP
 
@@ -8,13 +9,15 @@ import StepwiseHTTP
   import FoundationNetworking
 #endif
 
-/// Prints what a request costs against URLSession in a continuation, and returns whether the bound is kept: it takes at
-/// most 1.25 times as long.
+/// Prints what requests cost, and returns whether the bounds are kept: a request takes at most 1.25 times as long as one of
+/// URLSession in a continuation, and many reach the speed of ``SmallRequests/bounds``.
 func checkHTTPBounds(effort: Effort) async throws -> Bool {
   print("\nThresholds of requests")
-  let server = try OneAnswerServer(body: [UInt8](repeating: 65, count: 1_024))
+  let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n" + String(repeating: "A", count: 1_024)
+  let port = small_requests_server_start(answer, answer.utf8.count)
   setenv("no_proxy", "127.0.0.1", 1)
-  guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }
+  guard port > 0, let url = URL(string: "http://127.0.0.1:\(port)/") else { throw URLError(.badURL) }
+  let isFast = try await SmallRequests(url: url, count: effort.samples * 100).check()
   let session = URLSession(configuration: .ephemeral)
   let forms = [
     Form("HTTP.get") { times in
@@ -48,5 +51,5 @@ func checkHTTPBounds(effort: Effort) async throws -> Bool {
     processors' time \(decimal(ratio.work)))
     """
   )
-  return ratio.time <= 1.25
+  return ratio.time <= 1.25 && isFast
 }
