@@ -3,9 +3,9 @@
 
 public import Foundation
 
-/// The trust settings and the client certificate of a session with libcurl, the transport of Linux.
+/// The trust settings and the client certificate of a session.
 ///
-/// The transport of Apple's platforms refuses every request of a session with settings other than the system's.
+/// On Linux they need libcurl: where it cannot be loaded, every request of a session with such settings is refused.
 ///
 /// This prints the pin of a server's public key:
 /// ```sh

@@ -73,16 +73,23 @@
       #expect(try await HTTPClient(baseURL: plain, session: session).get().status == 407)
     }
 
-    @Test("URLSession's transport refuses settings that it would ignore") func urlSession() async throws {
+    @Test("URLSession's transport on Linux refuses settings that it would ignore, and names them") func urlSession()
+      async throws
+    {
       let url = try #require(URL(string: "http://127.0.0.1:1/"))
       let file = URL(filePath: "/missing.pem")
-      for transport in [
-        URLSessionTransport(proxy: .none), URLSessionTransport(tls: HTTPTLSSettings(certificateAuthorities: file)),
-        URLSessionTransport(tls: HTTPTLSSettings(pinnedPublicKeys: ["a"])),
-        URLSessionTransport(tls: HTTPTLSSettings(clientCertificate: .init(pkcs12: file, password: ""))),
+      for (name, transport) in [
+        ("proxy", URLSessionTransport(proxy: .none)),
+        ("certificateAuthorities", URLSessionTransport(tls: HTTPTLSSettings(certificateAuthorities: file))),
+        ("pinnedPublicKeys", URLSessionTransport(tls: HTTPTLSSettings(pinnedPublicKeys: ["a"]))),
+        (
+          "clientCertificate",
+          URLSessionTransport(tls: HTTPTLSSettings(clientCertificate: .init(pkcs12: file, password: "")))
+        ),
       ] {
         let client = HTTPClient(baseURL: url, session: HTTPSession(transport: transport))
-        await #expect(throws: HTTPError.refused(reason: "")) { try await client.get() }
+        let error = await #expect(throws: HTTPError.refused(reason: "")) { try await client.get() }
+        #expect(error?.description.contains("`\(name)`") == true)
       }
     }
   }

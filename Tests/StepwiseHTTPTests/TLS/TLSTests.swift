@@ -83,6 +83,22 @@
       }
     }
 
+    @Test(
+      "The pin of a certificate is computed from its bytes, and bytes that are none have no pin",
+      arguments: ["ec", "rsa"]
+    )
+    func pin(kind: String) async throws {
+      try await Self.inFolder { openssl in
+        let key = kind == "ec" ? "ec -pkeyopt ec_paramgen_curve:secp384r1" : "rsa:2048"
+        try openssl.run("req -x509 -newkey \(key) -nodes -subj /CN=a -keyout own.key -out own.pem")
+        let pem = try ["ca.pem", "own.pem"].map { try String(contentsOf: openssl.file($0), encoding: .utf8) }
+        let certificates = Certificate.certificates(pem: "a comment\n" + pem.joined())
+        #expect(try certificates.map(\.pin) == [openssl.pin("ca"), openssl.pin("own")])
+        let der = try #require(certificates.last).der
+        for count in 0..<der.count { #expect(Certificate(der: der.prefix(count)).pin == nil) }
+      }
+    }
+
     @Test("A server that requires a client certificate accepts the right one alone") func clientCertificate()
       async throws
     {

@@ -11,6 +11,28 @@ import Stepwise
 /// Forwards what URLSession reports to the transfer of the task.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let transfers = Lock<[Int: URLSessionTransfer]>([:])
+  #if canImport(Darwin)
+    private let trust: SessionTrust?
+
+    init(_ trust: SessionTrust?) { self.trust = trust }
+
+    /// The challenges about a server's and the client's certificates arrive here, too, as there is no method for sessions.
+    func urlSession(
+      _ session: URLSession,
+      task: URLSessionTask,
+      didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      switch trust?.answer(challenge) ?? .standard {
+      case .standard: completionHandler(.performDefaultHandling, nil)
+      case .credential(let credential): completionHandler(.useCredential, credential)
+      case .refuse(let failure):
+        // URLSession reports only that the task was cancelled.
+        transfer(of: task)?.complete(HTTPError.tls(failure))
+        completionHandler(.cancelAuthenticationChallenge, nil)
+      }
+    }
+  #endif
 
   func add(_ task: URLSessionTask, of transfer: URLSessionTransfer) {
     transfers.withLock { $0[task.taskIdentifier] = transfer }

@@ -17,9 +17,9 @@ import Stepwise
 /// - Header lines with the same name arrive as one, joined by commas: URLSession has a dictionary.
 /// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has no
 ///   streams for bodies on Linux.
-/// - Trust settings and a proxy are refused: pass a `URLSessionConfiguration` with a proxy, or use libcurl.
 ///
 /// On Linux, where it is used when libcurl cannot be loaded, also:
+/// - Trust settings, a client certificate and a proxy are refused with an error that names them.
 /// - A 401 that requests Basic authentication waits until a deadline passes.
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
 /// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1, are
@@ -36,19 +36,19 @@ public final class URLSessionTransport: HTTPTransport {
   private static let calls = DispatchQueue(label: "StepwiseHTTP.calls")
 
   private let session: URLSession
-  private let delegate = SessionDelegate()
+  private let delegate: SessionDelegate
   private let state = Lock(State())
-  private let refusal: String?
+  /// The error of every transfer, because its settings cannot be used.
+  private let refusal: HTTPError?
 
   /// Creates a transport with URLSession's settings: connections per host, protocol classes, proxies.
   ///
   /// Its cookies, cache, header fields and time limits are not used.
   public convenience init(configuration: URLSessionConfiguration) {
-    self.init(configuration: configuration, refusal: nil)
+    self.init(configuration: configuration, tls: HTTPTLSSettings(), proxy: .system)
   }
 
-  private init(configuration: URLSessionConfiguration, refusal: String?) {
-    self.refusal = refusal
+  private init(configuration: URLSessionConfiguration, tls: HTTPTLSSettings, proxy: HTTPProxy) {
     let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
     // URLSession would send them to any server, and its own jar in place of a request's own header.
     configuration.httpAdditionalHeaders = nil
@@ -57,8 +57,18 @@ public final class URLSessionTransport: HTTPTransport {
     configuration.urlCache = nil
     #if canImport(FoundationNetworking)
       let queue: OperationQueue? = DelegateQueue()
+      delegate = SessionDelegate()
+      refusal = Self.refusal(tls, proxy)
     #else
       let queue: OperationQueue? = nil
+      if let dictionary = proxy.connectionProxyDictionary { configuration.connectionProxyDictionary = dictionary }
+      do {
+        delegate = SessionDelegate(try SessionTrust(tls, proxy))
+        refusal = nil
+      } catch {
+        delegate = SessionDelegate(nil)
+        refusal = error
+      }
     #endif
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
   }
@@ -67,8 +77,8 @@ public final class URLSessionTransport: HTTPTransport {
   ///
   /// - Parameters:
   ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one.
-  ///   - tls: The trust settings. With settings other than the system's, every transfer is refused.
-  ///   - proxy: The proxy. With a proxy other than the system's, every transfer is refused.
+  ///   - tls: The trust settings and the client certificate. On Linux every transfer is refused with any but the system's.
+  ///   - proxy: The proxy. On Linux every transfer is refused with any but the system's.
   public convenience init(
     connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost,
     tls: HTTPTLSSettings = HTTPTLSSettings(),
@@ -76,7 +86,7 @@ public final class URLSessionTransport: HTTPTransport {
   ) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
-    self.init(configuration: configuration, refusal: Self.refusal(tls, proxy))
+    self.init(configuration: configuration, tls: tls, proxy: proxy)
   }
 
   deinit { session.finishTasksAndInvalidate() }
@@ -103,7 +113,7 @@ public final class URLSessionTransport: HTTPTransport {
     // An invalidated session traps when a task is created.
     guard isOpen else { throw .refused(reason: "the session has ended") }
     defer { endMaking() }
-    if let refusal { throw .refused(reason: refusal) }
+    if let refusal { throw refusal }
     let request = transfer.request
     let task: URLSessionTask
     switch request.body {
@@ -126,16 +136,22 @@ public final class URLSessionTransport: HTTPTransport {
     if isLast { session.finishTasksAndInvalidate() }
   }
 
-  /// The reason why this transport refuses these settings, because ignoring them is unsafe; nil when it supports them.
-  private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> String? {
-    if tls.certificateAuthorities != nil || !tls.pinnedPublicKeys.isEmpty || tls.clientCertificate != nil {
-      return "URLSessionTransport has no TLS settings of its own; pass a URLSessionConfiguration, or use libcurl"
+  #if canImport(FoundationNetworking)
+    /// Returns the error that names the settings that URLSession on Linux cannot use, because ignoring them is unsafe.
+    private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> HTTPError? {
+      var names: [String] = []
+      if tls.certificateAuthorities != nil { names.append("`certificateAuthorities`") }
+      if !tls.pinnedPublicKeys.isEmpty { names.append("`pinnedPublicKeys`") }
+      if tls.clientCertificate != nil { names.append("`clientCertificate`") }
+      switch proxy.kind {
+      case .system: break
+      case .none, .server: names.append("`proxy`")
+      }
+      guard !names.isEmpty else { return nil }
+      let reason = "URLSession on Linux does not support \(names.joined(separator: ", ")); install libcurl"
+      return .refused(reason: reason)
     }
-    guard case .system = proxy.kind else {
-      return "URLSessionTransport has no proxy of its own; pass a URLSessionConfiguration, or use libcurl"
-    }
-    return nil
-  }
+  #endif
 
   /// Cancels a task.
   func cancel(_ task: URLSessionTask) {
