@@ -50,6 +50,26 @@ import Testing
     #expect(String(decoding: text, as: UTF8.self) == "POST q=1 1 5")
   }
 
+  @Test("A stream sends a body of any kind, by any method, with progress") func uploads() async throws {
+    let server = try serve { request in .text("\(request.method) \(String(decoding: request.body, as: UTF8.self))") }
+    let client = HTTPClient(baseURL: try server.url())
+    let pieces = AsyncStream { continuation in
+      for text in ["ab", "cd"] { continuation.yield(Data(text.utf8)) }
+      continuation.finish()
+    }
+    let progress = Recorder<Int64>()
+    let posted = try await HTTP.stream(server.url(), body: .sequence(pieces, length: 4)) {
+      progress.record($0.sentBytes)
+    }
+    #expect(try await posted.body.reduce(into: Data()) { $0 += $1 } == Data("POST abcd".utf8))
+    #expect(progress.elements.last == 4)
+    let patched = try await client.stream("a", method: "PATCH", body: .bytes(Data("e".utf8), type: "text/plain"))
+    #expect(try await patched.body.reduce(into: Data()) { $0 += $1 } == Data("PATCH e".utf8))
+    await #expect(throws: HTTPError.refused(reason: "")) {
+      try await client.stream(method: "GET", body: .bytes(Data()))
+    }
+  }
+
   /// The server sees the end of the connection, although its body has no end.
   @Test(arguments: ["break", "release", "cancel", "never read"]) func leavingTheLoopEndsTheRequest(way: String)
     async throws
