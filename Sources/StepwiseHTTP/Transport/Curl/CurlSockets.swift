@@ -15,7 +15,7 @@
       var watched: Int32 = 0
       /// What libcurl wants to wait for.
       var wanted: Int32 = 0
-      /// Whether it is a connection, of whose end this is notified; libcurl closes other descriptors without a word.
+      /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
       var isConnection = false
     }
 

@@ -8,7 +8,7 @@ import StepwiseHTTP
 /// Many GET requests of 1 KB, against libcurl driven from C in one thread.
 struct SmallRequests {
   /// How much of libcurl's speed is reached, by the number of requests in flight.
-  static let bounds = [(width: 1, bound: 0.3), (width: 16, bound: 0.6), (width: 32, bound: 0.6)]
+  static let bounds = [(width: 1, bound: 0.25), (width: 16, bound: 0.5), (width: 32, bound: 0.6)]
 
   let url: URL
   let count: Int
