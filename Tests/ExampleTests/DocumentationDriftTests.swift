@@ -65,7 +65,8 @@ struct DocumentationDriftTests {
 
   private static func exampleSources() throws -> [String] {
     try sources(in: [
-      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/CrashTemplate", "Tests/StepwiseFleetTests", pairs,
+      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/CrashTemplate", "Tests/StepwiseFleetTests",
+      "Tests/ObserverAdapters/Sources/ObserverAdapters", pairs,
     ])
   }
 

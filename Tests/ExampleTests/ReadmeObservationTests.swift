@@ -49,6 +49,31 @@ struct ReadmeObservationTests {
     try await run.value
   }
 
+  private struct CardRefused: Error {}
+
+  @Test func aTraceTellsWhatARunDid() async {
+    @Sendable func print(_ text: String) { printed.record(text) }
+    let checkout = Chain("reserve", undo: { _ in }) { (item: String) in item }
+      .then("pay") { (_: String) -> String in throw CardRefused() }
+
+    let run = checkout.start("a lamp")
+    _ = await run.outcome
+    print(run.trace.text)
+
+    let traced = await trace { try await checkout.run("a lamp") }
+    print(traced.trace.text)
+    let order = try? traced.value
+
+    #expect(order == nil)
+    #expect(printed.elements.count == 2)
+    for text in printed.elements {
+      let words = text.split(separator: "\n").map { $0.split(separator: " · ").dropLast().joined(separator: " · ") }
+      #expect(
+        words == ["reserve → pay · failed: CardRefused()", "├─ reserve · undone", "├─ pay · failed: CardRefused()", ""]
+      )
+    }
+  }
+
   @Test("A chain describes its steps, and what covers them")
   func describesChains() {
     @Sendable func print(_ text: String) { printed.record(text) }

@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import PackageDescription
+
+// The adapters of the article "Logs, metrics and traces", compiled against the packages that they adapt.
+let package = Package(
+  name: "observer-adapters",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "stepwise", path: "../.."),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
+  ],
+  targets: [
+    .target(
+      name: "ObserverAdapters",
+      dependencies: [
+        .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ]
+    ),
+    .testTarget(
+      name: "ObserverAdaptersTests",
+      dependencies: [
+        "ObserverAdapters",
+        .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+      ]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+let upcomingFeatures = [
+  "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "InferIsolatedConformances",
+  "ImmutableWeakCaptures",
+]
+for target in package.targets { target.swiftSettings = upcomingFeatures.map { .enableUpcomingFeature($0) } }
