@@ -33,24 +33,32 @@
     }
 
     /// The system reports a closed connection again and again until it is no longer watched.
-    @Test("Idle requests and connections that servers have closed take no processor time", .enabled(if: isMeasurable))
+    @Test(
+      "A thousand idle requests, and connections that servers have closed, take under 2 % of a core",
+      .enabled(if: isMeasurable)
+    )
     func idle() async {
       await #expect(processExitsWith: .success) {
         let session = HTTPSession(connectionsPerHost: 1_000)
-        for _ in 0..<20 {
-          // It closes after its response, without having announced that.
-          let server = try RawServer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-          #expect(try await HTTPClient(baseURL: server.url(), session: session).get().text == "ok")
-        }
         let silent = try serve { _ in .silent }
         let client = HTTPClient(baseURL: try silent.url(), session: session, deadlines: .never)
-        await withTaskGroup(of: Void.self) { group in
-          for _ in 0..<200 { group.addTask { _ = try? await client.get() } }
-          #expect(await becomesTrue { silent.requestCount == 200 })
-          let before = processorTime()
-          try? await ContinuousClock().pause(.seconds(2))
-          let used = processorTime() - before
-          #expect(used < .milliseconds(200), "\(used) of two seconds")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<1_000 { group.addTask { _ = try? await client.get() } }
+          #expect(await becomesTrue { silent.requestCount == 1_000 })
+          // Afterwards, as libcurl closes broken connections when it opens others.
+          for _ in 0..<20 {
+            // It closes after its response, without having announced that.
+            let server = try RawServer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            #expect(try await HTTPClient(baseURL: server.url(), session: session).get().text == "ok")
+          }
+          // The first seconds may still have the work of the beginning in them.
+          var used: [Duration] = []
+          while used.count < 10, used.last.map({ $0 > .milliseconds(20) }) ?? true {
+            let before = processorTime()
+            try? await ContinuousClock().pause(.seconds(1))
+            used.append(processorTime() - before)
+          }
+          #expect(used.last.map { $0 <= .milliseconds(20) } == true, "\(used) of a second each")
           group.cancelAll()
         }
       }
