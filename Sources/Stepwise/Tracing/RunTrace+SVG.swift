@@ -70,7 +70,7 @@ private struct TimelineDrawing {
     .abandoned { fill: var(--abandoned); } .running { fill: var(--running); }
     .undone { fill-opacity: 0.25; stroke: var(--succeeded); stroke-dasharray: 5 3; }
     .note { fill: var(--page); stroke: var(--text); stroke-width: 1.5; }
-    @media (max-width: 600px) { text { font-size: 24px; } .more { display: none; } }
+    @media (max-width: 600px) { text { font-size: 23px; transform: translateY(-3px); } .more { display: none; } }
     </style>
     """
 
