@@ -9,7 +9,7 @@ final class ChainCore: Sendable {
   /// The name and the observers, if it has any.
   let identity: ChainIdentity?
   let counter = RunCounter()
-  private let node: Node
+  let node: Node
   private let generation = Lock<CancellationToken?>(nil)
 
   init(_ path: Path) {
