@@ -21,7 +21,7 @@ extension Chain {
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
-        let undos = finished.allSatisfy(\.undos.isEmpty) ? [] : finished.flatMap(\.undos)
+        let undos = finished.allSatisfy { $0.undos.isEmpty } ? [] : finished.flatMap { $0.undos }
         await frame.adopt(undos, isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0

@@ -27,7 +27,7 @@ final class Exchange: Sendable {
   let stopwatch: Stopwatch
   /// Whether the deadlines are in real time, so that the shared alarm checks them.
   let usesAlarm: Bool
-  let state: SpecializedLock<State>
+  let state: Lock<State>
   private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
@@ -49,7 +49,7 @@ final class Exchange: Sendable {
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
     let limits = RequestMachine.Limits(headers: deadlines.headers, idle: deadlines.idle, total: deadlines.total)
-    state = SpecializedLock(State(machine: RequestMachine(request, limits: limits)))
+    state = Lock(State(machine: RequestMachine(request, limits: limits)))
   }
 
   deinit { stop(with: CancellationError()) }

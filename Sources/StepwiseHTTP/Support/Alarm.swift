@@ -32,7 +32,7 @@ final class Alarm: Sendable {
   }
 
   private let queue = DispatchQueue(label: "StepwiseHTTP.Alarm")
-  private let state = SpecializedLock(State())
+  private let state = Lock(State())
 
   /// Wakes an exchange after a time, unless it is removed before.
   func add(_ exchange: Exchange, after duration: Duration) {

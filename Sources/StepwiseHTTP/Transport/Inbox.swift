@@ -26,12 +26,12 @@ package final class Inbox: Sendable {
     let releasesNetwork: Bool
   }
 
-  private let state: SpecializedLock<State>
+  private let state: Lock<State>
 
   /// Creates an inbox.
   ///
   /// - Parameter capacity: The number of bytes from which the network has to wait.
-  package init(capacity: Int) { state = SpecializedLock(State(machine: InboxMachine(capacity: capacity))) }
+  package init(capacity: Int) { state = Lock(State(machine: InboxMachine(capacity: capacity))) }
 
   package var isEnded: Bool { state.withLock { $0.machine.isEnded } }
 

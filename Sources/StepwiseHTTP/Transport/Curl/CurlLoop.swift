@@ -51,7 +51,7 @@
 
     let settings: CurlSettings
     private let wakeup: Int32
-    private let state = SpecializedLock(State())
+    private let state = Lock(State())
 
     init(settings: CurlSettings) {
       self.settings = settings
