@@ -74,7 +74,10 @@ extension ChainCore {
   nonisolated(nonsending) func runApart(_ input: consuming ValueSlot, as child: ChildRun? = nil) async throws -> RunState {
     if isReentered { throw ChainError.reentrant }
     let scope = CancellationScope.current
-    let run = RunState(of: self, input: input, inside: scope?.innermostRun)
+    let around = scope?.runs.first { !$0.isOver }
+    // Leaves out what has ended around that one, too.
+    _ = around?.enclosing
+    let run = RunState(of: self, input: input, inside: around)
     let task = launch(run, of: .task(child))
     do {
       try await run.whileAwaited {
@@ -98,7 +101,9 @@ extension ChainCore {
   nonisolated(nonsending) func outcomeApart<Input: Sendable, Output: Sendable>(
     of input: Input
   ) async throws -> Outcome<Output> {
-    try await runApart(ValueSlot(input)).outcome() ?? .cancelled(Cancellation())
+    let run = try await runApart(ValueSlot(input))
+    defer { run.forget() }
+    return run.outcome() ?? .cancelled(Cancellation())
   }
 
   /// Runs the chain in its own task.
@@ -136,7 +141,7 @@ extension ChainCore {
   ) async throws -> (Output, [UndoStack.Entry]) {
     let run = try await runApart(ValueSlot(input), as: child)
     if let outcome = run.end?.outcome { try Self.check(outcome, in: child.outer) }
-    return (try run.takeOutput(), run.end?.undos ?? [])
+    return (try run.takeOutput(), run.takeUndos())
   }
 
   private static func check(_ outcome: Outcome<Void>, in outer: RunContext) throws {

@@ -49,6 +49,7 @@ final class CoveredSteps: Sendable {
     var frame = Frame(program, context, slot: takeValue(), undos: undos, recorder: recorder)
     frame.isRetried = isRetried
     frame.limit = self
+    defer { context.releaseChildren(under: self) }
     try await frame.perform(part: part)
     var output: ValueSlot? = frame.slot
     value.withLock { value in

@@ -54,7 +54,8 @@ public final class Run<Output: Sendable>: Sendable {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         task.escalatePriority(to: Task.currentPriority)
       }
-      guard await state.completion.value() != nil || isFinished else { throw CancellationError() }
+      if await state.completion.value() != nil, let outcome: Outcome<Output> = state.outcome() { return try outcome.get() }
+      guard isFinished else { throw CancellationError() }
       return try await finalOutcome.get()
     }
   }
@@ -80,7 +81,6 @@ public final class Run<Output: Sendable>: Sendable {
 
   var finalOutcome: Outcome<Output> {
     get async {
-      if let outcome: Outcome<Output> = state.outcome() { return outcome }
       _ = await task.result
       // There is one: the handle, which this method retains, is the only one to drop the output.
       return state.outcome() ?? .cancelled(Cancellation())

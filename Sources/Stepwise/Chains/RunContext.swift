@@ -157,6 +157,13 @@ final class RunContext: Sendable {
 
   func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
 
+  /// Releases the runs that formed the last step under a time limit, which has ended.
+  ///
+  /// They retain the limit, which retains this object.
+  func releaseChildren(under limit: CoveredSteps) {
+    _ = children.withLock { children -> ChildRuns? in children?.limit === limit ? children.take() : nil }
+  }
+
   func setChildren(_ new: ChildRuns?) { _ = children.withLock { exchange(&$0, with: new) } }
 
   // MARK: - Outcome

@@ -18,6 +18,7 @@ final class RunState: CancellationSource {
     /// The input until the run begins, and the output once it has ended.
     var value: ValueSlot?
     var end: End?
+    var undos: [UndoStack.Entry] = []
     /// Whether no one will ask for the output any more.
     var isForgotten = false
   }
@@ -44,10 +45,6 @@ final class RunState: CancellationSource {
     let outcome: Outcome<Void>
     /// The step that failed, if it ended with an error of its own and was no step of another run.
     let failedStep: ChainStep?
-    /// How to undo what the run completed, newest last.
-    ///
-    /// Empty unless the run ended with a value; the entries then belong to the run that contains it as a step.
-    var undos: [UndoStack.Entry] = []
   }
 
   /// The identity of the run's chain.
@@ -137,13 +134,26 @@ final class RunState: CancellationSource {
     let isStep = frame.context.outer != nil
     // A run that is not a step of another one needs its undos no longer.
     let undos: [UndoStack.Entry] = isStep ? frame.undos?.takeAll().reversed() ?? [] : []
-    let end = End(outcome: outcome, failedStep: isStep ? nil : frame.failedStep, undos: undos)
+    let end = End(outcome: outcome, failedStep: isStep ? nil : frame.failedStep)
     var output: ValueSlot? = frame.slot
-    state.withLock { state in
+    switch outcome {
+    case .resolved: break
+    case .failed, .cancelled: output = nil
+    }
+    // Returns an input that no step has taken, to release it outside the lock.
+    _ = state.withLock { state -> ValueSlot? in
       state.end = end
+      state.undos = undos
+      let input = state.value.take()
       if !state.isForgotten { state.value = output.take() }
+      return input
     }
   }
+
+  /// Removes and returns how to undo what the run completed, newest last.
+  ///
+  /// Empty unless the run was a step of another one, to which they belong.
+  func takeUndos() -> [UndoStack.Entry] { state.withLock { exchange(&$0.undos, with: []) } }
 
   /// The run has completed, including its handlers.
   func complete() {
@@ -207,9 +217,6 @@ final class RunState: CancellationSource {
     }
   }
 
-  /// The runs in flight around this one, innermost first.
-  var allEnclosing: some Sequence<RunState> { sequence(first: self, next: \.enclosing).dropFirst() }
-
   /// Awaits this run on behalf of the run that contains the current task, if that run awaits the task.
   ///
   /// Each run registers what it waits for before it checks for a cycle. When runs start to wait for each other at the
@@ -260,5 +267,10 @@ extension CancellationScope {
   var innermostRun: RunState? { run as? RunState }
 
   /// The runs with their own task around the current one, innermost first; those that have ended may be left out.
-  var runs: some Sequence<RunState> { sequence(first: innermostRun, next: { $0?.enclosing }).lazy.compactMap(\.self) }
+  var runs: some Sequence<RunState> {
+    sequence(state: innermostRun) { next in
+      defer { next = next?.enclosing }
+      return next
+    }
+  }
 }

@@ -92,7 +92,7 @@ struct RaceTests {
 
   @Test func aLoserThatStillSucceededIsUndone() async throws {
     let log = Recorder<String>()
-    let waiting = Turnstile()
+    let (waiting, opening) = (Turnstile(), Turnstile())
     let interrupted = Chain { (number: Int) in
       await waiting.passWhateverHappens()
       return number
@@ -105,11 +105,12 @@ struct RaceTests {
       }
     let winner = Chain { (number: Int) in
       await waiting.visitors(atLeast: 2)
+      await opening.visitors(atLeast: 1)
       return number + 1
     }
     let opener = Chain { (_: Int) -> Int in
       do {
-        try await Turnstile().pass()
+        try await opening.pass()
       } catch {
         waiting.open()
         throw error
