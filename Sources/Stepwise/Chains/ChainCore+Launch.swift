@@ -4,7 +4,7 @@
 extension ChainCore {
   /// Who a run with its own task belongs to.
   enum Owner {
-    /// Nobody: `start` started it, with a priority or with that of the calling task.
+    /// A handle: `start` started it, with a priority or with that of the calling task.
     case handle(TaskPriority?)
     /// The current task, which awaits it; it may be a step of another run.
     case task(ChildRun?)
@@ -71,7 +71,10 @@ extension ChainCore {
   ///
   /// - Returns: The run, which has ended.
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
-  nonisolated(nonsending) func runApart(_ input: consuming ValueSlot, as child: ChildRun? = nil) async throws -> RunState {
+  nonisolated(nonsending) func runApart(
+    _ input: consuming ValueSlot,
+    as child: ChildRun? = nil
+  ) async throws -> RunState {
     if isReentered { throw ChainError.reentrant }
     let scope = CancellationScope.current
     let around = scope?.runs.first { !$0.isOver }

@@ -54,7 +54,9 @@ public final class Run<Output: Sendable>: Sendable {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         task.escalatePriority(to: Task.currentPriority)
       }
-      if await state.completion.value() != nil, let outcome: Outcome<Output> = state.outcome() { return try outcome.get() }
+      if await state.completion.value() != nil, let outcome: Outcome<Output> = state.outcome() {
+        return try outcome.get()
+      }
       guard isFinished else { throw CancellationError() }
       return try await finalOutcome.get()
     }
