@@ -59,6 +59,8 @@ extension Chain {
       do {
         try await abandoned(after: duration, clock: clock) {
           steps.cancel()
+        } expiry: {
+          Expiry(error: $0)
         } step: {
           steps.currentStep
         } discarding: {
@@ -70,10 +72,14 @@ extension Chain {
         await frame.adopt(undos.takeAll().reversed())
         frame.slot = steps.takeValue()
       } catch {
-        frame.recorder?.abandon(frame.context.firstStep..<frame.index, error: error)
+        let expiry = (error as? Expiry)?.error
+        if let expiry {
+          let context = frame.context
+          frame.recorder?.abandon(context.firstStep..<frame.index, at: context.depth, error: expiry)
+        }
         frame.context.setChildren(nil)
         await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
-        throw error
+        throw expiry ?? error
       }
     }
     return Chain(path.appending(.limit(how: "abandon after \(duration)", code)))
@@ -90,4 +96,9 @@ extension Chain {
     }
     return Chain(path.appending(.enclosing(how: "executor", code)))
   }
+}
+
+/// The end of a time limit, as opposed to a timeout that a step throws.
+private struct Expiry: Error {
+  let error: TimeoutError
 }

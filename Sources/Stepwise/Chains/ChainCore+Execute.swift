@@ -31,8 +31,9 @@ extension ChainCore {
   /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in
   /// this order.
   nonisolated(nonsending) func execute(_ frame: inout Frame, isCancelled: Bool = false) async -> Outcome<Void> {
-    if !isCancelled, let recorder = frame.context.recorder, let scope = recorder.scope {
-      return await execute(&frame, for: recorder, in: scope)
+    if let recorder = frame.context.recorder, let scope = recorder.scope {
+      if !isCancelled { recorder.enter() }
+      return await execute(&frame, isCancelled: isCancelled, in: scope)
     }
     return await executeUnobserved(&frame, isCancelled: isCancelled)
   }
@@ -40,11 +41,10 @@ extension ChainCore {
   @inline(never)
   private nonisolated(nonsending) func execute(
     _ frame: inout Frame,
-    for recorder: RunRecorder,
+    isCancelled: Bool,
     in scope: ObservationScope
   ) async -> Outcome<Void> {
-    recorder.enter()
-    return await ObservationScope.$current.withValue(scope) { await executeUnobserved(&frame) }
+    await ObservationScope.$current.withValue(scope) { await executeUnobserved(&frame, isCancelled: isCancelled) }
   }
 
   private nonisolated(nonsending) func executeUnobserved(
@@ -65,6 +65,9 @@ extension ChainCore {
   nonisolated(nonsending) func conclude(_ frame: inout Frame, with error: (any Error)?) async -> Outcome<Void> {
     let context = frame.context
     let outcome = context.close(with: error)
+    var source: String?
+    // Before the handlers, during which others may be cancelled.
+    if case .cancelled = outcome, context.recorder != nil { source = context.cancellationSource }
     if case .failed = outcome { frame.hasFailed = true }
     var undos: [UndoStack.Entry] = []
     if error != nil { undos = frame.undos?.takeAll() ?? [] }
@@ -74,8 +77,6 @@ extension ChainCore {
     }
     if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }
     if let recorder = context.recorder {
-      var source: String?
-      if case .cancelled = outcome { source = context.cancellationSource }
       let steps = context.firstStep..<context.firstStep + frame.program.stepCount
       recorder.leave(outcome, through: source, steps) { frame.slot.erased }
     }

@@ -51,6 +51,9 @@ final class RunContext: Sendable {
   /// The run that contains this one as a step.
   var outer: RunContext? { child?.outer }
 
+  /// How many runs contain this one as a step.
+  var depth: Int { outers.reduce(0) { depth, _ in depth + 1 } }
+
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
 

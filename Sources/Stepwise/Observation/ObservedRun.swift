@@ -18,7 +18,7 @@ public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvert
 
 /// A step of a run, as observers of the run see it.
 public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
-  /// The run that the step is part of.
+  /// The run that the step is part of; for an undo, the run that undoes it, which may contain that one.
   public let run: ObservedRun
 
   /// The position and the name.

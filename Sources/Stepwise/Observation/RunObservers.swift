@@ -8,6 +8,9 @@ public enum RunObservers {
   /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
   private static let used = Atomic(false)
 
+  /// How many are installed for the process.
+  private static let count = Atomic(0)
+
   private static let installed = Lock(OrderedSlots<any RunObserver>())
 
   static var isUsed: Bool { used.load(ordering: .acquiring) }
@@ -17,7 +20,8 @@ public enum RunObservers {
 
   /// Those installed now, in the order in which they were installed.
   static var all: [any RunObserver] {
-    installed.withLock { slots in
+    guard count.load(ordering: .acquiring) > 0 else { return [] }
+    return installed.withLock { slots in
       var all: [any RunObserver] = []
       slots.forEach { _, observer in all.append(observer) }
       return all
@@ -31,7 +35,9 @@ public enum RunObservers {
   @discardableResult
   public static func install(_ observer: some RunObserver) -> Registration {
     use()
-    return Registration(key: installed.withLock { $0.append(observer) })
+    let key = installed.withLock { $0.append(observer) }
+    count.add(1, ordering: .releasing)
+    return Registration(key: key)
   }
 
   /// The registration of an observer of the process.
@@ -41,7 +47,7 @@ public enum RunObservers {
     /// Removes the observer; runs that have started continue to notify it.
     public func remove() {
       // Released outside the lock.
-      _ = installed.withLock { $0.remove(key) }
+      if installed.withLock({ $0.remove(key) }) != nil { count.subtract(1, ordering: .releasing) }
     }
   }
 }

@@ -99,7 +99,7 @@ final class RunRecorder: Sendable {
   }
 
   /// Whether a trace needs the run also when its handle is gone.
-  var isTraced: Bool { !(watch?.scope.collectors.isEmpty ?? true) }
+  var isTraced: Bool { watch?.scope.collectors.contains(where: \.isOpen) ?? false }
 
   /// Adds to the log and changes the record, while the recorder is open.
   private func record(
@@ -154,13 +154,18 @@ final class RunRecorder: Sendable {
   }
 
   /// Ends the steps that are running when the run abandons them.
-  func abandon(_ steps: Range<Int>, error: any Error) {
+  ///
+  /// - Parameters:
+  ///   - steps: The steps that the run abandons.
+  ///   - depth: How many runs contain the one that abandons them.
+  ///   - error: What takes their place.
+  func abandon(_ steps: Range<Int>, at depth: Int, error: any Error) {
     let time = now()
-    log(.abandoned, steps.lowerBound, number: steps.count, at: time)
+    log(.abandoned(depth: depth), steps.lowerBound, number: steps.count, at: time)
     for (index, duration) in broadcast.update({ $0.state.running(in: steps) }) {
       set(index, to: .finished(duration), error: error)
     }
-    watch?.signals.finish(steps, at: time, error: error)
+    watch?.signals.finish(steps, at: time, error: error) { isOpen }
   }
 
   func undone(_ index: Int, error: (any Error)?) {

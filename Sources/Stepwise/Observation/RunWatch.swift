@@ -32,11 +32,11 @@ struct RunWatch: Sendable {
     }
     var scope = ObservationScope()
     var observers: [any RunObserver] = []
-    if !isNested, RunObservers.isUsed {
+    if !isNested, RunObservers.isUsed || !own.isEmpty {
       scope = ObservationScope.current ?? scope
       observers = RunObservers.all + scope.observers
     }
-    guard !observers.isEmpty || !own.isEmpty || !scope.collectors.isEmpty else { return nil }
+    guard !observers.isEmpty || !own.isEmpty || scope.collectors.contains(where: \.isOpen) else { return nil }
     let run = makeRun(chain, program, parentID: scope.parentID)
     return RunWatch(run, observers: observers + own, RunSignals(), scope)
   }
@@ -84,7 +84,7 @@ final class RunSignals: Sendable {
     var attempts: [Int: Int] = [:]
     /// The times at which the runs that have not ended started.
     var runs: [UInt64: Duration] = [:]
-    var pending: [(signal: Signal, observers: [any RunObserver])] = []
+    var pending = OrderedSlots<(signal: Signal, observers: [any RunObserver])>()
     /// Whether a thread is delivering, which then delivers what others add meanwhile.
     var isDelivering = false
 
@@ -93,7 +93,7 @@ final class RunSignals: Sendable {
     }
 
     mutating func send(_ signal: Signal, to observers: [any RunObserver]) {
-      if !observers.isEmpty { pending.append((signal, observers)) }
+      if !observers.isEmpty { _ = pending.append((signal, observers)) }
     }
   }
 
@@ -174,7 +174,7 @@ final class RunSignals: Sendable {
 
   private func next() -> (Signal, [any RunObserver])? {
     state.withLock { state in
-      guard state.pending.isEmpty else { return state.pending.removeFirst() }
+      if let next = state.pending.popFirst() { return next }
       state.isDelivering = false
       return nil
     }

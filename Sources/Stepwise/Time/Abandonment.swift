@@ -8,11 +8,12 @@
 /// its time is up; before that, `onCancel` is called. The operation receives a closure that returns whether it is still
 /// awaited.
 ///
-/// - Throws: The error of the operation; `TimeoutError` when its time was up first.
+/// - Throws: The error of the operation; what `expiry` returns when its time was up first.
 func abandoned<Value: Sendable>(
   after duration: Duration,
   clock: any Clock<Duration>,
   onCancel: @escaping @Sendable () -> Void = {},
+  expiry: @escaping @Sendable (TimeoutError) -> any Error = { $0 },
   step name: @escaping @Sendable () -> String,
   discarding: nonisolated(nonsending) @escaping @Sendable (Value) async -> Void,
   operation: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) async throws -> Value
@@ -30,7 +31,7 @@ func abandoned<Value: Sendable>(
   }
   let timer = spawn {
     guard (try? await clock.sleep(for: duration.clamped)) != nil else { return }
-    guard first.settle(.failure(TimeoutError(step: name(), duration: duration))) else { return }
+    guard first.settle(.failure(expiry(TimeoutError(step: name(), duration: duration)))) else { return }
     awaited?.end()
     work.cancel()
   }

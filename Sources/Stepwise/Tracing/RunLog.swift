@@ -18,8 +18,8 @@ struct RunLog: Sendable {
     case attemptFailed(Failure)
     /// So many steps were cancelled by their time limit.
     case timedOut
-    /// So many steps were abandoned.
-    case abandoned
+    /// So many steps were abandoned by a run at this depth.
+    case abandoned(depth: Int)
     /// An error was replaced with a value.
     case recovered
   }

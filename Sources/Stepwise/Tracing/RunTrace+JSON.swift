@@ -24,7 +24,9 @@ extension RunTrace {
   public var chromeTrace: String {
     var writer = ChromeTraceWriter()
     for run in runs { writer.add(run) }
-    let other = JSONText.object([("droppedEvents", JSONText.string("\(droppedEventCount)"))])
+    let other = JSONText.object([
+      ("droppedEvents", JSONText.string("\(droppedEventCount)")), ("droppedRuns", JSONText.string("\(droppedRunCount)")),
+    ])
     return JSONText.object([
       ("traceEvents", JSONText.array(writer.threads + writer.events)), ("displayTimeUnit", JSONText.string("ms")),
       ("otherData", other),

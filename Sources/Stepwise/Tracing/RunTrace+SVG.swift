@@ -82,6 +82,7 @@ private struct TimelineDrawing {
     let (start, end) = (position(span.start), position(span.end))
     let (barHeight, barTop) = isRun ? (5, y + 29) : (10, y + 27)
     let length = max(3, end - start)
+    let x = min(start, Double(Self.width - Self.margin) - length)
     let remarks = span.remarks(withDetail: false)
     var words = "<tspan class=\"\(span.status.rawValue)\">\(Self.escaped(remarks.joined(separator: " · ")))</tspan>"
     if remarks.isEmpty { words = "" }
@@ -98,7 +99,7 @@ private struct TimelineDrawing {
       \(span.duration.brief)</tspan></text>
       """,
       """
-      <rect class="\(span.status.rawValue)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(start))" y="\(barTop)" \
+      <rect class="\(span.status.rawValue)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(x))" y="\(barTop)" \
       width="\(Self.tenths(length))" height="\(barHeight)" rx="2"><title>\(Self.escaped(title(span)))</title></rect>
       """,
     ]

@@ -56,13 +56,20 @@ extension RunTrace.Span {
 }
 
 extension String {
-  /// The text without line breaks and control characters.
-  var onOneLine: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-  }
+  /// The text without line breaks, control characters, and those that change the direction of writing.
+  var onOneLine: String { String(String.UnicodeScalarView(unicodeScalars.map { $0.isOfOneLine ? $0 : " " })) }
 
   /// The text, with an ellipsis in place of what exceeds a number of characters.
   func cut(to count: Int) -> String { self.count > count ? prefix(count - 1) + "…" : self }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isOfOneLine: Bool {
+    switch value {
+    case 0x202A...0x202E, 0x2066...0x2069: false
+    default: ![.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
+    }
+  }
 }
 
 extension Duration {

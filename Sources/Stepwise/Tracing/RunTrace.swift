@@ -99,7 +99,15 @@ public struct RunTrace: Sendable {
   public let droppedRunCount: Int
 
   /// The time from the first start to the last end.
-  public var duration: Duration { runs.map(\.end).max() ?? .zero }
+  public var duration: Duration {
+    var end = Duration.zero
+    var pending = runs
+    while let span = pending.popLast() {
+      end = max(end, span.end)
+      pending += span.children
+    }
+    return end
+  }
 }
 
 extension Run {

@@ -29,7 +29,7 @@ extension TracedResult: Sendable where Value: Sendable {}
 /// ```
 ///
 /// - Parameters:
-///   - capacity: The number of events of each run that are retained. At most 256 runs are.
+///   - capacity: The number of events of each run that are retained. At most 256 runs are: the first one and the newest.
 ///   - clock: The clock that measures the times, for example the manual clock of a test.
 ///   - isolation: The isolation of the body, by default the caller's.
 ///   - body: The work to run, on the current task.
@@ -58,7 +58,7 @@ public func trace<Value>(
   } catch {
     result = .failure(error)
   }
-  return TracedResult(result: result, trace: collector.trace(at: elapsed()))
+  return TracedResult(result: result, trace: collector.take(at: elapsed()))
 }
 
 private func stopwatch<C: Clock<Duration>>(on clock: C) -> @Sendable () -> Duration {

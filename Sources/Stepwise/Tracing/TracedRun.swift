@@ -33,6 +33,8 @@ struct TraceBuilder {
     let attempt: Int
     /// The position among the events; a run that a step started follows them.
     var order = Int.max
+    /// How many runs of the log contain it, if it is a run.
+    var depth = 0
     var start: Duration
     var end: Duration?
     var status = RunTrace.Status.running
@@ -122,12 +124,16 @@ struct TraceBuilder {
         guard let step = attempts[index], step.status == .cancelled, step.detail == nil else { continue }
         step.detail = "timed out"
       }
-    case .abandoned:
-      note("abandoned", at: time, on: parent(of: steps))
+    case .abandoned(let depth):
       for (index, step) in openSteps where steps.contains(index) {
         openSteps[index] = nil
         step.end(at: time, .abandoned)
       }
+      for node in openRuns where node.depth > depth && steps.contains(node.steps.lowerBound) {
+        node.end(at: time, .abandoned)
+      }
+      openRuns.removeAll { $0.depth > depth && $0.end != nil }
+      note("abandoned", at: time, on: parent(of: steps))
     case .recovered: note("recovered", at: time, on: parent(of: index..<index + 1))
     }
   }
@@ -141,8 +147,10 @@ struct TraceBuilder {
     guard nesting != .none else { return }
     let name = identity?.name ?? run.name(of: steps)
     let node = Node(.run, name, steps, role: "\(nesting)", start: time)
+    let parent = parent(of: steps)
     node.order = eventCount
-    parent(of: steps).children.append(node)
+    node.depth = parent.depth + 1
+    parent.children.append(node)
     openRuns.append(node)
   }
 
