@@ -25,7 +25,8 @@ extension RunTrace {
     var writer = ChromeTraceWriter()
     for run in runs { writer.add(run) }
     let other = JSONText.object([
-      ("droppedEvents", JSONText.string("\(droppedEventCount)")), ("droppedRuns", JSONText.string("\(droppedRunCount)")),
+      ("droppedEvents", JSONText.string("\(droppedEventCount)")),
+      ("droppedRuns", JSONText.string("\(droppedRunCount)")),
     ])
     return JSONText.object([
       ("traceEvents", JSONText.array(writer.threads + writer.events)), ("displayTimeUnit", JSONText.string("ms")),
