@@ -4,7 +4,7 @@
 import Synchronization
 
 /// The observers of all runs of the process.
-public enum RunObservers {
+public enum RunObservers: Sendable {
   /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
   private static let used = Atomic(false)
 
