@@ -116,7 +116,7 @@ struct Branches<Input: Sendable>: Sendable {
         let (branch, core) = (all[place], chains.cores[place])
         let awaited = AwaitedTask.make()
         group.addTask { [child] in (place, await awaited.run { await branch.finish(core, input, as: child) }) }
-        child = child.next(after: core)
+        child = child.next(after: core.program)
       }
       var ended = Array(repeating: Result<Branch<Input>.Finished, any Error>.failure(CancellationError()), count: count)
       for await (place, result) in group {

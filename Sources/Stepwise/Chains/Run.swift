@@ -16,8 +16,8 @@ public final class Run<Output: Sendable>: Sendable {
     listener: (any RunListener)? = nil
   ) {
     let program = chain.program
-    recorder = RunRecorder(of: chain, program)
-    state = RunState(of: chain, input: ValueSlot(input), listener: listener)
+    recorder = RunRecorder(of: program)
+    state = RunState(of: program, gate: chain.gate, input: ValueSlot(input), listener: listener)
     task = chain.launch(state, of: .handle(priority), recorder: recorder)
   }
 
@@ -102,4 +102,10 @@ public final class Run<Output: Sendable>: Sendable {
 
   /// The progress of the run, for any number of subscribers, at any time.
   public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder, run: self) }
+
+  /// What has happened in the run so far, with times.
+  ///
+  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
+  /// ``trace(capacity:clock:isolation:_:)``.
+  public var trace: RunTrace { RunTrace(of: [recorder.snapshot()], droppedRunCount: 0) }
 }

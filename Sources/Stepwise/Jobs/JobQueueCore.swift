@@ -5,7 +5,7 @@
 ///
 /// Jobs retain it instead of the queue.
 final class JobQueueCore: Sendable {
-  typealias Place = GateMachine<JobTicket>.ID
+  typealias Place = GateID
 
   private let gate: Gate<JobTicket>
   private let isSerial: Bool
@@ -44,10 +44,10 @@ final class JobQueueCore: Sendable {
   // MARK: - Slots
 
   func enter(_ ticket: JobTicket, priority: TaskPriority) -> Place {
-    let arrival = gate.arrive(ticket, mode: .queue, priority: Int(priority.rawValue))
-    tickets.withLock { $0[ticket.name, default: [:]][arrival.id] = ticket }
-    if arrival.verdict == .admitted { ticket.admit() }
-    return arrival.id
+    let action = gate.arrive(ticket, mode: .queue, priority: Int(priority.rawValue))
+    tickets.withLock { $0[ticket.name, default: [:]][action.id] = ticket }
+    if case .admit = action { ticket.admit() }
+    return action.id
   }
 
   /// Removes a waiting job from the queue; a running job keeps its slot.

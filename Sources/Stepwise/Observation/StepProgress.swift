@@ -13,17 +13,3 @@ public enum StepProgress: Sendable {
     StepContext.current?.report(fraction)
   }
 }
-
-/// One step of one run, as code inside the step sees it.
-struct RecordedStep: StepReporting {
-  let recorder: RunRecorder
-  let index: Int
-
-  func report(_ fraction: Double) { recorder.report(index, fraction) }
-  func retrying(attempt: Int, after error: any Error) {
-    recorder.retrying(index, attempt: attempt, after: error)
-  }
-  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
-    RecordedStep(recorder: recorder.recording(while: isOpen), index: index)
-  }
-}

@@ -14,11 +14,7 @@ final class Gate<Entrant: Sendable>: Sendable {
     self.admit = admit
   }
 
-  func arrive(
-    _ entrant: Entrant,
-    mode: GateMachine<Entrant>.Mode,
-    priority: Int = 0
-  ) -> GateMachine<Entrant>.Arrival {
+  func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> GateMachine<Entrant>.ArriveAction {
     machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
   }
 
@@ -26,13 +22,13 @@ final class Gate<Entrant: Sendable>: Sendable {
   var insiders: [Entrant] { machine.withLock { $0.insiders } }
 
   /// Removes waiting entrants from the queue, all at one instant.
-  func withdraw(_ ids: some Sequence<GateMachine<Entrant>.ID>) {
+  func withdraw(_ ids: some Sequence<GateID>) {
     machine.withLock { machine in
       for id in ids { machine.withdraw(id) }
     }
   }
 
-  func leave(_ id: GateMachine<Entrant>.ID) {
+  func leave(_ id: GateID) {
     for entrant in machine.withLock({ $0.leave(id) }) { admit(entrant) }
   }
 

@@ -1,44 +1,47 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+typealias GateID = UInt64
+
+/// What happens when an entrant arrives and no slot is free.
+enum GateMode {
+  /// It waits for a slot.
+  case queue
+  /// It is refused.
+  case refuse
+  /// It waits and replaces the entrants that were waiting.
+  case replaceWaiting
+  /// It waits and replaces the entrants that were waiting; those inside are cancelled.
+  case replaceAll
+}
+
 /// Admits a limited number of entrants: those of a higher priority first, and equals in order of arrival.
 struct GateMachine<Entrant> {
-  typealias ID = UInt64
+  enum ArriveAction {
+    case admit(GateID)
+    /// It waits, and those that it displaces have to be cancelled.
+    case wait(GateID, displaced: [Entrant])
+    case refuse(GateID)
 
-  /// What happens when an entrant arrives at a full gate.
-  enum Mode {
-    /// It waits for a slot.
-    case queue
-    /// It is refused.
-    case refuse
-    /// It waits and replaces the entrants that were waiting.
-    case replaceWaiting
-    /// It waits and replaces the entrants that were waiting; those inside are cancelled.
-    case replaceAll
+    var id: GateID {
+      switch self {
+      case .admit(let id), .wait(let id, _), .refuse(let id): id
+      }
+    }
   }
 
-  enum Verdict {
-    case admitted, waiting, refused
-  }
-
-  struct Arrival {
-    let id: ID
-    let verdict: Verdict
-    /// The entrants that were displaced.
-    var displaced: [Entrant] = []
-  }
-
-  private struct Waiter {
-    let id: ID
-    let entrant: Entrant
+  private enum State {
+    /// A slot is free, so no entrant waits.
+    case open
+    case full(Queue)
+    /// No entrant is admitted, although a slot may be free.
+    case suspended(Queue)
   }
 
   private let slots: Int
-  private var isSuspended = false
-  private var nextID: ID = 0
-  private var inside: [ID: Entrant] = [:]
-  private var waiting = RankedSlots<Waiter>()
-  private var places: [ID: RankedSlots<Waiter>.Key] = [:]
+  private var inside: [GateID: Entrant] = [:]
+  private var state = State.open
+  private var nextID: GateID = 0
 
   init(slots: Int) {
     self.slots = max(1, slots)
@@ -46,62 +49,124 @@ struct GateMachine<Entrant> {
 
   var insiders: [Entrant] { Array(inside.values) }
   var insideCount: Int { inside.count }
-  var waitingCount: Int { waiting.count }
-  private var isOpen: Bool { !isSuspended && inside.count < slots }
+  var waitingCount: Int {
+    switch state {
+    case .open: 0
+    case .full(let queue), .suspended(let queue): queue.count
+    }
+  }
 
-  mutating func arrive(_ entrant: Entrant, mode: Mode, priority: Int = 0) -> Arrival {
+  mutating func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> ArriveAction {
     let id = nextID
     nextID += 1
-    if isOpen, waiting.isEmpty {
+    switch exchange(&state, with: .open) {
+    case .open:
       inside[id] = entrant
-      return Arrival(id: id, verdict: .admitted)
+      if inside.count == slots { state = .full(Queue()) }
+      return .admit(id)
+    case .full(var queue):
+      defer { state = .full(queue) }
+      return wait(entrant, as: id, in: &queue, mode: mode, priority: priority)
+    case .suspended(var queue):
+      defer { state = .suspended(queue) }
+      return wait(entrant, as: id, in: &queue, mode: mode, priority: priority)
     }
+  }
+
+  private func wait(
+    _ entrant: Entrant,
+    as id: GateID,
+    in queue: inout Queue,
+    mode: GateMode,
+    priority: Int
+  ) -> ArriveAction {
     var displaced: [Entrant] = []
     switch mode {
     case .queue: break
-    case .refuse: return Arrival(id: id, verdict: .refused)
-    case .replaceWaiting: displaced = removeWaiting()
-    case .replaceAll: displaced = Array(inside.values) + removeWaiting()
+    case .refuse: return .refuse(id)
+    case .replaceWaiting: displaced = queue.removeAll()
+    case .replaceAll: displaced = insiders + queue.removeAll()
     }
-    places[id] = waiting.append(Waiter(id: id, entrant: entrant), rank: priority)
-    return Arrival(id: id, verdict: .waiting, displaced: displaced)
+    queue.append(entrant, as: id, priority: priority)
+    return .wait(id, displaced: displaced)
   }
 
-  /// An entrant leaves, from inside or from the queue.
+  /// An entrant leaves, from inside or from the queue; one that has left already has no effect.
   ///
-  /// Returns the entrants to admit.
-  ///
-  /// An entrant that has already left has no effect.
-  mutating func leave(_ id: ID) -> [Entrant] {
-    if inside.removeValue(forKey: id) == nil { withdraw(id) }
-    return admit()
+  /// - Returns: The entrants to admit.
+  mutating func leave(_ id: GateID) -> [Entrant] {
+    guard inside.removeValue(forKey: id) != nil else {
+      withdraw(id)
+      return []
+    }
+    guard case .full(let queue) = state else { return [] }
+    state = .open
+    return admit(from: queue)
   }
 
   /// Removes a waiting entrant from the queue; does nothing for one that is inside or has left.
-  mutating func withdraw(_ id: ID) {
-    if let place = places.removeValue(forKey: id) { waiting.remove(place) }
+  mutating func withdraw(_ id: GateID) {
+    switch exchange(&state, with: .open) {
+    case .open: break
+    case .full(var queue):
+      queue.remove(id)
+      state = .full(queue)
+    case .suspended(var queue):
+      queue.remove(id)
+      state = .suspended(queue)
+    }
   }
 
-  mutating func suspend() { isSuspended = true }
+  mutating func suspend() {
+    switch exchange(&state, with: .open) {
+    case .open: state = .suspended(Queue())
+    case .full(let queue), .suspended(let queue): state = .suspended(queue)
+    }
+  }
 
-  /// Returns the entrants to admit.
+  /// - Returns: The entrants to admit.
   mutating func resume() -> [Entrant] {
-    isSuspended = false
-    return admit()
+    guard case .suspended(let queue) = state else { return [] }
+    state = .open
+    return admit(from: queue)
   }
 
-  private mutating func admit() -> [Entrant] {
+  private mutating func admit(from queue: consuming Queue) -> [Entrant] {
+    var queue = queue
     var admitted: [Entrant] = []
-    while isOpen, let next = waiting.popFirst() {
-      places[next.id] = nil
+    while inside.count < slots {
+      guard let next = queue.popFirst() else { return admitted }
       inside[next.id] = next.entrant
       admitted.append(next.entrant)
     }
+    state = .full(queue)
     return admitted
   }
 
-  private mutating func removeWaiting() -> [Entrant] {
-    places.removeAll()
-    return waiting.removeAll().map(\.entrant)
+  /// The entrants that wait.
+  private struct Queue {
+    private var waiting = RankedSlots<(id: GateID, entrant: Entrant)>()
+    private var places: [GateID: RankedSlots<(id: GateID, entrant: Entrant)>.Key] = [:]
+
+    var count: Int { waiting.count }
+
+    mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
+      places[id] = waiting.append((id, entrant), rank: priority)
+    }
+
+    mutating func remove(_ id: GateID) {
+      if let place = places.removeValue(forKey: id) { waiting.remove(place) }
+    }
+
+    mutating func popFirst() -> (id: GateID, entrant: Entrant)? {
+      guard let first = waiting.popFirst() else { return nil }
+      places[first.id] = nil
+      return first
+    }
+
+    mutating func removeAll() -> [Entrant] {
+      places.removeAll()
+      return waiting.removeAll().map(\.entrant)
+    }
   }
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-extension Run {
-  var recordedTrace: RunTrace { RunTrace(of: [recorder.snapshot()], droppedRunCount: 0) }
-}
-
 extension RunTrace {
   init(of traced: [TracedRun], droppedRunCount: Int) {
     let builders = traced.map(TraceBuilder.init)

@@ -109,11 +109,3 @@ public struct RunTrace: Sendable {
     return end
   }
 }
-
-extension Run {
-  /// What has happened in the run so far, with times.
-  ///
-  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
-  /// ``trace(capacity:clock:isolation:_:)``.
-  public var trace: RunTrace { recordedTrace }
-}

@@ -12,8 +12,8 @@ struct GateMachineTests {
   @Test(arguments: [1, 2, 5])
   func asManyAreInsideAsThereAreSlots(slots: Int) {
     var machine = Machine(slots: slots)
-    for index in 0..<slots { #expect(machine.arrive("\(index)", mode: .queue).verdict == .admitted) }
-    #expect(machine.arrive("next", mode: .queue).verdict == .waiting)
+    for index in 0..<slots { #expect(machine.arrive("\(index)", mode: .queue).isAdmitted) }
+    #expect(machine.arrive("next", mode: .queue).isWaiting)
     #expect(machine.insideCount == slots)
     #expect(machine.waitingCount == 1)
   }
@@ -21,8 +21,8 @@ struct GateMachineTests {
   @Test(arguments: [0, -1, .min])
   func fewerThanOneSlotCountsAsOne(slots: Int) {
     var machine = Machine(slots: slots)
-    #expect(machine.arrive("a", mode: .queue).verdict == .admitted)
-    #expect(machine.arrive("b", mode: .queue).verdict == .waiting)
+    #expect(machine.arrive("a", mode: .queue).isAdmitted)
+    #expect(machine.arrive("b", mode: .queue).isWaiting)
   }
 
   @Test func thoseWhoWaitAreLetInInTheOrderInWhichTheyCame() {
@@ -58,14 +58,14 @@ struct GateMachineTests {
   @Test func refuseAdmitsOnlyWhenThereIsRoom() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .refuse)
-    #expect(first.verdict == .admitted)
+    #expect(first.isAdmitted)
     let refused = machine.arrive("b", mode: .refuse)
-    #expect(refused.verdict == .refused)
+    #expect(refused.isRefused)
     #expect(refused.displaced.isEmpty)
     #expect(machine.leave(refused.id) == [])
     #expect(machine.insideCount == 1)
     _ = machine.leave(first.id)
-    #expect(machine.arrive("c", mode: .refuse).verdict == .admitted)
+    #expect(machine.arrive("c", mode: .refuse).isAdmitted)
   }
 
   @Test func replaceWaitingDisplacesTheOneThatWaits() {
@@ -82,7 +82,7 @@ struct GateMachineTests {
     #expect(machine.arrive("b", mode: .replaceAll).displaced == ["a"])
     let third = machine.arrive("c", mode: .replaceAll)
     #expect(third.displaced == ["a", "b"])
-    #expect(third.verdict == .waiting, "never two at once")
+    #expect(third.isWaiting, "never two at once")
     #expect(machine.leave(first.id) == ["c"])
   }
 
@@ -90,9 +90,9 @@ struct GateMachineTests {
     var machine = Machine(slots: 2)
     let first = machine.arrive("a", mode: .queue)
     machine.suspend()
-    #expect(machine.arrive("b", mode: .queue).verdict == .waiting)
-    #expect(machine.arrive("c", mode: .queue).verdict == .waiting)
-    #expect(machine.arrive("d", mode: .refuse).verdict == .refused)
+    #expect(machine.arrive("b", mode: .queue).isWaiting)
+    #expect(machine.arrive("c", mode: .queue).isWaiting)
+    #expect(machine.arrive("d", mode: .refuse).isRefused)
     #expect(machine.leave(first.id) == [])
     #expect(machine.insideCount == 0)
     #expect(machine.resume() == ["b", "c"])
@@ -102,7 +102,7 @@ struct GateMachineTests {
   @Test func thoseOfAHigherPriorityAreLetInFirstAndFirstComeFirstServedAmongEquals() {
     var machine = Machine(slots: 1)
     var last = machine.arrive("first", mode: .queue)
-    #expect(machine.arrive("low", mode: .queue, priority: 1).verdict == .waiting)
+    #expect(machine.arrive("low", mode: .queue, priority: 1).isWaiting)
     _ = machine.arrive("high 1", mode: .queue, priority: 3)
     let left = machine.arrive("high 2", mode: .queue, priority: 3)
     _ = machine.arrive("high 3", mode: .queue, priority: 3)
@@ -133,4 +133,11 @@ struct GateMachineTests {
     #expect(machine.waitingCount == 1)
     #expect(machine.leave(first.id) == [99_999])
   }
+}
+
+extension GateMachine.ArriveAction {
+  fileprivate var isAdmitted: Bool { if case .admit = self { true } else { false } }
+  fileprivate var isWaiting: Bool { if case .wait = self { true } else { false } }
+  fileprivate var isRefused: Bool { if case .refuse = self { true } else { false } }
+  fileprivate var displaced: [Entrant] { if case .wait(_, let displaced) = self { displaced } else { [] } }
 }

@@ -33,9 +33,11 @@ final class Program: Sendable {
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
-  let gate: Gate<RunState>?
+  /// The name and the observers, if it has any.
+  let identity: ChainIdentity?
 
-  init(path last: Node) {
+  init(path last: Node, identity: ChainIdentity?) {
+    self.identity = identity
     let nodes = last.path
     var operations: [Operation] = []
     operations.reserveCapacity(nodes.count)
@@ -77,7 +79,6 @@ final class Program: Sendable {
     self.errorHandlers = errorHandlers
     self.finallyHandlers = finallyHandlers.reversed()
     self.overlap = overlap
-    gate = overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
   }
 
   /// Looks for an operation that may replace an error, or the timeout that takes its place.
@@ -97,6 +98,16 @@ final class Program: Sendable {
 
   /// Returns whether a time limit that follows may end an operation with a timeout.
   func isLimited(at position: Int) -> Bool { lastLimit > position }
+
+  var observers: [any RunObserver] { identity?.observers ?? [] }
+
+  /// The name for observers and traces.
+  var name: String {
+    if let name = identity?.name { return name }
+    let last = max(0, stepCount - 1)
+    let names = [0, last].map { ChainStep(index: $0, name: name(at: $0)).description }
+    return last == 0 ? names[0] : "\(names[0]) → \(names[1])"
+  }
 
   /// Returns the name of a step, which may be part of a nested chain.
   func name(at index: Int) -> String? {

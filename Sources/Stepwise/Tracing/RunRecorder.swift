@@ -29,29 +29,29 @@ final class RunRecorder: Sendable {
   }
 
   /// Creates the recorder of a run that has a handle.
-  init(of chain: ChainCore, _ program: Program) {
-    watch = .make(for: chain, program, in: nil, isNested: false)
+  init(of program: Program) {
+    watch = .make(for: program, in: nil, isNested: false)
     let capacity = watch?.logCapacity ?? 0
     let log = RunLog(stepCount: program.stepCount, capacity: capacity > 0 ? capacity : RunLog.defaultCapacity)
     broadcast = Broadcast(RunRecord(stepCount: program.stepCount, log: log))
     names = program.names
     firstStep = 0
     stepCount = program.stepCount
-    identity = chain.identity
+    identity = program.identity
     created = Self.now(watch)
     condition = nil
     collect()
   }
 
   /// Creates the recorder of a run without a handle.
-  init(of chain: ChainCore, _ program: Program, firstStep: Int, _ watch: RunWatch) {
+  init(of program: Program, firstStep: Int, _ watch: RunWatch) {
     self.watch = watch
     let log = RunLog(stepCount: program.stepCount, capacity: watch.logCapacity)
     broadcast = Broadcast(RunRecord(log: log))
     names = program.names
     self.firstStep = firstStep
     stepCount = program.stepCount
-    identity = chain.identity
+    identity = program.identity
     created = Self.now(watch)
     condition = nil
     collect()
@@ -198,8 +198,8 @@ final class RunRecorder: Sendable {
     }
   }
 
-  func end(_ outcome: Outcome<RunState>) {
-    _ = broadcast.update { content -> Outcome<RunState>? in
+  func end(_ outcome: Outcome<any AnyBox>) {
+    _ = broadcast.update { content -> Outcome<any AnyBox>? in
       // Released outside the lock when the run is no longer observed.
       guard !content.state.isForgotten else { return outcome }
       content.state.end(outcome)

@@ -8,7 +8,6 @@ import Synchronization
 /// The timer cancels that task too, so only this object shows whether the task of the run was cancelled.
 final class CoveredSteps: Sendable {
   let context: RunContext
-  private let program: Program
   private let part: Int
   private let isRetried: Bool
   /// The time limit around this one.
@@ -23,7 +22,6 @@ final class CoveredSteps: Sendable {
 
   /// Takes the input out of the frame.
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
-    program = frame.program
     context = frame.context
     part = frame.covered
     isRetried = frame.isRetried
@@ -46,7 +44,7 @@ final class CoveredSteps: Sendable {
       isStillAwaited.withLock { $0 = isAwaited }
       recorder = recorder?.recording(while: isAwaited)
     }
-    var frame = Frame(program, context, slot: takeValue(), undos: undos, recorder: recorder)
+    var frame = Frame(context, slot: takeValue(), undos: undos, recorder: recorder)
     frame.isRetried = isRetried
     frame.limit = self
     defer { context.releaseChildren(under: self) }

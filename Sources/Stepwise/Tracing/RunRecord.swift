@@ -27,7 +27,7 @@ struct RunRecord {
   private(set) var current = 0
   private(set) var completeCount = 0
   private(set) var fraction = 0.0
-  private(set) var ended: Outcome<RunState>?
+  private(set) var ended: Outcome<any AnyBox>?
   /// What happened, with times.
   var log: RunLog
   /// Whether the run can no longer be observed, so that nothing is stored.
@@ -104,7 +104,7 @@ struct RunRecord {
     return Dropped(stage: stages.updateValue(stage, forKey: index))
   }
 
-  mutating func end(_ outcome: Outcome<RunState>) {
+  mutating func end(_ outcome: Outcome<any AnyBox>) {
     ended = outcome
     if case .resolved = outcome { fraction = 1 }
   }
@@ -138,7 +138,7 @@ struct RunRecord {
   func event(for key: Key, _ names: [Int: String]) -> ChainEvent? {
     switch key {
     case .started: return .started
-    case .ended: return ended.map { .ended($0.map(\.erased)) }
+    case .ended: return ended.map { .ended($0.map(\.any)) }
     case .overall: return nil
     case .begun(let index): return .stepStarted(ChainStep(index: index, name: names[index]))
     case .latest(let index): return latest(ChainStep(index: index, name: names[index]))

@@ -32,7 +32,7 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   public var description: String { kind.rawValue }
 
   /// How a run enters the gate; nil when there is no gate.
-  var mode: GateMachine<RunState>.Mode? {
+  var mode: GateMode? {
     switch kind {
     case .concurrent: nil
     case .serial: .queue

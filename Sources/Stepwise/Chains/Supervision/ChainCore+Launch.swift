@@ -29,14 +29,13 @@ extension ChainCore {
   /// - Returns: The task.
   func launch(_ run: RunState, of owner: Owner, recorder: RunRecorder? = nil) -> Task<Void, any Error> {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
-    let generation = currentGeneration
+    let cancellation = cancellation
     counter.begin()
-    let program = program
     let listener = run.listener
     listener?.attach(run)
     let membership = registry.add(run)
     // A cancellation before the run was registered, or of the token, has not reached it.
-    if let request = request(of: generation) { run.cancel(reason: request.reason) }
+    if let request = cancellation.request { run.cancel(reason: request.reason) }
     var scope = CancellationScope.current ?? CancellationScope()
     var priority: TaskPriority?
     var child: ChildRun?
@@ -46,15 +45,8 @@ extension ChainCore {
     }
     let listeners = scope.tokens.map { $0.listen(run) }
     if case .task = owner, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
-    if !run.isCancellationRequested { admit(run, to: program) }
-    let context = RunContext(
-      chain: self,
-      program: program,
-      run: run,
-      child: child,
-      recorder: recorder,
-      generation: generation
-    )
+    if !run.isCancellationRequested { admit(run) }
+    let context = RunContext(program, cancelledBy: cancellation, run: run, child: child, recorder: recorder)
     listener?.begin()
     let entry = Entry(membership: membership, tokens: scope.tokens, listeners: listeners)
     let inner = scope.inside(run)
@@ -80,7 +72,7 @@ extension ChainCore {
     let around = scope?.runs.first { !$0.isOver }
     // Leaves out what has ended around that one, too.
     _ = around?.enclosing
-    let run = RunState(of: self, input: input, inside: around)
+    let run = RunState(of: program, gate: gate, input: input, inside: around)
     let task = launch(run, of: .task(child))
     do {
       try await run.whileAwaited {
@@ -125,15 +117,12 @@ extension ChainCore {
     _ input: Input,
     as child: ChildRun
   ) async throws -> (Output, [UndoStack.Entry]) {
-    let program = program
-    guard isPlain(program) else {
-      return try await runApart(input, as: child)
-    }
-    let context = RunContext(chain: self, program: program, child: child)
+    guard isPlain else { return try await runApart(input, as: child) }
+    let context = RunContext(program, cancelledBy: cancellation, child: child)
     counter.begin()
     defer { counter.end() }
-    var frame = Frame(program, context, slot: ValueSlot(input))
-    try Self.check(await execute(&frame), in: child.outer)
+    var frame = Frame(context, slot: ValueSlot(input))
+    try Self.check(await frame.execute(), in: child.outer)
     return (frame.slot.take(), frame.undos?.takeAll().reversed() ?? [])
   }
 
@@ -157,23 +146,23 @@ extension ChainCore {
   }
 
   /// Requests a slot at the gate, if there is one, and cancels the runs that it displaces.
-  private func admit(_ run: RunState, to program: Program) {
-    guard let gate = program.gate, let mode = program.overlap.mode else { return }
-    let arrival = gate.arrive(run, mode: mode)
+  private func admit(_ run: RunState) {
+    guard let gate, let mode = program.overlap.mode else { return }
     let reason = program.overlap.description
-    for displaced in arrival.displaced { displaced.cancel(reason: reason) }
-    switch arrival.verdict {
-    case .admitted: run.slot = .held(arrival.id)
-    case .waiting: run.slot = .waiting(arrival.id)
-    case .refused: run.cancel(reason: reason)
+    switch gate.arrive(run, mode: mode) {
+    case .admit(let place): run.slot = .held(place)
+    case .refuse: run.cancel(reason: reason)
+    case .wait(let place, let displaced):
+      for run in displaced { run.cancel(reason: reason) }
+      run.slot = .waiting(place)
     }
   }
 
   /// Waits until the gate admits the run; one that is cancelled meanwhile leaves the queue before its handlers run.
-  private func waitForAdmission(of run: RunState, at place: GateMachine<RunState>.ID) async {
+  private func waitForAdmission(of run: RunState, at place: GateID) async {
     let isAdmitted = await run.admission?.value() != nil
     run.slot = isAdmitted ? .held(place) : .none
-    if !isAdmitted { program.gate?.leave(place) }
+    if !isAdmitted { gate?.leave(place) }
   }
 
   /// Waits for a slot at the gate, then runs.
@@ -183,8 +172,8 @@ extension ChainCore {
     guard StepContext.current == nil else { return await performOutsideStep(run, in: context) }
     if case .waiting(let place) = run.slot { await waitForAdmission(of: run, at: place) }
     let isCancelled = run.isCancellationRequested
-    var frame = Frame(program, context, slot: isCancelled ? ValueSlot() : run.takeValue())
-    run.keep(await execute(&frame, isCancelled: isCancelled), of: frame)
+    var frame = Frame(context, slot: isCancelled ? ValueSlot() : run.takeValue())
+    frame.end(run, with: await frame.execute(isCancelled: isCancelled))
   }
 
   @inline(never)
@@ -194,7 +183,7 @@ extension ChainCore {
 
   /// Ends the registrations of a run, and then tells those who wait for it.
   private func finish(_ run: RunState, leaving entry: Entry, recorder: RunRecorder?) {
-    if case .held(let place) = run.slot { program.gate?.leave(place) }
+    if case .held(let place) = run.slot { gate?.leave(place) }
     for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
     registry.remove(entry.membership)
     run.complete()
@@ -205,7 +194,7 @@ extension ChainCore {
 
   /// Whether the current Task works inside a run of this chain that holds a slot of its gate.
   private var isReentered: Bool {
-    guard program.gate != nil, let scope = CancellationScope.current else { return false }
-    return scope.runs.contains { $0.chainID == ObjectIdentifier(self) && $0.slot.isHeld && !$0.isOver }
+    guard gate != nil, let scope = CancellationScope.current else { return false }
+    return scope.runs.contains { $0.program == ObjectIdentifier(program) && $0.slot.isHeld && !$0.isOver }
   }
 }

@@ -5,18 +5,19 @@ import Synchronization
 
 /// The context of one run of one chain: its sources of cancellation, its outcome, and its failed undos.
 final class RunContext: Sendable {
-  let chain: ChainCore
+  let program: Program
   /// The run's own task, if it has one.
   let run: RunState?
   /// The relation of this run to the run that contains it as a step.
   let child: ChildRun?
   let recorder: RunRecorder?
   /// Whether `start` started the run.
-  private let hasHandle: Bool
-  private let scope: CancellationScope?
-  private let generation: CancellationToken
+  let hasHandle: Bool
+  let scope: CancellationScope?
+  /// What cancels all runs of the chain.
+  let chain: ChainCancellation
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
-  private let lookedAt = Atomic(-1)
+  let lookedAt = Atomic(-1)
   private let step: Atomic<Int>
   /// The runs that form, or formed last, a step of this one.
   private let children = Lock<ChildRuns?>(nil)
@@ -28,19 +29,24 @@ final class RunContext: Sendable {
   let undoLog: UndoLog?
 
   init(
-    chain: ChainCore,
-    program: Program,
+    _ program: Program,
+    cancelledBy chain: ChainCancellation,
     run: RunState? = nil,
     child: ChildRun? = nil,
-    recorder: RunRecorder? = nil,
-    generation: CancellationToken? = nil
+    recorder: RunRecorder? = nil
   ) {
+    self.program = program
     self.chain = chain
     self.run = run
     self.child = child
     hasHandle = recorder != nil
-    self.recorder = RunRecorder.make(of: chain, program, own: recorder, in: child)
-    self.generation = generation ?? chain.currentGeneration
+    self.recorder = .make(
+      for: program,
+      own: recorder,
+      in: child?.recorder,
+      as: child?.siblings.nesting,
+      firstStep: child?.firstStep ?? 0
+    )
     scope = CancellationScope.current
     step = Atomic(child?.firstStep ?? 0)
     isInItsTask = run != nil || child?.outer.isInItsTask ?? false
@@ -57,84 +63,8 @@ final class RunContext: Sendable {
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
 
-  // MARK: - Cancellation
-
-  /// Whether the run should stop; checked before each step, and when a step has thrown.
-  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
-
-  /// Whether a source other than the task has cancelled this run or a run that contains it.
-  ///
-  /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
-  private var isCancellationRequestedElsewhere: Bool {
-    let count = CancellationCount.current
-    var context = self
-    while context.lookedAt.load(ordering: .relaxed) != count {
-      if context.isCancellationRequestedHere { return true }
-      guard let outer = context.outer else { break }
-      context = outer
-    }
-    lookedAt.store(count, ordering: .relaxed)
-    return false
-  }
-
-  private var isCancellationRequestedHere: Bool {
-    if chain.isCancellationRequested(for: generation) { return true }
-    if let run, run.isCancellationRequested { return true }
-    return scope?.request != nil
-  }
-
-  /// The cancellation of the run; the earliest one as far as that is known.
-  var request: Cancellation? {
-    requestFromElsewhere ?? (Task.isCancelled ? scope?.cancellationCause ?? Cancellation() : nil)
-  }
-
-  /// Through what the run was cancelled, in words, for traces.
-  var cancellationSource: String {
-    if run?.request != nil, chain.program.gate != nil, run?.request?.reason == chain.program.overlap.description {
-      return "overlap policy"
-    }
-    if chain.registry.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
-    if generation.isCancelled { return "cancelRuns" }
-    if scope?.request != nil { return "a token around it" }
-    if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
-    if let siblings = child?.siblings, siblings.decider.map({ $0 != child?.place }) ?? false {
-      return siblings.nesting == .race ? "a faster branch" : "a failed branch"
-    }
-    return hasHandle && run?.request != nil ? "its handle" : "its task"
-  }
-
-  private var requestFromElsewhere: Cancellation? {
-    requestToItself ?? outers.lazy.compactMap(\.requestToItself).first
-  }
-
-  private var requestToItself: Cancellation? {
-    run?.request ?? chain.request(of: generation) ?? scope?.request
-  }
-
-  /// Waits in such a way that any cancellation of the run ends the wait.
-  ///
-  /// A run with its own task is interrupted anyway. A plain run checks for cancellation only before each step, so it
-  /// waits in a separate task.
-  nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
-    var tokens: [CancellationToken] = []
-    for context in sequence(first: self, next: \.outer) where context.run == nil {
-      tokens.append(context.generation)
-      if let token = context.chain.registry.tokenIfTaken { tokens.append(token) }
-      tokens += context.scope?.tokens ?? []
-    }
-    guard !tokens.isEmpty else { return await wait() }
-    let task = spawn(wait)
-    let listeners = tokens.map { $0.listen { _ in task.cancel() } }
-    defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
-    return await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-  }
-
   /// The runs that contain this one as a step, innermost first.
-  private var outers: some Sequence<RunContext> {
+  var outers: some Sequence<RunContext> {
     sequence(state: outer) { next in
       defer { next = next?.outer }
       return next
@@ -155,7 +85,7 @@ final class RunContext: Sendable {
   /// When the run has failed, that is the step that failed.
   var lastStep: ChainStep {
     let index = step.load(ordering: .relaxed)
-    return ChainStep(index: index, name: chain.program.name(at: index - firstStep))
+    return ChainStep(index: index, name: program.name(at: index - firstStep))
   }
 
   func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
@@ -249,7 +179,7 @@ final class RunContext: Sendable {
     undoLog?.add(reported: errors)
     for outer in outers { outer.undoLog?.add(reported: errors) }
     for error in errors {
-      for handler in chain.program.errorHandlers { await handler(error, error.chainStep) }
+      for handler in program.errorHandlers { await handler(error, error.chainStep) }
     }
   }
 

@@ -4,7 +4,7 @@
 import Synchronization
 
 /// The state that a chain shares with the chains derived from it: the token, and the runs that it can interrupt.
-final class RunRegistry: Sendable {
+final class RunRegistry: TokenOwner {
   private let isTaken = Atomic(false)
   private let madeToken = Lock<CancellationToken?>(nil)
   private let runs = Lock(OrderedSlots<RunState>())

@@ -6,7 +6,7 @@ import Synchronization
 /// What is shared about a run with its own task, by that task, the run's handle, and what cancels it or waits for it.
 ///
 /// It does not retain the chain, so the handle of a completed run retains no step.
-final class RunState: CancellationSource {
+final class RunState: CancellationSource, AnyBox {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
@@ -26,8 +26,8 @@ final class RunState: CancellationSource {
   /// The state of the run at its chain's gate.
   enum Slot {
     case none
-    case waiting(GateMachine<RunState>.ID)
-    case held(GateMachine<RunState>.ID)
+    case waiting(GateID)
+    case held(GateID)
 
     var isWaiting: Bool { if case .waiting = self { true } else { false } }
     var isHeld: Bool { if case .held = self { true } else { false } }
@@ -47,8 +47,8 @@ final class RunState: CancellationSource {
     let failedStep: ChainStep?
   }
 
-  /// The identity of the run's chain.
-  let chainID: ObjectIdentifier
+  /// The identity of the program of the run's chain.
+  let program: ObjectIdentifier
   /// Settled when the gate admits the run; nil without a gate.
   let admission: Once<Void>?
   /// Settled when the run has completed, before its events end.
@@ -61,21 +61,23 @@ final class RunState: CancellationSource {
   private let begun = Atomic(0)
 
   /// - Parameters:
-  ///   - chain: The run's chain.
+  ///   - program: The program of the run's chain, which is not retained.
+  ///   - gate: The gate of the chain, if it has one.
   ///   - input: The input of the first step.
   ///   - enclosing: The run whose task awaits this one.
   ///   - listener: Notified of cancellations, and of the completion before it is delivered to waiters.
   init(
-    of chain: ChainCore,
+    of program: Program,
+    gate: Gate<RunState>?,
     input: consuming ValueSlot,
     inside enclosing: RunState? = nil,
     listener: (any RunListener)? = nil
   ) {
     state = Lock(State(listener: listener, enclosing: enclosing, value: input))
-    chainID = ObjectIdentifier(chain)
-    gate = chain.program.gate
+    self.program = ObjectIdentifier(program)
+    self.gate = gate
     admission = gate == nil ? nil : Once()
-    undoLog = chain.program.canUndo ? UndoLog() : nil
+    undoLog = program.canUndo ? UndoLog() : nil
   }
 
   var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
@@ -129,14 +131,14 @@ final class RunState: CancellationSource {
   func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
   /// Stores how the run ends, and its output unless no one will ask for it.
-  @inline(never)
-  func keep(_ outcome: Outcome<Void>, of frame: consuming Frame) {
-    let isStep = frame.context.outer != nil
-    // A run that is not a step of another one needs its undos no longer.
-    let undos: [UndoStack.Entry] = isStep ? frame.undos?.takeAll().reversed() ?? [] : []
-    let end = End(outcome: outcome, failedStep: isStep ? nil : frame.failedStep)
-    var output: ValueSlot? = frame.slot
-    switch outcome {
+  ///
+  /// - Parameters:
+  ///   - end: How it ends.
+  ///   - slot: The output, if it has one.
+  ///   - undos: How to undo what it completed, for the run of which it is a step.
+  func keep(_ end: End, _ slot: consuming ValueSlot, undos: [UndoStack.Entry]) {
+    var output: ValueSlot? = slot
+    switch end.outcome {
     case .resolved: break
     case .failed, .cancelled: output = nil
     }
@@ -197,7 +199,7 @@ final class RunState: CancellationSource {
   }
 
   /// A copy of the output, with its type erased.
-  var erased: any Sendable { state.withLock { $0.value?.erased ?? () } }
+  var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
 
   // MARK: - Waiting
 

@@ -19,15 +19,14 @@ struct RunWatch: Sendable {
   /// Returns nil when nothing observes a run of the chain that starts here.
   ///
   /// - Parameters:
-  ///   - chain: The chain of the run.
   ///   - program: The program of the chain.
   ///   - outer: The run that contains it, if that is observed.
   ///   - isNested: Whether a run contains it, which is recorded.
   /// - Returns: What observers and traces need.
-  static func make(for chain: ChainCore, _ program: Program, in outer: RunWatch?, isNested: Bool) -> RunWatch? {
-    let own = chain.observers
+  static func make(for program: Program, in outer: RunWatch?, isNested: Bool) -> RunWatch? {
+    let own = program.observers
     if let outer {
-      let run = makeRun(chain, program, parentID: outer.run.id)
+      let run = makeRun(program, parentID: outer.run.id)
       return RunWatch(run, observers: outer.observers + own, outer.signals, outer.scope)
     }
     var scope = ObservationScope()
@@ -37,13 +36,13 @@ struct RunWatch: Sendable {
       observers = RunObservers.all + scope.observers
     }
     guard !observers.isEmpty || !own.isEmpty || scope.collectors.contains(where: \.isOpen) else { return nil }
-    let run = makeRun(chain, program, parentID: scope.parentID)
+    let run = makeRun(program, parentID: scope.parentID)
     return RunWatch(run, observers: observers + own, RunSignals(), scope)
   }
 
-  private static func makeRun(_ chain: ChainCore, _ program: Program, parentID: UInt64?) -> ObservedRun {
+  private static func makeRun(_ program: Program, parentID: UInt64?) -> ObservedRun {
     let id = lastID.add(1, ordering: .relaxed).newValue
-    return ObservedRun(id: id, name: chain.name(of: program), parentID: parentID)
+    return ObservedRun(id: id, name: program.name, parentID: parentID)
   }
 
   private init(

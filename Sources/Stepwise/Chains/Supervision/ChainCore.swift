@@ -5,9 +5,9 @@
 @usableFromInline
 final class ChainCore: Sendable {
   let program: Program
+  /// Admits its runs; nil when they overlap freely.
+  let gate: Gate<RunState>?
   let registry: RunRegistry
-  /// The name and the observers, if it has any.
-  let identity: ChainIdentity?
   let counter = RunCounter()
   let node: Node
   private let generation = Lock<CancellationToken?>(nil)
@@ -15,8 +15,8 @@ final class ChainCore: Sendable {
   init(_ path: Path) {
     node = path.node
     registry = path.registry
-    identity = path.identity
-    program = Program(path: path.node)
+    program = Program(path: path.node, identity: path.identity)
+    gate = program.overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
   }
 
   /// The chains that run as steps of this one.
@@ -39,14 +39,6 @@ final class ChainCore: Sendable {
   func cancelRuns(reason: String?) {
     let ended = generation.withLock { $0.take() }
     ended?.cancel(reason: reason)
-    registry.cancelRuns(reason: reason) { $0.chainID == ObjectIdentifier(self) }
-  }
-
-  func isCancellationRequested(for generation: CancellationToken) -> Bool {
-    generation.isCancelled || (registry.isTokenTaken && registry.token.isCancelled)
-  }
-
-  func request(of generation: CancellationToken) -> Cancellation? {
-    registry.tokenIfTaken?.request ?? generation.request
+    registry.cancelRuns(reason: reason) { $0.program == ObjectIdentifier(program) }
   }
 }

@@ -120,9 +120,9 @@ struct ChildRun: Sendable {
   /// The index of its first step in events.
   let firstStep: Int
 
-  /// Returns the child that follows this one, which is a run of the given chain.
-  func next(after chain: ChainCore) -> ChildRun {
-    let next = firstStep + chain.program.stepCount
+  /// Returns the child that follows this one, which is a run of the given program.
+  func next(after program: Program) -> ChildRun {
+    let next = firstStep + program.stepCount
     return ChildRun(outer: outer, siblings: siblings, recorder: recorder, place: place + 1, firstStep: next)
   }
 }

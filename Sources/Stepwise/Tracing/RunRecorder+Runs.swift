@@ -11,38 +11,38 @@ extension RunRecorder {
   /// Returns the recorder of a run that starts; nil when nothing records it.
   ///
   /// - Parameters:
-  ///   - chain: The chain of the run.
-  ///   - program: The program of the chain.
+  ///   - program: The program of the run.
   ///   - own: Its own recorder, if it has a handle.
-  ///   - child: Its relation to the run that contains it.
+  ///   - outer: The recorder of the run that contains it, if one does.
+  ///   - nesting: What it is to that run; nil when none contains it.
+  ///   - firstStep: The index of its first step in that run.
   /// - Returns: The recorder.
-  static func make(of chain: ChainCore, _ program: Program, own: RunRecorder?, in child: ChildRun?) -> RunRecorder? {
-    let firstStep = child?.firstStep ?? 0
-    guard let recorder = own ?? child?.recorder?.nested(chain, program) else {
-      guard let watch = RunWatch.make(for: chain, program, in: nil, isNested: false) else { return nil }
-      let recorder = RunRecorder(of: chain, program, firstStep: firstStep, watch)
-      recorder.start(chain, program, .none, firstStep, at: recorder.created)
+  static func make(
+    for program: Program,
+    own: RunRecorder?,
+    in outer: RunRecorder?,
+    as nesting: RunLog.Nesting?,
+    firstStep: Int
+  ) -> RunRecorder? {
+    guard let recorder = own ?? outer?.nested(program) else {
+      guard let watch = RunWatch.make(for: program, in: nil, isNested: false) else { return nil }
+      let recorder = RunRecorder(of: program, firstStep: firstStep, watch)
+      recorder.start(program, .none, firstStep, at: recorder.created)
       return recorder
     }
-    let time = child == nil ? recorder.created : recorder.now()
-    recorder.start(chain, program, child?.siblings.nesting ?? .none, firstStep, at: time)
+    let time = nesting == nil ? recorder.created : recorder.now()
+    recorder.start(program, nesting ?? .none, firstStep, at: time)
     return recorder
   }
 
-  private func nested(_ chain: ChainCore, _ program: Program) -> RunRecorder {
-    guard watch != nil || !chain.observers.isEmpty else { return self }
-    let inner = RunWatch.make(for: chain, program, in: watch, isNested: true)
+  private func nested(_ program: Program) -> RunRecorder {
+    guard watch != nil || !program.observers.isEmpty else { return self }
+    let inner = RunWatch.make(for: program, in: watch, isNested: true)
     return RunRecorder(self, watch: inner, condition: condition)
   }
 
-  private func start(
-    _ chain: ChainCore,
-    _ program: Program,
-    _ nesting: RunLog.Nesting,
-    _ firstStep: Int,
-    at time: Duration
-  ) {
-    log(.runStarted(chain.identity, nesting), firstStep, number: program.stepCount, at: time)
+  private func start(_ program: Program, _ nesting: RunLog.Nesting, _ firstStep: Int, at time: Duration) {
+    log(.runStarted(program.identity, nesting), firstStep, number: program.stepCount, at: time)
     guard let watch else { return }
     log(.runIdentified(watch.run.id), firstStep, at: time)
     watch.signals.start(watch, at: time) { isOpen }
@@ -99,5 +99,19 @@ extension RunRecorder {
 
   func collect() {
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
+  }
+}
+
+/// One step of one run, as code inside the step sees it.
+struct RecordedStep: StepReporting {
+  let recorder: RunRecorder
+  let index: Int
+
+  func report(_ fraction: Double) { recorder.report(index, fraction) }
+  func retrying(attempt: Int, after error: any Error) {
+    recorder.retrying(index, attempt: attempt, after: error)
+  }
+  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
+    RecordedStep(recorder: recorder.recording(while: isOpen), index: index)
   }
 }

@@ -51,39 +51,3 @@ public enum RunObservers: Sendable {
     }
   }
 }
-
-/// The observers and traces of the runs that the current task starts.
-struct ObservationScope: Sendable {
-  @TaskLocal static var current: ObservationScope?
-
-  /// The observers of scopes, outermost first.
-  var observers: [any RunObserver] = []
-  var collectors: [TraceCollector] = []
-  /// Measures the time of traces; nil for the continuous clock.
-  var clock: (@Sendable () -> Duration)?
-  /// The innermost observed run around.
-  var parentID: UInt64?
-}
-
-/// The name and the observers of a chain.
-final class ChainIdentity: Sendable {
-  let name: String?
-  let observers: [any RunObserver]
-
-  init(name: String?, observers: [any RunObserver]) {
-    self.name = name
-    self.observers = observers
-  }
-}
-
-extension ChainCore {
-  var observers: [any RunObserver] { identity?.observers ?? [] }
-
-  /// The name for observers and traces.
-  func name(of program: Program) -> String {
-    if let name = identity?.name { return name }
-    let last = max(0, program.stepCount - 1)
-    let names = [0, last].map { ChainStep(index: $0, name: program.name(at: $0)).description }
-    return last == 0 ? names[0] : "\(names[0]) → \(names[1])"
-  }
-}

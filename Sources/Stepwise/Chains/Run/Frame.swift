@@ -9,7 +9,7 @@ struct Frame: ~Copyable {
   let context: RunContext
   let recorder: RunRecorder?
   /// Created for the first step that can be undone.
-  private(set) var undos: UndoStack?
+  var undos: UndoStack?
   /// The index of the current operation in events.
   private(set) var index = 0
   /// The position of the current operation, unless it is a step.
@@ -25,20 +25,14 @@ struct Frame: ~Copyable {
   /// Whether the run has ended with an error of its own.
   var hasFailed = false
 
-  init(_ program: Program, _ context: RunContext, slot: consuming ValueSlot) {
-    self.init(program, context, slot: slot, undos: nil, recorder: context.recorder)
+  init(_ context: RunContext, slot: consuming ValueSlot) {
+    self.init(context, slot: slot, undos: nil, recorder: context.recorder)
   }
 
   /// Creates a frame for a part of the run with its own undos and record.
-  init(
-    _ program: Program,
-    _ context: RunContext,
-    slot: consuming ValueSlot,
-    undos: UndoStack?,
-    recorder: RunRecorder?
-  ) {
+  init(_ context: RunContext, slot: consuming ValueSlot, undos: UndoStack?, recorder: RunRecorder?) {
     self.slot = slot
-    self.program = program
+    program = context.program
     self.context = context
     self.undos = undos
     self.recorder = recorder
@@ -187,55 +181,96 @@ extension Frame {
   }
 }
 
-// MARK: - Undo
+// MARK: - From the first step to the last handler
 
 extension Frame {
-  /// The step that failed, if the run has ended with an error of its own.
-  var failedStep: ChainStep? { hasFailed ? context.lastStep : nil }
-
-  /// The current step.
-  var step: ChainStep {
-    ChainStep(index: index, name: program.name(at: index - context.firstStep))
+  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in
+  /// this order.
+  nonisolated(nonsending) mutating func execute(isCancelled: Bool = false) async -> Outcome<Void> {
+    if let recorder = context.recorder, let scope = recorder.scope {
+      if !isCancelled { recorder.enter() }
+      return await execute(isCancelled: isCancelled, in: scope)
+    }
+    return await executeUnobserved(isCancelled: isCancelled)
   }
 
-  /// Stores how to undo the step that has just completed.
-  nonisolated(nonsending) mutating func keep(
-    undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+  @inline(never)
+  private nonisolated(nonsending) mutating func execute(
+    isCancelled: Bool,
+    in scope: ObservationScope
+  ) async -> Outcome<Void> {
+    await ObservationScope.$current.withValue(scope) { await executeUnobserved(isCancelled: isCancelled) }
+  }
+
+  private nonisolated(nonsending) mutating func executeUnobserved(
+    isCancelled: Bool
+  ) async -> Outcome<Void> {
+    var failure: (any Error)?
+    do {
+      if isCancelled { throw CancellationError() }
+      try await perform(part: lastPart)
+    } catch {
+      failure = error
+    }
+    return await conclude(with: failure)
+  }
+
+  /// Decides the outcome and runs the handlers.
+  private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+    let outcome = context.close(with: error)
+    var source: String?
+    // Before the handlers, during which others may be cancelled.
+    if case .cancelled = outcome, context.recorder != nil { source = context.cancellationSource }
+    if case .failed = outcome { hasFailed = true }
+    var undos: [UndoStack.Entry] = []
+    if error != nil { undos = self.undos?.takeAll() ?? [] }
+    if program.hasHandlers(for: outcome) || !undos.isEmpty || !context.undoErrors.isEmpty {
+      let state: ChainState = outcome.map { slot.erased }
+      await runHandlers(state, undoing: undos)
+    }
+    if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }
+    if let recorder = context.recorder {
+      let steps = context.firstStep..<context.firstStep + program.stepCount
+      recorder.leave(outcome, through: source, steps) { slot.erased }
+    }
+    return outcome
+  }
+
+  /// Stores how a run ends, with its output and, for a step of another run, its undos.
+  @inline(never)
+  consuming func end(_ run: RunState, with outcome: Outcome<Void>) {
+    let isStep = context.outer != nil
+    let end = RunState.End(outcome: outcome, failedStep: isStep ? nil : failedStep)
+    let undos: [UndoStack.Entry] = isStep ? undos?.takeAll().reversed() ?? [] : []
+    run.keep(end, slot, undos: undos)
+  }
+
+  private nonisolated(nonsending) func runHandlers(
+    _ state: ChainState,
+    undoing entries: [UndoStack.Entry]
   ) async {
-    await adopt([UndoStack.Entry(step: step, undo: undo)])
+    let (program, context) = (program, context)
+    let handlers: @Sendable () async -> Void = {
+      context.keep(await context.undo(entries, recorder: context.recorder))
+      if case .failed(let error) = state, !program.errorHandlers.isEmpty {
+        let step = context.lastStep
+        for handler in program.errorHandlers { await handler(error, step) }
+      }
+      for error in context.undoErrors {
+        for handler in program.errorHandlers { await handler(error, error.chainStep) }
+      }
+      for handler in program.finallyHandlers { await handler(state) }
+    }
+    // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
+    let isSafe = context.run.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
+    await CancellationScope.withCancellationShield(isCancelled: !isSafe, handlers)
   }
+}
 
-  /// Stores how to undo what nested chains have completed.
-  ///
-  /// If the part that contains them was abandoned meanwhile, they are undone immediately. Failures are then reported to
-  /// the handlers immediately, because the run may already have completed.
-  ///
-  /// - Parameters:
-  ///   - entries: How to undo the steps.
-  ///   - isMarked: Whether to undo them in any case, even when a `recover` follows.
-  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
-    guard !entries.isEmpty else { return }
-    let undos = self.undos ?? UndoStack()
-    self.undos = undos
-    if undos.push(entries, isMarked: isMarked) { return }
-    await context.undoLate(UndoStack.Entry.newestFirst(entries))
-  }
-
-  /// Returns the stack, for steps that run in another frame.
-  mutating func sharedUndos() -> UndoStack? {
-    if undos == nil, program.canUndo { undos = UndoStack() }
-    return undos
-  }
-
-  /// Marks what a failed part completed to be undone, regardless of what follows.
-  ///
-  /// The undos do not run here: when nothing follows, the outcome of the run is decided first.
-  func markUndos() { undos?.markAll() }
-
-  /// Undoes everything that has completed so far.
-  nonisolated(nonsending) mutating func undoAll() async {
-    guard let entries = undos?.takeAll() else { return }
-    await context.undoShielded(entries, recorder: recorder)
+extension Program {
+  fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
+    if case .failed = outcome, !errorHandlers.isEmpty { return true }
+    return !finallyHandlers.isEmpty
   }
 }
 
