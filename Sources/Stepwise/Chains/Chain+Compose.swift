@@ -21,8 +21,7 @@ extension Chain {
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
-        let undos = finished.allSatisfy { $0.undos.isEmpty } ? [] : finished.flatMap { $0.undos }
-        await frame.adopt(undos, isMarked: failure != nil)
+        await frame.adopt(branches.undos(of: finished), isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) -> Next {
@@ -48,7 +47,7 @@ extension Chain {
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
         let (winner, others) = try await branches.runFirst(on: input, as: frame.fork(into: branches.count, until: .any))
-        let undos = UndoStack.Entry.newestFirst(others.flatMap { $0.undos })
+        let undos = UndoStack.Entry.newestFirst(branches.undos(of: others))
         await frame.context.undoShielded(undos, recorder: frame.recorder)
         await frame.adopt(winner.undos)
         frame.slot.put(winner.output(as: Output.self))

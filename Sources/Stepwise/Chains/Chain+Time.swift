@@ -56,31 +56,28 @@ extension Chain {
     let code: StepCode = { frame in
       let undos = UndoStack()
       let steps = CoveredSteps(coveredBy: &frame, undos: undos)
-      do {
-        try await abandoned(after: duration, clock: clock) {
-          steps.cancel()
-        } expiry: {
-          Expiry(error: $0)
-        } step: {
-          steps.currentStep
-        } discarding: {
-          var late = steps.takeValue()
-          await discard(late.take())
-        } operation: { isAwaited in
-          try await steps.run(isAwaited: isAwaited)
-        }
+      let end = await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
+        steps.cancel()
+      } step: {
+        steps.currentStep
+      } discarding: {
+        var late = steps.takeValue()
+        await discard(late.take())
+      } operation: { isAwaited in
+        try await steps.run(isAwaited: isAwaited)
+      }
+      if case .inTime(.success) = end {
         await frame.adopt(undos.takeAll().reversed())
         frame.slot = steps.takeValue()
-      } catch {
-        let expiry = (error as? Expiry)?.error
-        if let expiry {
-          let context = frame.context
-          frame.recorder?.abandon(context.firstStep..<frame.index, at: context.depth, error: expiry)
-        }
-        frame.context.setChildren(nil)
-        await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
-        throw expiry ?? error
+        return
       }
+      let context = frame.context
+      if case .expired(let error) = end {
+        frame.recorder?.abandon(context.firstStep..<frame.index, at: context.depth, error: error)
+      }
+      context.setChildren(nil)
+      await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
+      try end.get()
     }
     return Chain(path.appending(.limit(how: "abandon after \(duration)", code)))
   }
@@ -96,9 +93,4 @@ extension Chain {
     }
     return Chain(path.appending(.enclosing(how: "executor", code)))
   }
-}
-
-/// The end of a time limit, as opposed to a timeout that a step throws.
-private struct Expiry: Error {
-  let error: TimeoutError
 }

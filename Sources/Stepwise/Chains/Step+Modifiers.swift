@@ -37,13 +37,13 @@ extension Step {
     discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Step {
     Step(name: name) { input, step in
-      try await abandoned(after: duration, clock: clock) {
+      try await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
         step.description
       } discarding: { (late: Output) in
         await discard(late)
       } operation: { _ in
         try await body(input, step)
-      }
+      }.get()
     }
   }
 

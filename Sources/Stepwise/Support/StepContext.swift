@@ -16,4 +16,8 @@ package protocol StepReporting: Sendable {
 /// Provides the destination for reports to code inside a step.
 package enum StepContext {
   @TaskLocal package static var current: (any StepReporting)?
+
+  /// Whether there is one; the value itself would take memory in the frame of each function that asks.
+  @inline(never)
+  static var isSet: Bool { current != nil }
 }

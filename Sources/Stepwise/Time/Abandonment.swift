@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// How work ended that is not awaited longer than its time.
+enum AbandonedEnd<Value: Sendable>: Sendable {
+  case inTime(Result<Value, any Error>)
+  case expired(TimeoutError)
+
+  func get() throws -> Value {
+    switch self {
+    case .inTime(let result): try result.get()
+    case .expired(let error): throw error
+    }
+  }
+}
+
 /// Runs an operation and stops waiting for it when its time is up.
 ///
 /// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
 /// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
 /// its time is up; before that, `onCancel` is called. The operation receives a closure that returns whether it is still
 /// awaited.
-///
-/// - Throws: The error of the operation; what `expiry` returns when its time was up first.
 func abandoned<Value: Sendable>(
-  after duration: Duration,
-  clock: any Clock<Duration>,
+  after limit: TimeLimit,
   onCancel: @escaping @Sendable () -> Void = {},
-  expiry: @escaping @Sendable (TimeoutError) -> any Error = { $0 },
   step name: @escaping @Sendable () -> String,
   discarding: nonisolated(nonsending) @escaping @Sendable (Value) async -> Void,
   operation: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) async throws -> Value
-) async throws -> Value {
-  let first = Once<Result<Value, any Error>>()
+) async -> AbandonedEnd<Value> {
+  let first = Once<AbandonedEnd<Value>>()
   let isAwaited: @Sendable () -> Bool = { first.settled == nil }
   let awaited = AwaitedTask.make()
   let step = StepContext.current?.reporting(while: isAwaited)
@@ -26,17 +35,17 @@ func abandoned<Value: Sendable>(
     let result = await awaited.run {
       await StepContext.$current.withValue(step) { await Result.of { try await operation(isAwaited) } }
     }
-    guard !first.settle(result), case .success(let late) = result else { return }
+    guard !first.settle(.inTime(result)), case .success(let late) = result else { return }
     await CancellationScope.withCancellationShield { await discarding(late) }
   }
   let timer = spawn {
-    guard (try? await clock.sleep(for: duration.clamped)) != nil else { return }
-    guard first.settle(.failure(expiry(TimeoutError(step: name(), duration: duration)))) else { return }
+    guard (try? await limit.sleep()) != nil else { return }
+    guard first.settle(.expired(TimeoutError(step: name(), duration: limit.duration))) else { return }
     awaited?.end()
     work.cancel()
   }
   defer { timer.cancel() }
-  return try await withTaskCancellationHandler {
+  return await withTaskCancellationHandler {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
       return await first.valueIgnoringCancellation()
     }
@@ -50,5 +59,5 @@ func abandoned<Value: Sendable>(
   } onCancel: {
     onCancel()
     work.cancel()
-  }.get()
+  }
 }

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// How long something may take, by which clock.
+struct TimeLimit: Sendable {
+  let duration: Duration
+  let clock: any Clock<Duration>
+
+  func sleep() async throws { try await clock.sleep(for: duration.clamped) }
+}
+
 /// Runs an operation, cancels it when its time is up, and waits until it ends.
 ///
 /// A value that the operation returns wins, even against the timer. The timer claims its verdict before it cancels, so

@@ -48,6 +48,9 @@ extension RunRecorder {
     watch.signals.start(watch, at: time) { isOpen }
   }
 
+  /// Whether observers or traces need the run.
+  var isWatched: Bool { watch != nil }
+
   /// The scope of the runs that are started in this one; nil when nothing observes it.
   var scope: ObservationScope? { watch?.scope }
 

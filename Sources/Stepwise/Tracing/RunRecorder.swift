@@ -129,6 +129,7 @@ final class RunRecorder: Sendable {
   /// - Parameters:
   ///   - index: The step.
   ///   - instant: The current time, where it is known.
+  @inline(never)
   func begin(_ index: Int, at instant: ContinuousClock.Instant? = nil) {
     let time = now(instant)
     record(.stepStarted, index, at: time) { content in
@@ -142,6 +143,7 @@ final class RunRecorder: Sendable {
     if let watch { watch.signals.begin(step(index), of: watch, at: time) { isOpen } }
   }
 
+  @inline(never)
   func finish(
     _ index: Int,
     after duration: Duration,
@@ -178,7 +180,7 @@ final class RunRecorder: Sendable {
   }
 
   func retrying(_ index: Int, attempt: Int, after error: any Error) {
-    set(index, to: .retrying(attempt: attempt), logging: .attemptFailed(failure(error)), number: attempt - 1, at: now())
+    set(index, to: .retrying(attempt: attempt), logging: .attemptFailed(failure(error)), at: now())
     if let watch { watch.signals.retry(step(index), of: watch, attempt: attempt - 1, error: error) { isOpen } }
   }
 
@@ -215,9 +217,10 @@ final class RunRecorder: Sendable {
     to phase: RunRecord.Phase,
     error: (any Error)? = nil,
     logging event: RunLog.Event? = nil,
-    number: Int = 0,
     at time: Duration = .zero
   ) {
+    var number = 0
+    if case .retrying(let attempt) = phase { number = attempt - 1 }
     record(event, index, number: number, at: time) { content in
       let dropped = content.state.set(index, to: phase, error: error)
       guard dropped != nil, content.isObserved else { return dropped }

@@ -30,7 +30,7 @@ struct TraceBuilder {
     let name: String
     let steps: Range<Int>
     let role: String?
-    let attempt: Int
+    var attempt = 1
     /// The position among the events; a run that a step started follows them.
     var order = Int.max
     /// How many runs of the log contain it, if it is a run.
@@ -48,14 +48,12 @@ struct TraceBuilder {
       _ name: String,
       _ steps: Range<Int>,
       role: String? = nil,
-      attempt: Int = 1,
       start: Duration
     ) {
       self.kind = kind
       self.name = name
       self.steps = steps
       self.role = role
-      self.attempt = attempt
       self.start = start
     }
 
@@ -100,8 +98,8 @@ struct TraceBuilder {
     case .runCancelled(let cause):
       endRun(steps)?.end(at: time, .cancelled, [cause.source, cause.reason].compactMap { $0 }.joined(separator: ": "))
     case .stepStarted:
-      let attempt = (attempts[index]?.attempt ?? 0) + 1
-      let step = Node(.step, run.step(index).description, index..<index + 1, attempt: attempt, start: time)
+      let step = Node(.step, run.step(index).description, index..<index + 1, start: time)
+      step.attempt = (attempts[index]?.attempt ?? 0) + 1
       step.order = eventCount
       parent(of: step.steps).children.append(step)
       attempts[index] = step

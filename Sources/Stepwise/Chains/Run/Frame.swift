@@ -43,31 +43,31 @@ struct Frame: ~Copyable {
   /// Each part ends before an operation that covers it and all parts before; the last one ends at the end.
   var lastPart: Int { program.enclosings.count }
 
+  private func start(ofPart part: Int) -> Int { part == 0 ? 0 : program.enclosings[part - 1] }
+  private func end(ofPart part: Int) -> Int { part == lastPart ? program.operations.count : program.enclosings[part] }
+
   /// Runs the operations of one part, in a loop.
   ///
   /// The first of them covers the parts before.
   nonisolated(nonsending) mutating func perform(part: Int) async throws {
-    var position = part == 0 ? 0 : program.enclosings[part - 1]
-    let end = part == lastPart ? program.operations.count : program.enclosings[part]
-    if recorder == nil {
-      while position < end {
-        let operation = program.operations[position]
-        do {
-          if operation.kind == .step {
-            index = context.firstStep + operation.firstStep
-            guard !context.isCancellationRequested else { throw CancellationError() }
-            context.enter(index)
-            try await operation.code(&self)
-          } else {
-            try await perform(at: position, part: part)
-          }
-          position += 1
-        } catch {
-          position = try await recover(from: error, at: position, end: end)
+    if let recorder { return try await performRecorded(part: part, by: recorder) }
+    var position = start(ofPart: part)
+    let end = end(ofPart: part)
+    while position < end {
+      let operation = program.operations[position]
+      do {
+        if operation.kind == .step {
+          index = context.firstStep + operation.firstStep
+          guard !context.isCancellationRequested else { throw CancellationError() }
+          context.enter(index)
+          try await operation.code(&self)
+        } else {
+          try await perform(at: position, part: part)
         }
+        position += 1
+      } catch {
+        position = try await recover(from: error, at: position, end: end)
       }
-    } else {
-      try await performRecorded(from: position, to: end, part: part)
     }
   }
 
@@ -118,9 +118,9 @@ struct Frame: ~Copyable {
 
 extension Frame {
   @inline(never)
-  private nonisolated(nonsending) mutating func performRecorded(from start: Int, to end: Int, part: Int) async throws {
-    guard let recorder else { return }
-    var position = start
+  private nonisolated(nonsending) mutating func performRecorded(part: Int, by recorder: RunRecorder) async throws {
+    var position = start(ofPart: part)
+    let end = end(ofPart: part)
     var mark = ContinuousClock.now
     while position < end {
       let operation = program.operations[position]
@@ -187,19 +187,16 @@ extension Frame {
   /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in
   /// this order.
   nonisolated(nonsending) mutating func execute(isCancelled: Bool = false) async -> Outcome<Void> {
-    if let recorder = context.recorder, let scope = recorder.scope {
-      if !isCancelled { recorder.enter() }
-      return await execute(isCancelled: isCancelled, in: scope)
-    }
+    if context.recorder?.isWatched ?? false { return await executeObserved(isCancelled: isCancelled) }
     return await executeUnobserved(isCancelled: isCancelled)
   }
 
   @inline(never)
-  private nonisolated(nonsending) mutating func execute(
-    isCancelled: Bool,
-    in scope: ObservationScope
-  ) async -> Outcome<Void> {
-    await ObservationScope.$current.withValue(scope) { await executeUnobserved(isCancelled: isCancelled) }
+  private nonisolated(nonsending) mutating func executeObserved(isCancelled: Bool) async -> Outcome<Void> {
+    if !isCancelled { context.recorder?.enter() }
+    return await ObservationScope.$current.withValue(context.recorder?.scope) {
+      await executeUnobserved(isCancelled: isCancelled)
+    }
   }
 
   private nonisolated(nonsending) mutating func executeUnobserved(

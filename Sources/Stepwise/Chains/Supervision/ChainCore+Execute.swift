@@ -26,8 +26,13 @@ extension ChainCore {
   func runInPlace(_ frame: inout Frame) async throws {
     counter.begin()
     defer { counter.end() }
-    guard StepContext.current != nil else { return try await frame.execute().get() }
-    // When a step of another run calls this, progress in here is not that step's progress.
+    if StepContext.isSet { return try await runOutsideStep(&frame) }
+    try await frame.execute().get()
+  }
+
+  /// Runs the chain where a step of another run calls it: progress in here is not that step's progress.
+  @inline(never)
+  private nonisolated(nonsending) func runOutsideStep(_ frame: inout Frame) async throws {
     try await StepContext.$current.withValue(nil) { try await frame.execute().get() }
   }
 }

@@ -159,6 +159,7 @@ extension ChainCore {
   }
 
   /// Waits until the gate admits the run; one that is cancelled meanwhile leaves the queue before its handlers run.
+  @inline(never)
   private func waitForAdmission(of run: RunState, at place: GateID) async {
     let isAdmitted = await run.admission?.value() != nil
     run.slot = isAdmitted ? .held(place) : .none
@@ -169,7 +170,7 @@ extension ChainCore {
   @inline(never)
   private func perform(_ run: RunState, in context: RunContext) async {
     // Progress in here is not the progress of a step of another run.
-    guard StepContext.current == nil else { return await performOutsideStep(run, in: context) }
+    guard !StepContext.isSet else { return await performOutsideStep(run, in: context) }
     if case .waiting(let place) = run.slot { await waitForAdmission(of: run, at: place) }
     let isCancelled = run.isCancellationRequested
     var frame = Frame(context, slot: isCancelled ? ValueSlot() : run.takeValue())
@@ -182,6 +183,7 @@ extension ChainCore {
   }
 
   /// Ends the registrations of a run, and then tells those who wait for it.
+  @inline(never)
   private func finish(_ run: RunState, leaving entry: Entry, recorder: RunRecorder?) {
     if case .held(let place) = run.slot { gate?.leave(place) }
     for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
