@@ -82,12 +82,12 @@ let package = Package(
     ),
     .testTarget(
       name: "StepwiseCheckpointsTests",
-      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting", "CheckpointCrashChild"],
+      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseFiles", "StepwiseTesting", "CheckpointCrashChild"],
       exclude: ["Golden"]
     ),
     .testTarget(
       name: "StepwiseHTTPTests",
-      dependencies: ["StepwiseHTTP", "StepwiseHTTPTesting", "Loopback", "Stepwise", "StepwiseTesting"]
+      dependencies: ["StepwiseHTTP", "StepwiseHTTPTesting", "Loopback", "Stepwise", "StepwiseFiles", "StepwiseTesting"]
     ),
     // The child of the article on crashes, to copy.
     .executableTarget(
@@ -133,7 +133,7 @@ let package = Package(
     .testTarget(
       name: "TourTests",
       dependencies: [
-        "Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting",
+        "Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP", "StepwiseTesting",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ]
     ),

@@ -99,10 +99,6 @@ extension RunRecorder {
       error: outcomeError
     )
   }
-
-  func collect() {
-    for collector in watch?.scope.collectors ?? [] { collector.add(self) }
-  }
 }
 
 /// One step of one run, as code inside the step sees it.

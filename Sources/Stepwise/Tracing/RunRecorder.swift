@@ -29,34 +29,32 @@ final class RunRecorder: Sendable {
   }
 
   /// Creates the recorder of a run that has a handle.
-  init(of program: Program) {
-    watch = .make(for: program, in: nil, isNested: false)
+  convenience init(of program: Program) {
+    let watch = RunWatch.make(for: program, in: nil, isNested: false)
     let capacity = watch?.logCapacity ?? 0
     let log = RunLog(stepCount: program.stepCount, capacity: capacity > 0 ? capacity : RunLog.defaultCapacity)
-    broadcast = Broadcast(RunRecord(stepCount: program.stepCount, log: log))
-    names = program.names
-    firstStep = 0
-    stepCount = program.stepCount
-    identity = program.identity
-    created = Self.now(watch)
-    condition = nil
-    collect()
+    self.init(of: program, firstStep: 0, watch, RunRecord(stepCount: program.stepCount, log: log))
   }
 
   /// Creates the recorder of a run without a handle.
-  init(of program: Program, firstStep: Int, _ watch: RunWatch) {
-    self.watch = watch
+  convenience init(of program: Program, firstStep: Int, _ watch: RunWatch) {
     let log = RunLog(stepCount: program.stepCount, capacity: watch.logCapacity)
-    broadcast = Broadcast(RunRecord(log: log))
+    self.init(of: program, firstStep: firstStep, watch, RunRecord(log: log))
+  }
+
+  private init(of program: Program, firstStep: Int, _ watch: RunWatch?, _ record: sending RunRecord) {
+    self.watch = watch
+    broadcast = Broadcast(record)
     names = program.names
     self.firstStep = firstStep
     stepCount = program.stepCount
     identity = program.identity
     created = Self.now(watch)
     condition = nil
-    collect()
+    for collector in watch?.scope.collectors ?? [] { collector.add(self) }
   }
 
+  /// Creates a recorder of the same run for other observers, or for work that the run may abandon.
   init(_ recorder: RunRecorder, watch: RunWatch?, condition: Condition?) {
     broadcast = recorder.broadcast
     names = recorder.names

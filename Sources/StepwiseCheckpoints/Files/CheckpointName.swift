@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Stepwise
+import StepwiseFiles
 
 /// The name of the file of an id.
 ///

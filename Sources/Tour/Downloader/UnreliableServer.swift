@@ -5,6 +5,7 @@ import Foundation
 import Loopback
 import Stepwise
 import StepwiseCheckpoints
+import StepwiseFiles
 
 /// A server on this machine whose files require a second attempt each.
 final class UnreliableServer: Sendable {

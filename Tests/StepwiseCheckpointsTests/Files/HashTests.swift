@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseCheckpoints
+import StepwiseFiles
 import Testing
 
 @Suite struct HashTests {

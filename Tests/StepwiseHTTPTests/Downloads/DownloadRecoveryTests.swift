@@ -4,6 +4,7 @@
 import Foundation
 import Loopback
 import Stepwise
+import StepwiseFiles
 import StepwiseTesting
 import Testing
 
@@ -150,7 +151,7 @@ import Testing
 }
 
 /// The SHA-256 of bytes, by the implementation that downloads do not use here.
-func checksum(_ bytes: [UInt8]) -> String { Stepwise.SHA256.hex(bytes) }
+func checksum(_ bytes: [UInt8]) -> String { StepwiseFiles.SHA256.hex(bytes) }
 
 /// Sends a body of many pieces, and counts those that were pulled.
 private final class CountingTransport: HTTPTransport, HTTPTransfer {

@@ -4,6 +4,7 @@
 import Foundation
 import Loopback
 import Stepwise
+import StepwiseFiles
 import Testing
 
 @testable import Tour

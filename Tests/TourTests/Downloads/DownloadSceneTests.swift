@@ -5,6 +5,7 @@ import Foundation
 import Loopback
 import Stepwise
 import StepwiseCheckpoints
+import StepwiseFiles
 import StepwiseHTTP
 import Testing
 

@@ -162,3 +162,14 @@ final class Program: Sendable {
     return names
   }
 }
+
+/// The name and the observers of a chain.
+final class ChainIdentity: Sendable {
+  let name: String?
+  let observers: [any RunObserver]
+
+  init(name: String?, observers: [any RunObserver]) {
+    self.name = name
+    self.observers = observers
+  }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Stepwise
+import StepwiseFiles
 
 #if canImport(CryptoKit)
   import CryptoKit
@@ -23,7 +23,7 @@ package struct SystemSHA256: ~Copyable {
     #if canImport(Glibc)
       private var system = LibcryptoSHA256()
     #endif
-    private var own = Stepwise.SHA256()
+    private var own = StepwiseFiles.SHA256()
 
     package init() {}
 
@@ -46,5 +46,5 @@ package struct SystemSHA256: ~Copyable {
     }
   #endif
 
-  private static func hex(_ bytes: [UInt8]) -> String { bytes.map(Stepwise.SHA256.hexadecimal).joined() }
+  private static func hex(_ bytes: [UInt8]) -> String { bytes.map(StepwiseFiles.SHA256.hexadecimal).joined() }
 }
