@@ -7,24 +7,7 @@ extension Flow {
   /// - Parameter format: The format of the diagram.
   /// - Returns: The diagram, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
-    format.text(of: Diagram(core.definition, taken: core.run.taken))
-  }
-}
-
-/// The transitions of a flow, in the order in which each was first inserted.
-struct FlowTurns {
-  struct Turn: Hashable {
-    let from: AnyFlowStep
-    /// Nil for the flow's end.
-    let to: AnyFlowStep?
-  }
-
-  private(set) var all: [Turn] = []
-  private var known: Set<Turn> = []
-
-  mutating func insert(from: AnyFlowStep, to: AnyFlowStep?) {
-    let turn = Turn(from: from, to: to)
-    if known.insert(turn).inserted { all.append(turn) }
+    format.text(of: Diagram(definition, taken: currentRun.taken))
   }
 }
 

@@ -14,7 +14,7 @@ extension Flow {
     leadsTo targets: [AnyFlowStep] = [],
     _ route: @escaping @MainActor (Result, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>
   ) -> Flow {
-    var definition = core.definition
+    var definition = definition
     definition[step].targets = targets
     definition[step].onAnswer = { box in
       guard let result = (box as? Box<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
@@ -35,7 +35,7 @@ extension Flow {
     _ step: FlowStep<Content, Result>,
     ended route: @escaping @MainActor (FlowEnding, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>?
   ) -> Flow {
-    var definition = core.definition
+    var definition = definition
     definition[step].onEnding = { ending in
       guard let presented = FlowPresentedStep(step) else { return nil }
       return try route(ending, presented)?.move

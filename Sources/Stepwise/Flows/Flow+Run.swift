@@ -29,7 +29,7 @@ extension Flow {
     startingAt step: FlowStep<Content, Result>,
     content: Content
   ) async throws -> Output {
-    try await begin(FlowStart(step: step, prepare: { step.content = content })).run()
+    try await begin(startingAt: step) { step.content = content }.run()
   }
 
   /// Runs the flow from another step that has its content, or needs none, and waits for its completion.
@@ -39,7 +39,7 @@ extension Flow {
   /// - Throws: What ``run()`` throws.
   @discardableResult
   public func run<Content, Result>(startingAt step: FlowStep<Content, Result>) async throws -> Output {
-    try await begin(FlowStart(step: step)).run()
+    try await begin(startingAt: step).run()
   }
 
   /// Runs the flow with the answers of a log, and presents steps once the log is used up.
@@ -53,7 +53,7 @@ extension Flow {
   ///   fit the flow; what ``run()`` throws.
   @discardableResult
   public func replay(answers: FlowLog) async throws -> Output {
-    try await begin(FlowStart(replay: FlowReplay(answers))).run()
+    try await begin(in: FlowPresentationContext(replay: FlowReplay(answers))).run()
   }
 
   /// Starts an unstructured run from the first step.
@@ -72,7 +72,7 @@ extension Flow {
   /// - Returns: The handle, through which to cancel and await the run.
   @discardableResult
   public func start<Content, Result>(startingAt step: FlowStep<Content, Result>, content: Content) -> Run<Output> {
-    begin(FlowStart(step: step, prepare: { step.content = content })).start()
+    begin(startingAt: step) { step.content = content }.start()
   }
 
   /// Starts an unstructured run from another step that has its content, or needs none.
@@ -81,7 +81,7 @@ extension Flow {
   /// - Returns: The handle, through which to cancel and await the run.
   @discardableResult
   public func start<Content, Result>(startingAt step: FlowStep<Content, Result>) -> Run<Output> {
-    begin(FlowStart(step: step)).start()
+    begin(startingAt: step).start()
   }
 
   /// Starts an unstructured run with the answers of a log; see ``replay(answers:)``.
@@ -89,5 +89,7 @@ extension Flow {
   /// - Parameter answers: The answers.
   /// - Returns: The handle, through which to cancel and await the run.
   @discardableResult
-  public func start(replaying answers: FlowLog) -> Run<Output> { begin(FlowStart(replay: FlowReplay(answers))).start() }
+  public func start(replaying answers: FlowLog) -> Run<Output> {
+    begin(in: FlowPresentationContext(replay: FlowReplay(answers))).start()
+  }
 }

@@ -35,7 +35,9 @@ public final class Flow<Output: Sendable> {
   /// The name of the flow in errors, events and diagrams.
   public nonisolated let name: String
 
-  let core: FlowCore
+  let definition: FlowDefinition
+  /// The run in flight, or the last one, or the first one before it starts.
+  private(set) var currentRun: FlowRun
 
   /// Creates a flow.
   ///
@@ -69,67 +71,66 @@ public final class Flow<Output: Sendable> {
 
   init(_ definition: FlowDefinition) {
     name = definition.name
-    core = FlowCore(definition)
+    self.definition = definition
+    currentRun = FlowRun(definition)
   }
 
   /// The step that is being presented; nil when the flow is not running.
-  public var current: AnyFlowStep? { core.run.path.last }
+  public var current: AnyFlowStep? { currentRun.path.last }
 
   /// The steps that going back leads through, from the first one to the current one; empty when the flow is not
   /// running.
-  public var path: [AnyFlowStep] { core.run.path }
+  public var path: [AnyFlowStep] { currentRun.path }
 
   /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
   ///
   /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay presents
   /// again what was presented last; with `log: .all` it ends as the run did.
-  public var answers: FlowLog { core.run.log }
+  public var answers: FlowLog { currentRun.log }
 
   /// The types of the answers, for decoding a ``FlowLog``.
   ///
   /// Contains the steps that the flow names and those that its runs have presented.
   public var answerTypes: FlowAnswerTypes {
-    FlowAnswerTypes(byName: Dictionary(core.run.knownSteps.map { ($0.name, $0.answerType) }) { first, _ in first })
+    FlowAnswerTypes(byName: Dictionary(currentRun.knownSteps.map { ($0.name, $0.resultType) }) { first, _ in first })
   }
 
   /// The events of the run in flight; of the last run when none is in flight; of the first run before it starts.
-  public var events: FlowEvents { FlowEvents(recorder: core.run.recorder) }
+  public var events: FlowEvents { FlowEvents(recorder: currentRun.recorder) }
 
-  func begin(_ start: FlowStart = FlowStart()) -> Chain<Void, Output> { core.begin(start) }
-}
+  // MARK: - Running
 
-/// A flow without the type of its output: its definition and its current run.
-@MainActor
-final class FlowCore {
-  let definition: FlowDefinition
-  /// The run in flight, or the last one, or the first one before it starts.
-  private(set) var run: FlowRun
-
-  init(_ definition: FlowDefinition) {
-    self.definition = definition
-    run = FlowRun(definition)
-  }
-
-  func begin<Output: Sendable>(_ start: FlowStart) -> Chain<Void, Output> {
+  /// Returns a run as a chain that has not started.
+  func begin(
+    startingAt step: AnyFlowStep? = nil,
+    in context: FlowPresentationContext = FlowPresentationContext(),
+    prepare: @escaping @MainActor () -> Void = {}
+  ) -> Chain<Void, Output> {
     do {
-      return try nextRun().begin(start)
+      return try nextRun().begin(startingAt: step, in: context, prepare: prepare)
     } catch {
-      return Chain(definition.name) { throw error }
+      return Chain(name) { throw error }
     }
   }
 
   /// Runs the flow as a step of another one.
-  func present<Output: Sendable>(as output: Output.Type, in context: FlowPresentationContext) async -> FlowEnd {
+  func present(in context: FlowPresentationContext) async -> FlowEnd {
     do {
-      return try await nextRun().runAsStep(FlowStart(replay: context.replay, context: context), as: output)
+      let run = try nextRun()
+      context.nestedLog = { run.log }
+      let chain: Chain<Void, Output> = run.begin(in: context)
+      let outcome: Outcome<Output> = try await chain.core.outcomeApart(of: ())
+      // The error alone is ambiguous: work inside the flow may throw one that looks like the flow's.
+      if case .failed = outcome, let end = run.end { return end }
+      return FlowEnd(outcome)
     } catch {
       return .ended(.failed(error))
     }
   }
 
   private func nextRun() throws(FlowError) -> FlowRun {
-    if run.isRunning { throw FlowError(.alreadyRunning, step: definition.name) }
-    if !run.isReady { run = FlowRun(definition, taken: run.taken) }
-    return run
+    if currentRun.isRunning { throw FlowError(.alreadyRunning, step: name) }
+    if !currentRun.isReady { currentRun = FlowRun(definition, taken: currentRun.taken) }
+    return currentRun
   }
 }

@@ -49,8 +49,8 @@ extension FlowStep {
   ///   - name: The name of the step in events, errors, diagrams and answer logs.
   ///   - makeFlow: Receives the content and returns the flow, each time the step is presented.
   public convenience init(_ name: String, flow makeFlow: @escaping @MainActor (Content) -> Flow<Result>) {
-    self.init(name: name, flow: { makeFlow($0).core }) { _, content, context in
-      await makeFlow(content).core.present(as: Result.self, in: context)
+    self.init(name: name, flow: { makeFlow($0).definition }) { _, content, context in
+      await makeFlow(content).present(in: context)
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The state of a walk after some answers.
+/// The position of a walk through a flow after some answers.
 @MainActor
 package struct FlowWalk {
   /// The flow, the flow that its current step is, and so on.
@@ -10,6 +10,8 @@ package struct FlowWalk {
   fileprivate var contents: [FlowContent?] = []
   /// The state that distinguishes positions: the paths, and the contents that differ from the initial ones.
   package fileprivate(set) var state: [String] = []
+  /// How the outermost flow has ended; nil while there is a current step.
+  package fileprivate(set) var end: FlowEnd?
 
   /// The current step of each flow, the outermost first.
   package var steps: [AnyFlowStep] { levels.compactMap(\.path.top) }
@@ -17,40 +19,31 @@ package struct FlowWalk {
   /// The steps that the innermost flow names.
   package var named: [AnyFlowStep] { levels.last?.definition.steps ?? [] }
 
-  fileprivate mutating func enter(_ flow: FlowCore) throws {
-    try flow.definition.prepare()
-    levels.append(FlowCourse(flow.definition))
+  fileprivate mutating func enter(_ definition: FlowDefinition) throws {
+    try definition.prepare()
+    levels.append(FlowCourse(definition))
   }
 
-  /// Follows the transition after the current step; returns the end of the outermost flow if it ends there.
-  fileprivate mutating func follow(_ end: FlowEnd) -> FlowEnd? {
-    var end = end
-    while var level = levels.popLast(), let step = level.path.top {
+  /// Follows the transition after the current step.
+  fileprivate mutating func follow(_ end: FlowEnd) {
+    self.end = end
+    while let end = self.end, var level = levels.popLast(), let step = level.path.top {
       let move = level.move(after: step, end)
-      switch level.follow(move, by: FlowLogEntry(step: step.name, end: end)) {
-      case .step:
+      level.follow(move, by: FlowLogEntry(step: step.name, end: end))
+      if case .end(let end) = move {
+        self.end = end
+      } else {
+        self.end = nil
         levels.append(level)
-        return nil
-      case .end(let over): end = over
       }
     }
-    return end
   }
-}
-
-/// The position that a walk has reached.
-package enum FlowPosition {
-  case at(FlowWalk)
-  case end(FlowEnd)
 }
 
 /// Walks through a flow in the same way as runs with given answers, without presenting a step.
 @MainActor
 package final class FlowWalker {
-  /// The walker that is setting contents.
-  static var current: FlowWalker?
-
-  private let flow: FlowCore
+  private let definition: FlowDefinition
   /// Whether the step of a nested flow is answered as a whole.
   private let isAnswered: (AnyFlowStep) -> Bool
   /// The steps whose content the walk has changed, with their original contents.
@@ -58,53 +51,41 @@ package final class FlowWalker {
   private var noted: Set<AnyFlowStep> = []
 
   package init<Output>(_ flow: Flow<Output>, isAnswered: @escaping (AnyFlowStep) -> Bool) {
-    self.flow = flow.core
+    definition = flow.definition
     self.isAnswered = isAnswered
   }
 
-  package func begin() -> FlowPosition {
-    position { walk in
-      try walk.enter(flow)
-      return nil
-    }
-  }
+  package func begin() -> FlowWalk { walk(from: FlowWalk()) { try $0.enter(definition) } }
 
   /// Follows the transition after the current step.
-  package func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowPosition {
-    position(from: walk) { $0.follow(end) }
-  }
+  package func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowWalk { self.walk(from: walk) { $0.follow(end) } }
 
   /// Restores all contents to those before the walk.
   package func restore() {
     for original in originals { try? original.step.restore(original.content) }
   }
 
-  /// Called before a content is set.
-  func note(_ step: AnyFlowStep) {
-    if noted.insert(step).inserted { originals.append((step, step.savedContent, step.contentText)) }
-  }
-
-  private func position(
-    from walk: FlowWalk = FlowWalk(),
-    _ go: (inout FlowWalk) throws -> FlowEnd?
-  ) -> FlowPosition {
-    Self.current = self
-    defer { Self.current = nil }
-    var walk = walk
+  private func walk(from start: FlowWalk, _ go: (inout FlowWalk) throws -> Void) -> FlowWalk {
+    AnyFlowStep.willSetContent = { step in
+      guard self.noted.insert(step).inserted else { return }
+      self.originals.append((step, step.savedContent, step.contentText))
+    }
+    defer { AnyFlowStep.willSetContent = nil }
+    var walk = start
     for (index, original) in originals.enumerated() {
       try? original.step.restore(index < walk.contents.count ? walk.contents[index] : original.content)
     }
     do {
-      if let end = try go(&walk) { return .end(end) }
+      try go(&walk)
       while let step = walk.steps.last, !isAnswered(step), let nested = step.nestedFlow { try walk.enter(nested) }
     } catch {
-      return .end(.ended(.failed(error)))
+      walk.end = .ended(.failed(error))
     }
     walk.contents = originals.map { $0.step.savedContent }
     walk.state = walk.levels.flatMap { $0.path.steps.map(\.name) + [""] }
     for (index, original) in originals.enumerated() where original.step.contentText != original.text {
       walk.state += ["\(index)", original.step.contentText]
     }
-    return .at(walk)
+    return walk
   }
 }

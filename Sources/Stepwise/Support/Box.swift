@@ -16,3 +16,8 @@ package final class Box<Value: Sendable>: AnyBox {
 
   package var any: any Sendable { value }
 }
+
+extension AnyBox {
+  /// Whether the box was created for a type.
+  func isBox<Value: Sendable>(of type: Value.Type) -> Bool { self is Box<Value> }
+}

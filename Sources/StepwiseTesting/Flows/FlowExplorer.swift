@@ -61,17 +61,18 @@ public struct FlowExplorer<Output: Sendable> {
     var seen: Set<[String]> = []
     var waiting: [FlowWalk] = []
     var isComplete = true
-    if case .at(let walk) = walker.begin() {
-      map.enter(walk)
-      seen.insert(walk.state)
-      waiting.append(walk)
+    let start = walker.begin()
+    if start.end == nil {
+      map.enter(start)
+      seen.insert(start.state)
+      waiting.append(start)
     }
     while let walk = waiting.popLast() {
       guard let step = walk.steps.last else { continue }
       for end in supplied[step] ?? [] {
-        let position = walker.follow(end, from: walk)
-        map.note(position, after: step, end)
-        guard case .at(let next) = position, !seen.contains(next.state) else { continue }
+        let next = walker.follow(end, from: walk)
+        map.note(next, after: step, end)
+        guard next.end == nil, !seen.contains(next.state) else { continue }
         guard seen.count < limit else {
           isComplete = false
           continue

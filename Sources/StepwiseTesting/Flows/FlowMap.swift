@@ -23,17 +23,17 @@ struct FlowMap {
     for (outer, inner) in zip(walk.steps, walk.steps.dropFirst()) { turns[outer, default: []].insert(inner) }
   }
 
-  mutating func note(_ position: FlowPosition, after step: AnyFlowStep, _ end: FlowEnd) {
-    switch position {
-    case .at(let walk):
+  mutating func note(_ walk: FlowWalk, after step: AnyFlowStep, _ end: FlowEnd) {
+    switch walk.end {
+    case nil:
       enter(walk)
       if let next = walk.steps.last { turns[step, default: []].insert(next) }
-    case .end(.ended(.failed(let error as FlowError)))
+    case .ended(.failed(let error as FlowError))
     where [.unhandledResult, .noContent, .duplicateName].contains(error):
       let result = if case .answered(let box) = end { "\(box.any)" } else { "\(end)" }
       guard !unhandled.contains(where: { $0.step == step.name && $0.result == result }) else { return }
       unhandled.append(FlowExploration.Unhandled(step: step.name, result: result, error: error))
-    case .end:
+    default:
       exits.insert(step)
     }
   }

@@ -71,7 +71,7 @@ struct FlowDefinition {
     let link = self[step]
     switch end {
     case .answered(let box):
-      guard step.takes(box) else { throw FlowError(.wrongAnswer, step: step.name) }
+      guard box.isBox(of: step.resultType) else { throw FlowError(.wrongAnswer, step: step.name) }
       if let onAnswer = link.onAnswer { return try onAnswer(box) }
       guard let output = output(box) else { throw FlowError(.unhandledResult, step: step.name) }
       return .end(.answered(output))
@@ -81,4 +81,12 @@ struct FlowDefinition {
       return .end(end)
     }
   }
+}
+
+/// A transition without the type of the flow's output.
+enum FlowMove {
+  /// Presents a step, which may replace the current one; `prepare` sets its content.
+  case present(AnyFlowStep, isReplacing: Bool = false, prepare: @MainActor () -> Void)
+  case back
+  case end(FlowEnd)
 }

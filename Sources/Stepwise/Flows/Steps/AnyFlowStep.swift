@@ -4,29 +4,26 @@
 /// A step of a flow with its types erased: an element of a list of steps, and of a flow's path.
 @MainActor
 public class AnyFlowStep {
+  /// Called before a content is set, while a walk goes through a flow.
+  static var willSetContent: (@MainActor (AnyFlowStep) -> Void)?
+
   /// The name of the step in events, errors, diagrams and answer logs; unique within a flow.
   public nonisolated let name: String
 
   /// A Boolean value that indicates whether the step is being presented.
   public internal(set) var isWaitingForResult = false
 
-  nonisolated init(name: String) {
-    self.name = name
-  }
-
-  // MARK: - What FlowStep knows
-
-  /// Whether the step has the content that it is presented with.
-  var hasContent: Bool { false }
+  /// The type of the step's result.
+  nonisolated let resultType: any Sendable.Type
 
   /// The steps that are presented with it, concurrently.
-  var members: [AnyFlowStep] { [] }
+  let members: [AnyFlowStep]
 
-  /// Whether the step runs another flow.
-  package var isFlow: Bool { false }
-
-  /// The flow that the step runs for its current content.
-  var nestedFlow: FlowCore? { nil }
+  nonisolated init(name: String, resultType: any Sendable.Type, members: [AnyFlowStep]) {
+    self.name = name
+    self.resultType = resultType
+    self.members = members
+  }
 
   /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
@@ -40,11 +37,6 @@ public class AnyFlowStep {
     guard isFree else { throw FlowError(.alreadyPresented, step: name) }
   }
 
-  /// Presents the step with its current content.
-  func present(in context: FlowPresentationContext) async -> FlowEnd {
-    .ended(.failed(FlowError(.noContent, step: name)))
-  }
-
   /// Presents the step outside of a flow, and removes its screen at the end.
   func presentAlone() async -> FlowEnd {
     let context = FlowPresentationContext()
@@ -53,11 +45,24 @@ public class AnyFlowStep {
     return end
   }
 
+  // MARK: - What FlowStep knows
+
+  /// Whether the step has the content that it is presented with.
+  var hasContent: Bool { false }
+
+  /// Whether the step runs another flow.
+  var isFlow: Bool { false }
+
+  /// The flow that the step runs for its current content.
+  var nestedFlow: FlowDefinition? { nil }
+
+  /// Presents the step with its current content.
+  func present(in context: FlowPresentationContext) async -> FlowEnd {
+    .ended(.failed(FlowError(.noContent, step: name)))
+  }
+
   /// Shows the step as one that was answered earlier.
   func restoreScreen(in context: FlowPresentationContext) {}
-
-  /// Whether an answer has the type of the step's result.
-  func takes(_ answer: any AnyBox) -> Bool { false }
 
   /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
   var savedContent: FlowContent? { nil }
@@ -69,17 +74,6 @@ public class AnyFlowStep {
 
   /// A textual representation of the content, which distinguishes contents as far as possible.
   var contentText: String { "" }
-
-  /// How to decode the step's answers.
-  nonisolated var answerType: FlowAnswerType { FlowAnswerType(Never.self) }
-
-  /// The given end, with an answer converted that was decoded before its type was known.
-  ///
-  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another type; ``FlowError/notCodable``.
-  func typed(_ end: FlowEnd) throws -> FlowEnd {
-    guard case .answered(let box as Box<FlowStored>) = end else { return end }
-    return .answered(try box.value.answer(of: self))
-  }
 }
 
 extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {

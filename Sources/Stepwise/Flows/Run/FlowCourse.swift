@@ -21,40 +21,38 @@ struct FlowCourse {
   /// Runs the rule that `on` set for a step, and sets the content of the next step.
   ///
   /// This method does not change the course, so that the rule may read the flow.
+  ///
+  /// - Returns: The move on this path: back from the first step ends the flow, and a step on the path replaces nothing.
   func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
     do {
-      let move = try definition.move(after: step, end)
-      if case .present(let next, _, let prepare) = move {
+      switch try definition.move(after: step, end) {
+      case .present(let next, let isReplacing, let prepare):
         guard named[next.name, default: next] === next else { throw FlowError(.duplicateName, step: next.name) }
         try next.checkFree()
         prepare()
         guard next.hasContent else { throw FlowError(.noContent, step: next.name) }
+        return .present(next, isReplacing: isReplacing && !path.contains(next), prepare: prepare)
+      case .back where path.steps.count == 1: return .end(.ended(.back))
+      case let move: return move
       }
-      return move
     } catch {
       return .end(.ended(.failed(error)))
     }
   }
 
-  /// Where a move leads.
-  enum Progress {
-    /// To a step; others have left the path, newest first.
-    case step(AnyFlowStep, left: [AnyFlowStep])
-    case end(FlowEnd)
-  }
-
   /// Changes the path.
-  mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> Progress {
+  ///
+  /// - Returns: The steps that left the path, newest first.
+  @discardableResult
+  mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
     switch move {
     case .present(let next, let isReplacing, _):
       named[next.name] = next
-      return .step(next, left: isReplacing ? path.replace(with: next, by: entry) : path.next(next, by: entry))
-    case .back:
-      let left = path.back(by: entry)
-      return path.top.map { .step($0, left: left) } ?? .end(.ended(.back))
-    case .end(let end):
-      if case .answered = end { path.finish(by: entry) } else { path.fail(by: entry) }
-      return .end(end)
+      return isReplacing ? path.replace(with: next, by: entry) : path.next(next, by: entry)
+    case .back, .end(.ended(.back)): return path.back(by: entry)
+    case .end(.answered): path.finish(by: entry)
+    case .end(.ended): path.fail(by: entry)
     }
+    return []
   }
 }

@@ -30,7 +30,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// The steps that this one combines, if any.
   private let group: FlowGroup<Content>?
   /// Returns the flow that the step runs, if any.
-  private let flow: (@MainActor (Content) -> FlowCore)?
+  private let flow: (@MainActor (Content) -> FlowDefinition)?
   private let body: Body
   /// Shows the step as one that was answered earlier.
   private let restoring: Show?
@@ -53,26 +53,25 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     )
   }
 
+  /// `show` shows a screen, and returns what to remove later.
+  convenience init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
+    self.init(name: name, restoring: isRestored ? show : nil) { step, content, context in
+      await step.presentScreen(content, in: context, show)
+    }
+  }
+
   init(
     name: String,
     group: FlowGroup<Content>? = nil,
-    flow: (@MainActor (Content) -> FlowCore)? = nil,
+    flow: (@MainActor (Content) -> FlowDefinition)? = nil,
+    restoring: Show? = nil,
     body: @escaping Body
   ) {
     self.group = group
     self.flow = flow
+    self.restoring = restoring
     self.body = body
-    restoring = nil
-    super.init(name: name)
-  }
-
-  /// `show` shows a screen, and returns what to remove later.
-  init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
-    group = nil
-    flow = nil
-    restoring = isRestored ? show : nil
-    body = { step, content, context in await step.presentScreen(content, in: context, show) }
-    super.init(name: name)
+    super.init(name: name, resultType: Result.self, members: group?.steps ?? [])
   }
 
   // MARK: - Presenting
@@ -149,7 +148,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   ///   remaining ones then skip the older one.
   func store(_ content: Content?) -> [@MainActor () -> Void] {
     if let group { return group.store(content) }
-    FlowWalker.current?.note(self)
+    Self.willSetContent?(self)
     ownContent = content
     guard let content, !handlers.isEmpty else { return [] }
     version += 1
@@ -168,11 +167,9 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override var hasContent: Bool { knownContent != nil && members.allSatisfy(\.hasContent) }
 
-  override var members: [AnyFlowStep] { group?.steps ?? [] }
+  override var isFlow: Bool { flow != nil }
 
-  override package var isFlow: Bool { flow != nil }
-
-  override var nestedFlow: (FlowCore)? { knownContent.flatMap { flow?($0) } }
+  override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
 
   override func restoreScreen(in context: FlowPresentationContext) {
     guard let restoring, let content = knownContent else { return }
@@ -180,8 +177,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     answered.settle(.ended(.abandoned))
     context.shown = restoring(makeHandler(content, answered), context)
   }
-
-  override func takes(_ answer: any AnyBox) -> Bool { answer is Box<Result> }
 
   override var savedContent: FlowContent? {
     if !members.isEmpty { return .members(members.map(\.savedContent)) }
@@ -208,10 +203,22 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   override var contentText: String {
     if members.isEmpty { content.map { "\($0)" } ?? "" } else { members.map(\.contentText).joined(separator: ", ") }
   }
-
-  override nonisolated var answerType: FlowAnswerType { FlowAnswerType(Result.self) }
 }
 
 private struct FlowWeakHandler<Content, Result: Sendable> {
   weak let handler: FlowStepHandler<Content, Result>?
+}
+
+extension FlowLogEntry {
+  /// The answer of a step.
+  @MainActor
+  public static func answer<Content, Result>(_ step: FlowStep<Content, Result>, _ result: Result) -> FlowLogEntry {
+    FlowLogEntry(step: step.name, end: .answered(Box(result)))
+  }
+
+  /// Creates the entry of a step that ended without an answer.
+  @MainActor
+  public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
+    FlowLogEntry(step: step.name, end: .ended(ending))
+  }
 }

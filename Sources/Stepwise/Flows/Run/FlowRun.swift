@@ -12,26 +12,27 @@ final class FlowRun {
   let recorder = FlowRecorder()
   /// The transitions that this run and earlier ones took.
   private(set) var taken: FlowTurns
+  /// The end of the run as its steps determined it.
+  private(set) var end: FlowEnd?
+  private let definition: FlowDefinition
   private var course: FlowCourse
   private var phase = Phase.ready
-  private var start = FlowStart()
+  /// The context in which the flow is presented.
+  private var context = FlowPresentationContext()
+  /// The presentation in progress.
+  private var presentation: FlowPresentationContext?
   /// The screens of the steps on the path.
   private var shown: [AnyFlowStep: FlowShown] = [:]
   /// Whether the first step has its content.
   private var isPrepared = false
-  /// The presentation in progress.
-  private var context: FlowPresentationContext?
   /// The entry, as one in progress, of a nested flow that ended this one without a result.
   private var interrupted: FlowLogEntry?
   /// Whether a step was presented because the log had no answer for it.
   private var isLive = false
-  /// The end of the run as its steps determined it.
-  private var end: FlowEnd?
   private var token: CancellationToken?
 
-  private var definition: FlowDefinition { course.definition }
-
   init(_ definition: FlowDefinition, taken: FlowTurns = FlowTurns()) {
+    self.definition = definition
     self.taken = taken
     course = FlowCourse(definition)
   }
@@ -45,16 +46,41 @@ final class FlowRun {
   /// The steps that the definition names, and those that transitions have led to.
   var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
 
+  var log: FlowLog {
+    switch phase {
+    case .ready: return FlowLog()
+    case .over(let log): return log
+    case .running:
+      var entries = course.path.answers
+      if let step = course.path.top, let inside = presentation?.nestedLog?() {
+        entries.append(FlowLogEntry(step: step.name, content: step.savedContent, end: nil, inside: inside))
+      } else if let interrupted {
+        entries.append(interrupted)
+      }
+      var contents: [String: FlowContent] = [:]
+      if isPrepared { for step in course.path.steps { contents[step.name] = step.savedContent } }
+      return FlowLog(entries, contents: contents)
+    }
+  }
+
   // MARK: - Running
 
   /// Reserves the run for one caller, and returns it as a chain that has not started.
-  func begin<Output: Sendable>(_ start: FlowStart) -> Chain<Void, Output> {
+  func begin<Output: Sendable>(
+    startingAt start: AnyFlowStep? = nil,
+    in context: FlowPresentationContext,
+    prepare: @escaping @MainActor () -> Void = {}
+  ) -> Chain<Void, Output> {
     phase = .running
-    self.start = start
-    isLive = start.replay == nil
-    course = FlowCourse(definition, from: start.step)
-    let chain = Chain<Void, Output>(definition.name) { @MainActor in try await self.perform() }
-      .finally { @MainActor state in self.finish(state) }
+    self.context = context
+    isLive = context.replay == nil
+    course = FlowCourse(definition, from: start)
+    let chain = Chain<Void, Output>(definition.name) { @MainActor in
+      try self.definition.prepare(startingAt: start)
+      prepare()
+      return try await self.perform()
+    }
+    .finally { @MainActor state in self.finish(state) }
     // Accessing the token lets a step cancel the run, and makes each cancellation interrupt it immediately.
     token = chain.cancellationToken
     return chain
@@ -62,11 +88,9 @@ final class FlowRun {
 
   /// - Throws: The error of a run without an output.
   private func perform<Output: Sendable>() async throws -> Output {
-    try definition.prepare(startingAt: start.step)
-    start.prepare?()
     isPrepared = true
     recorder.record(.started)
-    if let place = start.context?.previous, let first = course.path.top { shown[first] = place }
+    if let place = context.previous, let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
       let entry = try await entry(of: step)
@@ -74,19 +98,18 @@ final class FlowRun {
       // A flow whose steps never suspend would block the main actor. Yield here, and not between the choice of the next
       // step and its presentation, because another flow might present the step meanwhile.
       if turns.isMultiple(of: 64) { await Task.yield() }
-      if let end = try follow(entry, of: step) {
-        self.end = end
-        if case .ended(.cancelled(let cancellation)) = end { token?.cancel(reason: cancellation.reason) }
-        if case .ended(.back) = end { break }
-        return try end.result(of: step.name)
-      }
+      guard let end = try follow(entry, of: step) else { continue }
+      self.end = end
+      if case .ended(.cancelled(let cancellation)) = end { token?.cancel(reason: cancellation.reason) }
+      if case .ended(.back) = end { break }
+      return try end.result(of: step.name)
     }
     throw FlowError(.back, step: definition.name)
   }
 
   /// Returns how a step ended: from the log, or by presenting it.
   private func entry(of step: AnyFlowStep) async throws -> FlowLogEntry {
-    guard let replay = start.replay else { return try await present(step) }
+    guard let replay = context.replay else { return try await present(step) }
     do {
       guard let entry = replay.entries.first else { return try await present(step) }
       try Task.checkCancellation()
@@ -99,8 +122,11 @@ final class FlowRun {
       if let inside = entry.inside, step.isFlow, entry.ending == nil {
         return try await present(step, replaying: FlowReplay(inside))
       }
-      guard let end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
-      return FlowLogEntry(step: step.name, content: step.savedContent, end: try step.typed(end), inside: entry.inside)
+      guard var end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
+      if case .answered(let stored as Box<FlowStored>) = end {
+        end = try stored.value.answer(of: step.name, as: step.resultType)
+      }
+      return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: entry.inside)
     } catch {
       // The enclosing flow must not treat it as a failure of the step.
       replay.failure = error as? FlowError
@@ -111,14 +137,19 @@ final class FlowRun {
   private func present(_ step: AnyFlowStep, replaying replay: FlowReplay? = nil) async throws -> FlowLogEntry {
     if replay == nil { try goLive() }
     recorder.record(.presented(step: step.name))
-    let context = FlowPresentationContext(previous: shown[step], around: self, replay: replay)
-    self.context = context
-    let end = await step.present(in: context)
-    self.context = nil
+    let presentation = FlowPresentationContext(
+      previous: shown[step],
+      replay: replay,
+      sharesReplay: replay === context.replay,
+      goLive: goLive
+    )
+    self.presentation = presentation
+    let end = await step.present(in: presentation)
+    self.presentation = nil
     recorder.record(FlowEvent(end, of: step.name))
-    if let new = context.shown { shown[step] = new }
+    if let new = presentation.shown { shown[step] = new }
     if let failure = replay?.failure { throw failure }
-    return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: context.nested?.log)
+    return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: presentation.nestedLog?())
   }
 
   /// Follows the transition after a step; returns the end of the flow if it ends there.
@@ -130,19 +161,10 @@ final class FlowRun {
       throw CancellationError()
     }
     let move = course.move(after: step, end)
-    var place: FlowShown?
-    if case .present(let next, isReplacing: true, _) = move, !course.path.contains(next) {
-      place = shown.removeValue(forKey: step)
-    }
-    switch course.follow(move, by: entry) {
-    case .step(let next, let left):
-      leave(left, to: next)
-      taken.insert(from: step, to: next)
-      if let place { shown[next] = place }
-      return nil
-    case .end(let end):
-      if let replay = start.ownReplay, let rest = replay.entries.first {
-        let failure = FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(rest.step)”")
+    let left = course.follow(move, by: entry)
+    if case .end(let end) = move {
+      if !context.sharesReplay, let replay = context.replay, let rest = replay.entries.first {
+        let failure = wrongStep(rest, at: step)
         replay.failure = failure
         throw failure
       }
@@ -153,16 +175,41 @@ final class FlowRun {
       }
       return end
     }
+    if case .present(let next, isReplacing: true, _) = move { shown[next] = shown.removeValue(forKey: step) }
+    if let next = course.path.top {
+      leave(left, to: next)
+      taken.insert(from: step, to: next)
+    }
+    return nil
   }
 
   private func misfit(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
-    guard knownSteps.contains(where: { $0.name == entry.step }) else {
-      return FlowError(.unknownStep, step: entry.step)
-    }
-    return FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
+    knownSteps.contains { $0.name == entry.step }
+      ? wrongStep(entry, at: step) : FlowError(.unknownStep, step: entry.step)
+  }
+
+  private func wrongStep(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
+    FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
   }
 
   // MARK: - Screens
+
+  /// Restores the screens of the earlier steps that the log answered, with their latest contents.
+  private func goLive() throws {
+    guard !isLive else { return }
+    isLive = true
+    try context.goLive()
+    if let replay = context.replay, !context.sharesReplay {
+      for step in course.path.steps where step.isFree {
+        if let content = replay.contents[step.name] { try step.restore(content) }
+      }
+    }
+    for step in course.path.steps.dropLast() where shown[step] == nil {
+      let restored = FlowPresentationContext()
+      step.restoreScreen(in: restored)
+      shown[step] = restored.shown
+    }
+  }
 
   /// Removes the screens of steps that left the path, newest first.
   private func leave(_ steps: [AnyFlowStep], to next: AnyFlowStep) {
@@ -179,65 +226,28 @@ final class FlowRun {
     let steps = course.path.steps
     let places = steps.isEmpty ? Array(shown.values) : steps.reversed().compactMap { shown[$0] }
     for (index, place) in places.enumerated() {
-      if let rest = place.finish(above: places.dropFirst(index + 1)) { start.context?.shown = rest }
+      if let rest = place.finish(above: places.dropFirst(index + 1)) { context.shown = rest }
     }
     shown = [:]
-    start = FlowStart()
+    context = FlowPresentationContext()
     token = nil
     recorder.record(.ended(state))
   }
 }
 
-// MARK: - As a nested flow
-
-extension FlowRun {
-  var replay: FlowReplay? { start.replay }
-
-  var log: FlowLog {
-    switch phase {
-    case .ready: return FlowLog()
-    case .over(let log): return log
-    case .running:
-      var entries = course.path.answers
-      if let step = course.path.top, let nested = context?.nested {
-        entries.append(FlowLogEntry(step: step.name, content: step.savedContent, end: nil, inside: nested.log))
-      } else if let interrupted {
-        entries.append(interrupted)
-      }
-      var contents: [String: FlowContent] = [:]
-      if isPrepared { for step in course.path.steps { contents[step.name] = step.savedContent } }
-      return FlowLog(entries, contents: contents)
-    }
+/// The transitions of a flow, in the order in which each was first inserted.
+struct FlowTurns {
+  struct Turn: Hashable {
+    let from: AnyFlowStep
+    /// Nil for the flow's end.
+    let to: AnyFlowStep?
   }
 
-  /// Restores the screens of the earlier steps that the log answered, with their latest contents.
-  func goLive() throws {
-    guard !isLive else { return }
-    isLive = true
-    try start.context?.around?.goLive()
-    if let replay = start.ownReplay {
-      for step in course.path.steps where step.isFree {
-        if let content = replay.contents[step.name] { try step.restore(content) }
-      }
-    }
-    for step in course.path.steps.dropLast() where shown[step] == nil {
-      let context = FlowPresentationContext()
-      step.restoreScreen(in: context)
-      shown[step] = context.shown
-    }
-  }
+  private(set) var all: [Turn] = []
+  private var known: Set<Turn> = []
 
-  /// Runs as a step of another flow.
-  func runAsStep<Output: Sendable>(_ start: FlowStart, as output: Output.Type) async -> FlowEnd {
-    start.context?.nested = self
-    do {
-      let chain: Chain<Void, Output> = begin(start)
-      let outcome: Outcome<Output> = try await chain.core.outcomeApart(of: ())
-      // The error alone is ambiguous: work inside the flow may throw one that looks like the flow's.
-      if case .failed = outcome, let end { return end }
-      return FlowEnd(outcome)
-    } catch {
-      return .ended(.failed(error))
-    }
+  mutating func insert(from: AnyFlowStep, to: AnyFlowStep?) {
+    let turn = Turn(from: from, to: to)
+    if known.insert(turn).inserted { all.append(turn) }
   }
 }

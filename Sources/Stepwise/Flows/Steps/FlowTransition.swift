@@ -47,11 +47,3 @@ extension FlowTransition where Output == Void {
   /// Finishes the flow.
   public static var finish: FlowTransition { finish(()) }
 }
-
-/// A transition without the type of the flow's output.
-enum FlowMove {
-  /// Presents a step, which may replace the current one; `prepare` sets its content.
-  case present(AnyFlowStep, isReplacing: Bool = false, prepare: @MainActor () -> Void)
-  case back
-  case end(FlowEnd)
-}

@@ -22,18 +22,6 @@ public struct FlowLogEntry: Sendable {
     self.inside = inside
   }
 
-  /// The answer of a step.
-  @MainActor
-  public static func answer<Content, Result>(_ step: FlowStep<Content, Result>, _ result: Result) -> FlowLogEntry {
-    FlowLogEntry(step: step.name, end: .answered(Box(result)))
-  }
-
-  /// Creates the entry of a step that ended without an answer.
-  @MainActor
-  public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
-    FlowLogEntry(step: step.name, end: .ended(ending))
-  }
-
   /// The result; nil when the step ended without one, is a flow in progress, or when its type is not known before a
   /// replay.
   public var result: (any Sendable)? {

@@ -8,17 +8,39 @@ final class FlowPresentationContext {
   let previous: FlowShown?
   /// The current screen.
   var shown: FlowShown?
-  /// The enclosing run.
-  let around: FlowRun?
-  /// The answers for the nested flow.
+  /// The answers for a flow.
   let replay: FlowReplay?
-  /// The run of the nested flow.
-  var nested: FlowRun?
+  /// Whether the answers that a nested flow leaves belong to the enclosing one.
+  let sharesReplay: Bool
+  /// Called when the answers are used up, before the first step of a nested flow is presented.
+  let goLive: @MainActor () throws -> Void
+  /// Returns the answers of the nested flow; nil when there is none.
+  var nestedLog: (@MainActor () -> FlowLog)?
 
-  init(previous: FlowShown? = nil, around: FlowRun? = nil, replay: FlowReplay? = nil) {
+  init(
+    previous: FlowShown? = nil,
+    replay: FlowReplay? = nil,
+    sharesReplay: Bool = false,
+    goLive: @escaping @MainActor () throws -> Void = {}
+  ) {
     self.previous = previous
-    self.around = around
     self.replay = replay
+    self.sharesReplay = sharesReplay
+    self.goLive = goLive
+  }
+}
+
+/// The answers of a log that remain.
+@MainActor
+final class FlowReplay {
+  var entries: ArraySlice<FlowLogEntry>
+  let contents: [String: FlowContent]
+  /// Why the log cannot be replayed.
+  var failure: FlowError?
+
+  init(_ log: FlowLog) {
+    entries = log.entries[...]
+    contents = log.contents
   }
 }
 

@@ -77,7 +77,7 @@ extension FlowLog: Codable {
     try self.init(from: decoder, types.byName)
   }
 
-  private init(from decoder: any Decoder, _ types: [String: FlowAnswerType]) throws {
+  private init(from decoder: any Decoder, _ types: [String: any Sendable.Type]) throws {
     var entries: [FlowLogEntry] = []
     var contents: [String: FlowContent] = [:]
     var container = try decoder.unkeyedContainer()
@@ -100,7 +100,7 @@ extension FlowLog: Codable {
 
   private static func end(
     of step: String,
-    _ type: FlowAnswerType?,
+    _ type: (any Sendable.Type)?,
     in fields: KeyedDecodingContainer<Key>
   ) throws -> FlowEnd? {
     let reason = try fields.decodeIfPresent(String.self, forKey: .reason)
@@ -114,6 +114,6 @@ extension FlowLog: Codable {
     }
     guard fields.contains(.answer) else { return nil }
     guard let type else { return try FlowStored(.answer, in: fields).map { .answered(Box($0)) } }
-    return .answered(try type.answer(of: step, from: fields.superDecoder(forKey: .answer)))
+    return try .answered(by: step, as: type, from: fields.superDecoder(forKey: .answer))
   }
 }
