@@ -9,7 +9,7 @@ final class LineCore: Sendable {
   ///
   /// The machine hands out each parked worker once, so it is resumed once.
   private typealias Worker = UnsafeContinuation<LineWork?, Never>
-  private typealias Machine = LineMachine<LineWork, LineWork.Product, Once<Void>, Worker>
+  private typealias Machine = LineMachine<LineWork, any AnyBox, Once<Void>, Worker>
 
   private let machine: Lock<Machine>
 
@@ -42,7 +42,7 @@ final class LineCore: Sendable {
   /// Waits for a product.
   ///
   /// Returns nil after the last one, and when the waiting task is cancelled.
-  nonisolated(nonsending) func take() async -> LineWork.Product? {
+  nonisolated(nonsending) func take() async -> (any AnyBox)? {
     while !Task.isCancelled {
       switch machine.withLock({ $0.take(waiter: Once()) }) {
       case .product(let product, let starts):
@@ -116,7 +116,7 @@ final class LineHandle: Sendable {
   func add(_ work: LineWork) -> Bool { core.add(work) }
 
   @usableFromInline
-  nonisolated(nonsending) func take() async -> LineWork.Product? { await core.take() }
+  nonisolated(nonsending) func take() async -> (any AnyBox)? { await core.take() }
 }
 
 /// Calls a closure without the cancellation scope and the step context of the current task.

@@ -41,8 +41,8 @@ public final class ProductionLine<P: Progression>: Sendable {
   @inlinable
   @discardableResult
   public func add(_ progression: P) -> Bool {
-    let job = LineJob(progression)
-    return handle.add(LineWork(job) { await job.perform() })
+    let box = Box(progression)
+    return handle.add(LineWork(box) { await box.value.lineProduct() })
   }
 
   /// Starts no further progression until ``resume()``; running progressions continue.
@@ -56,7 +56,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// - Returns: The dropped progressions, in the order in which they were added.
   @discardableResult
   public func clearPending() -> [P] {
-    handle.core.clearPending().compactMap { ($0.job as? LineJob<P>)?.progression }
+    handle.core.clearPending().compactMap { ($0.progression as? Box<P>)?.value }
   }
 
   /// Accepts no further progression; ``results`` ends after the last result.
@@ -88,7 +88,7 @@ public final class ProductionLine<P: Progression>: Sendable {
       /// Waits for the next result in the isolation of an actor; returns nil after the last one.
       @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        (await handle.take() as? LineProduct<P>)?.element
+        (await handle.take() as? Box<Element>)?.value
       }
     }
   }

@@ -2,19 +2,22 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// A value with its type erased, which stays an optional or an existential if it is one.
+@usableFromInline
 package protocol AnyBox: AnyObject, Sendable {
   var any: any Sendable { get }
 }
 
 /// A value that passes through code without its type.
+@usableFromInline
 package final class Box<Value: Sendable>: AnyBox {
-  package let value: Value
+  @usableFromInline package let value: Value
 
+  @inlinable
   package init(_ value: Value) {
     self.value = value
   }
 
-  package var any: any Sendable { value }
+  @usableFromInline package var any: any Sendable { value }
 }
 
 extension AnyBox {
