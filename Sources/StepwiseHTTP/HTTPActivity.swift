@@ -40,9 +40,6 @@ public struct HTTPActivity: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Broadcast<Int, Bool>.Subscription
 
-    /// Waits for the next number; returns nil when the task is cancelled.
-    public mutating func next() async -> Int? { await next(isolation: nil) }
-
     /// Waits for the next number in the isolation of an actor; returns nil when the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
       await subscription.next { count, _ in count }

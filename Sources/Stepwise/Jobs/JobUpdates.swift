@@ -25,9 +25,6 @@ public struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Latest.Subscription
 
-    /// Waits for an update newer than the last one; returns nil at the end.
-    public mutating func next() async -> Update? { await next(isolation: nil) }
-
     /// Waits, in the isolation of an actor, for an update newer than the last one; returns nil at the end.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
       await subscription.next { latest, _ in latest.update }.flatMap { JobBox<Update>.value(in: $0) }

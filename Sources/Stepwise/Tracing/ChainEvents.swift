@@ -18,21 +18,17 @@ public struct ChainEvents: AsyncSequence, Sendable {
 
   /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(recorder: recorder, run: run, subscription: recorder.observeEvents())
+    Iterator(events: self, subscription: recorder.observeEvents())
   }
 
   /// An iterator over the events for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
-    let recorder: RunRecorder
-    let run: any AnyObject & Sendable
+    let events: ChainEvents
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
-
-    /// Waits for the next event; returns nil after the last one.
-    public mutating func next() async -> ChainEvent? { await next(isolation: nil) }
 
     /// Waits for the next event in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChainEvent? {
-      await subscription.next { recorder.event($0, $1) }
+      await subscription.next { events.recorder.event($0, $1) }
     }
   }
 }

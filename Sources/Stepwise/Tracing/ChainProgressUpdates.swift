@@ -17,21 +17,17 @@ public struct ChainProgressUpdates: AsyncSequence, Sendable {
 
   /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(recorder: recorder, run: run, subscription: recorder.observeProgress())
+    Iterator(updates: self, subscription: recorder.observeProgress())
   }
 
   /// An iterator over the progress for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
-    let recorder: RunRecorder
-    let run: any AnyObject & Sendable
+    let updates: ChainProgressUpdates
     let subscription: Broadcast<RunRecord, RunRecord.Key>.Subscription
-
-    /// Waits for the next element; returns nil after the last one.
-    public mutating func next() async -> ChainProgress? { await next(isolation: nil) }
 
     /// Waits for the next element in the isolation of an actor; returns nil after the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChainProgress? {
-      await subscription.next { recorder.progress($0, $1) }
+      await subscription.next { updates.recorder.progress($0, $1) }
     }
   }
 }

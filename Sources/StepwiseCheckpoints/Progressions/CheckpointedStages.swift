@@ -10,8 +10,8 @@ public import Stepwise
 /// progression. The iterator acquires the id with the first element. It releases the id after the last stage, after an
 /// error, or when the loop is left. Cancellation is checked before each stage and thrown as `CancellationError`.
 ///
-/// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables there
-///   are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
+/// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables
+///   there are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
 public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Sendable {
   /// A stage.
   public typealias Element = P
@@ -41,12 +41,6 @@ public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Senda
     }
 
     fileprivate var state: State
-
-    /// Runs the stage that was returned last, and saves and returns the next one.
-    ///
-    /// - Returns: The stage; nil after the last one.
-    /// - Throws: The error of the stage, a ``CheckpointError``, or an error of the store. No elements follow an error.
-    public mutating func next() async throws -> P? { try await next(isolation: #isolation) }
 
     /// Runs the stage that was returned last, off the caller's actor, and saves and returns the next one.
     ///

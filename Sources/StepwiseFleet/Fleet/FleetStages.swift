@@ -35,15 +35,10 @@
 
       /// Returns the next stage, waiting until it is saved; nil after the last one.
       ///
-      /// - Returns: The stage; nil after the last one.
-      /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``; `CancellationError`.
-      public mutating func next() async throws -> P? { try await next(isolation: #isolation) }
-
-      /// Returns the next stage, waiting until it is saved; nil after the last one.
-      ///
       /// - Parameter actor: The caller's actor.
       /// - Returns: The stage; nil after the last one.
-      /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``; `CancellationError`.
+      /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``;
+      ///   `CancellationError`.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
         if read.isEmpty, !isOver {
           do {

@@ -6,9 +6,9 @@ import Stepwise
 
 /// The body of a response, as an asynchronous sequence of chunks.
 ///
-/// A chunk is received when it is requested: a loop that takes long holds the server back, and memory stays flat. Chunks
-/// are not empty, and are divided as the network delivered them. Leaving the loop, or cancelling its Task, ends the request
-/// and closes the connection. So does releasing a body that was not read.
+/// A chunk is received when it is requested: a loop that takes long holds the server back, and memory stays flat.
+/// Chunks are not empty, and are divided as the network delivered them. Leaving the loop, or cancelling its Task, ends
+/// the request and closes the connection. So does releasing a body that was not read.
 ///
 /// The body can be read once. A second loop throws ``HTTPError/refused(reason:)``.
 public struct HTTPBodyStream: AsyncSequence, Sendable {
@@ -32,11 +32,6 @@ public struct HTTPBodyStream: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     /// Nil when the body was read by another.
     fileprivate let reader: Reader?
-
-    /// Waits for the next chunk; nil at the end of the body.
-    ///
-    /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
-    public mutating func next() async throws -> Data? { try await next(isolation: nil) }
 
     /// Waits for the next chunk in an actor's isolation; nil at the end of the body.
     ///

@@ -39,11 +39,6 @@ public struct HTTPServerSentEvents: AsyncSequence, Sendable {
 
     init(body: HTTPBodyStream.Iterator) { self.body = body }
 
-    /// Waits for the next event; nil when the server has closed the stream.
-    ///
-    /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
-    public mutating func next() async throws -> HTTPServerSentEvent? { try await next(isolation: nil) }
-
     /// Waits for the next event in an actor's isolation; nil when the server has closed the stream.
     ///
     /// - Throws: ``HTTPError``, also for an event of more than 16 MiB; `CancellationError` when the Task is cancelled.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// The sequences of runs and jobs, iterated by hand, in and outside of an actor.
+@Suite(.timeLimit(.minutes(5)))
+struct IteratorTests {
+  private let chain = Chain { (number: Int) in number + 1 }
+  private let job = Job("count") { (number: Int, job: JobContext<Int>) in
+    job.update(number)
+    return number
+  }
+
+  @Test @MainActor func iteratorsReturnTheirElementsOnTheMainActor() async {
+    let run = chain.start(1)
+    _ = await run.outcome
+    var events = run.events.makeAsyncIterator()
+    guard case .started = await events.next() else { return Issue.record("not started") }
+    var progress = run.progress.makeAsyncIterator()
+    #expect(await progress.next()?.fractionCompleted == 1)
+    #expect(await progress.next() == nil)
+    let launched = job.launch(1)
+    var updates = launched.updates.makeAsyncIterator()
+    #expect(await updates.next() == 1)
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func iteratorsReturnTheirElementsOutsideOfActors() async {
+    let run = chain.start(1)
+    _ = await run.outcome
+    var events = run.events.makeAsyncIterator()
+    var count = 0
+    while await events.next() != nil { count += 1 }
+    #expect(count == 4)
+    var progress = run.progress.makeAsyncIterator()
+    #expect(await progress.next(isolation: nil)?.fractionCompleted == 1)
+  }
+}
