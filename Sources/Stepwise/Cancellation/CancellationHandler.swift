@@ -7,7 +7,7 @@ struct HandlerMachine {
 
   private enum State {
     case waiting(Handler)
-    case running(thread: UInt)
+    case running(thread: UInt, waiting: [ThreadSignal])
     /// The handler has returned, or was removed.
     case over
   }
@@ -16,10 +16,13 @@ struct HandlerMachine {
     case nothing
     /// The handler will not be called. It is released outside the lock, because it belongs to the user.
     case release(Handler)
-    case waitForEnd
+    /// Blocks the thread until the handler has returned.
+    case wait(ThreadSignal)
   }
 
   private var state: State
+
+  var isRunning: Bool { if case .running = state { true } else { false } }
 
   init(_ handler: @escaping Handler) {
     state = .waiting(handler)
@@ -28,12 +31,14 @@ struct HandlerMachine {
   /// Returns the handler if it should be called now.
   mutating func begin(on thread: UInt) -> Handler? {
     guard case .waiting(let handler) = state else { return nil }
-    state = .running(thread: thread)
+    state = .running(thread: thread, waiting: [])
     return handler
   }
 
-  mutating func end() {
-    state = .over
+  /// Returns the signals of the threads that wait.
+  mutating func end() -> [ThreadSignal] {
+    guard case .running(_, let waiting) = exchange(&state, with: .over) else { return [] }
+    return waiting
   }
 
   mutating func remove(on thread: UInt) -> RemoveAction {
@@ -41,8 +46,12 @@ struct HandlerMachine {
     case .waiting(let handler):
       state = .over
       return .release(handler)
-    case .running(let running):
-      return running == thread ? .nothing : .waitForEnd
+    case .running(thread, _):
+      return .nothing
+    case .running(let running, let waiting):
+      let signal = ThreadSignal()
+      state = .running(thread: running, waiting: waiting + [signal])
+      return .wait(signal)
     case .over:
       return .nothing
     }
@@ -53,27 +62,20 @@ struct HandlerMachine {
 final class CancellationHandler: Sendable {
   private let machine: Lock<HandlerMachine>
 
-  /// Held while the handler runs.
-  ///
-  /// It guards no state: a thread that removes the handler meanwhile waits here.
-  private let running = Lock(())
-
   init(_ handler: @escaping HandlerMachine.Handler) {
     machine = Lock(HandlerMachine(handler))
   }
 
   func call(reason: String?) {
-    running.withLock { _ in
-      guard let handler = machine.withLock({ $0.begin(on: Platform.currentThread) }) else { return }
-      handler(reason)
-      machine.withLock { $0.end() }
-    }
+    guard let handler = machine.withLock({ $0.begin(on: Platform.currentThread) }) else { return }
+    handler(reason)
+    for signal in machine.withLock({ $0.end() }) { signal.wake() }
   }
 
   func remove() {
     switch machine.withLock({ $0.remove(on: Platform.currentThread) }) {
     case .nothing, .release: break
-    case .waitForEnd: running.withLock { _ in }
+    case .wait(let signal): signal.wait { machine.withLock { $0.isRunning } }
     }
   }
 }

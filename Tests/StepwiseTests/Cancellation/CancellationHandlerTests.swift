@@ -11,7 +11,7 @@ struct CancellationHandlerTests {
   // MARK: - Outside the lock
 
   // G57
-  /// Pitfall 9: a token's handlers run outside its lock.
+  /// A token's handlers run outside its lock.
   @Test func aHandlerMayUseItsToken() {
     let token = CancellationToken()
     let calls = Recorder<String>()
@@ -150,6 +150,37 @@ struct CancellationHandlerTests {
     }
     #expect(await cancelled)
     #expect(log.elements == ["handler begins", "handler ends", "removed"])
+  }
+
+  @Test func removeWaitsOnEachOfSeveralThreads() async {
+    let token = CancellationToken()
+    let log = Recorder<String>()
+    let isEnding = Latch()
+    let registration = token.onCancel { _ in
+      log.record("handler begins")
+      isEnding.wait()
+      // Time enough for removals that do not wait.
+      for _ in 0..<2_000 { yieldThread() }
+      log.record("handler ends")
+    }
+    async let cancelled = onForeignThread { token.cancel() }
+    await log.elements(atLeast: 1)
+    let removals = Recorder<Int>()
+    await withTaskGroup { group in
+      for number in 0..<3 {
+        group.addTask {
+          await onForeignThread {
+            removals.record(number)
+            registration.remove()
+            log.record("removed")
+          }
+        }
+      }
+      await removals.elements(atLeast: 3)
+      isEnding.open()
+    }
+    #expect(await cancelled)
+    #expect(log.elements == ["handler begins", "handler ends", "removed", "removed", "removed"])
   }
 
   @Test func removeWaitsAlsoForAHandlerCalledAtOnceByOnCancel() async {

@@ -39,13 +39,13 @@ struct HandlerMachineTests {
       switch event {
       case .begin(let thread): return machine.begin(on: thread) == nil ? .nothing : .call
       case .end:
-        machine.end()
+        _ = machine.end()
         return .nothing
       case .remove(let thread):
         switch machine.remove(on: thread) {
         case .nothing: return .nothing
         case .release: return .release
-        case .waitForEnd: return .wait
+        case .wait: return .wait
         }
       }
     }
