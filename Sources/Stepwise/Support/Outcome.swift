@@ -50,3 +50,10 @@ extension Outcome: CustomStringConvertible {
 
 /// The outcome of a chain's run that `finally` handlers receive, with the type of the value erased.
 public typealias ChainState = Outcome<any Sendable>
+
+extension Result where Failure == any Error {
+  /// Runs an operation and returns its result.
+  static func of(_ operation: @Sendable () async throws -> Success) async -> Self where Success: Sendable {
+    do { return .success(try await operation()) } catch { return .failure(error) }
+  }
+}

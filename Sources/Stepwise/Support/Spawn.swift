@@ -31,8 +31,8 @@ package func spawn<Success: Sendable>(
 
 /// Starts a task that may throw, in the same way.
 ///
-/// It costs one allocation less, even when nothing throws: the runtime's tasks throw, and the closure of one that does not is
-/// wrapped.
+/// It costs one allocation less, even when nothing throws: the runtime's tasks throw, and the closure of one that does
+/// not is wrapped.
 func spawn<Success: Sendable>(
   name: String? = nil,
   priority: TaskPriority? = nil,
@@ -62,4 +62,17 @@ private struct Inherited {
       if let preferred = task.unownedTaskExecutor { executor = preferred.asTaskExecutor() }
     }
   }
+}
+
+/// Runs work that the cancellation of the calling task does not reach, and waits for it.
+///
+/// The work inherits the caller's priority, task-local values and executor preference. It runs off the caller's actor.
+package nonisolated(nonsending) func shielded<Success: Sendable>(
+  _ operation: @escaping @Sendable () async -> Success
+) async -> Success {
+  #if compiler(>=6.4) && !canImport(Darwin)
+    await withTaskCancellationShield { await operation() }
+  #else
+    await spawn(operation).value
+  #endif
 }
