@@ -4,7 +4,7 @@
 /// Decides what happens when several consumers iterate one run of a progression.
 ///
 /// It stores only the newest stage. Consumers and the producer leave a waiter when they have nothing to do. The machine
-/// wakes them after a change, and they try again.
+/// wakes them after a change, and they try again. A `Broadcast` would not do: it never makes the producer wait.
 struct SharingMachine<Stage, Waiter> {
   typealias ConsumerID = UInt64
 
