@@ -6,6 +6,8 @@ import StepwiseFiles
 /// An error that prevents the use of a checkpoint.
 ///
 /// What is stored has not changed, unless the error says so.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
 public enum CheckpointError: Error, Sendable {
   /// The id was started with another first stage. Run it from that stage, use another id, or remove the id.
   case differentStart(id: String, location: String)

@@ -7,6 +7,8 @@ public import Foundation
 ///
 /// A status is never an error, and neither is cancellation, which throws `CancellationError`. No error contains the URL
 /// or the headers of a request, a host or a password.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
 public enum HTTPError: Error, Sendable {
   /// This machine has no network.
   case offline

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// The reason why a connection cannot be secured.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
 public enum HTTPTLSFailure: Sendable, Hashable {
   /// The server's certificate is self-signed, or of an untrusted authority.
   case untrustedCertificate

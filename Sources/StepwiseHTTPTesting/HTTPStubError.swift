@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// An error in the use of a stub.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
 public enum HTTPStubError: Error, Sendable, Hashable {
   /// No route matches the request.
   case noRoute(method: String, path: String)

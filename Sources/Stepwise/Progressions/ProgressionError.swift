@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// An error that ends a progression.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
 public enum ProgressionError: Error, Sendable {
   /// `next()` was called on the last stage.
   case completed(stage: String)

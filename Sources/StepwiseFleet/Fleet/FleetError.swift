@@ -3,6 +3,8 @@
 
 #if Postgres
   /// An error of a job that has no result, or that cannot be enqueued.
+  ///
+  /// Further cases may be added, so end a `switch` over it with `default`.
   public enum FleetError: Error, Hashable, Sendable {
     /// The fleet has no job with this id.
     case notFound(id: String)

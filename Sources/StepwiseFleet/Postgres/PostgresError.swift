@@ -7,7 +7,7 @@
 public struct PostgresError: Error, Hashable, Sendable {
   /// What happened.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    enum Kind: String, Sendable { case connection, statement, disabled }
+    enum Kind: String, Sendable { case connection, statement }
     let kind: Kind
 
     /// The server cannot be reached, or the connection failed and could not be restored.
@@ -47,7 +47,7 @@ extension PostgresError: CustomStringConvertible {
     return switch code.kind {
     case .connection:
       "PostgreSQL cannot be reached\(state): \(message)\(message.hasSuffix(".") ? "" : ".") Check the connection string and that the server runs."
-    default: "PostgreSQL refused a statement\(state): \(message)"
+    case .statement: "PostgreSQL refused a statement\(state): \(message)"
     }
   }
 }
