@@ -47,7 +47,7 @@ extension Races {
       func take() -> FlowStepHandler<Void, Int>? { handler.withLock { $0.take() } }
     }
 
-    /// Pitfall 14: the first call completes the step, and the others return false.
+    /// The first call completes the step, and the others return false.
     @Test func oneOfManyCallsIsTheAnswer() async {
       await race(
         in: { Arena() },
@@ -62,7 +62,7 @@ extension Races {
       )
     }
 
-    /// Pitfall 8: a cancellation, a call and the release race, and the presentation ends once.
+    /// A cancellation, a call and the release race, and the presentation ends once.
     @Test func cancellingReleasingAndCompletingMeet() async {
       await race(
         in: { Arena() },

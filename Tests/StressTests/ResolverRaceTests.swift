@@ -46,7 +46,7 @@ extension Races {
       }
     }
 
-    /// Pitfall 14: the first of many calls wins.
+    /// The first of many calls wins.
     @Test func oneOfManyCallsIsTheFirst() async {
       Self.silenceMisuses
       await race(

@@ -24,7 +24,7 @@ extension Races {
       }
     }
 
-    /// Pitfall 9: two callers may not both get `true`.
+    /// Two callers may not both get `true`.
     @Test func oneOfManyCancelsIsTheFirst() async {
       await race(
         in: {

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Pitfall 15: a resolver that is released without a call ends the wait with an error that names its location.
+/// A resolver that is released without a call ends the wait with an error that names its location.
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverAbandonmentTests {
   // G66

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ResolverMisuseTests {
   // G65
-  /// Pitfall 14: duplicates are reported and not fatal.
+  /// Duplicates are reported and not fatal.
   @Test func aSecondCallIsFalseChangesNothingAndIsReportedWithSiteAndCount() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<ResolverMisuse>()

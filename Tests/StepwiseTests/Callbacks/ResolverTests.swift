@@ -103,7 +103,7 @@ struct ResolverTests {
   }
 
   // G64
-  /// Pitfall 14: exactly once, the first wins. (The second is reported to `ResolverMisuse.handler`.)
+  /// Exactly once, the first wins. (The second is reported to `ResolverMisuse.handler`.)
   @Test(arguments: Call.allCases)
   func theFirstCallIsTrueAndGivesTheOutcome(_ call: Call) async {
     let outcome: String

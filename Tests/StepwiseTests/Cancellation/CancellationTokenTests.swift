@@ -57,7 +57,7 @@ struct CancellationTokenTests {
   }
 
   // G57
-  /// Pitfall 9: a token's handlers run exactly once, also when registered after the cancel.
+  /// A token's handlers run exactly once, also when registered after the cancel.
   @Test func aHandlerOfACancelledTokenIsCalledAtOnceAndOnce() {
     let token = CancellationToken()
     token.cancel(reason: "before")

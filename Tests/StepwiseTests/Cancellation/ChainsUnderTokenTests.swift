@@ -98,7 +98,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally resolved false"])
   }
 
-  /// Pitfall 7: a run cancelled before it began runs its `finally` handlers and nothing else.
+  /// A run cancelled before it began runs its `finally` handlers and nothing else.
   @Test func aRunUnderATokenCancelledBeforeRunsNothingButFinally() async {
     token.cancel(reason: "before")
     await #expect(throws: CancellationError.self) {

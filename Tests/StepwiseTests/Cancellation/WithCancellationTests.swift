@@ -22,7 +22,7 @@ struct WithCancellationTests {
   }
 
   // G60
-  /// Pitfall 2: a cancel does not destroy the value.
+  /// A cancel does not destroy the value.
   @Test func aCancelledBodysValueIsStillReturned() async throws {
     let value = try await withCancellation(by: token) { [token] in
       token.cancel()
@@ -70,7 +70,7 @@ struct WithCancellationTests {
 
   // MARK: - Cancelled before
 
-  /// Pitfall 7: what happens when it was cancelled before is decided: the body runs, in a cancelled Task.
+  /// What happens when it was cancelled before is decided: the body runs, in a cancelled Task.
   @Test func withATokenCancelledBeforeTheBodyRunsInACancelledTask() async throws {
     token.cancel(reason: "before")
     for _ in 0..<1_000 {

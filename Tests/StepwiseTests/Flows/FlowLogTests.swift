@@ -191,7 +191,7 @@ struct FlowLogTests {
     }
   }
 
-  /// Pitfalls 27 and 29: a renamed step and a renamed case are found out, and do not trap.
+  /// A renamed step and a renamed case are found out, and do not trap.
   @Test(
     arguments: [
       (#"[{"step": "profil"}]"#, FlowError.wrongAnswer),

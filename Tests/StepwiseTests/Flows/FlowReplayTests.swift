@@ -111,7 +111,7 @@ struct FlowReplayTests {
     #expect(desk.asked.elements.isEmpty)
   }
 
-  /// Pitfall 27: a renamed step is detected, and no step is presented.
+  /// A renamed step is detected, and no step is presented.
   @Test func aStepThatTheFlowDoesNotHaveIsFoundOutWhenItIsReplayed() async throws {
     let second = desk.step("second", of: String.self, Reply<Int>.complete(1))
     let flow = flow(second, desk.step("third", of: String.self, .complete(3)))

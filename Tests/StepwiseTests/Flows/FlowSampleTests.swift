@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// The sample of the contract, word for word, with types around it.
+/// The flow of the documentation, with types around it.
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowSampleTests {

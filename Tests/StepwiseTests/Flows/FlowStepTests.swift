@@ -12,7 +12,7 @@ struct FlowStepTests {
   let desk = Desk()
 
   // G91
-  /// Pitfall 40: back and dismissal are answers.
+  /// Back and dismissal are answers.
   @Test func anAskIsAnsweredBackAbandonedOrCancelled() async {
     let step = desk.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
     #expect(await step.ask(1) == .answered("yes"))
@@ -49,7 +49,7 @@ struct FlowStepTests {
   }
 
   // G91
-  /// Pitfall 14: exactly once, the first wins.
+  /// Exactly once, the first wins.
   @Test func aSecondCompleteIsIgnored() async throws {
     let step = FlowStep<Void, Int>("a") { handler in
       #expect(!handler.isFinished)
@@ -63,7 +63,7 @@ struct FlowStepTests {
   }
 
   // G92
-  /// Pitfall 15: an abandoned sink completes.
+  /// An abandoned sink completes.
   @Test func aReleasedHandlerEndsThePresentationAsAbandoned() async {
     let step = desk.step("a", of: Void.self, Reply<Int>.wait)
     async let answer = step.ask()
@@ -102,7 +102,7 @@ struct FlowStepTests {
     #expect(!step.isWaitingForResult)
   }
 
-  /// Pitfall 7: not-started work runs nothing.
+  /// Not-started work runs nothing.
   @Test func aTaskThatIsCancelledAlreadyShowsNothing() async {
     let step = desk.step("a", .complete(1))
     let task = Task {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stepwise
 
-/// The sample of the contract, word for word, with the types that it is about declared around it.
+/// The job of the documentation, with the types that it is about declared around it.
 @Suite(.timeLimit(.minutes(5)))
 struct JobSampleTests {
   struct Artist: Sendable, Equatable { let name: String }

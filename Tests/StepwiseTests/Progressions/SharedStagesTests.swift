@@ -89,7 +89,7 @@ struct SharedStagesTests {
   }
 
   // G75
-  /// Pitfall 5: one waiter's cancel does not cancel a shared result.
+  /// One waiter's cancel does not cancel a shared result.
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelledConsumerLeavesTheOthersAlone(sharing: StageSharing) async throws {
     let gate = Once<Void>()
@@ -127,7 +127,7 @@ struct SharedStagesTests {
     #expect(try await late.next() == nil)
   }
 
-  /// Pitfall 23: iteration that is abandoned frees the producer.
+  /// Iteration that is abandoned frees the producer.
   @Test(arguments: [StageSharing.everyStage, .latest])
   func whatIsAbandonedIsReleased(sharing: StageSharing) async throws {
     let tracker = LifetimeTracker()

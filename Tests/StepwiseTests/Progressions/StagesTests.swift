@@ -89,7 +89,7 @@ struct StagesTests {
     #expect(log.elements == [0])
   }
 
-  /// Pitfall 7: what is cancelled before it began does no work.
+  /// What is cancelled before it began does no work.
   @Test func inACancelledTaskNoStageRuns() async throws {
     let log = Recorder<Int>()
     let task = Task {

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Pitfall 38: a stage that neither advances nor has a result is noticed.
+/// A stage that neither advances nor has a result is noticed.
 @Suite(.timeLimit(.minutes(5)))
 struct StuckStageTests {
   private func repetitions(_ body: () async throws -> Int) async throws -> Int? {

@@ -82,7 +82,7 @@ struct CancellationOriginTests {
   }
 
   // G24
-  /// Pitfall 2: a cancel after success does not destroy the value; nor do modifiers that follow the last step.
+  /// A cancel after success does not destroy the value; nor do modifiers that follow the last step.
   @Test(arguments: CancellationOrigin.allCases, [false, true])
   func theValueOfTheLastStepIsNeverThrownAway(origin: CancellationOrigin, modified: Bool) async {
     let log = Recorder<String>()

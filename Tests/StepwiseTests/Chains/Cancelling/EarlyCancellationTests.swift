@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Pitfall 7: a run that was cancelled before it began runs its `finally` handlers and nothing else.
+/// A run that was cancelled before it began runs its `finally` handlers and nothing else.
 @Suite(.timeLimit(.minutes(5)))
 struct EarlyCancellationTests {
   private func makeChain(_ log: Recorder<String>) -> Chain<Int, Int> {

@@ -58,7 +58,7 @@ struct RaceTests {
   }
 
   // G37
-  /// Pitfall 21: losers are cancelled and awaited; what they completed is undone.
+  /// Losers are cancelled and awaited; what they completed is undone.
   @Test func losersAreCancelledAwaitedAndUndone() async throws {
     let log = Recorder<String>()
     let waiting = Turnstile()

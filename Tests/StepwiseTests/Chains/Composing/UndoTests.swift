@@ -88,7 +88,7 @@ struct UndoTests {
   }
 
   // G33
-  /// Pitfall 10: each is attempted even if another throws; the primary error is kept, the others are attached.
+  /// Each is attempted even if another throws; the primary error is kept, the others are attached.
   @Test(arguments: [false, true])
   func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
     let log = Recorder<String>()

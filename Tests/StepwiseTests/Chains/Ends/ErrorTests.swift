@@ -51,7 +51,7 @@ struct ErrorTests {
   }
 
   // G20
-  /// Pitfall 1: cancellation is a third outcome, but only when it was requested.
+  /// Cancellation is a third outcome, but only when it was requested.
   @Test(arguments: [false, true])
   func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {
     let log = Recorder<String>()

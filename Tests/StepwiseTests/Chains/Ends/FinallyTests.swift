@@ -33,7 +33,7 @@ struct FinallyTests {
   }
 
   // G11
-  /// Pitfall 10: newest first, each of them, regardless of the outcome; 12: before the awaiting task continues.
+  /// Newest first, each of them, regardless of the outcome; before the awaiting task continues.
   @Test(arguments: End.allCases)
   func eachRunsExactlyOnceNewestFirstWhateverHappened(end: End) async {
     let log = Recorder<String>()

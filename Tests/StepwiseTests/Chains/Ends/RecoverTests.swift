@@ -103,7 +103,7 @@ struct RecoverTests {
   }
 
   // G8
-  /// Pitfall 6: nothing that catches everything swallows cancellation.
+  /// Nothing that catches everything swallows cancellation.
   @Test(arguments: [true, false])
   func recoverNeverReplacesCancellation(throwsItsOwn: Bool) async {
     let recovered = Recorder<String>()

@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Pitfall 24: chains of any length are built, run and released in flat stack: on 512 KiB, in a debug build too.
+/// Chains of any length are built, run and released in flat stack: on 512 KiB, in a debug build too.
 ///
 /// A million steps in an optimized build.
 @Suite(.timeLimit(.minutes(5)), .serialized)

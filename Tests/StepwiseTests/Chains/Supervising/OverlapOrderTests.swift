@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// Pitfall 17: admission is decided in the order of the calls; 18: however runs are cancelled, never two are inside.
+/// Admission is decided in the order of the calls; however runs are cancelled, never two are inside.
 @Suite(.timeLimit(.minutes(5)))
 struct OverlapOrderTests {
   private struct Presence: Sendable {

@@ -24,7 +24,7 @@ struct RunHandleTests {
   }
 
   // G18
-  /// Pitfall 5: one waiter's cancel does not cancel a shared result.
+  /// One waiter's cancel does not cancel a shared result.
   @Test func cancellingATaskThatAwaitsTheValueThrowsThereAndLeavesTheRunAlone() async throws {
     let turnstile = Turnstile()
     let run = Chain { () in
@@ -203,7 +203,7 @@ struct RunHandleTests {
     for task in tasks.elements { await task.value }
   }
 
-  /// Pitfall 19: a waiter of a higher priority raises the run's priority.
+  /// A waiter of a higher priority raises the run's priority.
   @Test func awaitingTheValueEscalatesTheRunsPriority() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let begun = Once<Void>()
