@@ -88,8 +88,8 @@ extension Chain {
   ///
   /// The first failure cancels the other elements and awaits them, and then ends the step.
   ///
-  /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share. A
-  /// sequence that cannot count its elements in advance has no progress until it has ended.
+  /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share.
+  /// A sequence that cannot count its elements in advance has no progress until it has ended.
   ///
   /// - Parameters:
   ///   - name: The name of the step in events, errors and diagrams.

@@ -9,10 +9,10 @@ public actor RecoverReturnsOutput {
   public static let shared = RecoverReturnsOutput()
 }
 
-// A closure that returns nothing fits a chain of a single expression, whose value the compiler then drops with a warning, so
-// that `Chain { (n: Int) in n + 1 }.recover { error in print(error) }` was a `Chain<Int, ()>`. The compiler prefers these two,
-// which take such a closure as it is; as members of a protocol they lose against the real ones wherever both fit. An
-// unavailable member would lose in any case, so the isolation is what no caller has.
+// A closure that returns nothing fits a chain of a single expression, whose value the compiler then drops with a
+// warning, so that `Chain { (n: Int) in n + 1 }.recover { error in print(error) }` was a `Chain<Int, ()>`. The compiler
+// prefers these two, which take such a closure as it is; as members of a protocol they lose against the real ones
+// wherever both fit. An unavailable member would lose in any case, so the isolation is what no caller has.
 extension ChainSegment {
   /// Explains that the closure returns no output.
   ///

@@ -84,8 +84,8 @@ public final class Flow<Output: Sendable> {
 
   /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
   ///
-  /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay presents
-  /// again what was presented last; with `log: .all` it ends as the run did.
+  /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay
+  /// presents again what was presented last; with `log: .all` it ends as the run did.
   public var answers: FlowLog { currentRun.log }
 
   /// The types of the answers, for decoding a ``FlowLog``.

@@ -4,9 +4,9 @@
 extension Job {
   /// Launches the job so that a token cancels it, for code that is not asynchronous.
   ///
-  /// It is what `launch(_:on:)` does in the body of ``withCancellation(by:isolation:_:)``: cancelling the token cancels this run,
-  /// with the token's reason, and what its work runs. Once the job is cancelled, no further handler runs. If the token is
-  /// cancelled already, the job ends cancelled, and no handler is called.
+  /// It is what `launch(_:on:)` does in the body of ``withCancellation(by:isolation:_:)``: cancelling the token cancels
+  /// this run, with the token's reason, and what its work runs. Once the job is cancelled, no further handler runs. If
+  /// the token is cancelled already, the job ends cancelled, and no handler is called.
   ///
   /// - Parameters:
   ///   - input: What to work on.

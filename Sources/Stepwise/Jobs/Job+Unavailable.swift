@@ -9,8 +9,9 @@ public actor JobReportsNoUpdates {
   public static let shared = JobReportsNoUpdates()
 }
 
-// An unavailable member loses against the real one wherever both fit, as for `onUpdate { print($0) }`. So the first of these
-// has an isolation that no caller has; the second is for handlers of a type of their own, which the real one does not fit.
+// An unavailable member loses against the real one wherever both fit, as for `onUpdate { print($0) }`. So the first of
+// these has an isolation that no caller has; the second is for handlers of a type of their own, which the real one does
+// not fit.
 extension Job where Update == Never {
   /// Explains that the job reports no updates.
   ///

@@ -184,8 +184,8 @@ extension Frame {
 // MARK: - From the first step to the last handler
 
 extension Frame {
-  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`, in
-  /// this order.
+  /// Runs the steps in the current task, unless the run is already cancelled, and then undos, `onError` and `finally`,
+  /// in this order.
   nonisolated(nonsending) mutating func execute(isCancelled: Bool = false) async -> Outcome<Void> {
     if context.recorder?.isWatched ?? false { return await executeObserved(isCancelled: isCancelled) }
     return await executeUnobserved(isCancelled: isCancelled)

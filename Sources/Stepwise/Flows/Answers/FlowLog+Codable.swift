@@ -22,8 +22,8 @@ extension FlowLog: Codable {
   /// Contents are encoded if they are `Codable` values. For other contents, a replay from the decoded log shows what
   /// the answers lead to. Encode on the main actor when contents refer to objects that are not `Sendable`.
   ///
-  /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`, unless the answers of a nested flow lead to it;
-  ///   what the encoder throws.
+  /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`, unless the answers of a nested flow lead
+  ///   to it; what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for entry in entries {
@@ -68,8 +68,8 @@ extension FlowLog: Codable {
   /// reaches their step. Until then the log retains decoders of their values, which must not share state that changes
   /// with `decoder`; those of `JSONDecoder` and `PropertyListDecoder` do not.
   ///
-  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is not
-  ///   `Decodable`, or without the types.
+  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable`` for a result that is
+  ///   not `Decodable`, or without the types.
   public init(from decoder: any Decoder) throws {
     guard let types = decoder.userInfo[.flowAnswers] as? FlowAnswerTypes else {
       throw FlowError(.notCodable, step: "", detail: "set decoder.userInfo[.flowAnswers] to the flow's answerTypes")
