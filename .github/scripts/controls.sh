@@ -81,6 +81,8 @@ control() {
       fails $source "$header\npublic let a = 1"
       fails $source "$header\nlet a = b!"
       fails $source "$header\nlet  a = 1"
+      fails $source "$header\n// $(printf 'a%.0s' {1..118})"
+      passes $source "$header\n// $(printf 'a%.0s' {1..114}) “”"
       fails $test "$header\nimport Testing\nimport Stepwise" ;;
     guarantees)
       local page=Sources/Stepwise/Documentation.docc/Guarantees.md row='| G1 | It works. | `PlantedTests` |'

@@ -30,8 +30,8 @@ extension HTTP {
   ///     different one throws ``HTTPError/checksumMismatch(expected:found:)`` and leaves what is at `file` unchanged.
   ///   - progress: Called after each written piece, one call at a time, on a queue of the download. The download waits
   ///     until it returns. A step's progress is reported without it.
-  /// - Returns: The response, whatever its status; with an empty body when it was written to the file. The status is 206 when
-  ///   an earlier attempt was resumed.
+  /// - Returns: The response, whatever its status; with an empty body when it was written to the file. The status is
+  ///   206 when an earlier attempt was resumed.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
   public nonisolated(nonsending) static func download(
     _ url: some HTTPAddress,

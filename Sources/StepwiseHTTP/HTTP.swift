@@ -7,7 +7,8 @@
 /// let response = try await HTTP.get("https://swift.org", query: ["page": 1])
 /// ```
 ///
-/// Each method is called as a function, and all have the same parameters: ``HTTPMethod/callAsFunction(_:query:headers:json:encoder:form:body:credentials:deadlines:redirects:bodyLimit:)``.
+/// Each method is called as a function, and all have the same parameters:
+/// ``HTTPMethod/callAsFunction(_:query:headers:json:encoder:form:body:credentials:deadlines:redirects:bodyLimit:)``.
 public enum HTTP: Sendable {
   /// The number of requests in flight in this process.
   public static var activity: HTTPActivity { HTTPActivity() }
@@ -39,8 +40,8 @@ public enum HTTP: Sendable {
   /// let listing = try await HTTP.method("PROPFIND")(folder, headers: ["Depth": "1"])
   /// ```
   ///
-  /// - Parameter name: The name, which is sent as it is: methods are case-sensitive. A name that is not a token of HTTP, and
-  ///   `CONNECT`, make each request throw ``HTTPError/refused(reason:)``.
+  /// - Parameter name: The name, which is sent as it is: methods are case-sensitive. A name that is not a token of
+  ///   HTTP, and `CONNECT`, make each request throw ``HTTPError/refused(reason:)``.
   /// - Returns: The method, to be called as ``get`` is.
   public static func method(_ name: String) -> HTTPMethod { HTTPMethod(name) }
 }

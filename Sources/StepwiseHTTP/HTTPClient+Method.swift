@@ -62,8 +62,8 @@ extension HTTPClient {
     ///   - deadlines: How long the request may take; nil for the client's ``HTTPClient/deadlines``.
     ///   - redirects: Which redirects are followed; nil for the client's ``HTTPClient/redirects``.
     ///   - bodyLimit: The maximum number of bytes of the response's body; nil for the session's limit.
-    ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after the last
-    ///     call. A slow closure misses intermediate progress. When the body is sent again, it starts over.
+    ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after
+    ///     the last call. A slow closure misses intermediate progress. When the body is sent again, it starts over.
     /// - Returns: The response, whatever its status.
     /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
     public nonisolated(nonsending) func callAsFunction(
@@ -117,8 +117,8 @@ extension HTTPClient {
 
   /// Returns a method by its name, such as `PROPFIND`.
   ///
-  /// - Parameter name: The name, which is sent as it is: methods are case-sensitive. A name that is not a token of HTTP, and
-  ///   `CONNECT`, make each request throw ``HTTPError/refused(reason:)``.
+  /// - Parameter name: The name, which is sent as it is: methods are case-sensitive. A name that is not a token of
+  ///   HTTP, and `CONNECT`, make each request throw ``HTTPError/refused(reason:)``.
   /// - Returns: The method, to be called as ``get`` is.
   public func method(_ name: String) -> Method { Method(name: name, client: self) }
 }

@@ -48,7 +48,8 @@ public struct HTTPClient: Sendable {
   /// Creates a client.
   ///
   /// - Parameters:
-  ///   - baseURL: The URL that the paths of requests are relative to. A user name and password in it become the credentials.
+  ///   - baseURL: The URL that the paths of requests are relative to. A user name and password in it become the
+  ///     credentials.
   ///   - session: The session that sends the requests.
   ///   - headers: Further header fields of every request.
   ///   - credentials: The credentials of every request.
@@ -73,8 +74,8 @@ public struct HTTPClient: Sendable {
 
   /// Creates a client with a session of its own that has the configuration of a `URLSession`.
   ///
-  /// Only the configuration is used: requests do not pass through the `URLSession` itself, so its delegate is not called,
-  /// and it may have been invalidated.
+  /// Only the configuration is used: requests do not pass through the `URLSession` itself, so its delegate is not
+  /// called, and it may have been invalidated.
   ///
   /// - Parameters:
   ///   - baseURL: The URL that the paths of requests are relative to.

@@ -11,9 +11,9 @@ public struct HTTPMethod: Sendable {
 
   /// Sends a request, and suspends until the whole response has arrived.
   ///
-  /// The request ends at once when its Task is cancelled, and when a deadline passes. At most ten redirects are followed. At
-  /// most one of `json`, `form` and `body` may be passed. A user name and password in the URL are sent as Basic
-  /// authentication, unless there are other credentials.
+  /// The request ends at once when its Task is cancelled, and when a deadline passes. At most ten redirects are
+  /// followed. At most one of `json`, `form` and `body` may be passed. A user name and password in the URL are sent as
+  /// Basic authentication, unless there are other credentials.
   ///
   /// - Parameters:
   ///   - url: The destination, as a `URL` or a `String`.
@@ -28,7 +28,8 @@ public struct HTTPMethod: Sendable {
   ///   - redirects: Which redirects are followed.
   ///   - bodyLimit: The maximum number of bytes of the response's body; nil for ``HTTPSession/defaultBodyLimit``.
   /// - Returns: The response, whatever its status.
-  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a status.
+  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
+  ///   status.
   public nonisolated(nonsending) func callAsFunction(
     _ url: some HTTPAddress,
     query: HTTPParameters = [:],
@@ -67,8 +68,9 @@ public struct HTTPMethod: Sendable {
   ///   - deadlines: How long the request may take. The `headers` deadline counts from the last byte that was sent.
   ///   - redirects: Which redirects are followed.
   ///   - bodyLimit: The maximum number of bytes of the response's body; nil for ``HTTPSession/defaultBodyLimit``.
-  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after the last
-  ///     call. A slow closure misses intermediate progress. After a redirect that takes the body along, it starts over.
+  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after the
+  ///     last call. A slow closure misses intermediate progress. After a redirect that takes the body along, it starts
+  ///     over.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
   public nonisolated(nonsending) func callAsFunction(

@@ -12,8 +12,9 @@ import Stepwise
 
 /// The connections that requests share.
 ///
-/// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue, and
-/// then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see ``HTTPTransport``.
+/// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue,
+/// and then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
+/// ``HTTPTransport``.
 public final class HTTPSession: Sendable {
   /// The session of ``HTTP``, and of clients without a session of their own.
   public static let shared = HTTPSession()
@@ -37,10 +38,10 @@ public final class HTTPSession: Sendable {
   /// Creates a session.
   ///
   /// - Parameters:
-  ///   - connectionsPerHost: The maximum number of connections to one host; further requests wait for one. Each takes a file
-  ///     descriptor. With libcurl, requests in flight do not share a connection, also over HTTP/2.
-  ///   - cookies: The jar that stores cookies; nil for none. A request's own header `Cookie` takes precedence over it. Cookies
-  ///     do not follow a redirect to another port or scheme of their host.
+  ///   - connectionsPerHost: The maximum number of connections to one host; further requests wait for one. Each takes a
+  ///     file descriptor. With libcurl, requests in flight do not share a connection, also over HTTP/2.
+  ///   - cookies: The jar that stores cookies; nil for none. A request's own header `Cookie` takes precedence over it.
+  ///     Cookies do not follow a redirect to another port or scheme of their host.
   ///   - tls: The trust settings and the client certificate.
   ///   - proxy: The proxy between the session and the servers.
   ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed; a larger one throws
@@ -59,10 +60,11 @@ public final class HTTPSession: Sendable {
     )
   }
 
-  /// Creates a session with URLSession's settings: connections per host, cookie jar, headers, protocol classes, proxies.
+  /// Creates a session with URLSession's settings: connections per host, cookie jar, headers, protocol classes,
+  /// proxies.
   ///
-  /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the settings
-  /// have neither protocol classes nor proxies of their own.
+  /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the
+  /// settings have neither protocol classes nor proxies of their own.
   public init(configuration: URLSessionConfiguration) {
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {

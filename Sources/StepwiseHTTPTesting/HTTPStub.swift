@@ -21,8 +21,8 @@ public import StepwiseHTTP
 public final class HTTPStub: Sendable {
   /// A function that answers a request.
   ///
-  /// It runs in a task of its own, which is cancelled with the request. An error that it throws is thrown by the request: an
-  /// `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
+  /// It runs in a task of its own, which is cancelled with the request. An error that it throws is thrown by the
+  /// request: an `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
   public typealias Handler = @Sendable (HTTPStubRequest) async throws -> HTTPStubResponse
 
   private struct State {
@@ -57,8 +57,8 @@ public final class HTTPStub: Sendable {
 
   /// Adds a route.
   ///
-  /// The route that was added last takes precedence. A request without a route fails with ``HTTPStubError/noRoute(method:path:)``
-  /// as the underlying error.
+  /// The route that was added last takes precedence. A request without a route fails with
+  /// ``HTTPStubError/noRoute(method:path:)`` as the underlying error.
   ///
   /// - Parameters:
   ///   - method: The method; `*` for any.

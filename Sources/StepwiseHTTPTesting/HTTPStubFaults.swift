@@ -7,8 +7,8 @@
 /// let stub = HTTPStub(faults: HTTPStubFaults(seed: 7, probability: 0.3))
 /// ```
 ///
-/// The choice depends on the seed, and on how many requests of the same method and path came before. It does not depend on
-/// requests to other paths that are in flight at the same time.
+/// The choice depends on the seed, and on how many requests of the same method and path came before. It does not depend
+/// on requests to other paths that are in flight at the same time.
 public struct HTTPStubFaults: Sendable {
   /// A fault of one request.
   public enum Fault: Sendable, Hashable, CaseIterable {

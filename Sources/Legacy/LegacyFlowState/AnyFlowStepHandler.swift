@@ -20,9 +20,9 @@ public class AnyFlowStepHandler<Result> {
 
   /// Completes the step with a result, or with none, and starts the next step.
   ///
-  /// On the main queue the step's completion is called and the next step is started before this returns. From another queue
-  /// both happen in a later turn of the main queue. Each call counts, as long as the step is retained. A call before the
-  /// intent has returned the handler is delivered when it has; of several such calls the last counts.
+  /// On the main queue the step's completion is called and the next step is started before this returns. From another
+  /// queue both happen in a later turn of the main queue. Each call counts, as long as the step is retained. A call
+  /// before the intent has returned the handler is delivered when it has; of several such calls the last counts.
   @available(*, deprecated, message: "Use complete(_:) of the handler that the step makes; for nil back() or cancel()")
   public nonisolated func complete(_ result: sending Result?) {
     let result = Sent(result)

@@ -7,9 +7,9 @@ public import Stepwise
 extension FlowStep where Result: Sendable {
   /// The step as a `FlowStep` of Stepwise, for flows that have moved.
   ///
-  /// Its completion is called with the result; what is next, though, the flow says, and `nextStep` is not started. A result
-  /// of nil is going back, and a screen that is released abandons the step. Cancelling the run leaves the old screen as it
-  /// is.
+  /// Its completion is called with the result; what is next, though, the flow says, and `nextStep` is not started. A
+  /// result of nil is going back, and a screen that is released abandons the step. Cancelling the run leaves the old
+  /// screen as it is.
   @available(*, deprecated, message: "Make it a FlowStep of Stepwise when its last old caller has moved")
   @preconcurrency
   public var modern: Stepwise.FlowStep<Content, Result> {
@@ -23,8 +23,8 @@ extension FlowStep where Result: Sendable {
 extension Stepwise.FlowStep {
   /// The step as one of FlowState, for flows that have not moved: with a completion and a next step of its own.
   ///
-  /// Whatever it ends with in the place of an answer is a result of nil there. Releasing the old step cancels the run of
-  /// this one.
+  /// Whatever it ends with in the place of an answer is a result of nil there. Releasing the old step cancels the run
+  /// of this one.
   @available(*, deprecated, message: "Use the FlowStep itself when its last old caller has moved")
   @preconcurrency
   public var legacy: FlowStep<Content, Result> {

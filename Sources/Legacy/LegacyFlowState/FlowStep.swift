@@ -3,8 +3,8 @@
 
 /// One interaction of a flow: an intent shows something, its handler completes it, and a completion says what is next.
 ///
-/// A step retains its closures and its next step, and nothing retains a step but what stores it: a flow lives as long as
-/// its first step is retained. When that is released, a handler that is still on the screen completes nothing.
+/// A step retains its closures and its next step, and nothing retains a step but what stores it: a flow lives as long
+/// as its first step is retained. When that is released, a handler that is still on the screen completes nothing.
 @available(*, deprecated, message: "Use FlowStep<Content, Result>(name) { handler in … }, linked in a Flow")
 @preconcurrency
 @MainActor
@@ -41,8 +41,8 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
   ///   - content: The type of what the step is about.
   ///   - result: The type of what it is completed with.
   ///   - identifier: What it is called.
-  ///   - intent: Shows something each time the step is started, and returns the handler that will complete the step; nil
-  ///     completes it at once without a result.
+  ///   - intent: Shows something each time the step is started, and returns the handler that will complete the step;
+  ///     nil completes it at once without a result.
   ///   - completion: Receives the result, and says what is next by setting `nextStep`.
   @available(*, deprecated, message: "Use FlowStep<Content, Result>(name) { handler in … }, and on(_:) of Flow")
   @preconcurrency
@@ -69,7 +69,8 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
   @available(*, deprecated, message: "Use `try await flow.run()`, or start() of Flow, which returns a Run")
   public func start() { start(relay: nil) }
 
-  /// Starts the step; what it is completed with goes to `relay`, unless that is nil, and the next step is not started then.
+  /// Starts the step; what it is completed with goes to `relay`, unless that is nil, and the next step is not started
+  /// then.
   ///
   /// The handler retains `relay`, which is released with the screen.
   func start(relay: (@MainActor (Result?) -> Void)?) {

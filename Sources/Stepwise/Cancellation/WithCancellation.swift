@@ -9,9 +9,10 @@
 /// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
 /// in a cancelled task.
 ///
-/// The token outlives the braces for what is started inside: after the body has ended, cancelling the token still cancels
-/// the runs and jobs that were started there and, at their next step, chains that run in tasks that were created there.
-/// Such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:)` or `launch(_:cancelledBy:)`.
+/// The token outlives the braces for what is started inside: after the body has ended, cancelling the token still
+/// cancels the runs and jobs that were started there and, at their next step, chains that run in tasks that were
+/// created there. Such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:)` or
+/// `launch(_:cancelledBy:)`.
 ///
 /// - Parameters:
 ///   - token: The token that cancels the body.

@@ -29,10 +29,10 @@ public struct RetryPolicy: Sendable {
   ///   - maxAttempts: How many attempts there are, the first included; less than one counts as one.
   ///   - backoff: How long to wait between attempts.
   ///   - maxElapsed: No further attempt begins later than this after the first one began; no limit when nil.
-  ///   - randomSource: The random source of the backoff's jitter. Each run begins with a copy of it, so that every run under a
-  ///     policy with a seeded generator has the same waits, which suits tests alone.
-  ///   - delay: Returns how long to wait after an error, without jitter, or nil for the backoff. It receives the number of the
-  ///     attempt that failed, from 1, and is not called when no attempt follows.
+  ///   - randomSource: The random source of the backoff's jitter. Each run begins with a copy of it, so that every run
+  ///     under a policy with a seeded generator has the same waits, which suits tests alone.
+  ///   - delay: Returns how long to wait after an error, without jitter, or nil for the backoff. It receives the number
+  ///     of the attempt that failed, from 1, and is not called when no attempt follows.
   public init(
     maxAttempts: Int,
     backoff: Backoff,

@@ -4,8 +4,8 @@
 extension RunTrace {
   /// A timeline as SVG: one row for each run and attempt of a step, with the outcome as colour and word.
   ///
-  /// It follows the light or dark appearance of the reader and stays legible when it is scaled down. Long names are cut.
-  /// At most 200 rows are drawn.
+  /// It follows the light or dark appearance of the reader and stays legible when it is scaled down. Long names are
+  /// cut. At most 200 rows are drawn.
   public var svg: String {
     var drawing = TimelineDrawing(duration: duration)
     for run in runs { drawing.add(run, depth: 0) }

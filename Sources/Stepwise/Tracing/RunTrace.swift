@@ -4,7 +4,8 @@
 /// What ran, when, on which attempt and with which outcome.
 ///
 /// A started run has one (``Run/trace``). To trace plain runs, and everything that they start, run them in
-/// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept and the others are counted.
+/// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept and the others are
+/// counted.
 ///
 /// ```swift
 /// let run = checkout.start(cart)

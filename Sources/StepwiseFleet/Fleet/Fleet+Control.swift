@@ -7,8 +7,9 @@
   extension Fleet {
     /// Requests the cancellation of jobs, wherever they run.
     ///
-    /// A job that does not run is cancelled at once. One that runs is cancelled with its stage's Task: within a round trip where its
-    /// worker hears notifications, and otherwise within its poll interval. If its last stage is saved first, the job is done.
+    /// A job that does not run is cancelled at once. One that runs is cancelled with its stage's Task: within a round
+    /// trip where its worker hears notifications, and otherwise within its poll interval. If its last stage is saved
+    /// first, the job is done.
     ///
     /// - Parameters:
     ///   - ids: The ids; those of jobs that have ended or do not exist are ignored.

@@ -14,7 +14,8 @@
     ///   - id: The id.
     ///   - type: The progression type that was enqueued.
     /// - Returns: The result of the last stage.
-    /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``; `CancellationError`.
+    /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``;
+    ///   `CancellationError`.
     @concurrent public func result<P: Progression & Codable>(of id: String, as type: P.Type) async throws -> P.Result {
       let coder = StageCoder<P>()
       var delay = Duration.milliseconds(250)
@@ -46,7 +47,8 @@
 
     /// The stages of a job, wherever it runs: those that it has passed, and each further one soon after it was saved.
     ///
-    /// All stages are delivered in order if the job keeps its stages; otherwise the last one that is stored, each time it is looked up.
+    /// All stages are delivered in order if the job keeps its stages; otherwise the last one that is stored, each time
+    /// it is looked up.
     ///
     /// - Parameters:
     ///   - id: The id.

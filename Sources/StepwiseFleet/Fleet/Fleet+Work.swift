@@ -16,21 +16,23 @@
   extension Fleet {
     /// Runs the fleet's jobs in this process until the token, or the calling Task, is cancelled.
     ///
-    /// Then the worker drains: it claims no further job, each stage in progress may end within the drain limit and is saved, and the
-    /// jobs return to the queue. Stages that take longer are cancelled. This returns when no stage runs here any more, so that a
-    /// stage that ignores cancellation delays it.
+    /// Then the worker drains: it claims no further job, each stage in progress may end within the drain limit and is
+    /// saved, and the jobs return to the queue. Stages that take longer are cancelled. This returns when no stage runs
+    /// here any more, so that a stage that ignores cancellation delays it.
     ///
-    /// While the server cannot be reached, stages run on until the lease is over; then they are cancelled, and the worker registers
-    /// again when it can.
+    /// While the server cannot be reached, stages run on until the lease is over; then they are cancelled, and the
+    /// worker registers again when it can.
     ///
     /// - Parameter token: The token that begins the drain.
-    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables or the end of the registration.
+    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables or the end of the
+    ///   registration.
     @concurrent public func work(until token: CancellationToken = CancellationToken()) async throws {
       let registrations = registrations.withLock { $0 }
       try await FleetWorker(self, registrations).run(until: token)
     }
 
-    /// Returns a token that is cancelled when the process receives SIGTERM or SIGINT, whose default action this turns off.
+    /// Returns a token that is cancelled when the process receives SIGTERM or SIGINT, whose default action this turns
+    /// off.
     ///
     /// A signal that arrives after this has returned is not lost.
     ///

@@ -15,12 +15,13 @@
   /// let result = try await fleet.result(of: "import-42", as: Import.self)     // anywhere
   /// ```
   ///
-  /// A job is a progression under an id. Each stage is saved before the next one runs: a worker that dies repeats at most the stage in
-  /// progress, elsewhere. Locks, time and fencing numbers are the database's. A worker holds its jobs while it sends heartbeats; when
-  /// its lease is over, others run them on, and what it writes later changes nothing.
+  /// A job is a progression under an id. Each stage is saved before the next one runs: a worker that dies repeats at
+  /// most the stage in progress, elsewhere. Locks, time and fencing numbers are the database's. A worker holds its jobs
+  /// while it sends heartbeats; when its lease is over, others run them on, and what it writes later changes nothing.
   ///
-  /// The first operation creates the tables, as ``PostgresCheckpointStore`` does. A statement that a broken connection cut off is sent
-  /// again; each is written so that running it twice has the same effect. All members may be used from any thread.
+  /// The first operation creates the tables, as ``PostgresCheckpointStore`` does. A statement that a broken connection
+  /// cut off is sent again; each is written so that running it twice has the same effect. All members may be used from
+  /// any thread.
   public final class Fleet: Sendable {
     let configuration: FleetConfiguration
     let database: PostgresDatabase
@@ -30,8 +31,8 @@
     /// Creates a fleet, which connects on first use.
     ///
     /// - Parameters:
-    ///   - connectionString: The connection string of libpq: keywords and values, or a URI. libpq handles credentials and
-    ///     TLS.
+    ///   - connectionString: The connection string of libpq: keywords and values, or a URI. libpq handles credentials
+    ///     and TLS.
     ///   - configuration: The configuration of this process.
     public init(_ connectionString: String, configuration: FleetConfiguration = FleetConfiguration()) {
       self.configuration = configuration
@@ -47,9 +48,9 @@
 
     /// Lets the workers of this process run progressions of a type, under its name and version.
     ///
-    /// Both are those of a `VersionedProgression`, and else the type's own name and version 0. A worker claims no job whose stage was
-    /// stored by a higher version than it knows, so that two versions can run at once during an upgrade. Register before
-    /// ``work(until:)``.
+    /// Both are those of a `VersionedProgression`, and else the type's own name and version 0. A worker claims no job
+    /// whose stage was stored by a higher version than it knows, so that two versions can run at once during an
+    /// upgrade. Register before ``work(until:)``.
     ///
     /// - Parameters:
     ///   - type: The progression type.

@@ -16,11 +16,13 @@
 
     /// The priority: jobs with a higher number start first.
     public var priority: Int
-    /// What jobs of the type that must not run at once have in common, such as a customer; see ``FleetLimits/runningPerKey``.
+    /// What jobs of the type that must not run at once have in common, such as a customer; see
+    /// ``FleetLimits/runningPerKey``.
     public var key: String?
     /// When the job may start.
     public var start: Start
-    /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all of them and to fork.
+    /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all of them and to
+    /// fork.
     public var keepsStages: Bool
 
     /// Creates options.

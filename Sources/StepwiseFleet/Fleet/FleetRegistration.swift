@@ -11,7 +11,8 @@
     let version: Int
     let retry: RetryPolicy
     let limits: FleetLimits
-    /// Runs a claimed job until its result, until it is stopped between two stages, or until an error; returns whether there is a result.
+    /// Runs a claimed job until its result, until it is stopped between two stages, or until an error; returns whether
+    /// there is a result.
     let run: @Sendable (ClaimedJob) async throws -> Bool
 
     init<P: Progression & Codable>(_ type: P.Type, retry: RetryPolicy, limits: FleetLimits) {

@@ -4,8 +4,9 @@
 #if Postgres
   /// The tables of a fleet and the functions that need more than one statement, as migration steps.
   ///
-  /// A worker's lease is one row in `workers`, however many jobs it runs: a running job whose worker has no row has no owner. A job's
-  /// fencing number comes from a sequence, so that a number is never used again, not even after an id was pruned.
+  /// A worker's lease is one row in `workers`, however many jobs it runs: a running job whose worker has no row has no
+  /// owner. A job's fencing number comes from a sequence, so that a number is never used again, not even after an id
+  /// was pruned.
   enum FleetTables {
     /// The tables, in a schema whose quoted name is passed.
     static func tables(_ schema: String) -> String {
@@ -85,14 +86,14 @@
 
     /// Claims jobs for a worker that has its lease.
     ///
-    /// First it returns jobs to the queue that the worker claimed and does not know of, because an answer was lost: that makes a
-    /// claim that is repeated harmless. Jobs whose names have limits are chosen while the limit's row is locked, so that counts of
-    /// running jobs are exact. A statement in this function sees what was committed before the statement began, not
-    /// before the function did.
+    /// First it returns jobs to the queue that the worker claimed and does not know of, because an answer was lost:
+    /// that makes a claim that is repeated harmless. Jobs whose names have limits are chosen while the limit's row is
+    /// locked, so that counts of running jobs are exact. A statement in this function sees what was committed before
+    /// the statement began, not before the function did.
     ///
     /// The settings make the planner use the indexes before it has statistics. They raise what a plan seems to cost, so
-    /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each call would
-    /// take longer than running them.
+    /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
+    /// call would take longer than running them.
     static func claim(_ schema: String) -> String {
       """
       CREATE FUNCTION \(schema).claim(
@@ -211,8 +212,8 @@
 
     /// Frees what dead workers held, and wakes the parents whose children have all ended.
     ///
-    /// A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not meet
-    /// the same other jobs on the next worker and cost them all their attempts.
+    /// A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not
+    /// meet the same other jobs on the next worker and cost them all their attempts.
     static func sweep(_ schema: String) -> String {
       """
       CREATE FUNCTION \(schema).sweep() RETURNS bigint LANGUAGE plpgsql

@@ -6,11 +6,11 @@
   import Dispatch
   import Stepwise
 
-  /// One connection, which runs its statements one after the other on a queue of its own, so that it blocks no thread of the
-  /// cooperative pool.
+  /// One connection, which runs its statements one after the other on a queue of its own, so that it blocks no thread
+  /// of the cooperative pool.
   ///
-  /// It connects when it is first used, and again after it broke. libpq never blocks: each wait for the server ends at a
-  /// deadline, so that a server that stopped answering is an error and not a hang.
+  /// It connects when it is first used, and again after it broke. libpq never blocks: each wait for the server ends at
+  /// a deadline, so that a server that stopped answering is an error and not a hang.
   final class PostgresConnection: Sendable {
     private struct State {
       var socket: PostgresSocket?
@@ -30,8 +30,8 @@
 
     /// Runs a statement with bound parameters.
     ///
-    /// - Throws: `PostgresError.Code.connection` when there is no connection, or when it broke: then the statement may or may not have
-    ///   run.
+    /// - Throws: `PostgresError.Code.connection` when there is no connection, or when it broke: then the statement may
+    ///   or may not have run.
     func run(
       _ sql: String,
       _ parameters: [PostgresValue],
@@ -75,8 +75,8 @@
         }
         return try socket.execute(name, parameters, deadline: deadline)
       } catch {
-        // Behind a pooler, the server's end may be another one than the one that has the statement, or one that has it from
-        // another client: nothing has run, and a new connection prepares again.
+        // Behind a pooler, the server's end may be another one than the one that has the statement, or one that has it
+        // from another client: nothing has run, and a new connection prepares again.
         let isForeign = ["26000", "42P05"].contains(error.sqlState)
         if isForeign || error.code == .connection { state = State() }
         throw isForeign

@@ -8,9 +8,10 @@
   extension Fleet {
     /// Enqueues a progression at recurring times: once for each, however many workers run.
     ///
-    /// Ids are made of the name and the time: `nightly@2026-11-22T03:00:00Z`. A worker of the fleet enqueues a tick when it is due. Of
-    /// ticks that passed while no worker ran, the first is enqueued, and the others are not. When clocks go forward, a tick in the
-    /// hour that is left out comes an hour later; when they go back, the hour that is repeated has its ticks once.
+    /// Ids are made of the name and the time: `nightly@2026-11-22T03:00:00Z`. A worker of the fleet enqueues a tick
+    /// when it is due. Of ticks that passed while no worker ran, the first is enqueued, and the others are not. When
+    /// clocks go forward, a tick in the hour that is left out comes an hour later; when they go back, the hour that is
+    /// repeated has its ticks once.
     ///
     /// A schedule of the same name is replaced; an unchanged one keeps its next time.
     ///
@@ -20,7 +21,8 @@
     ///   - timeZone: The time zone's name, as the server knows it: `Europe/Berlin`.
     ///   - progression: The stage to begin with.
     ///   - options: Priority and key; `start` is not used.
-    /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``; ``PostgresError``.
+    /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``;
+    ///   ``PostgresError``.
     @concurrent public func schedule<P: Progression & Codable>(
       _ name: String,
       cron: String,
@@ -78,8 +80,8 @@
 
     /// Enqueues the ticks that are due.
     ///
-    /// Moving a schedule on and enqueuing its tick is one statement, which compares the time that was read: of many workers that do so
-    /// at once, one succeeds.
+    /// Moving a schedule on and enqueuing its tick is one statement, which compares the time that was read: of many
+    /// workers that do so at once, one succeeds.
     @concurrent func tick() async throws {
       let due = try await database.run(
         """

@@ -43,8 +43,8 @@
 
     /// Returns the states of jobs that have all ended; while one has not, gives up the worker's slot until they have.
     ///
-    /// In that case this throws, and the stage runs again from its beginning when all have ended: do nothing before it that must not
-    /// be repeated, and do not catch its error. The wait is stored, and does not count as an attempt.
+    /// In that case this throws, and the stage runs again from its beginning when all have ended: do nothing before it
+    /// that must not be repeated, and do not catch its error. The wait is stored, and does not count as an attempt.
     ///
     /// - Parameter ids: The jobs, whether children of this one or not.
     /// - Returns: Their states, in the order of the ids.

@@ -6,7 +6,8 @@
 /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
 public typealias HTTPSend = @Sendable (HTTPRequest) async throws -> HTTPResponseStream
 
-/// A closure around the requests of a client: it changes a request, sends it any number of times, and changes the response.
+/// A closure around the requests of a client: it changes a request, sends it any number of times, and changes the
+/// response.
 ///
 /// ```swift
 /// client.interceptor = { request, send in
@@ -17,8 +18,8 @@ public typealias HTTPSend = @Sendable (HTTPRequest) async throws -> HTTPResponse
 /// ```
 ///
 /// Each call of `send` has the deadlines of the client's request and follows redirects; these do not pass through the
-/// interceptor. Neither do downloads. Releasing a response without reading its body ends its request. <doc:Interceptors> has
-/// examples.
+/// interceptor. Neither do downloads. Releasing a response without reading its body ends its request.
+/// <doc:Interceptors> has examples.
 public typealias HTTPInterceptor =
   @Sendable (
     _ request: HTTPRequest, _ send: @escaping HTTPSend

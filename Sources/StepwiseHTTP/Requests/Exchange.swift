@@ -6,8 +6,8 @@ import Stepwise
 
 /// One request of a session, with its redirects.
 ///
-/// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop(with:)` or releases
-/// the exchange.
+/// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop(with:)` or
+/// releases the exchange.
 final class Exchange: Sendable {
   struct State {
     var machine: RequestMachine

@@ -14,8 +14,9 @@ extension OutgoingRequest {
   /// Returns the request that a response redirects to; nil when it is not a redirect.
   ///
   /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
-  /// origin: header fields that may be credentials are removed, also for later redirects. The jar is used for another host,
-  /// which has its own cookies, but not for another port or scheme of the same host: a jar does not distinguish these.
+  /// origin: header fields that may be credentials are removed, also for later redirects. The jar is used for another
+  /// host, which has its own cookies, but not for another port or scheme of the same host: a jar does not distinguish
+  /// these.
   func redirected(by head: HTTPResponseHead) -> OutgoingRequest? {
     guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["Location"],
       let target = URL(string: location, relativeTo: url), let (address, _) = Self.address(target)

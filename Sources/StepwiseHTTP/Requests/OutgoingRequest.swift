@@ -75,8 +75,8 @@ struct OutgoingRequest: Sendable {
     return parts.url.map { ($0, credentials) }
   }
 
-  /// Returns whether a URL needs no change and has no credentials, as most do: taking it apart was a fifth of what a small request
-  /// costs outside of the transport.
+  /// Returns whether a URL needs no change and has no credentials, as most do: taking it apart was a fifth of what a
+  /// small request costs outside of the transport.
   private static func isPlain(_ url: URL) -> Bool {
     guard url.baseURL == nil else { return false }
     var text = url.absoluteString

@@ -18,8 +18,8 @@ extension HTTP {
   ///   - credentials: The credentials for this request.
   ///   - deadlines: How long the request may take. The `headers` deadline counts from the last byte that was sent.
   ///   - redirects: Which redirects are followed.
-  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own, and not after the return. A slow closure
-  ///     misses intermediate progress. When the body is sent again, it starts over.
+  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own, and not after the return. A
+  ///     slow closure misses intermediate progress. When the body is sent again, it starts over.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled. Never for a status.
   public nonisolated(nonsending) static func stream(

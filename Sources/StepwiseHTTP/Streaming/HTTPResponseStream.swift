@@ -55,8 +55,8 @@ public struct HTTPResponseStream: Sendable {
   ///
   /// - Parameter limit: The maximum number of bytes of the body.
   /// - Returns: The response with its body in memory.
-  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task is
-  ///   cancelled.
+  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task
+  ///   is cancelled.
   public nonisolated(nonsending) func collected(
     upTo limit: Int = HTTPSession.defaultBodyLimit
   ) async throws -> HTTPResponse {

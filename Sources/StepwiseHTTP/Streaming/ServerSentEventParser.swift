@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Reads events from bytes that come in pieces, as the HTML standard says ("Server-sent events", sections 9.2.5 Parsing an
-/// event stream and 9.2.6 Interpreting an event stream).
+/// Reads events from bytes that come in pieces, as the HTML standard says ("Server-sent events", sections 9.2.5 Parsing
+/// an event stream and 9.2.6 Interpreting an event stream).
 struct ServerSentEventParser {
   /// The most bytes that the lines of one event may have.
   static let limit = 16 * 1024 * 1024

@@ -24,8 +24,9 @@ public enum HTTPTransferBody: Sendable {
   /// - Parameters:
   ///   - length: The number of bytes, if it is known; without it the body is sent in chunks. A source that ends earlier
   ///     fails the transfer; bytes beyond the length are not sent.
-  ///   - open: Starts at the first piece; called each time the body is sent: also after a redirect that keeps the body, or when
-  ///     a reused connection turns out to be closed. A source that can be read only once throws the second time.
+  ///   - open: Starts at the first piece; called each time the body is sent: also after a redirect that keeps the body,
+  ///     or when a reused connection turns out to be closed. A source that can be read only once throws the second
+  ///     time.
   case chunks(length: Int64?, open: @Sendable () throws -> Source)
 }
 

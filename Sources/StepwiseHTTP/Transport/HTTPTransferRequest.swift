@@ -3,7 +3,8 @@
 
 public import Foundation
 
-/// A request as a transport sends it: checked, without a fragment, and with its cookies and credentials in header fields.
+/// A request as a transport sends it: checked, without a fragment, and with its cookies and credentials in header
+/// fields.
 public struct HTTPTransferRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String

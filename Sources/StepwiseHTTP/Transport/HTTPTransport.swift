@@ -39,8 +39,8 @@ public protocol HTTPTransfer: Sendable {
   ///
   /// Responses of status 100 to 199 are skipped, except for 101. Cancelling the task has no effect: call ``cancel()``.
   ///
-  /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``, also when that was called before. After an error there
-  ///   is nothing more to read.
+  /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``, also when that was called before. After an error
+  ///   there is nothing more to read.
   nonisolated(nonsending) func head() async throws -> HTTPResponseHead
 
   /// Returns the next piece of the body, decompressed and not empty, or nil at its end; suspends until it has arrived.

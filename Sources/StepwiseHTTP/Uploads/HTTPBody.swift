@@ -50,16 +50,17 @@ public struct HTTPBody: Sendable {
     HTTPBody(.file(url), type: type)
   }
 
-  /// Creates a body of the elements of an asynchronous sequence, each requested when the network has accepted the previous one.
+  /// Creates a body of the elements of an asynchronous sequence, each requested when the network has accepted the
+  /// previous one.
   ///
-  /// The sequence is iterated once. A request that would have to send the body again, after a redirect with status 307 or
-  /// 308, throws ``HTTPError/refused(reason:)``; to allow that, use ``sequence(length:type:_:)``. An error of the sequence
-  /// ends the request with ``HTTPError/request(underlying:)``.
+  /// The sequence is iterated once. A request that would have to send the body again, after a redirect with status 307
+  /// or 308, throws ``HTTPError/refused(reason:)``; to allow that, use ``sequence(length:type:_:)``. An error of the
+  /// sequence ends the request with ``HTTPError/request(underlying:)``.
   ///
   /// - Parameters:
   ///   - sequence: The sequence, which is cancelled with the request.
-  ///   - length: The number of bytes, if it is known. If the sequence ends earlier, the request throws; what exceeds it is not
-  ///     sent.
+  ///   - length: The number of bytes, if it is known. If the sequence ends earlier, the request throws; what exceeds it
+  ///     is not sent.
   ///   - type: The media type.
   /// - Returns: The body.
   public static func sequence<Base: AsyncSequence & Sendable>(

@@ -138,8 +138,8 @@ extension CallbackFuzzer {
   ///   - line: The line that a report names.
   ///   - column: The column that a report names.
   ///   - adapter: Starts the API and awaits its answer.
-  /// - Throws: ``SimulationFailure`` for the first seed at which the adapter does not complete or returns something else. An adapter
-  ///   that resumes a continuation twice ends the process, as the continuation does.
+  /// - Throws: ``SimulationFailure`` for the first seed at which the adapter does not complete or returns something
+  ///   else. An adapter that resumes a continuation twice ends the process, as the continuation does.
   public nonisolated(nonsending) static func check(
     seeds: Range<UInt64>,
     fileID: String = #fileID,

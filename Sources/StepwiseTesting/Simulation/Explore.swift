@@ -13,11 +13,12 @@
 /// }
 /// ```
 ///
-/// A seed that fails is run again with ever fewer changes of order, until none can be left out. The error names the seed and that
-/// shortest schedule, and shows what ran. Repeat it with ``simulate(schedule:fileID:filePath:line:column:_:)``.
+/// A seed that fails is run again with ever fewer changes of order, until none can be left out. The error names the
+/// seed and that shortest schedule, and shows what ran. Repeat it with
+/// ``simulate(schedule:fileID:filePath:line:column:_:)``.
 ///
-/// See ``simulate(seed:scheduling:fileID:filePath:line:column:_:)`` for what runs in the simulation. When the calling task is
-/// cancelled, no further seed is tried.
+/// See ``simulate(seed:scheduling:fileID:filePath:line:column:_:)`` for what runs in the simulation. When the calling
+/// task is cancelled, no further seed is tried.
 ///
 /// - Parameters:
 ///   - seeds: The seeds to try, in order.
@@ -26,9 +27,12 @@
 ///   - filePath: The file that a report names, as `#filePath`.
 ///   - line: The line that a report names.
 ///   - column: The column that a report names.
-///   - body: Receives the simulation's clock; called from scratch each time, so it must create all the state that it changes.
-/// - Returns: What escaped the simulation, over all seeds. Where that is not empty, a seed does not decide the whole order.
-/// - Throws: ``SimulationFailure`` for the first seed that fails; `CancellationError` when the calling task is cancelled.
+///   - body: Receives the simulation's clock; called from scratch each time, so it must create all the state that it
+///     changes.
+/// - Returns: What escaped the simulation, over all seeds. Where that is not empty, a seed does not decide the whole
+///   order.
+/// - Throws: ``SimulationFailure`` for the first seed that fails; `CancellationError` when the calling task is
+///   cancelled.
 @discardableResult
 public nonisolated(nonsending) func explore(
   seeds: Range<UInt64>,

@@ -16,9 +16,9 @@ import Synchronization
 
 /// Returns to the simulation the jobs that its thread sends to the global executor.
 ///
-/// The runtime calls `swift_task_enqueueGlobal_hook`, a variable of its binary interface, for each such job. It is looked up by
-/// name: where it is missing, that work leaves the simulation. The hook applies to the whole process and passes on everything
-/// that no simulation's thread enqueued.
+/// The runtime calls `swift_task_enqueueGlobal_hook`, a variable of its binary interface, for each such job. It is
+/// looked up by name: where it is missing, that work leaves the simulation. The hook applies to the whole process and
+/// passes on everything that no simulation's thread enqueued.
 enum GlobalExecutorHook {
   private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
   private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void

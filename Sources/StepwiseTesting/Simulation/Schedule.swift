@@ -3,8 +3,8 @@
 
 /// The scheduling decisions of a simulation that differ from the default, which lets a task run as long as it is ready.
 ///
-/// A decision is made where at least two tasks are ready. Decisions are counted from 0, and so are the ready tasks, from the
-/// one that has waited longest.
+/// A decision is made where at least two tasks are ready. Decisions are counted from 0, and so are the ready tasks,
+/// from the one that has waited longest.
 struct Schedule: Sendable, Hashable {
   struct Choice: Sendable, Hashable {
     let decision: Int

@@ -3,9 +3,9 @@
 
 /// Finds a short schedule that still fails, by delta debugging over its choices.
 ///
-/// The algorithm is *ddmin*: A. Zeller, R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions
-/// on Software Engineering 28(2), 2002. Afterwards each choice that is left is moved towards the oldest job where the schedule
-/// still fails.
+/// The algorithm is *ddmin*: A. Zeller, R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE
+/// Transactions on Software Engineering 28(2), 2002. Afterwards each choice that is left is moved towards the oldest
+/// job where the schedule still fails.
 struct ScheduleShrinker {
   /// How many more schedules may be tried.
   var budget: Int

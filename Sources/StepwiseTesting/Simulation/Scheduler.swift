@@ -54,7 +54,8 @@ struct Scheduler: Sendable {
 
   /// The default: the task that ran last, as long as it is ready, else the job that has waited longest.
   ///
-  /// A task that ran very often in a row while others were ready makes room, so that waiting by yielding does not block them.
+  /// A task that ran very often in a row while others were ready makes room, so that waiting by yielding does not block
+  /// them.
   private func standard(among ready: [Int?]) -> Int {
     guard let last, repetitions < PriorityScheduler.patience else { return 0 }
     return ready.firstIndex(of: last) ?? 0

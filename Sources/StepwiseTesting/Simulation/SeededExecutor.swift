@@ -7,13 +7,15 @@ import Stepwise
 
 /// A task executor that runs all its jobs on one thread, in an order that a scheduler decides.
 ///
-/// Priorities are ignored. Child tasks, default actors, and tasks made with this executor as their preference run on it. The jobs
-/// of one actor keep the order in which they arrived, and several may run in one turn: the runtime decides that.
+/// Priorities are ignored. Child tasks, default actors, and tasks made with this executor as their preference run on
+/// it. The jobs of one actor keep the order in which they arrived, and several may run in one turn: the runtime decides
+/// that.
 ///
 /// With a manual clock, time is virtual: when nothing is ready, the clock moves to its next deadline.
 ///
-/// What runs elsewhere is outside the simulation: actors with an executor of their own (the main actor among them), other threads,
-/// other clocks. A job that comes back from there is run if the simulation still runs, else by the next run.
+/// What runs elsewhere is outside the simulation: actors with an executor of their own (the main actor among them),
+/// other threads, other clocks. A job that comes back from there is run if the simulation still runs, else by the next
+/// run.
 package final class SeededExecutor: TaskExecutor {
   /// A value that only the main queue has: on Linux the main actor is not always on the main thread.
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {
@@ -89,11 +91,11 @@ package final class SeededExecutor: TaskExecutor {
 
   /// Runs the body as a task, and all that it starts, on the calling thread, which it blocks.
   ///
-  /// It returns when the body has returned and nothing more is ready. Tasks left behind that are ready have then run to their end;
-  /// time does not pass for those that sleep on the clock. A further `run` continues with the same generator. Cancellation of the
-  /// calling task is not passed on. A body that never stops making jobs never completes.
-  /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made ready, when
-  ///   the body waits and nothing can resume it; `SimulationError.busy` when called during another `run`.
+  /// It returns when the body has returned and nothing more is ready. Tasks left behind that are ready have then run to
+  /// their end; time does not pass for those that sleep on the clock. A further `run` continues with the same
+  /// generator. Cancellation of the calling task is not passed on. A body that never stops making jobs never completes.
+  /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made
+  ///   ready, when the body waits and nothing can resume it; `SimulationError.busy` when called during another `run`.
   package func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
     let result = Watched<Result<T, any Error>?>(nil)
     let task = Task(executorPreference: self) {

@@ -5,7 +5,8 @@
 struct SeededExecutorState<Job: Sendable>: Sendable {
   private struct Ready: Sendable {
     let job: Job
-    /// The number of its task in the order in which the simulation saw them; for a job of an actor, of the task that called it.
+    /// The number of its task in the order in which the simulation saw them; for a job of an actor, of the task that
+    /// called it.
     let task: Int?
   }
 

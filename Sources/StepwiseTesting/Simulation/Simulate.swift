@@ -3,12 +3,13 @@
 
 /// Runs a closure on one thread, in an order of its tasks that a seed decides, with a virtual clock.
 ///
-/// Tasks, task groups, `async let`, actors and chains that the closure starts run in the simulation. The same seed runs them in the
-/// same order on every machine. Time passes only when nothing is ready: then the clock moves to its next deadline.
+/// Tasks, task groups, `async let`, actors and chains that the closure starts run in the simulation. The same seed runs
+/// them in the same order on every machine. Time passes only when nothing is ready: then the clock moves to its next
+/// deadline.
 ///
-/// Unlike ``explore(seeds:scheduling:fileID:filePath:line:column:_:)``, this tries one order. Repeat a seed that failed with it.
-/// The calling task is suspended until the closure has returned and no task is ready; cancellation of the calling task is not
-/// passed on. A closure that never stops making tasks ready never completes.
+/// Unlike ``explore(seeds:scheduling:fileID:filePath:line:column:_:)``, this tries one order. Repeat a seed that failed
+/// with it. The calling task is suspended until the closure has returned and no task is ready; cancellation of the
+/// calling task is not passed on. A closure that never stops making tasks ready never completes.
 ///
 /// - Parameters:
 ///   - seed: Decides the order.
@@ -17,11 +18,11 @@
 ///   - filePath: The file that a report names, as `#filePath`.
 ///   - line: The line that a report names.
 ///   - column: The column that a report names.
-///   - body: Receives the simulation's clock. It is called again, from scratch, to shorten a schedule that fails, so it must
-///     create all the state that it changes.
+///   - body: Receives the simulation's clock. It is called again, from scratch, to shorten a schedule that fails, so it
+///     must create all the state that it changes.
 /// - Returns: What the closure returned, what ran, and what escaped the simulation.
-/// - Throws: ``SimulationFailure`` when the closure throws, or waits for something that never comes. Work that escapes the
-///   simulation is not an error.
+/// - Throws: ``SimulationFailure`` when the closure throws, or waits for something that never comes. Work that escapes
+///   the simulation is not an error.
 @discardableResult
 public nonisolated(nonsending) func simulate<Value: Sendable>(
   seed: UInt64,
@@ -39,7 +40,8 @@ public nonisolated(nonsending) func simulate<Value: Sendable>(
   return try await simulator.finished(attempt, seed: seed, scheduling, at: caller)
 }
 
-/// Runs a closure as ``simulate(seed:scheduling:fileID:filePath:line:column:_:)`` does, in the order that a report printed.
+/// Runs a closure as ``simulate(seed:scheduling:fileID:filePath:line:column:_:)`` does, in the order that a report
+/// printed.
 ///
 /// - Parameters:
 ///   - schedule: The text that the report of a failure shows. Decisions that it does not name let a task
@@ -50,7 +52,8 @@ public nonisolated(nonsending) func simulate<Value: Sendable>(
 ///   - column: The column that a report names.
 ///   - body: Receives the simulation's clock.
 /// - Returns: What the closure returned, what ran, and what escaped the simulation.
-/// - Throws: ``SimulationFailure`` as for a seed; ``SimulationError/invalidSchedule(_:)`` when the text is not a schedule.
+/// - Throws: ``SimulationFailure`` as for a seed; ``SimulationError/invalidSchedule(_:)`` when the text is not a
+///   schedule.
 @discardableResult
 public nonisolated(nonsending) func simulate<Value: Sendable>(
   schedule: String,

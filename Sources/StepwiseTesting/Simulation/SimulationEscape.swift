@@ -14,8 +14,8 @@ public struct SimulationEscape: Sendable, Hashable {
     public static let globalExecutor = Destination(kind: .globalExecutor)
     /// Another thread, from where a task was resumed.
     ///
-    /// It is one of a clock other than the simulation's (such as that of `Task.sleep(for:)`), of Dispatch, a thread of its own, or
-    /// that of an actor with its own executor. The runtime does not show which.
+    /// It is one of a clock other than the simulation's (such as that of `Task.sleep(for:)`), of Dispatch, a thread of
+    /// its own, or that of an actor with its own executor. The runtime does not show which.
     public static let outside = Destination(kind: .outside)
 
     /// The destination, in words.

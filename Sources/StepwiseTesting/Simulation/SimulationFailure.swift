@@ -3,8 +3,8 @@
 
 /// A failure that a simulation found: what failed, under which schedule, and what ran.
 ///
-/// The description holds all of it. Test frameworks print it when the error leaves a test. To record it at the caller's line with
-/// Swift Testing:
+/// The description holds all of it. Test frameworks print it when the error leaves a test. To record it at the caller's
+/// line with Swift Testing:
 ///
 /// ```swift
 /// do {

@@ -5,8 +5,8 @@ internal import StepwiseHTTP
 
 /// Requests for the block of a task that runs in the background.
 ///
-/// Each suspends until the whole response is there, and ends at once when its task is cancelled or its time is up. Redirects
-/// are followed, ten at most. Any status is an answer. There is no cache.
+/// Each suspends until the whole response is there, and ends at once when its task is cancelled or its time is up.
+/// Redirects are followed, ten at most. Any status is an answer. There is no cache.
 @available(*, deprecated, message: "Use HTTP of StepwiseHTTP")
 public enum HTTP: Sendable {
   /// How many requests are in flight, for an indicator of activity.

@@ -73,7 +73,8 @@ extension HTTP {
 
     /// The response, once it is there; the request is sent if it was not.
     ///
-    /// A response that stands for a failure has an `error` and the status 0. Nil when the request was cancelled. Cancelling the caller's Task does not cancel the request.
+    /// A response that stands for a failure has an `error` and the status 0. Nil when the request was cancelled.
+    /// Cancelling the caller's Task does not cancel the request.
     @available(*, deprecated, message: "Call the functions of HTTP in StepwiseHTTP")
     public var response: Response? {
       get async { await sent().value }

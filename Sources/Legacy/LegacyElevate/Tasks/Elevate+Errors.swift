@@ -3,8 +3,8 @@
 
 internal import Stepwise
 
-// The handler of an error is the one for its own type, else the one for a type that it is of, else the one for its name, else
-// the one for all errors. `onFinish` follows.
+// The handler of an error is the one for its own type, else the one for a type that it is of, else the one for its
+// name, else the one for all errors. `onFinish` follows.
 @available(*, deprecated)
 extension Elevate {
   /// Sets the handler for errors that have none of their own.

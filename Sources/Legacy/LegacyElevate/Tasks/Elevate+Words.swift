@@ -9,8 +9,8 @@ internal import Stepwise
 extension Elevate {
   /// Says, in the block of `async`, what is to be done in the background.
   ///
-  /// The block finds its arguments in `taskArgs`, and tells how it gets on by `yield`. What it returns, or throws, is what
-  /// `onFinish` is told. It may block its thread. It must not touch the screen.
+  /// The block finds its arguments in `taskArgs`, and tells how it gets on by `yield`. What it returns, or throws, is
+  /// what `onFinish` is told. It may block its thread. It must not touch the screen.
   ///
   /// - Parameter body: The work.
   @available(*, deprecated, message: "Pass the work to Job(name) { input, job in … }")
@@ -22,8 +22,8 @@ extension Elevate {
 
   /// Says, in the block of `task(_:)`, what is to be done in the background.
   ///
-  /// The block finds its arguments in `taskArgs`, and tells how it gets on by `update`. What it returns, or throws, is what
-  /// `onFinish` is told. It may block its thread. It must not touch the screen.
+  /// The block finds its arguments in `taskArgs`, and tells how it gets on by `update`. What it returns, or throws, is
+  /// what `onFinish` is told. It may block its thread. It must not touch the screen.
   ///
   /// - Parameter body: The work.
   @available(*, deprecated, message: "Pass the work to Job(name) { input, job in … }")

@@ -6,8 +6,8 @@ internal import Stepwise
 /// What a screen adopts in order to have tasks: `include Elevate` of the original.
 ///
 /// In the block of `async` and of `task(_:)` stand a block for the background, which is not to touch the
-/// screen, and handlers, which are called on the main actor, only as long as the screen lives. Each holds when it is the last
-/// of its kind.
+/// screen, and handlers, which are called on the main actor, only as long as the screen lives. Each holds when it is
+/// the last of its kind.
 ///
 /// ```swift
 /// loginTask = async(["username": username, "password": password]) {
@@ -39,7 +39,8 @@ extension Elevate {
 
   /// Declares a task of this object under a name, in place of the one that has it.
   ///
-  /// The declaration lives as long as the object: a block that names the object captures it weakly, as by `[weak self]`.
+  /// The declaration lives as long as the object: a block that names the object captures it weakly, as by
+  /// `[weak self]`.
   ///
   /// - Parameters:
   ///   - name: What `launch` and `cancel` call it.
@@ -51,7 +52,8 @@ extension Elevate {
     task(name, TaskDefinition(name: name, contents: TaskDraft.contents(of: block)))
   }
 
-  /// Declares a task of this object that was declared elsewhere, or is a job of the new world: `task("track", job.legacy)`.
+  /// Declares a task of this object that was declared elsewhere, or is a job of the new world:
+  /// `task("track", job.legacy)`.
   ///
   /// - Parameters:
   ///   - name: What `launch` and `cancel` call it.

@@ -11,8 +11,8 @@ public var taskArgs: TaskArgs { TaskScope.reachable?.args ?? TaskArgs() }
 
 /// Sends a value to `onUpdate`, from the block that runs in the background.
 ///
-/// Does not suspend. Code that the block has started on a queue can call it, too, as long as the task is the only one that
-/// runs. Elsewhere it does nothing.
+/// Does not suspend. Code that the block has started on a queue can call it, too, as long as the task is the only one
+/// that runs. Elsewhere it does nothing.
 ///
 /// - Parameter value: The value.
 @available(*, deprecated, message: "Use update(_:) of the JobContext that the work of a Job is given")
@@ -21,8 +21,8 @@ public func yield(_ value: sending Any) { TaskScope.reachable?.context?.update(T
 
 /// Sends a value to `onUpdate`, from the block that runs in the background.
 ///
-/// Does not suspend. Code that the block has started on a queue can call it, too, as long as the task is the only one that
-/// runs. Elsewhere it does nothing.
+/// Does not suspend. Code that the block has started on a queue can call it, too, as long as the task is the only one
+/// that runs. Elsewhere it does nothing.
 ///
 /// - Parameter value: The value.
 @available(*, deprecated, message: "Use update(_:) of the JobContext that the work of a Job is given")

@@ -6,8 +6,8 @@ internal import Stepwise
 
 /// Work that is done later, and its result.
 ///
-/// The work is done each time the deferred is performed. That of a unit is done where, and each time that, the closure passed
-/// to the handler is called; it is not done when the closure is not called.
+/// The work is done each time the deferred is performed. That of a unit is done where, and each time that, the closure
+/// passed to the handler is called; it is not done when the closure is not called.
 @available(*, deprecated, message: "Write an async function; a future is withResolver { resolver in … }")
 public enum Deferred<Result> {
   /// Returns the result or throws.
@@ -46,8 +46,9 @@ public enum Deferred<Result> {
 
   /// Passes the result to a handler, as a closure that returns the result or throws.
   ///
-  /// The handler of a unit is called before this returns, and the function when the handler calls the closure. The handler of
-  /// a future is called when the future is resolved, on that thread; with `ResolverError.abandoned` when it no longer can be.
+  /// The handler of a unit is called before this returns, and the function when the handler calls the closure. The
+  /// handler of a future is called when the future is resolved, on that thread; with `ResolverError.abandoned` when it
+  /// no longer can be.
   @available(*, deprecated, message: "Use `try await`, in a Task { … } where there is none yet")
   @preconcurrency
   public func perform(_ handleResult: sending @escaping (@escaping () throws -> Result) -> Void) {

@@ -52,8 +52,8 @@ extension Progression {
   ///
   /// - Parameters:
   ///   - performer: Where each stage runs.
-  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
-  ///     not run, and the error is ``ProgressionError/cancelled``.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the
+  ///     stage does not run, and the error is ``ProgressionError/cancelled``.
   /// - Returns: Work that is done when it is performed.
   @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
   @preconcurrency
@@ -68,8 +68,8 @@ extension Progression {
   ///
   /// - Parameters:
   ///   - performer: The queue of each stage.
-  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
-  ///     not run, and the error is ``ProgressionError/cancelled``.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the
+  ///     stage does not run, and the error is ``ProgressionError/cancelled``.
   /// - Returns: Work that is done when it is performed.
   @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
   @preconcurrency
@@ -84,8 +84,8 @@ extension Progression {
   ///
   /// - Parameters:
   ///   - queue: The queue of each stage.
-  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the stage does
-  ///     not run, and the error is ``ProgressionError/cancelled``.
+  ///   - progress: Called with each stage where it runs, this one and the last included; when it returns false, the
+  ///     stage does not run, and the error is ``ProgressionError/cancelled``.
   /// - Returns: Work that is done when it is performed.
   @available(*, deprecated, message: "Use `for try await stage in stages`, and break to stop")
   @preconcurrency

@@ -6,7 +6,8 @@ internal import LegacySupport
 
 /// Work that is done later, and its result: a subroutine, or a future that calls back.
 ///
-/// Up to 0.5 it was called `Task`. A subroutine is called where, and each time that, the closure passed to the handler is.
+/// Up to 0.5 it was called `Task`. A subroutine is called where, and each time that, the closure passed to the handler
+/// is.
 @available(*, deprecated, message: "Write next() async throws of Progression of Stepwise")
 public enum Deferred<Result> {
   /// Returns the result or throws.
@@ -31,9 +32,9 @@ public enum Deferred<Result> {
 
   /// Passes the result to a handler, as a closure that returns the result or throws.
   ///
-  /// The handler of a subroutine is called before this returns, and the subroutine when the handler calls the closure. The
-  /// handler of a future is called when the future is resolved, on that thread; with `ResolverError.abandoned` when it no
-  /// longer can be.
+  /// The handler of a subroutine is called before this returns, and the subroutine when the handler calls the closure.
+  /// The handler of a future is called when the future is resolved, on that thread; with `ResolverError.abandoned` when
+  /// it no longer can be.
   @available(*, deprecated, message: "Use `try await`")
   @preconcurrency
   public func perform(_ handleResult: sending @escaping (@escaping () throws -> Result) -> Void) {

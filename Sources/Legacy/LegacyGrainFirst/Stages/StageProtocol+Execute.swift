@@ -99,7 +99,8 @@ extension StageProtocol {
 
 @available(*, deprecated)
 extension StageProtocol where Result == Completion {
-  /// Runs the stages from this one on in the global user-initiated queue, and calls a handler in the main queue, as up to 0.3.
+  /// Runs the stages from this one on in the global user-initiated queue, and calls a handler in the main queue, as up
+  /// to 0.3.
   ///
   /// - Parameter completion: Called with a closure that returns the completion or throws the error of a stage.
   @available(*, deprecated, message: "Use `try await run()` of Progression of Stepwise on the main actor")

@@ -3,8 +3,8 @@
 
 /// Work in stages, each of which has a task that produces the next one, until there is a completion.
 ///
-/// Each version declared some of the members, and the others follow from them: 0.2 `nextTask`, and the last stage is the
-/// result; 0.3 `nextTask` and `completion`; 0.4 to 0.6 `next()` and `result`.
+/// Each version declared some of the members, and the others follow from them: 0.2 `nextTask`, and the last stage is
+/// the result; 0.3 `nextTask` and `completion`; 0.4 to 0.6 `next()` and `result`.
 @available(*, deprecated, message: "Use Progression of Stepwise, whose next() is async throws, and a result")
 public protocol StageProtocol: CompletingProtocol, SendableMetatype {
   /// The type of `completion`, the stage itself unless declared.

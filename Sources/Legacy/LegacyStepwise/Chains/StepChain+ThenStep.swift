@@ -4,8 +4,8 @@
 public import Dispatch
 internal import LegacySupport
 
-// The closures are optional so that a closure that fits this and one without a handler is taken for the latter. Nil stands for
-// a step that does not end: it fails as abandoned.
+// The closures are optional so that a closure that fits this and one without a handler is taken for the latter. Nil
+// stands for a step that does not end: it fails as abandoned.
 @available(*, deprecated)
 extension StepChain {
   /// Appends a step of edition 1, which is passed a `Step`.

@@ -6,8 +6,8 @@ internal import LegacySupport
 
 /// Steps that run one after the other, each on the output of the one before.
 ///
-/// As in the original, `then`, `onError` and `finally` change the chain, also when what they return is ignored: a second
-/// `then` on the same `StepChain` replaces what followed, and there is one error handler and one `finally`.
+/// As in the original, `then`, `onError` and `finally` change the chain, also when what they return is ignored: a
+/// second `then` on the same `StepChain` replaces what followed, and there is one error handler and one `finally`.
 @available(*, deprecated, message: "Use Chain<Input, Output> of Stepwise")
 public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutput>: Sendable {
   let first: Node
@@ -27,8 +27,8 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
 
   /// Makes another chain follow.
   ///
-  /// The other chain gets this one's token. This chain's `onError`, if it has one, takes precedence over the other's; the
-  /// other's `finally`, if it has one, takes precedence over this chain's once a run has reached it.
+  /// The other chain gets this one's token. This chain's `onError`, if it has one, takes precedence over the other's;
+  /// the other's `finally`, if it has one, takes precedence over this chain's once a run has reached it.
   @available(*, deprecated, message: "Use appending(_:) of Chain, where each chain keeps its own handlers and token")
   @discardableResult
   public func then<OtherStartOutput, OtherInput, Next>(

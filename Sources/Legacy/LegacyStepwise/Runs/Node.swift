@@ -6,8 +6,8 @@ internal import Stepwise
 
 /// A step of a chain: its work, its queue, the handlers that were attached to it, and the step that follows.
 ///
-/// All `StepChain`s that were made from one another, or appended to one another, share their nodes. What follows a step, and
-/// which handler applies, is read when the step ends, because either may be changed after the start.
+/// All `StepChain`s that were made from one another, or appended to one another, share their nodes. What follows a
+/// step, and which handler applies, is read when the step ends, because either may be changed after the start.
 @available(*, deprecated)
 final class Node: Sendable {
   /// Does the step's work with an input; returns nil when the step ends by its `Ending`, now or later.
@@ -97,7 +97,8 @@ final class Node: Sendable {
 
   /// The handlers that apply to this step, after a run inherited others from the steps before.
   ///
-  /// An earlier step's `onError` takes precedence over a later one's; a later `finally` takes precedence over an earlier one.
+  /// An earlier step's `onError` takes precedence over a later one's; a later `finally` takes precedence over an
+  /// earlier one.
   func handlers(inheriting inherited: Handlers) -> Handlers {
     let own = state.withLock { $0.handlers }
     return Handlers(onError: inherited.onError ?? own.onError, finally: own.finally ?? inherited.finally)

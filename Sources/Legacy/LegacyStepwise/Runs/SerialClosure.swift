@@ -6,8 +6,8 @@ internal import Stepwise
 
 /// A handler that was passed to a chain: it never runs concurrently with itself.
 ///
-/// Old closures are not `@Sendable`, and a chain that is started twice may reach its handler on two threads at once. A call
-/// that arrives while another one runs is made by the thread of that one, after it has returned.
+/// Old closures are not `@Sendable`, and a chain that is started twice may reach its handler on two threads at once. A
+/// call that arrives while another one runs is made by the thread of that one, after it has returned.
 final class SerialClosure<Input>: Sendable {
   private let calls = Lock(CallQueue<Sent<Input>>())
   private let body: Sent<(Input) -> Void>

@@ -5,8 +5,8 @@ internal import LegacySupport
 
 /// Ends a step of edition 2 that ends later.
 ///
-/// The first call of `pass` or `fail` ends the step, on the calling thread, and later ones change nothing. A handler that is
-/// released without a call ends the step with `ResolverError.abandoned`.
+/// The first call of `pass` or `fail` ends the step, on the calling thread, and later ones change nothing. A handler
+/// that is released without a call ends the step with `ResolverError.abandoned`.
 @available(*, deprecated, message: "Use Step.callback { input, resolver in … } of Stepwise and its Resolver")
 public final class Handler<Output>: Sendable {
   private let ending: Ending

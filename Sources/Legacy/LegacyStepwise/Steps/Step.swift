@@ -5,8 +5,8 @@ internal import LegacySupport
 
 /// The argument of a step of edition 1: its input, and how to end.
 ///
-/// The first call of `resolve` or `error` ends the step, on the calling thread, and later ones change nothing. A step that is
-/// released without a call ends with `ResolverError.abandoned`.
+/// The first call of `resolve` or `error` ends the step, on the calling thread, and later ones change nothing. A step
+/// that is released without a call ends with `ResolverError.abandoned`.
 @available(*, deprecated, message: "Take the input as the closure's argument, return the output and throw the error")
 public final class Step<Input, Output> {
   /// The output of the step before, or the input that the chain was started with.

@@ -3,8 +3,8 @@
 
 internal import LegacySupport
 
-// A closure of two parameters also fits one that is passed a pair, and one that is passed a `Step` also fits one that is
-// passed anything: so the closure that is passed anything is the disfavoured one.
+// A closure of two parameters also fits one that is passed a pair, and one that is passed a `Step` also fits one that
+// is passed anything: so the closure that is passed anything is the disfavoured one.
 
 /// Creates a chain of one step that takes an input, and returns an output or throws.
 ///

@@ -47,13 +47,14 @@
         },
         context
       )
-      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, and counts those to a proxy.
+      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, and counts those to a
+      // proxy.
       let perHost = loop.settings.connectionsPerHost
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
       // Without this option libcurl keeps four connections for each running transfer.
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
-      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen with
-      // libcurl 7.88; compare curl #10525).
+      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
+      // with libcurl 7.88; compare curl #10525).
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
       repeat { turn() } while !isEnding || !jobs.isEmpty
       spares = []

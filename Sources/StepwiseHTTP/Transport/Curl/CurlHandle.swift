@@ -64,7 +64,8 @@
       setOptional(CurlOption.protocols, "http,https")
       try set(CurlOption.acceptEncoding, "")
       try set(CurlOption.userAgent, "StepwiseHTTP")
-      // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have one.
+      // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have
+      // one.
       setOptional(CurlOption.bufferSize, 32 * 1024)
       try set(CurlOption.connectTimeoutMilliseconds, Int(Int32.max))
       setOptional(CurlOption.suppressConnectHeaders, 1)

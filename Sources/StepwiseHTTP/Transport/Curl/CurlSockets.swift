@@ -7,8 +7,9 @@
 
   /// The descriptors that the thread of a transport waits for.
   ///
-  /// libcurl forgets the socket of a connection after each transfer and watches it again for the next one. The system keeps
-  /// watching it here until it closes, or until it has something that no transfer waits for, which saves two calls per request.
+  /// libcurl forgets the socket of a connection after each transfer and watches it again for the next one. The system
+  /// keeps watching it here until it closes, or until it has something that no transfer waits for, which saves two
+  /// calls per request.
   final class CurlSockets {
     fileprivate struct Socket {
       /// What the system watches it for; 0 for nothing.

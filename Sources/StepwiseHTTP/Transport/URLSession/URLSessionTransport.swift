@@ -15,17 +15,18 @@ import Stepwise
 ///
 /// Where it differs from libcurl, the transport of Linux:
 /// - Header lines with the same name arrive as one, joined by commas: URLSession has a dictionary.
-/// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has no
-///   streams for bodies on Linux.
+/// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has
+///   no streams for bodies on Linux.
 ///
 /// On Linux, where it is used when libcurl cannot be loaded, also:
 /// - Trust settings, a client certificate and a proxy are refused with an error that names them.
 /// - A 401 that requests Basic authentication waits until a deadline passes.
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
-/// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1, are
-///   errors.
+/// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1,
+///   are errors.
 /// - A consumer that does not read stops the network only briefly, so memory grows.
-/// - A server that closes within its headers, and a body with a trailer, end the process (swift-corelibs-foundation #5285).
+/// - A server that closes within its headers, and a body with a trailer, end the process (swift-corelibs-foundation
+///   #5285).
 public final class URLSessionTransport: HTTPTransport {
   private struct State {
     var isInvalidated = false
@@ -77,7 +78,8 @@ public final class URLSessionTransport: HTTPTransport {
   ///
   /// - Parameters:
   ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one.
-  ///   - tls: The trust settings and the client certificate. On Linux every transfer is refused with any but the system's.
+  ///   - tls: The trust settings and the client certificate. On Linux every transfer is refused with any but the
+  ///     system's.
   ///   - proxy: The proxy. On Linux every transfer is refused with any but the system's.
   public convenience init(
     connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost,

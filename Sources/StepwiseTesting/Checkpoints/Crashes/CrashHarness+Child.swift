@@ -9,11 +9,12 @@
   extension CrashHarness {
     /// Runs a progression as the child of a harness: the whole of the child's `main`.
     ///
-    /// The progression runs under a checkpoint in the workspace, each stage is noted in the ``CrashJournal``, and the result is
-    /// printed. The result's description must be the same in each run.
+    /// The progression runs under a checkpoint in the workspace, each stage is noted in the ``CrashJournal``, and the
+    /// result is printed. The result's description must be the same in each run.
     ///
     /// - Parameter start: The first stage, the same in each run.
-    /// - Throws: What a stage throws; ``CrashHarnessError`` when the program was not started by a harness; what the store throws.
+    /// - Throws: What a stage throws; ``CrashHarnessError`` when the program was not started by a harness; what the
+    ///   store throws.
     public static func runChild<P: Progression & Codable>(_ start: P) async throws {
       guard CommandLine.arguments.count > 1, let workspace = CommandLine.arguments.last else {
         throw CrashHarnessError(reason: "the program has no argument: a CrashHarness passes the workspace")
