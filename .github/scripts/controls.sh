@@ -95,6 +95,20 @@ control() {
       rm "$work/tree/Tests/StepwiseTests/OtherTests.swift"; check passes $page
       write $page "$row\n$row"; check fails $page
       write $page "| G1 | It works. | |"; check fails $page ;;
+    layers)
+      local early=Sources/Stepwise/Support/Planted.swift late=Sources/Stepwise/Chains/Late.swift letter
+      tree; write $late "$header\nstruct Late: Early {}"; write $early "$header\nprotocol Early {}\nlet a = \"Late\"  // Late"
+      check passes $early
+      write $early "$header\nprotocol Early {}\nlet a: Late? = nil"; check fails $early
+      write $early "$header\nprotocol Early {}\nextension A {\n  struct Late {}\n  var a: Late { Late() }\n}"; check passes $early
+      fails Sources/Stepwise/Planted/Planted.swift "$header"
+      tree
+      for letter in AB BC CD DA; do
+        write Sources/Stepwise/Jobs/${letter:0:1}.swift "$header\nstruct ${letter:0:1} {\n  let a: ${letter:1}\n}"
+      done
+      check passes Sources/Stepwise/Jobs/A.swift
+      write Sources/Stepwise/Jobs/D.swift "$header\nstruct D {\n  let a: E\n}"
+      write Sources/Stepwise/Jobs/E.swift "$header\nstruct E {\n  let a: A\n}"; check fails Sources/Stepwise/Jobs/A.swift ;;
     licence-header)
       fails $source "import Synchronization"
       fails $source "\n$header"
