@@ -20,8 +20,9 @@ package struct FlowWalk {
   package var named: [AnyFlowStep] { levels.last?.definition.steps ?? [] }
 
   fileprivate mutating func enter(_ definition: FlowDefinition) throws {
-    try definition.prepare()
-    levels.append(FlowCourse(definition))
+    let course = FlowCourse(definition)
+    try course.prepare()
+    levels.append(course)
   }
 
   /// Follows the transition after the current step.

@@ -49,7 +49,7 @@ struct FlowContentCopy: Sendable {
 /// A result or a content of a decoded log whose step is not known yet.
 ///
 /// Its decoder decodes it later, with the decoder's own strategies. Until then it can only be encoded again.
-final class FlowStored: Sendable {
+final class FlowStored: Encodable, Sendable {
   private let tree: FlowTree
   // Safety: the initializers receive it from `superDecoder`, which creates a decoder for the value alone. This object
   // has the only reference, and after the initializer only the main actor uses it.

@@ -44,7 +44,6 @@ extension FlowLog: Codable {
     switch entry.end {
     case nil: break
     case .answered(let box) where box is Box<Void>: try fields.encodeNil(forKey: .answer)
-    case .answered(let box as Box<FlowStored>): try box.value.encode(to: fields.superEncoder(forKey: .answer))
     case .answered(let box):
       if let answer = box.any as? any Encodable {
         try answer.encode(to: fields.superEncoder(forKey: .answer))

@@ -7,15 +7,30 @@
 @MainActor
 struct FlowCourse {
   let definition: FlowDefinition
+  /// The step to start with instead of the first one.
+  private let start: AnyFlowStep?
   private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
   /// The steps by name.
   private var named: [String: AnyFlowStep]
 
-  init(_ definition: FlowDefinition, from first: AnyFlowStep? = nil) {
+  init(_ definition: FlowDefinition, startingAt start: AnyFlowStep? = nil) {
     self.definition = definition
-    path = FlowPath(first: first ?? definition.first, keepsAll: definition.logging.keepsAll)
+    self.start = start
+    path = FlowPath(first: start ?? definition.first, keepsAll: definition.logging.keepsAll)
     named = Dictionary(definition.steps.map { ($0.name, $0) }) { first, _ in first }
-    if let first { named[first.name] = first }
+    if let start { named[start.name] = start }
+  }
+
+  /// Sets the initial content, unless another flow presents the first step with its own content.
+  ///
+  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
+  ///   step to begin with is being presented.
+  func prepare() throws {
+    for step in definition.steps where named[step.name] !== step { throw FlowError(.duplicateName, step: step.name) }
+    let first = definition.first
+    try (start ?? first).checkFree()
+    // The caller has set the content of the step that it starts with.
+    if start == nil || (start === first ? !first.hasContent : first.isFree) { definition.prepareFirst() }
   }
 
   /// Runs the rule that `on` set for a step, and sets the content of the next step.

@@ -40,52 +40,30 @@ struct FlowRecord {
     case ended
   }
 
-  /// The latest event of each step, and the number of its latest presentation.
-  private var latest: [String: (event: FlowEvent, turn: Int)] = [:]
-  private var turns = 0
-  private var hasStarted = false
-  private var end: FlowEvent?
+  /// The latest events, and their order.
+  private var latest: [Key: (event: FlowEvent, number: Int)] = [:]
+  private var count = 0
 
   /// Returns the key of the event.
   mutating func record(_ event: FlowEvent) -> Key {
+    let key: Key
     switch event {
-    case .started:
-      hasStarted = true
-      return .started
+    case .started: key = .started
     case .presented(let step):
-      turns += 1
-      latest[step] = (event, turns)
-      return .presented(step)
-    case .answered(let step), .unanswered(let step, _):
-      latest[step]?.event = event
-      return .over(step)
-    case .ended:
-      end = event
-      return .ended
+      key = .presented(step)
+      latest[.over(step)] = nil
+    case .answered(let step), .unanswered(let step, _): key = .over(step)
+    case .ended: key = .ended
     }
+    count += 1
+    latest[key] = (event, count)
+    return key
   }
 
-  func event(for key: Key) -> FlowEvent? {
-    switch key {
-    case .started: .started
-    case .presented(let step): .presented(step: step)
-    case .over(let step): isOver(step) ? latest[step]?.event : nil
-    case .ended: end
-    }
-  }
+  func event(for key: Key) -> FlowEvent? { latest[key]?.event }
 
   /// The events that a new subscriber receives first.
-  var owed: [Key] {
-    var keys: [Key] = hasStarted ? [.started] : []
-    for (step, _) in latest.sorted(by: { $0.value.turn < $1.value.turn }) {
-      keys += isOver(step) ? [.presented(step), .over(step)] : [.presented(step)]
-    }
-    return end == nil ? keys : keys + [.ended]
-  }
-
-  private func isOver(_ step: String) -> Bool {
-    if case .presented = latest[step]?.event { false } else { true }
-  }
+  var owed: [Key] { latest.sorted { $0.value.number < $1.value.number }.map(\.key) }
 }
 
 /// Stores the latest events of one run of a flow, and delivers them.

@@ -74,9 +74,9 @@ final class FlowRun {
     phase = .running
     self.context = context
     isLive = context.replay == nil
-    course = FlowCourse(definition, from: start)
+    course = FlowCourse(definition, startingAt: start)
     let chain = Chain<Void, Output>(definition.name) { @MainActor in
-      try self.definition.prepare(startingAt: start)
+      try self.course.prepare()
       prepare()
       return try await self.perform()
     }

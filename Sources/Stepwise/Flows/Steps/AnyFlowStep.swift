@@ -45,10 +45,27 @@ public class AnyFlowStep {
     return end
   }
 
-  // MARK: - What FlowStep knows
+  // MARK: - Content
 
   /// Whether the step has the content that it is presented with.
-  var hasContent: Bool { false }
+  var hasContent: Bool { anyContent != nil && members.allSatisfy(\.hasContent) }
+
+  /// A textual representation of the content, which distinguishes contents as far as possible.
+  var contentText: String {
+    members.isEmpty ? anyContent.map { "\($0)" } ?? "" : members.map(\.contentText).joined(separator: ", ")
+  }
+
+  /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
+  var savedContent: FlowContent? {
+    if !members.isEmpty { return .members(members.map(\.savedContent)) }
+    guard let content = anyContent, !(content is Void) else { return nil }
+    return .value({ content }, FlowContentCopy(content))
+  }
+
+  // MARK: - What FlowStep knows
+
+  /// The content that the step is presented with.
+  var anyContent: Any? { nil }
 
   /// Whether the step runs another flow.
   var isFlow: Bool { false }
@@ -64,16 +81,10 @@ public class AnyFlowStep {
   /// Shows the step as one that was answered earlier.
   func restoreScreen(in context: FlowPresentationContext) {}
 
-  /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
-  var savedContent: FlowContent? { nil }
-
   /// Sets a stored content.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` when it has another type.
   func restore(_ content: FlowContent?) throws(FlowError) {}
-
-  /// A textual representation of the content, which distinguishes contents as far as possible.
-  var contentText: String { "" }
 }
 
 extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {

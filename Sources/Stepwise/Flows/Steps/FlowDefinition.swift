@@ -50,20 +50,6 @@ struct FlowDefinition {
     }
   }
 
-  /// Sets the initial content for a run, unless another flow presents the first step with its own content.
-  ///
-  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
-  ///   step to begin with is being presented.
-  func prepare(startingAt start: AnyFlowStep? = nil) throws {
-    var names = Set<String>()
-    for step in steps where !names.insert(step.name).inserted { throw FlowError(.duplicateName, step: step.name) }
-    let step = start ?? first
-    if !steps.contains(step), names.contains(step.name) { throw FlowError(.duplicateName, step: step.name) }
-    try step.checkFree()
-    // The caller has set the content of the step that it starts with.
-    if start == nil || (step === first ? !first.hasContent : first.isFree) { prepareFirst() }
-  }
-
   /// Returns the transition after a step.
   ///
   /// - Throws: What `on` throws, and ``FlowError`` for a result without a rule.

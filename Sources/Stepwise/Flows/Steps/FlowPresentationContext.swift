@@ -49,17 +49,33 @@ final class FlowReplay {
 /// The navigator retains the screen; this object does not.
 @MainActor
 final class FlowShown {
-  private(set) var place: FlowPlace?
-  private var dismiss: (@MainActor () -> Void)?
+  /// A position on a navigator's stack.
+  @MainActor
+  struct Place {
+    weak var screen: AnyObject?
+    weak var navigator: AnyObject?
+    /// Whether the screen replaced the one below, which is therefore gone.
+    let isCovering: Bool
+    var staysAtEnd: Bool
+    let popScreen: @MainActor (AnyObject) -> Void
 
-  /// A screen on a navigator's stack.
-  init(in place: FlowPlace) {
-    self.place = place
+    func pop() {
+      if let screen { popScreen(screen) }
+    }
+
+    /// The screen below that this one covers, if a step with the same navigator shows it.
+    func below(_ lower: some Sequence<FlowShown>) -> FlowShown? {
+      guard isCovering, let navigator else { return nil }
+      return lower.first { $0.place?.navigator === navigator }
+    }
   }
 
-  /// A presented screen; the step keeps its position on the stack.
-  init(over previous: FlowShown?, dismiss: @escaping @MainActor () -> Void) {
-    place = previous?.place
+  private(set) var place: Place?
+  private var dismiss: (@MainActor () -> Void)?
+
+  /// A screen on a navigator's stack, or a presented one, which keeps the position of its step on the stack.
+  init(in place: Place?, dismiss: (@MainActor () -> Void)? = nil) {
+    self.place = place
     self.dismiss = dismiss
   }
 
@@ -74,7 +90,7 @@ final class FlowShown {
   func leave(to lower: some Sequence<FlowShown>) {
     stepEnded()
     guard let place = place.take() else { return }
-    if let below = place.placeBelow(lower) { below.screen = place.screen } else { place.pop() }
+    if let below = place.below(lower) { below.place?.screen = place.screen } else { place.pop() }
   }
 
   /// Removes the screen unless it stays, because the flow has ended.
@@ -88,46 +104,9 @@ final class FlowShown {
       place.pop()
       return nil
     }
-    guard let below = place.placeBelow(lower) else { return self }
-    below.screen = place.screen
-    below.staysAtEnd = true
+    guard let below = place.below(lower) else { return self }
+    below.place?.screen = place.screen
+    below.place?.staysAtEnd = true
     return nil
   }
-}
-
-/// The position of a step on a navigator's stack.
-@MainActor
-final class FlowPlace {
-  fileprivate(set) weak var screen: AnyObject?
-  fileprivate var staysAtEnd: Bool
-  /// Whether the screen replaced the one below, which is therefore gone.
-  let isCovering: Bool
-  private weak var navigator: AnyObject?
-  private let popScreen: @MainActor (AnyObject) -> Void
-
-  init(
-    _ screen: AnyObject,
-    on navigator: AnyObject,
-    isCovering: Bool,
-    staysAtEnd: Bool,
-    popScreen: @escaping @MainActor (AnyObject) -> Void
-  ) {
-    self.screen = screen
-    self.navigator = navigator
-    self.isCovering = isCovering
-    self.staysAtEnd = staysAtEnd
-    self.popScreen = popScreen
-  }
-
-  fileprivate func pop() {
-    if let screen { popScreen(screen) }
-  }
-
-  /// The position that the screen took over, if a step with the same navigator has it.
-  fileprivate func placeBelow(_ lower: some Sequence<FlowShown>) -> FlowPlace? {
-    guard isCovering else { return nil }
-    return lower.lazy.compactMap(\.place).first { $0.navigator === navigator }
-  }
-
-  func isOn(_ navigator: AnyObject) -> Bool { self.navigator === navigator }
 }

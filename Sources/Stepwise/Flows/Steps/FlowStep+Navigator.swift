@@ -25,9 +25,9 @@ extension FlowStep {
         let previous = context.previous
         if presentation == .present {
           navigator.present(screen)
-          return FlowShown(over: previous, dismiss: { [weak screen] in screen.map(navigator.dismiss) })
+          return FlowShown(in: previous?.place, dismiss: { [weak screen] in screen.map(navigator.dismiss) })
         }
-        let place = previous?.place.flatMap { $0.isOn(navigator) ? $0 : nil }
+        let place = previous?.place.flatMap { $0.navigator === navigator ? $0 : nil }
         if let old = place?.screen as? Navigator.Screen {
           navigator.replace(old, with: screen)
         } else if place == nil, presentation == .replace {
@@ -38,9 +38,9 @@ extension FlowStep {
           navigator.push(screen)
         }
         return FlowShown(
-          in: FlowPlace(
-            screen,
-            on: navigator,
+          in: FlowShown.Place(
+            screen: screen,
+            navigator: navigator,
             isCovering: place?.isCovering ?? (presentation == .replace),
             staysAtEnd: presentation == .replace,
             popScreen: { screen in (screen as? Navigator.Screen).map(navigator.pop) }

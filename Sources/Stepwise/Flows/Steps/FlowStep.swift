@@ -34,7 +34,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   private let body: Body
   /// Shows the step as one that was answered earlier.
   private let restoring: Show?
-  private var handlers: [FlowWeakHandler<Content, Result>] = []
+  private var handlers: [@MainActor () -> FlowStepHandler<Content, Result>?] = []
   private var pruneLimit = 4
 
   /// Creates a step that shows a screen, or interacts with the user in another way.
@@ -135,10 +135,10 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
     let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
     if handlers.count >= pruneLimit {
-      handlers.removeAll { $0.handler == nil }
+      handlers.removeAll { $0() == nil }
       pruneLimit = max(4, handlers.count * 2)
     }
-    handlers.append(FlowWeakHandler(handler: handler))
+    handlers.append({ [weak handler] in handler })
     return handler
   }
 
@@ -155,7 +155,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     let version = version
     return [
       { [self] in
-        for entry in handlers { entry.handler?.take(content) { self.version == version } }
+        for handler in handlers { handler()?.take(content) { self.version == version } }
       }
     ]
   }
@@ -165,7 +165,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// The content; for `Void` also when none was set.
   var knownContent: Content? { content ?? () as? Content }
 
-  override var hasContent: Bool { knownContent != nil && members.allSatisfy(\.hasContent) }
+  override var anyContent: Any? { knownContent }
 
   override var isFlow: Bool { flow != nil }
 
@@ -176,12 +176,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     let answered = Once<FlowEnd>()
     answered.settle(.ended(.abandoned))
     context.shown = restoring(makeHandler(content, answered), context)
-  }
-
-  override var savedContent: FlowContent? {
-    if !members.isEmpty { return .members(members.map(\.savedContent)) }
-    guard let content, !(content is Void) else { return nil }
-    return .value({ content }, FlowContentCopy(content))
   }
 
   override func restore(_ saved: FlowContent?) throws(FlowError) {
@@ -199,14 +193,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
       throw FlowError(.wrongAnswer, step: name, detail: "its content: \(error)")
     }
   }
-
-  override var contentText: String {
-    if members.isEmpty { content.map { "\($0)" } ?? "" } else { members.map(\.contentText).joined(separator: ", ") }
-  }
-}
-
-private struct FlowWeakHandler<Content, Result: Sendable> {
-  weak let handler: FlowStepHandler<Content, Result>?
 }
 
 extension FlowLogEntry {
