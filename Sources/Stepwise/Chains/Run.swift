@@ -13,11 +13,12 @@ public final class Run<Output: Sendable>: Sendable {
     of chain: ChainCore,
     input: Input,
     priority: TaskPriority? = nil,
-    listener: (any RunListener)? = nil
+    entrance: Entrance? = nil,
+    handlers: (any RunHandlers)? = nil
   ) {
     let program = chain.program
     recorder = RunRecorder(of: program)
-    state = RunState(of: program, gate: chain.gate, input: ValueSlot(input), listener: listener)
+    state = RunState(of: program, entrance: entrance ?? chain.entrance, input: ValueSlot(input), handlers: handlers)
     task = chain.launch(state, of: .handle(priority), recorder: recorder)
   }
 

@@ -15,9 +15,9 @@ extension Diagram {
   /// Creates the diagram of a job.
   fileprivate init(_ name: String, _ settings: JobSettings) {
     self.init(isSequence: true)
-    let (beginning, ending) = (settings.beginning, settings.ending)
+    let handlers = settings.handlers
     var limits: [Cluster] = []
-    let start = beginning.onStart.isEmpty ? [] : [add("on start: \(beginning.onStart.count.handlers)", .handler)]
+    let start = handlers.onStart.isEmpty ? [] : [add("on start: \(handlers.onStart.count.handlers)", .handler)]
     if let limit = settings.deadline { open("deadline \(limit.duration)") }
     let turn = add("wait in the queue\(settings.priority.map { ", priority \($0.word)" } ?? "")", after: start)
     if let limit = settings.timeout { open("timeout \(limit.duration)") }
@@ -26,21 +26,21 @@ extension Diagram {
     if settings.deadline != nil { limits.append(close()) }
 
     var ends = [work]
-    if !beginning.onUpdate.isEmpty {
-      let handler = add("on update: \(beginning.onUpdate.count.handlers)", .handler)
+    if !handlers.onUpdate.isEmpty {
+      let handler = add("on update: \(handlers.onUpdate.count.handlers)", .handler)
       add(Edge(from: work, to: handler, label: "update", isDashed: true))
     }
-    if !ending.onTimeout.isEmpty {
-      let handler = add("on timeout: \(ending.onTimeout.count.handlers)", .handler)
+    if !handlers.onTimeout.isEmpty {
+      let handler = add("on timeout: \(handlers.onTimeout.count.handlers)", .handler)
       for limit in limits { connect(limit, to: handler, "timeout") }
       ends.append(handler)
     }
-    if !ending.onError.isEmpty {
-      let handler = add("on error: \(ending.onError.count.handlers)", .handler)
+    if !handlers.onError.isEmpty {
+      let handler = add("on error: \(handlers.onError.count.handlers)", .handler)
       add(Edge(from: work, to: handler, label: "error", isDashed: true))
       ends.append(handler)
     }
-    if !ending.onFinish.isEmpty { _ = add("on finish: \(ending.onFinish.count.handlers)", .handler, after: ends) }
+    if !handlers.onFinish.isEmpty { _ = add("on finish: \(handlers.onFinish.count.handlers)", .handler, after: ends) }
   }
 }
 

@@ -10,7 +10,7 @@ extension Job {
   /// - Parameter handler: Called on the main actor.
   /// - Returns: A new job; this one is unchanged.
   public func onStart(_ handler: @escaping @MainActor () -> Void) -> Job {
-    setting { $0.beginning.onStart.append(handler) }
+    setting { $0.handlers.onStart.append(handler) }
   }
 
   /// Calls a handler with each update that the work reports, in order.
@@ -19,8 +19,8 @@ extension Job {
   /// - Returns: A new job; this one is unchanged.
   public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
     setting { settings in
-      settings.beginning.onUpdate.append { box in
-        if let update = JobBox<Update>.value(in: box) { handler(update) }
+      settings.handlers.onUpdate.append { box in
+        if let update = (box as? Box<Update>)?.value { handler(update) }
       }
     }
   }
@@ -33,7 +33,7 @@ extension Job {
   /// - Parameter handler: Called on the main actor, before `onFinish`.
   /// - Returns: A new job; this one is unchanged.
   public func onTimeout(_ handler: @escaping @MainActor () -> Void) -> Job {
-    setting { $0.ending.onTimeout.append(handler) }
+    setting { $0.handlers.onTimeout.append(handler) }
   }
 
   /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
@@ -47,7 +47,7 @@ extension Job {
   ///   - handler: Called on the main actor, before `onFinish`.
   /// - Returns: A new job; this one is unchanged.
   public func onError<Failure>(of type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) -> Job {
-    setting { $0.ending.onError.append(JobErrorHandler(type, handler)) }
+    setting { $0.handlers.onError.append(JobErrorHandler(type, handler)) }
   }
 
   /// Calls a handler when the job failed with an error that no other handler matches.
@@ -63,15 +63,7 @@ extension Job {
   /// - Parameter handler: Called on the main actor with the outcome of the job.
   /// - Returns: A new job; this one is unchanged.
   public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
-    setting { settings in
-      settings.ending.onFinish.append { outcome in
-        switch outcome {
-        case .resolved(let box): if let value = JobBox<Output>.value(in: box) { handler(.resolved(value)) }
-        case .failed(let error): handler(.failed(error))
-        case .cancelled(let cancellation): handler(.cancelled(cancellation))
-        }
-      }
-    }
+    setting { $0.handlers.onFinish.append { outcome, output in handler(outcome.map { output.copy() }) } }
   }
 
   func setting(_ change: (inout JobSettings) -> Void) -> Job {

@@ -41,16 +41,10 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   ) {
     self.name = name
     chain = Chain(name) { (input: JobInput<Input>) in
-      let (launch, context) = (input.launch, JobContext<Update>(channel: input.launch.channel))
-      let output: Output
-      if launch.isLimited {
-        output = try await launch.limited { try await work(input.value, context) }
-      } else {
-        try await launch.waitForTurn()
-        output = try await work(input.value, context)
-      }
-      launch.keep { JobBox(output) }
-      return output
+      let (launch, context) = (input.launch, JobContext<Update>(launch: input.launch))
+      if let limits = launch.limits { return try await limits.limit(launch) { try await work(input.value, context) } }
+      try await launch.waitForTurn()
+      return try await work(input.value, context)
     }
   }
 
@@ -70,10 +64,13 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
-    let launch = JobLaunch(name: name, settings: settings, on: queue.core)
+    let launch = JobLaunch(name: name, settings: settings)
+    let priority = settings.priority
+    let entrance = Entrance(gate: queue.gate, mode: .queue, priority: Int((priority ?? .medium).rawValue))
     let input = JobInput(launch: launch, value: input)
-    let run: Run<Output> = Run(of: chain.core, input: input, priority: settings.priority, listener: launch)
-    return JobRun(run: run, updates: JobUpdates(latest: launch.channel.latest))
+    let run = Run<Output>(of: chain.core, input: input, priority: priority, entrance: entrance, handlers: launch)
+    launch.callPending()
+    return JobRun(run: run, updates: JobUpdates(launch: launch))
   }
 
   /// Launches the job, and returns a handle without the type of the updates.

@@ -3,7 +3,7 @@
 
 /// The context of a job's work, through which it reports updates.
 public struct JobContext<Update: Sendable>: Sendable {
-  let channel: JobChannel
+  let launch: JobLaunch
 
   /// Delivers an update to the `onUpdate` handlers and to the subscribers of ``JobRun/updates``.
   ///
@@ -13,5 +13,5 @@ public struct JobContext<Update: Sendable>: Sendable {
   /// ended or the job was cancelled, handlers receive no further update.
   ///
   /// - Parameter update: The update.
-  public func update(_ update: Update) { channel.update(JobBox(update)) }
+  public func update(_ update: Update) { launch.update(Box(update)) }
 }

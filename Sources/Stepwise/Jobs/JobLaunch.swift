@@ -9,113 +9,158 @@ struct JobInput<Value: Sendable>: Sendable {
   let value: Value
 }
 
-/// One launch of a job, without its types: its slot in the queue, its time limits, and its handlers.
-final class JobLaunch: RunListener {
-  private let settings: JobSettings
-  private let queue: JobQueueCore
-  private let ticket: JobTicket
-  private let place: JobQueueCore.Place
-  private let deadline: (@Sendable () async throws -> Void)?
-  private let value = Lock<JobValue?>(nil)
-  /// Whether one of the job's own timers has fired.
-  private let isTimeUp = Atomic(false)
-  let channel: JobChannel
+/// One launch of a job: its handlers, on the main actor, and its newest update, for subscribers.
+///
+/// It has no generic parameters, so that launching a job needs no type metadata lookup.
+final class JobLaunch: RunHandlers {
+  typealias Updates = Broadcast<(any AnyBox)?, UpdateKey>
 
-  init(name: String, settings: JobSettings, on queue: JobQueueCore) {
-    self.settings = settings
-    self.queue = queue
-    deadline = settings.deadline?.timer
-    channel = JobChannel(handlers: settings.beginning, owner: settings.owner)
-    ticket = JobTicket(name: name, owner: settings.owner)
-    place = queue.enter(ticket, priority: settings.priority ?? .medium)
+  /// The only key of the broadcast.
+  enum UpdateKey: Hashable, Sendable {
+    case newest
   }
 
-  // MARK: - The step of the chain
+  private struct State {
+    var calls = JobCallsMachine<any AnyBox>()
+    /// Released on completion, like the limits, so that work that retains its context does not retain a screen.
+    var handlers = JobHandlers()
+    /// Nil without a time limit.
+    var limits: JobLimits?
+    /// The newest update, until there is a subscriber.
+    var newest: (any AnyBox)?
+    /// Created for the first subscriber.
+    var updates: Updates?
+    /// Whether the work has ended; later updates are ignored.
+    var isClosed = false
+    /// Whether the last handler has returned.
+    var isFinished = false
+  }
 
-  /// Whether the job has a time limit.
-  var isLimited: Bool { settings.deadline != nil || settings.timeout != nil }
+  let name: String
+  let owner: JobOwner?
+  /// Whether one of the job's own timers has fired.
+  private let isTimeUp = Atomic(false)
+  private let state: Lock<State>
+
+  init(name: String, settings: JobSettings) {
+    self.name = name
+    owner = settings.owner
+    var state = State(handlers: settings.handlers, limits: JobLimits(settings))
+    if !state.handlers.onStart.isEmpty { _ = state.calls.owe(.start) }
+    self.state = Lock(state)
+  }
+
+  // MARK: - Work
+
+  var limits: JobLimits? { state.withLock { $0.limits } }
 
   /// Waits for a slot in the queue.
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
-  nonisolated(nonsending) func waitForTurn() async throws { try await ticket.waitForTurn() }
+  nonisolated(nonsending) func waitForTurn() async throws {
+    await CancellationScope.current?.innermostRun?.waitForAdmission()
+    // A job that is cancelled may have been admitted first.
+    try Task.checkCancellation()
+  }
 
-  /// Waits for a slot and does the work, within the time limits.
+  /// Records that one of the job's own timers has fired; called before the work is cancelled for it.
   ///
-  /// - Throws: The error of the work; `TimeoutError` when no time was left.
-  nonisolated(nonsending) func limited<Output: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Output
-  ) async throws -> Output {
-    guard let deadline, let limit = settings.deadline else { return try await limitedInTurn(work) }
-    return try await Stepwise.limited(to: limit.duration, timer: deadline, step: timeIsUp) {
-      try await self.limitedInTurn(work)
+  /// - Returns: The step that the error names.
+  @Sendable func timeIsUp() -> String {
+    isTimeUp.store(true, ordering: .releasing)
+    return name
+  }
+
+  // MARK: - Updates
+
+  func update(_ update: any AnyBox) {
+    let (isFirst, updates, old) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
+      guard !state.isClosed else { return (false, nil, nil) }
+      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.owe(.update(update))
+      guard state.updates == nil else { return (isFirst, state.updates, nil) }
+      return (isFirst, nil, exchange(&state.newest, with: update))
+    }
+    // Released outside the lock.
+    _ = old
+    if isFirst { callPending() }
+    _ = updates?.update { content -> (any AnyBox)? in
+      content.publish(.newest)
+      return exchange(&content.state, with: update)
     }
   }
 
-  private nonisolated(nonsending) func limitedInTurn<Output: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Output
-  ) async throws -> Output {
-    try await waitForTurn()
-    guard let limit = settings.timeout else { return try await work() }
-    return try await Stepwise.limited(to: limit.duration, clock: limit.clock, step: timeIsUp, operation: work)
+  /// The newest update, for any number of subscribers.
+  var updates: Updates {
+    let (updates, isFinished) = state.withLock { state in
+      let updates = state.updates ?? Updates(state.newest.take())
+      state.updates = updates
+      return (updates, state.isFinished)
+    }
+    if isFinished { updates.update { $0.finish() } }
+    return updates
   }
 
-  /// Stores the output of the work for the handlers, if there are any.
-  func keep(_ output: () -> JobValue) {
-    guard !settings.ending.onFinish.isEmpty else { return }
-    let output = output()
-    value.withLock { $0 = output }
-  }
+  // MARK: - Handlers
 
-  /// Records that the job's own timer fired; called before the work is cancelled for it.
-  private var timeIsUp: @Sendable () -> String {
-    {
-      self.isTimeUp.store(true, ordering: .releasing)
-      return self.ticket.name
+  /// Starts a task that makes the pending calls, if there are any.
+  func callPending() {
+    guard state.withLock({ $0.calls.isTelling }) else { return }
+    // The handlers are shielded from the cancellation of the work, and have no step to report to.
+    _ = spawn { @MainActor () async throws -> Void in
+      await CancellationScope.$current.withValue(nil) {
+        await StepContext.$current.withValue(nil) { await self.tell() }
+      }
     }
   }
 
-  // MARK: - The run
+  func silence() { _ = state.withLock { $0.calls.silence() } }
 
-  var blockers: [RunState] { ticket.isWaiting ? queue.blockers : [] }
-
-  func attach(_ run: RunState) { ticket.attach(run) }
-
-  /// Called before the work starts; a run that is already cancelled calls no handler.
-  func begin() { channel.start() }
-
-  func stop() {
-    channel.silence()
-    queue.withdraw(place)
-  }
-
-  nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>) async {
-    channel.close()
-    if case .cancelled = outcome { channel.silence() }
-    let end = reported(outcome)
-    // A handler that is in progress is awaited even when no call follows it.
-    if channel.isTelling || (end != nil && !channel.isSilent) {
-      await CancellationScope.$current.withValue(nil) { await tell(end) }
+  nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+    if case .cancelled = outcome { silence() }
+    let isNeeded = state.withLock { state in
+      state.isClosed = true
+      state.calls.close()
+      // A handler that is in progress is awaited even when no call follows it.
+      return state.calls.isTelling || (!state.calls.isSilent && state.handlers.include(outcome))
     }
-    channel.finish()
-    ticket.detach()
-    queue.leave(ticket, at: place)
+    if isNeeded { await CancellationScope.$current.withValue(nil) { await tell(outcome, with: output) } }
+    // Released outside the lock.
+    let old = state.withLock { state in
+      exchange(&state, with: State(newest: state.newest, updates: state.updates, isClosed: true, isFinished: true))
+    }
+    old.updates?.update { $0.finish() }
   }
 
-  /// Returns the outcome for the handlers; nil when there are none to call.
-  private func reported(_ outcome: Outcome<Void>) -> Outcome<JobValue>? {
-    switch outcome {
-    // Only stored when there are handlers for it.
-    case .resolved: value.withLock { $0.take() }.map { .resolved($0) }
-    case .failed(let error): settings.ending.isEmpty ? nil : .failed(error)
-    case .cancelled: nil
+  /// Makes the pending calls, and yields the main actor now and then when there are many.
+  @MainActor private func tell() async {
+    var count = 0
+    while case (let call?, let handlers) = state.withLock({ ($0.calls.next(), $0.handlers) }) {
+      switch call {
+      case .start: for handler in handlers.onStart where mayTell { handler() }
+      case .update(let update): for handler in handlers.onUpdate where mayTell { handler(update) }
+      }
+      count += 1
+      if count.isMultiple(of: 64) { await Task.yield() }
     }
   }
 
-  @MainActor private func tell(_ end: Outcome<JobValue>?) async {
-    await channel.tell()
-    guard let end, channel.mayTell else { return }
-    let isTimeout = isTimeUp.load(ordering: .acquiring)
-    for call in settings.ending.calls(for: end, isTimeout: isTimeout) where channel.mayTell { call() }
+  @MainActor private func tell(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+    await tell()
+    let handlers = state.withLock { $0.handlers }
+    if case .failed(let error) = outcome, mayTell {
+      if isTimeUp.load(ordering: .acquiring), !handlers.onTimeout.isEmpty {
+        for handler in handlers.onTimeout where mayTell { handler() }
+      } else {
+        // On the main actor, so that conformances isolated to it are found.
+        JobErrorHandler.mostSpecific(of: handlers.onError, for: error)?(error)
+      }
+    }
+    for handler in handlers.onFinish where mayTell { handler(outcome, output) }
+  }
+
+  /// Whether a handler may be called now; false once the owner is deallocated.
+  @MainActor private var mayTell: Bool {
+    if let owner, !owner.isAlive { silence() }
+    return !state.withLock { $0.calls.isSilent }
   }
 }

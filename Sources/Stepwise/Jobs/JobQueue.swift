@@ -15,24 +15,25 @@ public final class JobQueue: Sendable {
   /// The serial queue on which jobs are launched by default.
   public static let shared = JobQueue(maxConcurrent: 1)
 
-  let core: JobQueueCore
+  /// Its jobs retain the gate instead of the queue.
+  let gate: Gate<RunState>
 
   /// Creates an empty queue.
   ///
   /// - Parameter maxConcurrent: The maximum number of jobs that run concurrently; values below one count as one.
   public init(maxConcurrent: Int) {
-    core = JobQueueCore(maxConcurrent: maxConcurrent)
+    gate = Gate(slots: maxConcurrent)
   }
 
-  deinit { core.resume() }
+  deinit { gate.resume() }
 
   /// Starts no further job until ``resume()``; running jobs continue.
   ///
   /// Jobs can still be launched, and their `onStart` handlers are called immediately.
-  public func suspend() { core.suspend() }
+  public func suspend() { gate.suspend() }
 
   /// Resumes the queue after ``suspend()``.
-  public func resume() { core.resume() }
+  public func resume() { gate.resume() }
 
   /// Cancels all running and waiting jobs with a name.
   ///
@@ -42,7 +43,7 @@ public final class JobQueue: Sendable {
   ///   - name: The name of the jobs.
   ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, reason: String? = nil) {
-    core.cancel(named: name, boundTo: nil, reason: reason)
+    cancelJobs(reason: reason) { $0.name == name }
   }
 
   /// Cancels all running and waiting jobs with a name that are bound to an owner.
@@ -52,7 +53,7 @@ public final class JobQueue: Sendable {
   ///   - owner: The owner that was passed to `bound(to:)`.
   ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, boundTo owner: AnyObject, reason: String? = nil) {
-    core.cancel(named: name, boundTo: owner, reason: reason)
+    cancelJobs(reason: reason) { $0.name == name && $0.owner?.isSame(owner) == true }
   }
 
   /// Cancels all running and waiting jobs.
@@ -60,5 +61,12 @@ public final class JobQueue: Sendable {
   /// The queue stays usable. Waiting jobs never start.
   ///
   /// - Parameter reason: The reason, for handlers and outcomes.
-  public func cancelAll(reason: String? = nil) { core.cancelAll(reason: reason) }
+  public func cancelAll(reason: String? = nil) { cancelJobs(reason: reason) { _ in true } }
+
+  private func cancelJobs(reason: String?, where isMeant: (JobLaunch) -> Bool) {
+    let jobs = gate.entrants.filter { ($0.entrant.handlers as? JobLaunch).map(isMeant) ?? false }
+    // All of them leave the queue at one instant, before a running job frees a slot.
+    gate.withdraw(jobs.map(\.id))
+    for (_, run) in jobs { run.cancel(reason: reason) }
+  }
 }

@@ -3,60 +3,44 @@
 
 /// The settings of a job's modifiers.
 struct JobSettings: Sendable {
-  struct Limit: Sendable {
-    let duration: Duration
-    let clock: any Clock<Duration>
-  }
-
-  var timeout: Limit?
-  var deadline: Limit?
+  var timeout: JobLimits.Limit?
+  var deadline: JobLimits.Limit?
   var owner: JobOwner?
   var priority: TaskPriority?
-  var beginning = JobChannel.Handlers()
-  var ending = Ending()
+  var handlers = JobHandlers()
+}
 
-  /// The handlers for the completion.
-  struct Ending: Sendable {
-    var onTimeout: [@MainActor () -> Void] = []
-    var onError: [JobErrorHandler] = []
-    var onFinish: [@MainActor (Outcome<JobValue>) -> Void] = []
+/// The handlers of a job.
+struct JobHandlers: Sendable {
+  var onStart: [@MainActor () -> Void] = []
+  var onUpdate: [@MainActor (any AnyBox) -> Void] = []
+  var onTimeout: [@MainActor () -> Void] = []
+  var onError: [JobErrorHandler] = []
+  var onFinish: [@MainActor (Outcome<Void>, borrowing ValueSlot) -> Void] = []
 
-    var isEmpty: Bool { onTimeout.isEmpty && onError.isEmpty && onFinish.isEmpty }
-
-    /// Returns the handler calls for an outcome, in order.
-    ///
-    /// On the main actor, so that conformances isolated to it are found.
-    ///
-    /// - Parameters:
-    ///   - outcome: The outcome of the job.
-    ///   - isTimeout: Whether one of the job's own timers ended it.
-    /// - Returns: The calls; none for a cancelled job.
-    @MainActor func calls(for outcome: Outcome<JobValue>, isTimeout: Bool) -> [@MainActor () -> Void] {
-      var calls: [@MainActor () -> Void] = []
-      switch outcome {
-      case .cancelled: return []
-      case .resolved: break
-      case .failed(let error):
-        if isTimeout, !onTimeout.isEmpty {
-          calls = onTimeout
-        } else if let handler = JobErrorHandler.mostSpecific(of: onError, for: error) {
-          calls = [{ handler(error) }]
-        }
-      }
-      return calls + onFinish.map { handler in { handler(outcome) } }
+  /// Returns whether there may be a handler to call for an outcome.
+  func include(_ outcome: Outcome<Void>) -> Bool {
+    switch outcome {
+    case .resolved: !onFinish.isEmpty
+    case .failed: !(onTimeout.isEmpty && onError.isEmpty && onFinish.isEmpty)
+    case .cancelled: false
     }
   }
 }
 
-extension JobSettings.Limit {
-  /// Starts the timer.
-  var timer: @Sendable () async throws -> Void { Self.timer(for: duration, on: clock) }
+/// The owner of a job's handlers, which is not retained.
+final class JobOwner: Sendable {
+  private let id: ObjectIdentifier
+  // Safety: only its existence is checked; a read that may release it last happens on the main actor.
+  private nonisolated(unsafe) weak let owner: AnyObject?
 
-  private static func timer<C: Clock<Duration>>(
-    for duration: Duration,
-    on clock: C
-  ) -> @Sendable () async throws -> Void {
-    let end = clock.now.advanced(by: duration.clamped)
-    return { try await clock.sleep(until: end, tolerance: nil) }
+  init(_ owner: AnyObject) {
+    id = ObjectIdentifier(owner)
+    self.owner = owner
   }
+
+  @MainActor var isAlive: Bool { owner != nil }
+
+  /// Returns whether an object is the owner, and not a later one at the same address.
+  func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }

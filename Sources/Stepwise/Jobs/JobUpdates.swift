@@ -12,22 +12,20 @@ public struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
   /// Iterating does not throw; the job's outcome carries its error.
   public typealias Failure = Never
 
-  typealias Latest = Broadcast<JobChannel.Latest, JobChannel.Key>
-
-  let latest: Latest
+  let launch: JobLaunch
 
   /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: latest.subscribe { $0.update == nil ? [] : [.latest] })
+    Iterator(subscription: launch.updates.subscribe { $0 == nil ? [] : [.newest] })
   }
 
   /// An iterator over the updates for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {
-    let subscription: Latest.Subscription
+    let subscription: JobLaunch.Updates.Subscription
 
     /// Waits, in the isolation of an actor, for an update newer than the last one; returns nil at the end.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-      await subscription.next { latest, _ in latest.update }.flatMap { JobBox<Update>.value(in: $0) }
+      await (subscription.next { newest, _ in copy newest } as? Box<Update>)?.value
     }
   }
 }

@@ -18,8 +18,11 @@ final class Gate<Entrant: Sendable>: Sendable {
     machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
   }
 
-  /// The entrants that hold a slot.
-  var insiders: [Entrant] { machine.withLock { $0.insiders } }
+  /// All entrants, in order of arrival.
+  var entrants: [(id: GateID, entrant: Entrant)] { machine.withLock { $0.entrants } }
+
+  /// The entrants that must leave before one that waits is admitted; none with several slots, one of which suffices.
+  var blockers: [Entrant] { machine.withLock { $0.blockers } }
 
   /// Removes waiting entrants from the queue, all at one instant.
   func withdraw(_ ids: some Sequence<GateID>) {

@@ -47,12 +47,18 @@ struct GateMachine<Entrant> {
     self.slots = max(1, slots)
   }
 
-  var insiders: [Entrant] { Array(inside.values) }
+  private var insiders: [Entrant] { Array(inside.values) }
+  var blockers: [Entrant] { slots == 1 ? insiders : [] }
+  var entrants: [(id: GateID, entrant: Entrant)] {
+    let inside = inside.map { (id: $0, entrant: $1) }
+    return (inside + (queue?.entrants ?? [])).sorted { $0.id < $1.id }
+  }
   var insideCount: Int { inside.count }
-  var waitingCount: Int {
+  var waitingCount: Int { queue?.count ?? 0 }
+  private var queue: Queue? {
     switch state {
-    case .open: 0
-    case .full(let queue), .suspended(let queue): queue.count
+    case .open: nil
+    case .full(let queue), .suspended(let queue): queue
     }
   }
 
@@ -145,28 +151,27 @@ struct GateMachine<Entrant> {
 
   /// The entrants that wait.
   private struct Queue {
-    private var waiting = RankedSlots<(id: GateID, entrant: Entrant)>()
-    private var places: [GateID: RankedSlots<(id: GateID, entrant: Entrant)>.Key] = [:]
+    private var order = RankedSlots<GateID>()
+    private var waiting: [GateID: (place: RankedSlots<GateID>.Key, entrant: Entrant)] = [:]
 
     var count: Int { waiting.count }
+    var entrants: [(id: GateID, entrant: Entrant)] { waiting.map { (id: $0, entrant: $1.entrant) } }
 
     mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
-      places[id] = waiting.append((id, entrant), rank: priority)
+      waiting[id] = (order.append(id, rank: priority), entrant)
     }
 
     mutating func remove(_ id: GateID) {
-      if let place = places.removeValue(forKey: id) { waiting.remove(place) }
+      if let place = waiting.removeValue(forKey: id)?.place { order.remove(place) }
     }
 
     mutating func popFirst() -> (id: GateID, entrant: Entrant)? {
-      guard let first = waiting.popFirst() else { return nil }
-      places[first.id] = nil
-      return first
+      guard let id = order.popFirst(), let entrant = waiting.removeValue(forKey: id)?.entrant else { return nil }
+      return (id, entrant)
     }
 
     mutating func removeAll() -> [Entrant] {
-      places.removeAll()
-      return waiting.removeAll().map(\.entrant)
+      order.removeAll().compactMap { waiting.removeValue(forKey: $0)?.entrant }
     }
   }
 }

@@ -225,7 +225,7 @@ extension Frame {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, undoing: undos)
     }
-    if let run = context.run, let listener = run.listener { await listener.conclude(outcome) }
+    if let handlers = context.run?.handlers { await handlers.conclude(outcome, with: slot) }
     if let recorder = context.recorder {
       let steps = context.firstStep..<context.firstStep + program.stepCount
       recorder.leave(outcome, through: source, steps) { slot.erased }

@@ -11,7 +11,7 @@ final class RunState: CancellationSource, AnyBox {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
     /// Released on completion, so that the handle of a completed run retains nothing else.
-    var listener: (any RunListener)?
+    var handlers: (any RunHandlers)?
     var slot = Slot.none
     var waits = OrderedSlots<Wait>()
     var enclosing: RunState?
@@ -23,7 +23,7 @@ final class RunState: CancellationSource, AnyBox {
     var isForgotten = false
   }
 
-  /// The state of the run at its chain's gate.
+  /// The state of the run at its gate.
   enum Slot {
     case none
     case waiting(GateID)
@@ -49,52 +49,54 @@ final class RunState: CancellationSource, AnyBox {
 
   /// The identity of the program of the run's chain.
   let program: ObjectIdentifier
-  /// Settled when the gate admits the run; nil without a gate.
-  let admission: Once<Void>?
+  /// How it enters its gate; nil without one.
+  let entrance: Entrance?
+  /// Settled when the gate admits the run.
+  let admission = OnceCell<Void>()
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
   /// Nil when no step can be undone.
   let undoLog: UndoLog?
-  private let gate: Gate<RunState>?
   private let state: Lock<State>
   private let flag = Atomic(false)
   private let begun = Atomic(0)
 
   /// - Parameters:
   ///   - program: The program of the run's chain, which is not retained.
-  ///   - gate: The gate of the chain, if it has one.
+  ///   - entrance: How it enters its gate, if there is one.
   ///   - input: The input of the first step.
   ///   - enclosing: The run whose task awaits this one.
-  ///   - listener: Notified of cancellations, and of the completion before it is delivered to waiters.
+  ///   - handlers: Its own handlers, in addition to those of the chain.
   init(
     of program: Program,
-    gate: Gate<RunState>?,
+    entrance: Entrance?,
     input: consuming ValueSlot,
     inside enclosing: RunState? = nil,
-    listener: (any RunListener)? = nil
+    handlers: (any RunHandlers)? = nil
   ) {
-    state = Lock(State(listener: listener, enclosing: enclosing, value: input))
+    state = Lock(State(handlers: handlers, enclosing: enclosing, value: input))
     self.program = ObjectIdentifier(program)
-    self.gate = gate
-    admission = gate == nil ? nil : Once()
+    self.entrance = entrance
     undoLog = program.canUndo ? UndoLog() : nil
   }
 
   var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
   var request: Cancellation? { isCancellationRequested ? state.withLock { $0.machine.request } : nil }
-  var listener: (any RunListener)? { state.withLock { $0.listener } }
+  var handlers: (any RunHandlers)? { state.withLock { $0.handlers } }
   var isOver: Bool { state.withLock { $0.machine.isOver } }
 
   /// Returns whether this call cancelled the run.
   @discardableResult
   func cancel(reason: String?) -> Bool {
-    listener?.stop()
+    handlers?.silence()
     let (isFirst, task): (Bool, Task<Void, any Error>?) = state.withLock { state in
       guard state.machine.requestCancellation(Cancellation(reason: reason)) else { return (false, nil) }
       flag.store(true, ordering: .releasing)
       return (true, state.task)
     }
     if isFirst { CancellationCount.increment() }
+    // It leaves the queue now, not when its task has noticed.
+    if isFirst, case .waiting(let place) = slot { entrance?.gate.withdraw(CollectionOfOne(place)) }
     task?.cancel()
     return isFirst
   }
@@ -162,7 +164,7 @@ final class RunState: CancellationSource, AnyBox {
     // Released outside the lock.
     _ = state.withLock { state in
       state.machine.end()
-      return state.listener.take()
+      return state.handlers.take()
     }
   }
 
@@ -259,8 +261,7 @@ final class RunState: CancellationSource, AnyBox {
     let awaited = waits.filter { $0.task?.isAwaited ?? true }.map(\.run)
     // One that is cancelled leaves the queue.
     guard !isCancellationRequested else { return awaited }
-    let ahead = slot.isWaiting ? gate?.insiders ?? [] : []
-    return awaited + ahead + (listener?.blockers ?? [])
+    return slot.isWaiting ? awaited + (entrance?.gate.blockers ?? []) : awaited
   }
 }
 

@@ -12,7 +12,7 @@ extension ChainCore {
   }
 
   /// Whether nothing but tokens around them can reach its runs, so that they need no task of their own.
-  var isPlain: Bool { !registry.isTokenTaken && gate == nil }
+  var isPlain: Bool { !registry.isTokenTaken && entrance == nil }
 
   /// What cancels the runs that start now.
   var cancellation: ChainCancellation { ChainCancellation(runs: registry, generation: currentGeneration) }

@@ -31,8 +31,6 @@ extension ChainCore {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let cancellation = cancellation
     counter.begin()
-    let listener = run.listener
-    listener?.attach(run)
     let membership = registry.add(run)
     // A cancellation before the run was registered, or of the token, has not reached it.
     if let request = cancellation.request { run.cancel(reason: request.reason) }
@@ -47,7 +45,6 @@ extension ChainCore {
     if case .task = owner, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
     if !run.isCancellationRequested { admit(run) }
     let context = RunContext(program, cancelledBy: cancellation, run: run, child: child, recorder: recorder)
-    listener?.begin()
     let entry = Entry(membership: membership, tokens: scope.tokens, listeners: listeners)
     let inner = scope.inside(run)
     let task = spawn(priority: priority) { () async throws -> Void in
@@ -72,7 +69,7 @@ extension ChainCore {
     let around = scope?.runs.first { !$0.isOver }
     // Leaves out what has ended around that one, too.
     _ = around?.enclosing
-    let run = RunState(of: program, gate: gate, input: input, inside: around)
+    let run = RunState(of: program, entrance: entrance, input: input, inside: around)
     let task = launch(run, of: .task(child))
     do {
       try await run.whileAwaited {
@@ -147,9 +144,9 @@ extension ChainCore {
 
   /// Requests a slot at the gate, if there is one, and cancels the runs that it displaces.
   private func admit(_ run: RunState) {
-    guard let gate, let mode = program.overlap.mode else { return }
+    guard let entrance = run.entrance else { return }
     let reason = program.overlap.description
-    switch gate.arrive(run, mode: mode) {
+    switch entrance.gate.arrive(run, mode: entrance.mode, priority: entrance.priority) {
     case .admit(let place): run.slot = .held(place)
     case .refuse: run.cancel(reason: reason)
     case .wait(let place, let displaced):
@@ -158,20 +155,13 @@ extension ChainCore {
     }
   }
 
-  /// Waits until the gate admits the run; one that is cancelled meanwhile leaves the queue before its handlers run.
-  @inline(never)
-  private func waitForAdmission(of run: RunState, at place: GateID) async {
-    let isAdmitted = await run.admission?.value() != nil
-    run.slot = isAdmitted ? .held(place) : .none
-    if !isAdmitted { gate?.leave(place) }
-  }
-
   /// Waits for a slot at the gate, then runs.
   @inline(never)
   private func perform(_ run: RunState, in context: RunContext) async {
     // Progress in here is not the progress of a step of another run.
     guard !StepContext.isSet else { return await performOutsideStep(run, in: context) }
-    if case .waiting(let place) = run.slot { await waitForAdmission(of: run, at: place) }
+    // A job waits in its step, within its time limits.
+    if entrance != nil { await run.waitForAdmission() }
     let isCancelled = run.isCancellationRequested
     var frame = Frame(context, slot: isCancelled ? ValueSlot() : run.takeValue())
     frame.end(run, with: await frame.execute(isCancelled: isCancelled))
@@ -185,7 +175,7 @@ extension ChainCore {
   /// Ends the registrations of a run, and then tells those who wait for it.
   @inline(never)
   private func finish(_ run: RunState, leaving entry: Entry, recorder: RunRecorder?) {
-    if case .held(let place) = run.slot { gate?.leave(place) }
+    run.leaveGate()
     for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
     registry.remove(entry.membership)
     run.complete()
@@ -196,7 +186,7 @@ extension ChainCore {
 
   /// Whether the current Task works inside a run of this chain that holds a slot of its gate.
   private var isReentered: Bool {
-    guard gate != nil, let scope = CancellationScope.current else { return false }
+    guard entrance != nil, let scope = CancellationScope.current else { return false }
     return scope.runs.contains { $0.program == ObjectIdentifier(program) && $0.slot.isHeld && !$0.isOver }
   }
 }

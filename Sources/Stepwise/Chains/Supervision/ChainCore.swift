@@ -5,8 +5,8 @@
 @usableFromInline
 final class ChainCore: Sendable {
   let program: Program
-  /// Admits its runs; nil when they overlap freely.
-  let gate: Gate<RunState>?
+  /// How its runs enter its gate; nil when they overlap freely.
+  let entrance: Entrance?
   let registry: RunRegistry
   let counter = RunCounter()
   let node: Node
@@ -16,7 +16,7 @@ final class ChainCore: Sendable {
     node = path.node
     registry = path.registry
     program = Program(path: path.node, identity: path.identity)
-    gate = program.overlap.mode == nil ? nil : Gate(slots: 1) { $0.admission?.settle(()) }
+    entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
   /// The chains that run as steps of this one.

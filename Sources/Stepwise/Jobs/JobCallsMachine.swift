@@ -4,8 +4,8 @@
 /// The pending handler calls of a job before its completion: the launch and the updates.
 ///
 /// Code on the main actor requests one call after the other. Several callers may take turns: the order stays the same,
-/// because each call is made immediately.
-struct JobChannelMachine<Update> {
+/// because each call is made immediately. The call for the launch comes first.
+struct JobCallsMachine<Update> {
   enum Call {
     case start
     case update(Update)
@@ -31,7 +31,8 @@ struct JobChannelMachine<Update> {
 
   private var state = State.open
   private var teller = Teller.away
-  private var owed = OrderedSlots<Call>()
+  private var owesStart = false
+  private var updates = OrderedSlots<Update>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
@@ -39,13 +40,16 @@ struct JobChannelMachine<Update> {
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isTelling: Bool {
-    if case .calling = teller { true } else { !owed.isEmpty }
+    if case .calling = teller { true } else { owesStart || !updates.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func owe(_ call: Call) -> Bool {
     guard case .open = state else { return false }
-    _ = owed.append(call)
+    switch call {
+    case .start: owesStart = true
+    case .update(let update): _ = updates.append(update)
+    }
     guard case .away = teller else { return false }
     teller = .coming
     return true
@@ -53,7 +57,7 @@ struct JobChannelMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = owed.popFirst()
+    let call = exchange(&owesStart, with: false) ? Call.start : updates.popFirst().map { .update($0) }
     teller = call == nil ? .away : .calling
     return call
   }
@@ -62,11 +66,12 @@ struct JobChannelMachine<Update> {
     if case .open = state { state = .closed }
   }
 
-  /// Returns the calls that will not be made, to release them outside the lock.
-  mutating func silence() -> [Call] {
+  /// Returns the updates that no call will deliver, to release them outside the lock.
+  mutating func silence() -> [Update] {
     state = .silent
-    return owed.removeAll()
+    owesStart = false
+    return updates.removeAll()
   }
 }
 
-extension JobChannelMachine.Call: Sendable where Update: Sendable {}
+extension JobCallsMachine.Call: Sendable where Update: Sendable {}
