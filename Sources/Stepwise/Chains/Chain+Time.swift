@@ -20,7 +20,7 @@ extension Chain {
       let undos = frame.sharedUndos()
       let steps = CoveredSteps(coveredBy: &frame, undos: undos)
       do {
-        try await limited(to: duration, clock: clock) {
+        try await limited(to: TimeLimit(duration: duration, clock: clock)) {
           steps.cancel()
         } step: {
           steps.currentStep

@@ -14,7 +14,7 @@ extension Step {
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name) { input, step in
-      try await limited(to: duration, clock: clock) {
+      try await limited(to: TimeLimit(duration: duration, clock: clock)) {
         step.description
       } operation: {
         try await body(input, step)

@@ -3,8 +3,8 @@
 
 /// The settings of a job's modifiers.
 struct JobSettings: Sendable {
-  var timeout: JobLimits.Limit?
-  var deadline: JobLimits.Limit?
+  var timeout: TimeLimit?
+  var deadline: TimeLimit?
   var owner: JobOwner?
   var priority: TaskPriority?
   var handlers = JobHandlers()

@@ -7,6 +7,19 @@ struct TimeLimit: Sendable {
   let clock: any Clock<Duration>
 
   func sleep() async throws { try await clock.sleep(for: duration.clamped) }
+
+  /// Starts the time now.
+  ///
+  /// - Returns: Waits for its end.
+  func start() -> @Sendable () async throws -> Void { Self.timer(for: duration, on: clock) }
+
+  private static func timer<C: Clock<Duration>>(
+    for duration: Duration,
+    on clock: C
+  ) -> @Sendable () async throws -> Void {
+    let end = clock.now.advanced(by: duration.clamped)
+    return { try await clock.sleep(until: end, tolerance: nil) }
+  }
 }
 
 /// Runs an operation, cancels it when its time is up, and waits until it ends.
@@ -15,31 +28,17 @@ struct TimeLimit: Sendable {
 /// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
 /// it.
 ///
+/// - Parameters:
+///   - limit: The time limit.
+///   - wait: Waits for the end of a time that has already started; nil to start it now.
+///   - onCancel: Called when the calling task is cancelled, before the operation is.
+///   - step: Returns what is running, for the error.
+///   - operation: The work, in its own task.
+/// - Returns: What the operation returns.
 /// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
-  to duration: Duration,
-  clock: any Clock<Duration>,
-  onCancel: @escaping @Sendable () -> Void = {},
-  step: @escaping @Sendable () -> String,
-  operation: @escaping @Sendable () async throws -> Value
-) async throws -> Value {
-  try await limited(
-    to: duration,
-    timer: { try await clock.sleep(for: duration.clamped) },
-    onCancel: onCancel,
-    step: step,
-    operation: operation
-  )
-}
-
-/// Runs an operation under a timer that may already have started.
-///
-/// When the calling Task is cancelled, `onCancel` is called before the operation is cancelled.
-///
-/// - Throws: The error of the operation; `TimeoutError` when its time was up.
-func limited<Value: Sendable>(
-  to duration: Duration,
-  timer: @escaping @Sendable () async throws -> Void,
+  to limit: TimeLimit,
+  timer wait: (@Sendable () async throws -> Void)? = nil,
   onCancel: @escaping @Sendable () -> Void = {},
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
@@ -52,7 +51,7 @@ func limited<Value: Sendable>(
     return try await awaited.run { try await operation() }
   }
   let timer = spawn { () async throws -> Void in
-    try await timer()
+    if let wait { try await wait() } else { try await limit.sleep() }
     guard race.expire() else { return }
     race.name(step())
     work.cancel()
@@ -65,7 +64,7 @@ func limited<Value: Sendable>(
     work.cancel()
   }
   guard race.isLost, case .failure(let error) = result else { return try result.get() }
-  throw TimeoutError(step: race.step ?? step(), duration: duration, underlyingError: error)
+  throw TimeoutError(step: race.step ?? step(), duration: limit.duration, underlyingError: error)
 }
 
 /// Which comes first: the end of an operation, or its timer.
