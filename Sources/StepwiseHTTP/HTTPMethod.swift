@@ -28,8 +28,7 @@ public struct HTTPMethod: Sendable {
   ///   - redirects: Which redirects are followed.
   ///   - bodyLimit: The maximum number of bytes of the response's body; nil for ``HTTPSession/defaultBodyLimit``.
   /// - Returns: The response, whatever its status.
-  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
-  ///   status.
+  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError`. Never for a status.
   public nonisolated(nonsending) func callAsFunction(
     _ url: some HTTPAddress,
     query: HTTPParameters = [:],

@@ -60,8 +60,7 @@ public final class HTTPSession: Sendable {
     )
   }
 
-  /// Creates a session with URLSession's settings: connections per host, cookie jar, headers, protocol classes,
-  /// proxies.
+  /// Creates a session with URLSession's connections per host, cookie jar, headers, protocol classes and proxies.
   ///
   /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the
   /// settings have neither protocol classes nor proxies of their own.

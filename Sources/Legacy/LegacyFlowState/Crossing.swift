@@ -23,8 +23,7 @@ extension FlowStep where Result: Sendable {
 extension Stepwise.FlowStep {
   /// The step as one of FlowState, for flows that have not moved: with a completion and a next step of its own.
   ///
-  /// Whatever it ends with in the place of an answer is a result of nil there. Releasing the old step cancels the run
-  /// of this one.
+  /// Whatever it ends with in place of an answer is a result of nil. Releasing the old step cancels this one's run.
   @available(*, deprecated, message: "Use the FlowStep itself when its last old caller has moved")
   @preconcurrency
   public var legacy: FlowStep<Content, Result> {

@@ -69,8 +69,7 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
   @available(*, deprecated, message: "Use `try await flow.run()`, or start() of Flow, which returns a Run")
   public func start() { start(relay: nil) }
 
-  /// Starts the step; what it is completed with goes to `relay`, unless that is nil, and the next step is not started
-  /// then.
+  /// Starts the step; its result goes to `relay`, unless that is nil, and the next step is not started then.
   ///
   /// The handler retains `relay`, which is released with the screen.
   func start(relay: (@MainActor (Result?) -> Void)?) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What a screen answers through, and gets its content from; the screen makes and retains it, and the intent returns
-/// it.
+/// What a screen answers through, and gets its content from; the screen makes and retains it, the intent returns it.
 ///
 /// A step does not retain its handler. When the screen is released, the step waits, and its completion is not called.
 @available(*, deprecated, message: "Take the FlowStepHandler that a FlowStep of Stepwise gives to its intent")

@@ -17,8 +17,7 @@ extension Chain {
   ///
   /// - Parameters:
   ///   - input: The first step's input.
-  ///   - failedStep: Set to the step that failed; nil when the run returns a value, is cancelled, or is refused before
-  ///     it begins.
+  ///   - failedStep: Set to the step that failed; nil when the run returns a value, is cancelled, or is refused.
   /// - Returns: The last step's output.
   /// - Throws: What `run(_:)` throws.
   @discardableResult

@@ -6,8 +6,7 @@
 /// Waiting jobs of a higher priority start first; see ``Job/priority(_:)``. A job holds its slot until its last handler
 /// has returned, so that the jobs of a serial queue never overlap, handlers included. A job that awaits a job
 /// behind it on the same serial queue, directly or through other runs, gets ``ChainError/reentrant``: use a separate
-/// queue. On a queue with several slots, jobs that hold all of them and await waiting jobs wait until they are
-/// cancelled.
+/// queue. On a queue with several slots, jobs that hold all and await waiting jobs wait until they are cancelled.
 ///
 /// Releasing the queue does not cancel its jobs. Waiting jobs start eventually, even if the queue was suspended,
 /// because it can no longer be resumed.

@@ -4,8 +4,7 @@
 /// What ran, when, on which attempt and with which outcome.
 ///
 /// A started run has one (``Run/trace``). To trace plain runs, and everything that they start, run them in
-/// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept and the others are
-/// counted.
+/// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept, the others counted.
 ///
 /// ```swift
 /// let run = checkout.start(cart)

@@ -29,8 +29,7 @@ extension TracedResult: Sendable where Value: Sendable {}
 /// ```
 ///
 /// - Parameters:
-///   - capacity: The number of events of each run that are retained. At most 256 runs are: the first one and the
-///     newest.
+///   - capacity: The number of events of each run that are retained; of at most 256 runs: the first and the newest.
 ///   - clock: The clock that measures the times, for example the manual clock of a test.
 ///   - isolation: The isolation of the body, by default the caller's.
 ///   - body: The work to run, on the current task.

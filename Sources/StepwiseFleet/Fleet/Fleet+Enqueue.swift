@@ -45,14 +45,12 @@
 
     /// Enqueues progressions in a transaction of the caller's, except those whose ids the fleet has.
     ///
-    /// The jobs exist once that transaction commits. The tables must exist: any other operation of a fleet creates
-    /// them.
+    /// The jobs exist once that transaction commits. The tables must exist: any other operation creates them.
     ///
     /// - Parameters:
     ///   - progressions: The ids and the stages to begin with.
     ///   - options: Priority, key and time of all of them.
-    ///   - execute: Runs a statement in the transaction, with its parameters bound as text. It is called once for each
-    ///     5,000 jobs.
+    ///   - execute: Runs a statement in the transaction, with its parameters bound as text; once for each 5,000 jobs.
     /// - Throws: ``FleetError`` when an id or a stage cannot be stored; what the closure throws.
     public nonisolated(nonsending) func enqueue<P: Progression & Codable>(
       _ progressions: [(id: String, progression: P)],

@@ -31,8 +31,7 @@
       try await FleetWorker(self, registrations).run(until: token)
     }
 
-    /// Returns a token that is cancelled when the process receives SIGTERM or SIGINT, whose default action this turns
-    /// off.
+    /// Returns a token that SIGTERM or SIGINT cancels, instead of ending the process.
     ///
     /// A signal that arrives after this has returned is not lost.
     ///

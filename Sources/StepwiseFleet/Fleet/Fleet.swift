@@ -31,8 +31,7 @@
     /// Creates a fleet, which connects on first use.
     ///
     /// - Parameters:
-    ///   - connectionString: The connection string of libpq: keywords and values, or a URI. libpq handles credentials
-    ///     and TLS.
+    ///   - connectionString: The connection string of libpq: keywords and values, or a URI; libpq handles TLS.
     ///   - configuration: The configuration of this process.
     public init(_ connectionString: String, configuration: FleetConfiguration = FleetConfiguration()) {
       self.configuration = configuration

@@ -16,8 +16,7 @@
     public var maxConnections: Int
     /// The time limit for stages in progress once the process drains; then they are cancelled, and run elsewhere.
     public var drainLimit: Duration
-    /// A Boolean value that indicates whether the process listens for notifications; false behind a pooler that drops
-    /// them.
+    /// A Boolean value that indicates whether to listen for notifications; false behind a pooler that drops them.
     public var listens: Bool
     /// The name of the worker in the table of workers.
     public var workerName: String

@@ -21,8 +21,7 @@
     public var key: String?
     /// When the job may start.
     public var start: Start
-    /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all of them and to
-    /// fork.
+    /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all and to fork.
     public var keepsStages: Bool
 
     /// Creates options.

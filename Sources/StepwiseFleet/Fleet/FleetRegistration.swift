@@ -11,8 +11,7 @@
     let version: Int
     let retry: RetryPolicy
     let limits: FleetLimits
-    /// Runs a claimed job until its result, until it is stopped between two stages, or until an error; returns whether
-    /// there is a result.
+    /// Runs a claimed job until its result, a stop between two stages, or an error; returns whether it has a result.
     let run: @Sendable (ClaimedJob) async throws -> Bool
 
     init<P: Progression & Codable>(_ type: P.Type, retry: RetryPolicy, limits: FleetLimits) {

@@ -6,8 +6,7 @@
   import Dispatch
   import Stepwise
 
-  /// One connection, which runs its statements one after the other on a queue of its own, so that it blocks no thread
-  /// of the cooperative pool.
+  /// One connection, which runs its statements in order on a queue of its own, so that it blocks no thread of the pool.
   ///
   /// It connects when it is first used, and again after it broke. libpq never blocks: each wait for the server ends at
   /// a deadline, so that a server that stopped answering is an error and not a hang.

@@ -97,8 +97,7 @@
       for pending in batch { pending.outcome.settle(.success(saved.contains(pending.save.fence))) }
     }
 
-    /// Returns the fencing numbers of the saves that are stored: by this statement, or by an earlier one that was cut
-    /// off.
+    /// Returns the fencing numbers of the saves that are stored: by this statement, or by one that was cut off.
     private func write(_ saves: [StageSave]) async throws -> Set<Int64> {
       let saves = saves.sorted { $0.id < $1.id }
       let parameters: [PostgresValue] = [

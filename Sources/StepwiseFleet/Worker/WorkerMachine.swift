@@ -4,8 +4,7 @@
 #if Postgres
   /// What a worker does with its slots, as a pure value: one method for each event.
   ///
-  /// A slot is taken from the claim until the job has ended in this process, also when the worker has lost the job in
-  /// between.
+  /// A slot is taken from the claim until the job has ended in this process, even if the worker lost it in between.
   struct WorkerMachine: Sendable {
     /// Why a job that runs here is cancelled.
     enum Interruption: Sendable, Equatable {
@@ -41,8 +40,7 @@
 
     var isEmpty: Bool { running.isEmpty }
 
-    /// The fencing numbers that the database is told of with a claim: all others of this worker are an answer that was
-    /// lost.
+    /// The fencing numbers that the database is told of with a claim: all others of this worker are a lost answer.
     var known: [Int64] { running.filter { $0.value.interruption != .loss }.keys.sorted() }
 
     /// The worker is registered under a number.

@@ -32,8 +32,7 @@ struct PartialFile: ~Copyable {
       while true {
         let content = try location.open(O_RDWR | O_CREAT)
         guard try content.lock() else { return nil }
-        // The previous owner of the lock may have finished between the two calls; then the lock is on the finished
-        // file.
+        // The previous owner may have finished between the two calls; then the lock is on the finished file.
         let (locked, named) = (try content.status(), try location.status())
         if locked.st_ino == named?.st_ino, locked.st_dev == named?.st_dev { return content }
       }

@@ -6,8 +6,7 @@ import Foundation
 extension Exchange {
   /// Receives the rest of the response.
   ///
-  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` as soon as there is more than the request allows; what `chunk()`
-  ///   throws.
+  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` as soon as there is more than allowed; what `chunk()` throws.
   nonisolated(nonsending) func response(_ head: HTTPResponseHead) async throws -> HTTPResponse {
     let limit = bodyLimit
     var body = Data()

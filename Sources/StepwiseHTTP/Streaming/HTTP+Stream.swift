@@ -27,8 +27,7 @@ extension HTTP {
   ///   - deadlines: How long the request may take. The `idle` deadline counts while the loop waits for a chunk.
   ///   - redirects: Which redirects are followed.
   /// - Returns: The response, whatever its status.
-  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
-  ///   status.
+  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError`. Never for a status.
   public nonisolated(nonsending) static func stream(
     _ url: some HTTPAddress,
     method: String = "GET",
@@ -73,8 +72,7 @@ extension HTTPClient {
   ///   - deadlines: How long the request may take; nil for the client's ``deadlines``.
   ///   - redirects: Which redirects are followed; nil for the client's ``redirects``.
   /// - Returns: The response, whatever its status.
-  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError` of `json`. Never for a
-  ///   status.
+  /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled; `EncodingError`. Never for a status.
   public nonisolated(nonsending) func stream(
     _ path: String = "",
     method: String = "GET",

@@ -3,8 +3,7 @@
 
 public import Foundation
 
-/// A request as a transport sends it: checked, without a fragment, and with its cookies and credentials in header
-/// fields.
+/// A request as a transport sends it: checked, without a fragment, and with cookies and credentials in its headers.
 public struct HTTPTransferRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String

@@ -6,8 +6,7 @@ import Stepwise
 
 /// Calls the progress closure of an upload, one call at a time, on a queue of its own.
 ///
-/// The transport's thread never waits for the closure. After a call that took long, the next one receives the latest
-/// progress.
+/// The transport's thread never waits for the closure. After a long call, the next one receives the latest progress.
 final class UploadReporter: Sendable {
   private struct State {
     var latest: Int64?

@@ -11,8 +11,7 @@ public import Stepwise
 /// - the run completes, and a `finally` handler of the whole runs exactly once;
 /// - the handlers that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as without a
 ///   cancellation;
-/// - what called ``RunProbe/completed(_:)`` and was not resolved is undone exactly once, newest first, before the
-///   handlers;
+/// - what called ``RunProbe/completed(_:)`` and was not resolved is undone once, newest first, before the handlers;
 /// - no task that the run started is left suspended, nothing sleeps on the clock, and no tracked object is left.
 ///
 /// Each run is a separate simulation, as with ``simulate(seed:scheduling:fileID:filePath:line:column:_:)``.

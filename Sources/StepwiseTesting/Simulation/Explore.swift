@@ -27,12 +27,9 @@
 ///   - filePath: The file that a report names, as `#filePath`.
 ///   - line: The line that a report names.
 ///   - column: The column that a report names.
-///   - body: Receives the simulation's clock; called from scratch each time, so it must create all the state that it
-///     changes.
-/// - Returns: What escaped the simulation, over all seeds. Where that is not empty, a seed does not decide the whole
-///   order.
-/// - Throws: ``SimulationFailure`` for the first seed that fails; `CancellationError` when the calling task is
-///   cancelled.
+///   - body: Receives the simulation's clock; called each time, so it must create all the state that it changes.
+/// - Returns: What escaped the simulation, over all seeds. If that is not empty, a seed does not decide the order.
+/// - Throws: ``SimulationFailure`` for the first seed that fails; `CancellationError` when the task is cancelled.
 @discardableResult
 public nonisolated(nonsending) func explore(
   seeds: Range<UInt64>,

@@ -13,8 +13,7 @@ public struct SimulationRun<Value: Sendable>: Sendable {
   public let escapes: [SimulationEscape]
 }
 
-/// Adds a line to the trace of the simulation in which the calling code runs, with its task; outside of a simulation,
-/// does nothing.
+/// Adds a line to the trace of the simulation in which the calling code runs, with its task; otherwise does nothing.
 ///
 /// - Parameter text: What the report of a failure shows.
 public func simulationNote(_ text: @autoclosure () -> String) {

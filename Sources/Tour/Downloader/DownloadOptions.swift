@@ -36,8 +36,7 @@ struct DownloadOptions: Sendable {
   /// - Parameters:
   ///   - arguments: The arguments.
   ///   - read: Returns the text of a file of URLs.
-  /// - Throws: `Command.UsageError` for options that are unknown, incomplete, or contradict each other; what `read`
-  ///   throws.
+  /// - Throws: `Command.UsageError` for unknown, incomplete or contradictory options; what `read` throws.
   init(_ arguments: [String], reading read: (String) throws -> String = Self.text) throws {
     var (path, digest): (String?, String?)
     var rest = arguments[...]

@@ -6,8 +6,7 @@ internal import Stepwise
 
 /// A background block that was handed over: it runs on a queue's threads, and never beside itself.
 ///
-/// Old blocks are not `@Sendable`. A task that is launched twice has its block run again when the run before has left
-/// it.
+/// Old blocks are not `@Sendable`. A task that is launched twice has its block run again after the first run left it.
 struct Work: Sendable {
   private let chain: Chain<TaskScope, TaskValue>
 

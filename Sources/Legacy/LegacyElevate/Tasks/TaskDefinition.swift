@@ -64,8 +64,7 @@ struct NothingToDo: Error, CustomStringConvertible {
 }
 
 extension Job where Input == TaskArgs {
-  /// The job as a task of old code: `task("search", job.legacy)` declares it, and `launch`, `cancel` and `cancelAll`
-  /// work.
+  /// The job as a task of old code: `task("search", job.legacy)` declares it; `launch`, `cancel`, `cancelAll` work.
   ///
   /// Its own handlers stay with it, called as they are in the new world. It runs while the old queue has its turn.
   @available(*, deprecated, message: "Launch the Job itself when its last old caller has moved")

@@ -5,8 +5,7 @@ public import Dispatch
 internal import LegacySupport
 internal import Stepwise
 
-// One operand of each operator is of a type that few other operators of its name have, so that the compiler discards
-// most.
+// One operand of each operator has a type that few others of its name have, so that the compiler discards most.
 
 /// Performs the work on the left, and passes its result to the handler on the right.
 @available(*, deprecated, message: "Use `try await`, in a Task { … } where there is none yet")
@@ -60,8 +59,7 @@ public func + <Result>(deferred: Deferred<Result>, queue: DispatchQueue) -> Defe
   deferred.handled(by: Performer(queue))
 }
 
-/// Returns the same work with its handler called in the global queue of a quality of service, where that of a unit is
-/// done.
+/// Returns the same work with its handler called in the global queue of a quality of service, where a unit's is done.
 @available(*, deprecated, message: "Await it in a Task(priority:) { … }")
 public func + <Result>(deferred: Deferred<Result>, qos: DispatchQoS.QoSClass) -> Deferred<Result> {
   deferred.handled(by: Performer(qos))

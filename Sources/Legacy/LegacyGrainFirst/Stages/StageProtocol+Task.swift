@@ -12,8 +12,7 @@ extension StageProtocol {
     return nextTask.map(transform)
   }
 
-  /// Returns the work of this stage as a part of another progression's stage: its next stage, or its result,
-  /// transformed.
+  /// Returns the work of this stage as a part of another progression's stage: its next stage or result, transformed.
   @available(*, deprecated, message: "Use compose of Progression of Stepwise")
   public func compose<Other>(
     transformNext: @escaping (Self) throws -> Other,
@@ -23,8 +22,7 @@ extension StageProtocol {
     return .unit { try transformResult(result) }
   }
 
-  /// Returns the work of this stage as a part of another progression's stage: its next stage, or its result,
-  /// transformed.
+  /// Returns the work of this stage as a part of another progression's stage: its next stage or result, transformed.
   @available(*, deprecated, message: "Use compose of Progression of Stepwise")
   public func compose<Other>(
     transformNext: @escaping (Self) throws -> Other,

@@ -97,8 +97,7 @@ final class Node: Sendable {
 
   /// The handlers that apply to this step, after a run inherited others from the steps before.
   ///
-  /// An earlier step's `onError` takes precedence over a later one's; a later `finally` takes precedence over an
-  /// earlier one.
+  /// An earlier step's `onError` takes precedence over a later one's; a later `finally` over an earlier one.
   func handlers(inheriting inherited: Handlers) -> Handlers {
     let own = state.withLock { $0.handlers }
     return Handlers(onError: inherited.onError ?? own.onError, finally: own.finally ?? inherited.finally)

@@ -102,8 +102,7 @@ final class ChildRuns: Sendable {
     !isRetried && !program.mayRecover(from: keepsError ? error : nil, at: position)
   }
 
-  /// Whether the run that contains the step ends with the same error as the run that ended the step, if nothing
-  /// follows.
+  /// Whether the run that contains the step ends with the error of the run that ended the step, if nothing follows.
   var passesErrorOn: Bool { keepsError && !program.isLimited(at: position) }
 
   /// A race ends with an error of its own.

@@ -15,8 +15,7 @@
 /// let output = try await flow.replay(answers: answers)
 /// ```
 public struct FlowLog: Sendable, ExpressibleByArrayLiteral {
-  /// The answers, oldest first; the last one may be that of a nested flow in progress, with the answers inside it so
-  /// far.
+  /// The answers, oldest first; the last one may be that of a nested flow in progress, with its answers so far.
   public var entries: [FlowLogEntry]
 
   /// The latest contents of the steps on the path.

@@ -47,8 +47,7 @@
         },
         context
       )
-      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, and counts those to a
-      // proxy.
+      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
       let perHost = loop.settings.connectionsPerHost
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
       // Without this option libcurl keeps four connections for each running transfer.

@@ -6,8 +6,7 @@
 
   /// The transfers that wait until there are fewer connections to their host than allowed.
   ///
-  /// libcurl has the same limit, but prepares a transfer completely before it finds that it has to wait, and again
-  /// later.
+  /// libcurl has the same limit, but prepares a transfer completely before it finds that it must wait, and again.
   struct CurlQueue {
     private struct Host {
       var running = 0

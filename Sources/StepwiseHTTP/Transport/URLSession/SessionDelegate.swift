@@ -16,8 +16,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     init(_ trust: SessionTrust?) { self.trust = trust }
 
-    /// The challenges about a server's and the client's certificates arrive here, too, as there is no method for
-    /// sessions.
+    /// The challenges about a server's and the client's certificates arrive here, too: there is no method for sessions.
     func urlSession(
       _ session: URLSession,
       task: URLSessionTask,

@@ -13,8 +13,7 @@
     /// result is printed. The result's description must be the same in each run.
     ///
     /// - Parameter start: The first stage, the same in each run.
-    /// - Throws: What a stage throws; ``CrashHarnessError`` when the program was not started by a harness; what the
-    ///   store throws.
+    /// - Throws: What a stage throws; ``CrashHarnessError`` when no harness started the program; what the store throws.
     public static func runChild<P: Progression & Codable>(_ start: P) async throws {
       guard CommandLine.arguments.count > 1, let workspace = CommandLine.arguments.last else {
         throw CrashHarnessError(reason: "the program has no argument: a CrashHarness passes the workspace")
