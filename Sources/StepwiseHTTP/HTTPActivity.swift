@@ -32,9 +32,7 @@ public struct HTTPActivity: AsyncSequence, Sendable {
   init() {}
 
   /// Creates an iterator; each iterator is an independent subscription.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: Self.count.subscribe { _ in [true] })
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: Self.count.subscribe { _ in [true] }) }
 
   /// An iterator over the numbers for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {

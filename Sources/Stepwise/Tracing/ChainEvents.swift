@@ -17,9 +17,7 @@ public struct ChainEvents: AsyncSequence, Sendable {
   let run: any AnyObject & Sendable
 
   /// Creates an iterator; each iterator is an independent subscription.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(events: self, subscription: recorder.observeEvents())
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(events: self, subscription: recorder.observeEvents()) }
 
   /// An iterator over the events for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {

@@ -16,9 +16,7 @@ public struct ChainProgressUpdates: AsyncSequence, Sendable {
   let run: any AnyObject & Sendable
 
   /// Creates an iterator; each iterator is an independent subscription.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(updates: self, subscription: recorder.observeProgress())
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: self, subscription: recorder.observeProgress()) }
 
   /// An iterator over the progress for one subscriber.
   public struct Iterator: AsyncIteratorProtocol {

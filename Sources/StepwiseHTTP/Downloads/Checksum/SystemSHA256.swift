@@ -7,7 +7,7 @@ import StepwiseFiles
   import CryptoKit
 #endif
 
-/// SHA-256 of bytes that come in pieces, computed by the system where it offers that, so that debug builds are fast, too.
+/// SHA-256 of bytes that come in pieces, computed by the system where it offers that, so debug builds are fast, too.
 package struct SystemSHA256: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
