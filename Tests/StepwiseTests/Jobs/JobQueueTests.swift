@@ -160,6 +160,16 @@ struct JobQueueTests {
     try await running.value
   }
 
+  @Test func oneThatWaitsHasLeftWhenCancelReturns() {
+    let queue = JobQueue(maxConcurrent: 1)
+    queue.suspend()
+    let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue) }
+    runs[1].cancel()
+    #expect(queue.gate.entrants.map(\.id) == [0, 2])
+    queue.cancelAll()
+    #expect(queue.gate.entrants.isEmpty)
+  }
+
   @Test func aJobIsLaunchedAnyNumberOfTimesOnAnyQueue() async throws {
     let job = Job("double") { (number: Int) in number * 2 }
     let queues = [JobQueue(maxConcurrent: 1), JobQueue(maxConcurrent: 3)]

@@ -69,6 +69,17 @@ struct JobTimeTests {
     #expect(try await Job("next") { 2 }.launch(on: queue).value == 2)
   }
 
+  @Test func aJobWhoseDeadlineComesWhileItWaitsHasLeftTheQueueBeforeItsHandlersRun() async {
+    queue.suspend()
+    let job = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock)
+      .onTimeout { [queue] in notes.note("timeout, \(queue.gate.entrants.count) in the queue") }
+    let run = job.launch(on: queue)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(10))
+    _ = await run.outcome
+    #expect(notes.lines == ["timeout, 0 in the queue"])
+  }
+
   @Test func aValueThatTheWorkStillReturnsWins() async throws {
     let begun = Once<Void>()
     let job = Job("job") { (_: JobContext<Int>) -> Int in
