@@ -4,13 +4,13 @@
 /// The time limits of one launch.
 struct JobLimits: Sendable {
   private let timeout: TimeLimit?
-  private let deadline: (limit: TimeLimit, timer: @Sendable () async throws -> Void)?
+  private let deadline: TimeLimit?
 
-  /// Starts the timer of the deadline; returns nil when there is no limit.
+  /// Starts the time of the deadline; returns nil when there is no limit.
   init?(_ settings: JobSettings) {
     guard settings.timeout != nil || settings.deadline != nil else { return nil }
     timeout = settings.timeout
-    deadline = settings.deadline.map { ($0, $0.start()) }
+    deadline = settings.deadline?.started()
   }
 
   /// Waits for a slot in the queue and does the work.
@@ -21,9 +21,7 @@ struct JobLimits: Sendable {
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
     guard let deadline else { return try await limitInTurn(launch, work) }
-    return try await limited(to: deadline.limit, timer: deadline.timer, step: launch.timeIsUp) {
-      try await limitInTurn(launch, work)
-    }
+    return try await limited(to: deadline, step: launch.timeIsUp) { try await limitInTurn(launch, work) }
   }
 
   private nonisolated(nonsending) func limitInTurn<Output: Sendable>(

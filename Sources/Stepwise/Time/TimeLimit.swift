@@ -5,20 +5,32 @@
 struct TimeLimit: Sendable {
   let duration: Duration
   let clock: any Clock<Duration>
+  /// Waits for the end of a time that has already started.
+  private var remainder: (@Sendable () async throws -> Void)?
 
-  func sleep() async throws { try await clock.sleep(for: duration.clamped) }
+  init(duration: Duration, clock: any Clock<Duration>) {
+    self.duration = duration
+    self.clock = clock
+  }
 
-  /// Starts the time now.
-  ///
-  /// - Returns: Waits for its end.
-  func start() -> @Sendable () async throws -> Void { Self.timer(for: duration, on: clock) }
+  /// Returns the limit with a time that starts now instead of with the wait.
+  func started() -> TimeLimit {
+    var limit = self
+    limit.remainder = Self.remainder(of: duration, on: clock)
+    return limit
+  }
 
-  private static func timer<C: Clock<Duration>>(
-    for duration: Duration,
+  private static func remainder<C: Clock<Duration>>(
+    of duration: Duration,
     on clock: C
   ) -> @Sendable () async throws -> Void {
     let end = clock.now.advanced(by: duration.clamped)
     return { try await clock.sleep(until: end, tolerance: nil) }
+  }
+
+  /// Waits for the end of the time.
+  func sleep() async throws {
+    if let remainder { try await remainder() } else { try await clock.sleep(for: duration.clamped) }
   }
 }
 
@@ -28,17 +40,11 @@ struct TimeLimit: Sendable {
 /// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
 /// it.
 ///
-/// - Parameters:
-///   - limit: The time limit.
-///   - wait: Waits for the end of a time that has already started; nil to start it now.
-///   - onCancel: Called when the calling task is cancelled, before the operation is.
-///   - step: Returns what is running, for the error.
-///   - operation: The work, in its own task.
-/// - Returns: What the operation returns.
+/// When the calling task is cancelled, `onCancel` is called before the operation is cancelled.
+///
 /// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to limit: TimeLimit,
-  timer wait: (@Sendable () async throws -> Void)? = nil,
   onCancel: @escaping @Sendable () -> Void = {},
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
@@ -51,7 +57,7 @@ func limited<Value: Sendable>(
     return try await awaited.run { try await operation() }
   }
   let timer = spawn { () async throws -> Void in
-    if let wait { try await wait() } else { try await limit.sleep() }
+    try await limit.sleep()
     guard race.expire() else { return }
     race.name(step())
     work.cancel()
