@@ -67,8 +67,11 @@ final class CancellationHandler: Sendable {
   }
 
   func call(reason: String?) {
-    guard let handler = machine.withLock({ $0.begin(on: Platform.currentThread) }) else { return }
-    handler(reason)
+    var handler = machine.withLock { $0.begin(on: Platform.currentThread) }
+    guard handler != nil else { return }
+    handler?(reason)
+    // What it captured is released before those who wait for it continue.
+    handler = nil
     for signal in machine.withLock({ $0.end() }) { signal.wake() }
   }
 

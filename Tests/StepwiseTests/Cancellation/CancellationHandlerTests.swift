@@ -183,6 +183,45 @@ struct CancellationHandlerTests {
     #expect(log.elements == ["handler begins", "handler ends", "removed", "removed", "removed"])
   }
 
+  @Test func removeReturnsWhenWhatTheHandlerCapturedIsReleased() async {
+    let (token, log, isEnding) = (CancellationToken(), Recorder<String>(), Latch())
+    let registration = Self.register(token, log, isEnding)
+    async let cancelled = onForeignThread { token.cancel() }
+    await log.elements(atLeast: 1)
+    let removal = Recorder<Int>()
+    async let removed: Void = onForeignThread {
+      removal.record(1)
+      registration.remove()
+      log.record("removed")
+    }
+    await removal.elements(atLeast: 1)
+    isEnding.open()
+    await removed
+    #expect(await cancelled)
+    await log.elements(atLeast: 3)
+    #expect(log.elements == ["handler begins", "released", "removed"])
+  }
+
+  /// Registers a handler that alone retains an object, whose release takes some time.
+  private static func register(
+    _ token: CancellationToken,
+    _ log: Recorder<String>,
+    _ isEnding: Latch
+  ) -> CancellationRegistration {
+    let object = AtEnd {
+      for _ in 0..<2_000 { yieldThread() }
+      log.record("released")
+    }
+    return token.onCancel { _ in
+      withExtendedLifetime(object) {
+        log.record("handler begins")
+        isEnding.wait()
+        // Time enough for the removal to wait.
+        for _ in 0..<2_000 { yieldThread() }
+      }
+    }
+  }
+
   @Test func removeWaitsAlsoForAHandlerCalledAtOnceByOnCancel() async {
     let token = CancellationToken()
     token.cancel()

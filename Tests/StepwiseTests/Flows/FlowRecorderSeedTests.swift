@@ -39,6 +39,30 @@ struct FlowRecorderSeedTests {
     }
   }
 
+  /// The error of a step belongs to the user, and may observe the flow when it is released.
+  @Test func anErrorIsReleasedOutsideTheLock() {
+    let recorder = FlowRecorder()
+    let released = Recorder<String>()
+    for next in [FlowEvent.presented(step: "a"), .answered(step: "a")] {
+      recorder.record(.presented(step: "a"))
+      let failure = Self.failure {
+        _ = recorder.observe()
+        released.record("\(next)")
+      }
+      recorder.record(.unanswered(step: "a", .failed(consume failure)))
+      recorder.record(next)
+    }
+    #expect(released.elements.count == 2)
+  }
+
+  private struct Failure: Error {
+    let object: AtEnd
+  }
+
+  private static func failure(atEnd action: @escaping @Sendable () -> Void) -> Failure {
+    Failure(object: AtEnd(action))
+  }
+
   private static func lines(_ events: FlowEvents) async -> [String] {
     var lines: [String] = []
     for await event in events {

@@ -44,20 +44,21 @@ struct FlowRecord {
   private var latest: [Key: (event: FlowEvent, number: Int)] = [:]
   private var count = 0
 
-  /// Returns the key of the event.
-  mutating func record(_ event: FlowEvent) -> Key {
+  /// Returns the key of the event, and the event that it replaces, to release it outside the lock.
+  mutating func record(_ event: FlowEvent) -> (key: Key, replaced: FlowEvent?) {
     let key: Key
+    var ending: FlowEvent?
     switch event {
     case .started: key = .started
     case .presented(let step):
       key = .presented(step)
-      latest[.over(step)] = nil
+      ending = latest.removeValue(forKey: .over(step))?.event
     case .answered(let step), .unanswered(let step, _): key = .over(step)
     case .ended: key = .ended
     }
     count += 1
-    latest[key] = (event, count)
-    return key
+    let replaced = latest.updateValue((event, count), forKey: key)?.event
+    return (key, ending ?? replaced)
   }
 
   func event(for key: Key) -> FlowEvent? { latest[key]?.event }
@@ -71,10 +72,11 @@ final class FlowRecorder: Sendable {
   private let broadcast = Broadcast<FlowRecord, FlowRecord.Key>(FlowRecord())
 
   func record(_ event: FlowEvent) {
-    broadcast.update { content in
-      let key = content.state.record(event)
+    _ = broadcast.update { content -> FlowEvent? in
+      let (key, replaced) = content.state.record(event)
       content.publish(key)
       if key == .ended { content.finish() }
+      return replaced
     }
   }
 
