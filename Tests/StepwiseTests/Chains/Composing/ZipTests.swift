@@ -103,11 +103,20 @@ struct ZipTests {
   }
 
   @Test func whatAllCompletedIsUndoneWhenALaterStepFails() async {
-    let log = Recorder<String>()
-    func part(_ name: String) -> Chain<Int, Int> {
-      Chain { (number: Int) in number }.then(name, undo: { _ in log.record(name) }) { $0 }
-    }
-    let chain = Chain.zip(part("left"), part("right")).then { _ -> Int in throw Fault(1) }
+    let (log, left) = (Recorder<String>(), Recorder<Int>())
+    let first = Chain { (number: Int) in number }
+      .then("left", undo: { _ in log.record("left") }) { $0 }
+      .then { number in
+        left.record(number)
+        return number
+      }
+    let second = Chain { (number: Int) in number }
+      .then("right", undo: { _ in log.record("right") }) { number in
+        // Completes after the other one.
+        await left.elements(atLeast: 1)
+        return number
+      }
+    let chain = Chain.zip(first, second).then { _ -> Int in throw Fault(1) }
     await #expect(throws: Fault(1)) { try await chain.run(1) }
     #expect(log.elements == ["right", "left"])
   }
