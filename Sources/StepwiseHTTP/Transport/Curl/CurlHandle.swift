@@ -21,7 +21,7 @@
     init?() {
       guard let easy = stepwise_curl_easy_init() else { return nil }
       self.easy = easy
-      // The size that libcurl asks for.
+      // The size that libcurl requires.
       errorText = .allocate(capacity: 256)
       errorText.initialize(repeating: 0, count: 256)
     }
