@@ -27,6 +27,9 @@ struct PartialFile: ~Copyable {
     content = try Self.openLocked(FileLocation(file + ".part"))
   }
 
+  /// Closing would not be enough while a child process that is just starting shares the descriptor.
+  deinit { content.unlock() }
+
   private static func openLocked(_ location: FileLocation) throws(HTTPError) -> OpenFile {
     let content = try HTTPError.naming { () throws(FileFailure) -> OpenFile? in
       while true {

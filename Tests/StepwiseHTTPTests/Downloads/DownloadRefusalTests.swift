@@ -87,6 +87,30 @@ import Testing
     }
   }
 
+  /// A process that another thread starts shares the descriptors, and their locks, until it executes its program.
+  @Test func aStartingProcessHoldsNoDownload() async throws {
+    try await inFolder { folder in
+      let path = folder.appendingPathComponent("file").path
+      var file: PartialFile? = try PartialFile(path)
+      let shared = dup(try #require(descriptor(of: path + ".part")))
+      defer { close(shared) }
+      #expect(throws: HTTPError.refused(reason: "")) { _ = try PartialFile(path) }
+      file = nil
+      file = try PartialFile(path)
+      let size = file?.size
+      #expect(size == 0)
+    }
+  }
+
+  /// The descriptor with which this process has opened a file.
+  private func descriptor(of path: String) -> Int32? {
+    (0..<1_024).first { descriptor in
+      var (opened, named) = (stat(), stat())
+      guard fstat(descriptor, &opened) == 0, stat(path, &named) == 0 else { return false }
+      return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+  }
+
   @Test func refusesWhatItCannotDo() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     await #expect(throws: HTTPError.refused(reason: "")) { try await HTTP.download(url, to: url) }
