@@ -37,16 +37,22 @@ final class Node: Sendable {
     self.part = part
   }
 
-  /// The nodes of the path that ends here, first one first.
-  var path: [Node] {
-    var count = 1
-    var first = self
-    while let parent = first.parent { (first, count) = (parent, count + 1) }
-    var path = Array(repeating: self, count: count)
-    for index in path.indices.reversed().dropFirst() {
-      if let parent = path[index + 1].parent { path[index] = parent }
+  /// The number of steps, including those of nested chains.
+  var stepCount: Int {
+    switch part {
+    case .step: 1
+    case .chains(let chains, _, _): chains.cores.reduce(0) { $0 + $1.program.stepCount }
+    default: 0
     }
-    return path
+  }
+
+  /// Whether there is a step that can be undone.
+  var canUndo: Bool {
+    switch part {
+    case .step(_, let isUndoable, _): isUndoable
+    case .chains(let chains, _, _): chains.cores.contains(where: \.program.canUndo)
+    default: false
+    }
   }
 
   /// The chains that run as steps of the path that ends here.

@@ -38,47 +38,42 @@ final class Program: Sendable {
 
   init(path last: Node, identity: ChainIdentity?) {
     self.identity = identity
-    let nodes = last.path
+    // Last one first, since a node knows only the one before it.
+    let nodes = sequence(first: last, next: \.parent)
+    let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
+    var firstStep = stepCount
     var operations: [Operation] = []
-    operations.reserveCapacity(nodes.count)
-    var enclosings: [Int] = []
-    var steps = 0
-    var canUndo = false
+    operations.reserveCapacity(count)
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
-    var overlap = Overlap.concurrent
+    var overlap: Overlap?
     for node in nodes {
+      firstStep -= node.stepCount
       switch node.part {
-      case .step(_, let isUndoable, let code):
-        canUndo = canUndo || isUndoable
-        operations.append(Operation(kind: .step, code: code, node: node, firstStep: steps))
-        steps += 1
-      case .chains(let chains, _, let code):
-        operations.append(Operation(kind: .chains, code: code, node: node, firstStep: steps))
-        for program in chains.cores.map(\.program) {
-          steps += program.stepCount
-          canUndo = canUndo || program.canUndo
-        }
+      case .step(_, _, let code):
+        operations.append(Operation(kind: .step, code: code, node: node, firstStep: firstStep))
+      case .chains(_, _, let code):
+        operations.append(Operation(kind: .chains, code: code, node: node, firstStep: firstStep))
       case .recover(_, let code):
-        operations.append(Operation(kind: .recover, code: code, node: node, firstStep: steps))
+        operations.append(Operation(kind: .recover, code: code, node: node, firstStep: firstStep))
       case .enclosing(_, let code), .limit(_, let code):
-        enclosings.append(operations.count)
-        operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: steps))
+        operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: firstStep))
       case .onError(let handler): errorHandlers.append(handler)
       case .finally(let handler): finallyHandlers.append(handler)
-      case .overlap(let policy): overlap = policy
+      case .overlap(let policy): overlap = overlap ?? policy
       }
     }
+    operations.reverse()
     self.operations = operations
-    self.enclosings = enclosings
+    enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
     lastStep = operations.lastIndex { $0.kind == .step || $0.kind == .chains } ?? -1
     recoveries = operations.indices.filter { operations[$0].kind == .recover }
     lastLimit = operations.lastIndex { if case .limit = $0.node.part { true } else { false } } ?? -1
-    stepCount = steps
-    self.canUndo = canUndo
-    self.errorHandlers = errorHandlers
-    self.finallyHandlers = finallyHandlers.reversed()
-    self.overlap = overlap
+    self.stepCount = stepCount
+    canUndo = operations.contains { $0.node.canUndo }
+    self.errorHandlers = errorHandlers.reversed()
+    self.finallyHandlers = finallyHandlers
+    self.overlap = overlap ?? .concurrent
   }
 
   /// Looks for an operation that may replace an error, or the timeout that takes its place.
