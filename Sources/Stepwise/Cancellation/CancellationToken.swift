@@ -14,6 +14,7 @@ public final class CancellationToken: Sendable {
     case handler(CancellationHandler)
     /// A closure of the library, which may still run while it is removed.
     case action(@Sendable (_ reason: String?) -> Void)
+    case task(any CancellableTask)
     case run(any CancellationSource)
     case child(Child)
   }
@@ -88,6 +89,7 @@ public final class CancellationToken: Sendable {
       switch next {
       case .handler(let handler): handler.call(reason: reason)
       case .action(let action): action(reason)
+      case .task(let task): task.cancel()
       case .run(let run): run.cancel(reason: reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
@@ -136,6 +138,15 @@ public final class CancellationToken: Sendable {
     return key
   }
 
+  /// Cancels a task when the token is cancelled; immediately if it already is.
+  ///
+  /// - Returns: The key with which to remove the task; nil if it has been cancelled.
+  func listen(_ task: any CancellableTask) -> Key? {
+    let key = add(.task(task))
+    if key == nil { task.cancel() }
+    return key
+  }
+
   /// Cancels a run when the token is cancelled; immediately if it already is.
   ///
   /// - Returns: The key with which to remove the run; nil if it has been cancelled.
@@ -176,6 +187,13 @@ public final class CancellationToken: Sendable {
     _ = state.withLock { $0.listeners.remove(key) }
   }
 }
+
+/// A task of any type; unlike a closure that captures one, it needs no allocation.
+protocol CancellableTask: Sendable {
+  func cancel()
+}
+
+extension Task: CancellableTask {}
 
 /// Counts the cancellations of tokens, runs and chains in this process.
 ///

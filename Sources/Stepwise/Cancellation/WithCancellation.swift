@@ -36,7 +36,7 @@ public func withCancellation<Value: Sendable>(
     let inner = awaited.map(scope.inThisTask) ?? scope
     return try await CancellationScope.$current.withValue(inner) { try await body() }
   }
-  let listener = token.listen { _ in task.cancel() }
+  let listener = token.listen(task)
   defer { token.remove(listener) }
   return try await withTaskCancellationHandler {
     try await task.value
