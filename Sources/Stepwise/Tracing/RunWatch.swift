@@ -29,12 +29,9 @@ struct RunWatch: Sendable {
       let run = makeRun(program, parentID: outer.run.id)
       return RunWatch(run, observers: outer.observers + own, outer.signals, outer.scope)
     }
-    var scope = ObservationScope()
-    var observers: [any RunObserver] = []
-    if !isNested, RunObservers.isUsed || !own.isEmpty {
-      scope = ObservationScope.current ?? scope
-      observers = RunObservers.all + scope.observers
-    }
+    guard !own.isEmpty || !isNested && RunObservers.isUsed else { return nil }
+    let scope = isNested ? ObservationScope() : ObservationScope.current ?? ObservationScope()
+    let observers = isNested ? [] : RunObservers.all + scope.observers
     guard !observers.isEmpty || !own.isEmpty || scope.collectors.contains(where: \.isOpen) else { return nil }
     let run = makeRun(program, parentID: scope.parentID)
     return RunWatch(run, observers: observers + own, RunSignals(), scope)

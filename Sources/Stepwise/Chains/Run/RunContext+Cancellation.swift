@@ -13,11 +13,11 @@ extension RunContext {
   /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
   private var isCancellationRequestedElsewhere: Bool {
     let count = CancellationCount.current
-    var context = self
-    while context.lookedAt.load(ordering: .relaxed) != count {
-      if context.isCancellationRequestedHere { return true }
-      guard let outer = context.outer else { break }
-      context = outer
+    guard lookedAt.load(ordering: .relaxed) != count else { return false }
+    if isCancellationRequestedHere { return true }
+    for outer in outers {
+      if outer.lookedAt.load(ordering: .relaxed) == count { break }
+      if outer.isCancellationRequestedHere { return true }
     }
     lookedAt.store(count, ordering: .relaxed)
     return false
@@ -70,7 +70,7 @@ extension RunContext {
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
-    let listeners = tokens.map { $0.listen { _ in task.cancel() } }
+    let listeners = tokens.map { $0.listen(task) }
     defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
     return await withTaskCancellationHandler {
       await task.value
