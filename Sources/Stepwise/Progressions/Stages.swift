@@ -55,20 +55,13 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
         isBegun = true
         return stage
       }
-      guard let stage, stage.result == nil else {
-        self.stage = nil
-        return nil
-      }
-      do {
-        if Task.isCancelled { throw CancellationError() }
-        let next = try await stage.next()
-        try watch.pass(from: stage, to: next)
-        self.stage = next
-        return next
-      } catch {
-        self.stage = nil
-        throw error
-      }
+      // Without a next stage, because of an error as well, the iteration has ended.
+      guard let stage = stage.take(), stage.result == nil else { return nil }
+      if Task.isCancelled { throw CancellationError() }
+      let next = try await stage.next()
+      try watch.pass(from: stage, to: next)
+      self.stage = next
+      return next
     }
   }
 }
