@@ -117,10 +117,7 @@ struct RunRecord {
 
   /// Removes and returns everything that belongs to the user.
   mutating func forgetAll() -> RunRecord {
-    defer {
-      self = RunRecord(log: RunLog(stepCount: 0, capacity: 0))
-    }
-    return self
+    exchange(&self, with: RunRecord(log: RunLog(stepCount: 0, capacity: 0)))
   }
 
   private mutating func forget(_ index: Int) -> Dropped {
