@@ -9,11 +9,11 @@ struct Bound: Sendable {
   let limit: Double
 
   static let all = [
-    Bound(steps: 100, form: Forms.run, reference: Forms.loop, limit: 2.0),
-    Bound(steps: 3, form: Forms.run, reference: Forms.task, limit: 0.5),
-    Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.task, limit: 2.6),
-    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 2.6),
-    Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 4.0),
+    Bound(steps: 100, form: Forms.run, reference: Forms.loop, limit: 1.15),
+    Bound(steps: 3, form: Forms.run, reference: Forms.task, limit: 0.45),
+    Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.task, limit: 1.8),
+    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 1.8),
+    Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 2.5),
   ]
 }
 

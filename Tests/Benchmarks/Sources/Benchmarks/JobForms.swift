@@ -48,7 +48,7 @@ struct JobForms: Sendable {
 /// Prints the bound of jobs and what is reached, the median of three runs, and returns whether it is kept.
 func checkJobBounds(effort: Effort) async throws -> Bool {
   print("\nThresholds of jobs")
-  let bounds = [FormBound(form: JobForms.job, reference: JobForms.task, limit: 1.5)]
+  let bounds = [FormBound(form: JobForms.job, reference: JobForms.task, limit: 1.4)]
   let forms = JobForms().all
   let measurement = try await Measurement(of: forms, effort: effort)
   for form in forms { print("\(form.name): \(duration(measurement[form.name].time))") }

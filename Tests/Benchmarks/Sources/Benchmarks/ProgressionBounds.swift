@@ -8,7 +8,7 @@ struct FormBound {
   let limit: Double
 
   static let ofStages = [
-    FormBound(form: ProgressionForms.stages, reference: ProgressionForms.loop, limit: 2.0),
+    FormBound(form: ProgressionForms.stages, reference: ProgressionForms.loop, limit: 1.6),
     FormBound(form: ProgressionForms.run, reference: ProgressionForms.loop, limit: 1.5),
   ]
   static let ofLines = [
