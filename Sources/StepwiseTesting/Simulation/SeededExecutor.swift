@@ -54,7 +54,8 @@ package final class SeededExecutor: TaskExecutor {
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
-    accept(UnownedJob(job))
+    let job = UnownedJob(job)
+    whileRetained { accept(job) }
   }
 
   private func accept(_ job: UnownedJob) {

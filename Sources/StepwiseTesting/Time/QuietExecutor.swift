@@ -13,9 +13,11 @@ final class QuietExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     jobs.mutate { $0 += 1 }
-    threads.submit { [self] in
-      job.runSynchronously(on: asUnownedTaskExecutor())
-      jobs.mutate { $0 -= 1 }
+    whileRetained {
+      threads.submit { [self] in
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        jobs.mutate { $0 -= 1 }
+      }
     }
   }
 

@@ -123,6 +123,11 @@ struct SimulateTests {
     #expect(run.escapes.description.contains("another clock, Dispatch, a thread, an actor with its own executor"))
   }
 
+  /// The thread still uses the executor when its job has ended the run, and with it what owned the executor.
+  @Test func aThreadOutlivesTheRunThatItsJobEnds() async throws {
+    for seed in 0..<200 { _ = try await simulate(seed: UInt64(seed)) { _ in await Apart().visit() } }
+  }
+
   /// A process of its own, as the clock resumes on the threads of Tasks, which other tests keep busy.
   @Test func aRealClockIsNamed() async {
     await #expect(processExitsWith: .success) {
