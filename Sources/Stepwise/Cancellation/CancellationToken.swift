@@ -188,7 +188,9 @@ public final class CancellationToken: Sendable {
   }
 }
 
-/// A task of any type; unlike a closure that captures one, it needs no allocation.
+/// A task of any type.
+///
+/// A closure that captures one would be an allocation; this enlarges each listener by 24 bytes.
 protocol CancellableTask: Sendable {
   func cancel()
 }

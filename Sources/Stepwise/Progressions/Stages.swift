@@ -34,7 +34,7 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
 
   /// An iterator over the stages for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
-    /// The stage returned last, or the first one; nil after the end.
+    /// The stage returned last, or the first one; nil while its work runs, and after the end.
     @usableFromInline var stage: P?
     @usableFromInline var isBegun = false
     @usableFromInline var watch: StuckWatch<P>
@@ -55,7 +55,7 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
         isBegun = true
         return stage
       }
-      // Without a next stage, because of an error as well, the iteration has ended.
+      // Stays nil when the work throws, so that the iteration ends.
       guard let stage = stage.take(), stage.result == nil else { return nil }
       if Task.isCancelled { throw CancellationError() }
       let next = try await stage.next()

@@ -88,7 +88,7 @@ import Testing
   }
 
   /// A process that another thread starts shares the descriptors, and their locks, until it executes its program.
-  @Test func aStartingProcessHoldsNoDownload() async throws {
+  @Test func aClosedDownloadIsUnlockedWhileAProcessStarts() async throws {
     try await inFolder { folder in
       let path = folder.appendingPathComponent("file").path
       var file: PartialFile? = try PartialFile(path)
@@ -104,7 +104,7 @@ import Testing
 
   /// The descriptor with which this process has opened a file.
   private func descriptor(of path: String) -> Int32? {
-    (0..<1_024).first { descriptor in
+    (0..<getdtablesize()).first { descriptor in
       var (opened, named) = (stat(), stat())
       guard fstat(descriptor, &opened) == 0, stat(path, &named) == 0 else { return false }
       return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev

@@ -4,8 +4,8 @@
 import Foundation
 import StepwiseCheckpoints
 
-/// Prints what a checkpoint in a file costs against the calls to the file system it stands on, and returns whether the
-/// bound is kept: it takes at most 1.25 times as long.
+/// Prints what a checkpoint in a file costs against the calls to the file system it stands on, and returns whether it
+/// takes at most 1.25 times as long.
 func checkCheckpointBounds(effort: Effort) async throws -> Bool {
   // One save takes so long that ten are a sample.
   let (samples, batch) = (effort.samples / 2 + 1, 10)
