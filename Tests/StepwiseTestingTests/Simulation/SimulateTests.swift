@@ -131,9 +131,13 @@ struct SimulateTests {
   /// A process of its own, as the clock resumes on the threads of Tasks, which other tests keep busy.
   @Test func aRealClockIsNamed() async {
     await #expect(processExitsWith: .success) {
-      // Safety: what leaves the simulation is the clock itself; nothing depends on the time.
-      let run = try await simulate(seed: 1) { _ in try await Task.sleep(for: .milliseconds(1)) }
-      #expect(run.escapes.map(\.destination) == [.outside])
+      // A sleep that is over before the task has suspended leaves nothing, so there are several.
+      var escapes: [SimulationEscape] = []
+      for _ in 0..<100 where escapes.isEmpty {
+        // Safety: what leaves the simulation is the clock itself; nothing depends on the time.
+        escapes = try await simulate(seed: 1) { _ in try await Task.sleep(for: .milliseconds(1)) }.escapes
+      }
+      #expect(escapes.map(\.destination) == [.outside])
     }
   }
 
