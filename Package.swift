@@ -13,7 +13,7 @@ let package = Package(
     .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
     .library(
       name: "StepwiseLegacy",
-      targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate"]
+      targets: ["LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState"]
     ),
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
     .library(name: "StepwiseHTTPTesting", targets: ["StepwiseHTTPTesting"]),
@@ -46,11 +46,6 @@ let package = Package(
       name: "LegacyFlowState",
       dependencies: ["LegacySupport", "Stepwise"],
       path: "Sources/Legacy/LegacyFlowState"
-    ),
-    .target(
-      name: "LegacyElevate",
-      dependencies: ["LegacySupport", "Stepwise", "StepwiseHTTP"],
-      path: "Sources/Legacy/LegacyElevate"
     ),
     .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
     .target(name: "StepwiseHTTPTesting", dependencies: ["Stepwise", "StepwiseHTTP"]),
@@ -105,8 +100,8 @@ let package = Package(
     .testTarget(
       name: "LegacyTests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate", "Stepwise",
-        "StepwiseHTTP", "StepwiseTesting", "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseTesting",
+        "Loopback",
       ],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
@@ -114,8 +109,8 @@ let package = Package(
     .testTarget(
       name: "LegacySwift6Tests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "LegacyElevate", "Stepwise",
-        "StepwiseHTTP", "StepwiseTesting", "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseTesting",
+        "Loopback",
       ],
       path: "Tests/LegacyTests/Swift6"
     ),

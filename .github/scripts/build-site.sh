@@ -43,7 +43,7 @@ control
 .github/scripts/symbol-graphs.sh "$work/graphs"
 archives=()
 for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting StepwiseFleet \
-  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState LegacyElevate; do
+  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState; do
   if [ ! -d "$work/graphs/$module" ]; then
     echo "$module is left out: there is no build of it"
     continue

@@ -19,7 +19,7 @@ extract() {
 }
 
 for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting \
-  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState LegacyElevate; do
+  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState; do
   extract $module .build
 done
 if [ -e .build-fleet/debug/Modules/StepwiseFleet.swiftmodule ]; then extract StepwiseFleet .build-fleet; fi

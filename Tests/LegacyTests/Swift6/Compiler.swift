@@ -49,11 +49,9 @@
       let output = Pipe()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       let modules = try modules()
-      // LegacyElevate is built on a module of C.
-      let map = "-fmodule-map-file=\(modules)/../CurlShim.build/module.modulemap"
       let options = [
-        "-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", modules, "-Xcc", map,
-        "-diagnostic-style", style,
+        "-swift-version", "\(languageMode)", "-emit-sil", "-o", "/dev/null", "-I", modules, "-diagnostic-style",
+        style,
       ]
       process.arguments = ["swiftc"] + options + (withWarnings ? [] : ["-suppress-warnings"]) + [path]
       process.standardOutput = output

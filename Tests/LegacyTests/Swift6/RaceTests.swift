@@ -10,7 +10,7 @@
   /// The samples are in `Races`, and in no target, since they are to fail.
   @Suite(.enabled(if: Compiler.isAvailable, "swiftc cannot be run"), .timeLimit(.minutes(5)))
   struct RaceTests {
-    private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces", "ElevateRaces"]
+    private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces"]
 
     @Test(arguments: samples + ["StepwiseShared"]) func swift5ModeLetsItPass(sample: String) throws {
       let result = try Compiler.check(Self.path(of: sample), languageMode: 5)

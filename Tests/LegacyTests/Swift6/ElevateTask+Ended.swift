@@ -1,1 +1,0 @@
-../Swift5/Support/ElevateTask+Ended.swift
