@@ -2,21 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension RunTrace {
-  /// The trace as JSON, for tools.
-  ///
-  /// The object has the fields `version` (1), `droppedEvents`, `droppedRuns` and `runs`. A run or step has `kind`
-  /// ("run", "step"), `name`, `role` ("chain", "zip", "race"; absent otherwise), `start` and `duration` in nanoseconds
-  /// since the start of the trace, `attempt`, `status` ("running", "succeeded", "failed", "cancelled", "abandoned"),
-  /// `detail` (absent where there is none), `undone`, `notes` (objects with `time` and `text`) and `children`. Fields
-  /// may be added within a version, and are always in this order.
-  public var json: String {
-    let runs = JSONText.array(runs.map(\.json))
-    return JSONText.object([
-      ("version", "1"), ("droppedEvents", "\(droppedEventCount)"), ("droppedRuns", "\(droppedRunCount)"),
-      ("runs", runs),
-    ])
-  }
-
   /// The trace in the Trace Event Format, which Perfetto and chrome://tracing open.
   ///
   /// Each run and step is a complete event (`ph` is `X`), each note an instant event (`i`) of its thread. Times are in
@@ -32,25 +17,6 @@ extension RunTrace {
       ("traceEvents", JSONText.array(writer.threads + writer.events)), ("displayTimeUnit", JSONText.string("ms")),
       ("otherData", other),
     ])
-  }
-}
-
-extension RunTrace.Span {
-  fileprivate var json: String {
-    var fields = [("kind", JSONText.string(kind.rawValue)), ("name", JSONText.string(name))]
-    if let role { fields.append(("role", JSONText.string(role))) }
-    fields += [
-      ("start", "\(start.nanoseconds)"), ("duration", "\(duration.nanoseconds)"), ("attempt", "\(attempt)"),
-      ("status", JSONText.string(status.rawValue)),
-    ]
-    if let detail { fields.append(("detail", JSONText.string(detail))) }
-    let notes = notes.map {
-      JSONText.object([("time", "\($0.time.nanoseconds)"), ("text", JSONText.string($0.text))])
-    }
-    fields += [
-      ("undone", "\(isUndone)"), ("notes", JSONText.array(notes)), ("children", JSONText.array(children.map(\.json))),
-    ]
-    return JSONText.object(fields)
   }
 }
 

@@ -14,7 +14,7 @@
 public struct RunTrace: Sendable {
   /// What a span stands for.
   public struct Kind: RawRepresentable, Hashable, Sendable {
-    /// The word for the kind in ``RunTrace/json``.
+    /// The word for the kind in ``RunTrace/chromeTrace``.
     public let rawValue: String
 
     /// Creates a kind.

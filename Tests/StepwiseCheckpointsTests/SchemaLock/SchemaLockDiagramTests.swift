@@ -10,6 +10,6 @@ import Testing
   func drawsItsSamples() {
     let lock = SchemaLock(samples: [Count.at(0), .at(1), .done("three")])
     #expect(lock.describe() == "- at\n  -> done\n- done\n")
-    #expect(lock.describe(.dot).contains("n0 -> n1\n"))
+    #expect(lock.describe(.mermaid).contains("n0 --> n1\n"))
   }
 }

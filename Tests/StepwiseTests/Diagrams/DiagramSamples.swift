@@ -6,9 +6,9 @@ import StepwiseTesting
 
 /// What the tests of diagrams draw.
 enum DiagramSamples {
-  static let formats: [(suffix: String, format: DiagramFormat)] = [("txt", .text), ("mmd", .mermaid), ("dot", .dot)]
+  static let formats: [(suffix: String, format: DiagramFormat)] = [("txt", .text), ("mmd", .mermaid)]
 
-  /// Names that mean something to Mermaid, to Graphviz, to HTML, to Markdown or to a terminal.
+  /// Names that mean something to Mermaid, to HTML, to Markdown or to a terminal.
   static let awkwardNames = [
     "end", "subgraph", "class", "digraph", "n1 --> n2", "say \"hi\"", "C:\\new\\", "two\nlines\r\nand\u{2028}more",
     "<b>bold</b> &amp; &", "#35; #quot;", "1. first", "- item", "`code` _a_ *b*", "%%{init: {}}%%", "$$x$$",

@@ -3,14 +3,14 @@
 
 import RegexBuilder
 
-/// Checks the syntax of diagrams as far as it can be checked line by line, without the programs that draw them.
+/// Checks the syntax of diagrams as far as it can be checked line by line, without the program that draws them.
 enum DiagramSyntax {
   struct Problem: Error, CustomStringConvertible {
     let description: String
   }
 
   static func checkMermaid(_ chart: String) throws {
-    var check = Check(closing: "end")
+    var check = Check()
     // No character of a label means anything but itself or an entity.
     let label = /(?:[^"\[\]<>&`\\%|{}$*_;#]|#(?:\d+|quot);)*/
     let node = Regex {
@@ -40,24 +40,6 @@ enum DiagramSyntax {
     }
   }
 
-  static func checkDot(_ graph: String) throws {
-    var check = Check(closing: "}")
-    let attributes =
-      /compound=true|labeljust=l|node \[.*\]|edge \[.*\]|fontname="sans-serif"|label="([^"\\]|\\"|\\\\)*"/
-    try check.lines(of: String(graph.dropLast(2)), first: "digraph {") { line in
-      if let match = line.wholeMatch(of: /(n\d+) \[label="([^"\\&]|\\"|\\\\|&amp;)*"(, style=(rounded|dashed))?\]/) {
-        return .node(String(match.1))
-      }
-      if let match = line.wholeMatch(of: /subgraph cluster_(\d+) \{/) { return .open("c\(match.1)") }
-      if let match = line.wholeMatch(of: /(n\d+) -> (n\d+)( \[.*\])?/) {
-        let cluster = line.firstMatch(of: /ltail=cluster_(\d+)/).map { "c\($0.1)" }
-        return .edge([String(match.1), String(match.2)] + [cluster].compactMap(\.self))
-      }
-      return line.wholeMatch(of: attributes) == nil ? nil : .other
-    }
-    guard graph.hasSuffix("\n}\n") else { throw Problem(description: "the graph is not closed") }
-  }
-
   private enum Line {
     case node(String)
     case open(String)
@@ -66,19 +48,14 @@ enum DiagramSyntax {
   }
 
   private struct Check {
-    let closing: String
     var known: Set<String> = []
     var used: [String] = []
     var depth = 0
 
-    init(closing: String) {
-      self.closing = closing
-    }
-
     mutating func lines(of text: String, first: String, _ parse: (Substring) -> Line?) throws {
       guard text.hasPrefix(first + "\n"), text.hasSuffix("\n") else { throw Problem(description: "no \(first)") }
       for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast() {
-        if line == closing {
+        if line == "end" {
           depth -= 1
           guard depth >= 0 else { throw Problem(description: "closed too often") }
           continue

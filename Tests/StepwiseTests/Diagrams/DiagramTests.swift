@@ -9,7 +9,7 @@ import Testing
 /// Diagrams of chains, jobs and progressions.
 ///
 /// The expected diagrams are in the hidden folder `.golden`, which SwiftPM ignores. With `STEPWISE_DIAGRAMS`, the path
-/// of a folder, the tests write theirs there, for the parsers that CI runs over them.
+/// of a folder, the tests write theirs there, for the parser that CI runs over them.
 @Suite(.timeLimit(.minutes(5)))
 struct DiagramTests {
   private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: ".golden")
@@ -33,17 +33,13 @@ struct DiagramTests {
   func followTheSyntax() throws {
     for seed in seeds(100) {
       let (chain, names) = RandomChain.make(seed: seed)
-      let (text, mermaid, dot) = (chain.describe(), chain.describe(.mermaid), chain.describe(.dot))
+      let (text, mermaid) = (chain.describe(), chain.describe(.mermaid))
       #expect(throws: Never.self, "seed \(seed)") { try DiagramSyntax.checkMermaid(mermaid) }
-      #expect(throws: Never.self, "seed \(seed)") { try DiagramSyntax.checkDot(dot) }
       for name in names where !name.isEmpty && !name.contains(where: { $0.isNewline || $0 < " " }) {
         #expect(text.contains("- \(name)"), "seed \(seed)")
       }
-      #expect(dot == RandomChain.make(seed: seed).chain.describe(.dot))
-      if seed < 100 {
-        try export(mermaid, "random-\(seed).mmd")
-        try export(dot, "random-\(seed).dot")
-      }
+      #expect(mermaid == RandomChain.make(seed: seed).chain.describe(.mermaid))
+      if seed < 100 { try export(mermaid, "random-\(seed).mmd") }
     }
   }
 
@@ -59,21 +55,6 @@ struct DiagramTests {
     try DiagramSyntax.checkMermaid(chart)
     #expect(throws: DiagramSyntax.Problem.self) {
       try DiagramSyntax.checkMermaid(chart.replacingOccurrences(of: text, with: mistake))
-    }
-  }
-
-  @Test(
-    "The check of the syntax finds mistakes in a graph for Graphviz",
-    arguments: [
-      ("=\"a\"", "=\"a\"b\""), ("=\"a\"", "=\"a\\\""), ("=\"a\"", "=<a>"), ("n1 [", "n1 ->  ["), ("}\n}", "}"),
-      ("}\n}", "}\nn1 -> n2\n}"),
-    ]
-  )
-  func findsMistakesInDot(text: String, mistake: String) throws {
-    let graph = Chain("a") { (number: Int) in number }.retry(DiagramSamples.policy).describe(.dot)
-    try DiagramSyntax.checkDot(graph)
-    #expect(throws: DiagramSyntax.Problem.self) {
-      try DiagramSyntax.checkDot(graph.replacingOccurrences(of: text, with: mistake))
     }
   }
 

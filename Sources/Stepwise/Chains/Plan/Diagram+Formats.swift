@@ -59,36 +59,6 @@ extension Diagram {
     return lines
   }
 
-  /// The lines of a graph in the language of Graphviz.
-  var dot: [String] {
-    var lines = ["digraph {", "compound=true", "labeljust=l", "node [shape=box, fontname=\"sans-serif\"]"]
-    lines += ["edge [fontname=\"sans-serif\"]", "fontname=\"sans-serif\""]
-    for item in items {
-      switch item {
-      case .node(let id, let label, let shape):
-        let style =
-          switch shape {
-          case .step: ""
-          case .handler, .last, .end: ", style=rounded"
-          case .undo: ", style=dashed"
-          }
-        lines.append("n\(id) [label=\"\(Self.escapedForDot(label))\"\(style)]")
-      case .open(let id, let label):
-        lines += ["subgraph cluster_\(id) {", "label=\"\(Self.escapedForDot(label))\""]
-      case .close: lines.append("}")
-      }
-    }
-    for edge in edges {
-      var attributes: [String] = []
-      if let label = edge.label { attributes.append("label=\"\(Self.escapedForDot(label))\"") }
-      if edge.isDashed { attributes.append("style=dashed") }
-      if let cluster = edge.cluster { attributes.append("ltail=cluster_\(cluster)") }
-      let suffix = attributes.isEmpty ? "" : " [\(attributes.joined(separator: ", "))]"
-      lines.append("n\(edge.from) -> n\(edge.to)\(suffix)")
-    }
-    return lines + ["}"]
-  }
-
   // MARK: - Labels
 
   /// A label in one line, without characters that control a terminal; a space when it is empty.
@@ -112,18 +82,6 @@ extension Diagram {
       case "a"..."z", "A"..."Z", "0"..."9", " ", ",", "(", ")", "?", "!", "/", "=": text.unicodeScalars.append(scalar)
       default:
         if scalar.isASCII { text += "#\(scalar.value);" } else { text.unicodeScalars.append(scalar) }
-      }
-    }
-  }
-
-  /// A label for a quoted string, in which Graphviz looks for escapes and entities.
-  private static func escapedForDot(_ label: String) -> String {
-    plain(label).unicodeScalars.reduce(into: "") { text, scalar in
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "&": text += "&amp;"
-      default: text.unicodeScalars.append(scalar)
       }
     }
   }

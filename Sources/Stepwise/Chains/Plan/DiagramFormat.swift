@@ -6,7 +6,7 @@
 /// The same chain, flow, job or list of stages yields the same text in each format, byte for byte.
 public struct DiagramFormat: Hashable, Sendable {
   private enum Kind {
-    case text, mermaid, dot
+    case text, mermaid
   }
 
   private let kind: Kind
@@ -17,16 +17,12 @@ public struct DiagramFormat: Hashable, Sendable {
   /// A flow chart in Mermaid syntax (mermaid.js.org).
   public static let mermaid = DiagramFormat(kind: .mermaid)
 
-  /// A directed graph in the language of Graphviz (graphviz.org), which `dot -Tsvg` draws.
-  public static let dot = DiagramFormat(kind: .dot)
-
   /// Returns a diagram in this format, in lines that end with a line break.
   func text(of diagram: Diagram) -> String {
     let lines =
       switch kind {
       case .text: diagram.outline
       case .mermaid: diagram.mermaid
-      case .dot: diagram.dot
       }
     return lines.map { $0 + "\n" }.joined()
   }
