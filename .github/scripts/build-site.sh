@@ -26,29 +26,14 @@ convert() { # convert CATALOGUE MODULE ARCHIVE
     --warnings-as-errors ${hosting[@]+"${hosting[@]}"}
 }
 
-# A link that leads nowhere has to fail the build, and an unlisted article has to be found.
-control() {
-  mkdir -p "$work/control.docc" "$work/graphs/Control"
-  printf '# Control\n\nIt works.\n' > "$work/control.docc/Control.md"
-  convert "$work/control.docc" Control "$work/control" > /dev/null
-  printf '# Other\n\nSee <doc:Missing>.\n' > "$work/control.docc/Other.md"
-  [ -n "$(unlisted "$work/control.docc" Control)" ] || { echo "error: an unlisted article is not found"; exit 1; }
-  if convert "$work/control.docc" Control "$work/control" > /dev/null 2>&1; then
-    echo "error: docc accepts a link that leads nowhere"
-    exit 1
-  fi
-}
-
-control
 .github/scripts/symbol-graphs.sh "$work/graphs"
 archives=()
-for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting StepwiseFleet \
-  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState; do
+for catalogue in Sources/Stepwise/Documentation.docc $(find Sources -path Sources/Stepwise -prune -o -name Documentation.docc -print | sort); do
+  module=$(basename "$(dirname "$catalogue")")
   if [ ! -d "$work/graphs/$module" ]; then
     echo "$module is left out: there is no build of it"
     continue
   fi
-  catalogue=$(find Sources -path "*/$module/Documentation.docc")
   left=$(unlisted "$catalogue" "$module")
   [ -z "$left" ] || { printf 'error: articles that the page of %s does not list:\n%s\n' "$module" "$left"; exit 1; }
   convert "$catalogue" "$module" "$work/$module.doccarchive"

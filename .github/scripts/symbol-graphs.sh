@@ -18,8 +18,11 @@ extract() {
     -pretty-print -output-dir "$output/$1"
 }
 
-for module in Stepwise StepwiseCheckpoints StepwiseHTTP StepwiseTesting StepwiseHTTPTesting \
-  LegacyStepwise LegacyGrain LegacyGrainFirst LegacyFlowState; do
-  extract $module .build
+find Sources -name Documentation.docc | while IFS=/ read -r -a path; do
+  module=${path[${#path[@]} - 2]}
+  if [ "$module" != StepwiseFleet ]; then
+    extract "$module" .build
+  elif [ -e .build-fleet/debug/Modules/StepwiseFleet.swiftmodule ]; then
+    extract "$module" .build-fleet
+  fi
 done
-if [ -e .build-fleet/debug/Modules/StepwiseFleet.swiftmodule ]; then extract StepwiseFleet .build-fleet; fi

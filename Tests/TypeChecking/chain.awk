@@ -6,7 +6,6 @@
 # form:    how a step is written; see `step`.
 # types:   what closures say about their types: none, input, output or annotated (both).
 # mistake: what is wrong with the step in the middle; see `body`.
-# astray:  1 to mark the line after the one that has the mistake.
 
 function type(number) { return form == "operators" ? "Int" : "T" number }
 
@@ -25,7 +24,7 @@ function body(number) {
 
 # The line where the types stop fitting: for a function that returns the wrong type, that is the line of the next step.
 function mark(number) {
-  return mistake != "none" && number == middle + astray + (mistake == "return" && isFunctions) ? "  // mistake" : ""
+  return mistake != "none" && number == middle + (mistake == "return" && isFunctions) ? "  // mistake" : ""
 }
 
 # The first step always says what the chain takes.
