@@ -9,6 +9,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
+    .library(name: "StepwiseTracing", targets: ["StepwiseTracing"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
     .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
     .library(
@@ -25,6 +26,7 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "Stepwise"),
+    .target(name: "StepwiseTracing", dependencies: ["Stepwise"]),
     .target(name: "StepwiseFiles"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise", "StepwiseFiles"]),
     // What is used of libcurl on Linux; on Apple's platforms there is nothing in it.
@@ -47,7 +49,7 @@ let package = Package(
       dependencies: ["LegacySupport", "Stepwise"],
       path: "Sources/Legacy/LegacyFlowState"
     ),
-    .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints"]),
+    .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTracing"]),
     .target(name: "StepwiseHTTPTesting", dependencies: ["Stepwise", "StepwiseHTTP"]),
     // Without the trait the module is empty and libpq is not needed.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -61,7 +63,7 @@ let package = Package(
     .executableTarget(
       name: "Tour",
       dependencies: [
-        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP",
+        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP", "StepwiseTracing",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ],
       exclude: ["Resources/CREDITS.md"],
@@ -69,7 +71,14 @@ let package = Package(
     ),
     // How the tests run unless the environment says otherwise; linked into all of them, which are one program.
     .target(name: "TestDefaults", path: "Tests/TestDefaults"),
-    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
+    .testTarget(
+      name: "StepwiseTests",
+      dependencies: ["Stepwise", "StepwiseTesting", "StepwiseTracing", "TestDefaults"]
+    ),
+    .testTarget(
+      name: "StepwiseTracingTests",
+      dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestDefaults"]
+    ),
     .executableTarget(
       name: "CheckpointCrashChild",
       dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"],
@@ -77,7 +86,10 @@ let package = Package(
     ),
     .testTarget(
       name: "StepwiseCheckpointsTests",
-      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseFiles", "StepwiseTesting", "CheckpointCrashChild"],
+      dependencies: [
+        "StepwiseCheckpoints", "Stepwise", "StepwiseFiles", "StepwiseTesting", "StepwiseTracing",
+        "CheckpointCrashChild",
+      ],
       exclude: ["Golden"]
     ),
     .testTarget(
@@ -93,8 +105,8 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting", "Loopback",
-        "ImportCrashChild",
+        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting", "StepwiseTracing",
+        "Loopback", "ImportCrashChild",
       ]
     ),
     .testTarget(

@@ -4,6 +4,7 @@
 import Foundation
 import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

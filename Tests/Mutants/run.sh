@@ -50,7 +50,7 @@ test_of() { sed -n 's/^Killed by: //p' "$(patch_of "$1")"; }
 
 # The targets that the tests need, and of the test targets what is no test, and the suites that are named.
 copy() {
-  local number test suite module targets="Stepwise,StepwiseFiles,StepwiseCheckpoints,StepwiseTesting,TestDefaults" suites=" "
+  local number test suite module targets="Stepwise,StepwiseTracing,StepwiseFiles,StepwiseCheckpoints,StepwiseTesting,TestDefaults" suites=" "
   for number in $numbers; do
     test=$(test_of "$number")
     suite=${test%/*}

@@ -28,10 +28,10 @@ import Testing
     #expect(result.exitCode == 0)
     let made = try rows(String(contentsOf: folder.appendingPathComponent("trace.svg"), encoding: .utf8))
     let file = URL(fileURLWithPath: #filePath)
-      .appendingPathComponent("../../../Sources/Stepwise/Documentation.docc/Resources/trace.svg").standardized
+      .appendingPathComponent("../../../Sources/StepwiseTracing/Documentation.docc/Resources/trace.svg").standardized
     #expect(
       try rows(String(contentsOf: file, encoding: .utf8)) == made,
-      "swift run Tour trace Sources/Stepwise/Documentation.docc/Resources makes it again"
+      "swift run Tour trace Sources/StepwiseTracing/Documentation.docc/Resources makes it again"
     )
     #expect(made.count == 30)
     #expect(made.suffix(2) == ["call the courier", "failed"])

@@ -104,9 +104,6 @@ public final class Run<Output: Sendable>: Sendable {
   /// The progress of the run, for any number of subscribers, at any time.
   public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder, run: self) }
 
-  /// What has happened in the run so far, with times.
-  ///
-  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
-  /// ``trace(capacity:clock:isolation:_:)``.
-  public var trace: RunTrace { RunTrace(of: [recorder.snapshot()], droppedRunCount: 0) }
+  /// What the run has recorded so far.
+  package var reading: RunReading { recorder.reading() }
 }

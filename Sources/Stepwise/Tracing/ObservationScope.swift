@@ -7,7 +7,7 @@ struct ObservationScope: Sendable {
 
   /// The observers of scopes, outermost first.
   var observers: [any RunObserver] = []
-  var collectors: [TraceCollector] = []
+  var collectors: [RunCollector] = []
   /// Measures the time of traces; nil for the continuous clock.
   var clock: (@Sendable () -> Duration)?
   /// The innermost observed run around.

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// What happened in a run, with times: a ring that counts what it dropped.
-struct RunLog: Sendable {
-  enum Event: Sendable {
+package struct RunLog: Sendable {
+  package enum Event: Sendable {
     /// A run of so many steps has started.
     case runStarted(ChainIdentity?, Nesting)
     /// The number of the run that has just started.
@@ -25,11 +25,11 @@ struct RunLog: Sendable {
   }
 
   /// An error; only its type, unless the run is traced explicitly, because errors belong to the user.
-  enum Failure: Sendable {
+  package enum Failure: Sendable {
     case error(any Error)
     case type(any Any.Type)
 
-    var isCancellation: Bool {
+    package var isCancellation: Bool {
       switch self {
       case .error(let error): error is CancellationError
       case .type(let type): type == CancellationError.self
@@ -38,18 +38,18 @@ struct RunLog: Sendable {
   }
 
   /// What a run is to the run that contains it.
-  enum Nesting: UInt8 {
+  package enum Nesting: UInt8 {
     case none, chain, zip, race
   }
 
-  struct Entry: Sendable {
+  package struct Entry: Sendable {
     /// The time since an origin that all entries on the same clock share.
-    let time: Duration
+    package let time: Duration
     /// The index of the step, or of the first step of a run or a part.
-    let step: Int32
+    package let step: Int32
     /// The count or number that the event has.
-    let number: Int32
-    let event: Event
+    package let number: Int32
+    package let event: Event
   }
 
   private var entries: [Entry] = []
@@ -95,9 +95,9 @@ struct RunLog: Sendable {
 }
 
 /// Through what a run was cancelled, and why.
-final class CancellationCause: Sendable {
-  let source: String
-  let reason: String?
+package final class CancellationCause: Sendable {
+  package let source: String
+  package let reason: String?
 
   init(source: String, reason: String?) {
     self.source = source

@@ -81,11 +81,11 @@ extension RunRecorder {
   ///
   /// - Parameter time: The current time; nil for that of the clock of the run.
   /// - Returns: The copy.
-  func snapshot(at time: Duration? = nil) -> TracedRun {
+  func reading(at time: Duration? = nil) -> RunReading {
     let (log, errors, outcome) = broadcast.update { ($0.state.log, $0.state.latestErrors, $0.state.ended) }
     var outcomeError: (any Error)?
     if case .failed(let error) = outcome { outcomeError = error }
-    return TracedRun(
+    return RunReading(
       id: watch?.run.id,
       parentID: watch?.run.parentID,
       name: identity?.name,

@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseTracing
 
 extension Scene {
   /// A flow of screens in the terminal, driven by the user, or by a script without one.

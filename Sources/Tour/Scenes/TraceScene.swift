@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseTracing
 
 extension Scene {
   /// An order that is traced: eight steps, a retry, branches, a time limit and an undo.

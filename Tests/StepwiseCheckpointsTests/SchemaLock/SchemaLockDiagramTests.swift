@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SchemaLockDiagramTests {

@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Testing
 
 /// The events of a run, and the diagram of a flow.

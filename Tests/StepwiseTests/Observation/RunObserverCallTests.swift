@@ -28,7 +28,7 @@ struct RunObserverCallTests {
       calls.add(1)
       RunObservers.install(Silent()).remove()
       guard let run = run.read({ $0 }) else { return }
-      _ = run.trace.text
+      _ = run.reading
       _ = run.progress.makeAsyncIterator()
       _ = run.isFinished
       if cancelling { run.cancel(reason: "seen") }

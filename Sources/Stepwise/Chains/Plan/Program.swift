@@ -159,8 +159,8 @@ final class Program: Sendable {
 }
 
 /// The name and the observers of a chain.
-final class ChainIdentity: Sendable {
-  let name: String?
+package final class ChainIdentity: Sendable {
+  package let name: String?
   let observers: [any RunObserver]
 
   init(name: String?, observers: [any RunObserver]) {

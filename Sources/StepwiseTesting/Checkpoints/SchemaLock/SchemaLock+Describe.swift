@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import Stepwise
+import Stepwise
+public import StepwiseTracing
 
 extension SchemaLock {
   /// Returns a diagram of the samples, one stage for each case, in the order of the samples.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
+
 extension RunTrace {
   /// A tree of the runs and steps with durations, one line each, for logs and terminals.
   ///

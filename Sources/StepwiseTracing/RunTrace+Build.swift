@@ -1,24 +1,47 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The log of a run, with what is needed to read it.
-struct TracedRun: Sendable {
-  let id: UInt64?
-  let parentID: UInt64?
-  let name: String?
-  let steps: Range<Int>
-  let step: @Sendable (Int) -> ChainStep
-  let start: Duration
-  let now: Duration
-  let entries: [RunLog.Entry]
-  let droppedCount: Int
-  /// The errors that the record still holds, where the log has only their types.
-  let latestErrors: [Int: any Error]
-  let error: (any Error)?
+import Stepwise
 
-  func name(of steps: Range<Int>) -> String {
-    let (first, last) = (step(steps.lowerBound), step(max(steps.lowerBound, steps.upperBound - 1)))
-    return first == last ? first.description : "\(first) → \(last)"
+extension RunTrace {
+  init(of readings: [RunReading], droppedRunCount: Int) {
+    let builders = readings.map(TraceBuilder.init)
+    var owners: [UInt64: TraceBuilder.Node] = [:]
+    for builder in builders { owners.merge(builder.runs) { first, _ in first } }
+    var roots: [TraceBuilder.Node] = []
+    for builder in builders {
+      guard let id = builder.run.parentID, let owner = owners[id], owner !== builder.root else {
+        roots.append(builder.root)
+        continue
+      }
+      // The step of the outer run that was running, or a handler of that run.
+      let start = builder.root.start
+      let step = owner.children.last { $0.kind == .step && $0.start <= start && start <= $0.end ?? start }
+      (step ?? owner).children.append(builder.root)
+    }
+    let now = readings.map(\.now).max() ?? .zero
+    let origin = roots.map(\.start).min() ?? .zero
+    runs = roots.sorted { $0.start < $1.start }.map { Span($0, since: origin, until: now) }
+    droppedEventCount = readings.reduce(0) { $0 + $1.droppedCount }
+    self.droppedRunCount = droppedRunCount
+  }
+}
+
+extension RunTrace.Span {
+  fileprivate init(_ node: TraceBuilder.Node, since origin: Duration, until now: Duration) {
+    kind = node.kind
+    name = node.name
+    role = node.role
+    start = node.start - origin
+    duration = (node.end ?? max(now, node.start)) - node.start
+    attempt = node.attempt
+    status = node.status
+    detail = node.detail
+    order = node.order
+    isUndone = node.isUndone
+    notes = node.notes.map { RunTrace.Note(time: $0.time - origin, text: $0.text, order: $0.order) }
+    // Sorting is stable, so that what starts at the same time stays in order.
+    children = node.children.sorted { $0.start < $1.start }.map { RunTrace.Span($0, since: origin, until: now) }
   }
 }
 
@@ -64,7 +87,7 @@ struct TraceBuilder {
     }
   }
 
-  let run: TracedRun
+  let run: RunReading
   let root: Node
   private(set) var runs: [UInt64: Node] = [:]
   private var openRuns: [Node]
@@ -73,7 +96,7 @@ struct TraceBuilder {
   /// The newest attempt of each step.
   private var attempts: [Int: Node] = [:]
 
-  init(_ run: TracedRun) {
+  init(_ run: RunReading) {
     self.run = run
     root = Node(.run, run.name ?? run.name(of: run.steps), run.steps, start: run.start)
     openRuns = [root]
@@ -89,7 +112,7 @@ struct TraceBuilder {
     eventCount += 1
     let steps = index..<index + max(0, Int(entry.number))
     switch entry.event {
-    case .runStarted(let identity, let nesting): startRun(steps, identity, nesting, at: time)
+    case .runStarted(let identity, let nesting): startRun(steps, identity?.name, nesting, at: time)
     case .runIdentified(let id): runs[id] = openRuns.last { $0.steps.lowerBound == index } ?? root
     case .runSucceeded: endRun(steps)?.end(at: time, .succeeded)
     case .runFailed(let failure):
@@ -138,12 +161,12 @@ struct TraceBuilder {
 
   private mutating func startRun(
     _ steps: Range<Int>,
-    _ identity: ChainIdentity?,
+    _ name: String?,
     _ nesting: RunLog.Nesting,
     at time: Duration
   ) {
     guard nesting != .none else { return }
-    let name = identity?.name ?? run.name(of: steps)
+    let name = name ?? run.name(of: steps)
     let node = Node(.run, name, steps, role: "\(nesting)", start: time)
     let parent = parent(of: steps)
     node.order = eventCount
@@ -175,5 +198,13 @@ struct TraceBuilder {
     case .type(let type):
       if let known, Swift.type(of: known) == type { "\(known)" } else { "\(type)" }
     }
+  }
+}
+
+extension RunReading {
+  /// The name of the first and the last of some steps.
+  fileprivate func name(of steps: Range<Int>) -> String {
+    let (first, last) = (step(steps.lowerBound), step(max(steps.lowerBound, steps.upperBound - 1)))
+    return first == last ? first.description : "\(first) → \(last)"
   }
 }

@@ -2,10 +2,11 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Stepwise
 import StepwiseTesting
 import Testing
 
-@testable import Stepwise
+@testable import StepwiseTracing
 
 #if canImport(FoundationXML)
   import FoundationXML

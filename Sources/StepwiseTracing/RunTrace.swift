@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+public import Stepwise
+
 /// What ran, when, on which attempt and with which outcome.
 ///
-/// A started run has one (``Run/trace``). To trace plain runs, and everything that they start, run them in
+/// A started run has one, `Run.trace`. To trace plain runs, and everything that they start, run them in
 /// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept, the others counted.
 ///
 /// ```swift
@@ -108,4 +110,55 @@ public struct RunTrace: Sendable {
     }
     return end
   }
+}
+
+extension Run {
+  /// What has happened in the run so far, with times.
+  ///
+  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
+  /// ``trace(capacity:clock:isolation:_:)``.
+  public var trace: RunTrace { RunTrace(of: [reading], droppedRunCount: 0) }
+}
+
+/// What a body returned or threw, and the trace of the runs that it started.
+public struct TracedResult<Value> {
+  /// What the body returned or threw.
+  public let result: Result<Value, any Error>
+
+  /// What ran, up to the end of the body.
+  public let trace: RunTrace
+
+  /// What the body returned.
+  ///
+  /// - Throws: What the body threw.
+  public var value: Value { get throws { try result.get() } }
+}
+
+extension TracedResult: Sendable where Value: Sendable {}
+
+/// Traces every run that the body starts, also in tasks that it creates.
+///
+/// The result has the trace also when the body throws. A run that has not ended when the body returns is part of the
+/// trace with the status ``RunTrace/Status/running``.
+///
+/// ```swift
+/// let traced = await trace { try await checkout.run(cart) }
+/// print(traced.trace.text)
+/// let order = try traced.value
+/// ```
+///
+/// - Parameters:
+///   - capacity: The number of events of each run that are retained; of at most 256 runs: the first and the newest.
+///   - clock: The clock that measures the times, for example the manual clock of a test.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returned or threw, and the trace.
+public func trace<Value>(
+  capacity: Int = 4_096,
+  clock: any Clock<Duration> = ContinuousClock(),
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async -> TracedResult<Value> {
+  let runs = await collectingRuns(capacity: capacity, maxRuns: 256, clock: clock, body)
+  return TracedResult(result: runs.result, trace: RunTrace(of: runs.readings, droppedRunCount: runs.droppedCount))
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseTracing
 import Testing
 
 /// What the description of a chain says.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
 import StepwiseTesting
 import Testing
 
-@testable import Stepwise
+@testable import StepwiseTracing
 
 /// What a trace says of a run, under a manual clock that the steps advance.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 
 /// What the tests of diagrams draw.
 enum DiagramSamples {

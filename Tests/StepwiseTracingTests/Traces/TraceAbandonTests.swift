@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Synchronization
 import Testing
-
-@testable import Stepwise
 
 /// What a trace says of abandoned steps, and what it retains.
 @Suite(.timeLimit(.minutes(5)))

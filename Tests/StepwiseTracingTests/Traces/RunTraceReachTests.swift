@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Testing
-
-@testable import Stepwise
 
 /// What traces reach: started runs without a request, runs in steps and handlers, failing bodies, and their limits.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+
+// MARK: - Chains
+
+extension Chain {
+  /// Returns a diagram of the chain: its steps, the modifiers that cover them, its handlers, and nested chains.
+  ///
+  /// A modifier is drawn around the steps that it covers, the overlap policy around all of them. A box named *try*
+  /// surrounds the steps whose errors `recover` or `onError` receives. A step that can be undone is marked, and its
+  /// undo is drawn dashed; undos run newest first. A modifier of a ``Step`` is part of the step and is not drawn.
+  ///
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
+  public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
+    var walk = ChainWalk()
+    walk.follow(plan)
+    return format.text(of: walk.diagram)
+  }
+}
+
+/// Draws a chain and those nested in it, in a loop, because they may be nested to any depth.
+private struct ChainWalk {
+  private enum Event {
+    case chain(ChainPlan)
+    case step(name: String?, isUndoable: Bool)
+    case open(String)
+    case close
+    case recover
+    case handlers(onError: Int, finally: Int)
+    case fork
+    case nextBranch
+    case join
+  }
+
+  private(set) var diagram = Diagram(isSequence: true)
+  /// The nodes at which the next edges start.
+  private var tails: [Int] = []
+  private var forks: [(start: [Int], ends: [Int])] = []
+  private var stepCount = 0
+
+  mutating func follow(_ plan: ChainPlan) {
+    var pending: [Event] = [.chain(plan)]
+    while let event = pending.popLast() {
+      switch event {
+      case .chain(let plan): pending += Self.events(of: plan.parts).reversed()
+      case .step(let name, let isUndoable): addStep(name, isUndoable: isUndoable)
+      case .open(let label): diagram.open(label)
+      case .close: diagram.close()
+      case .recover: tails.append(catching("recover"))
+      case .handlers(let onError, let finally): addHandlers(onError: onError, finally: finally)
+      case .fork: forks.append((tails, []))
+      case .nextBranch:
+        let last = forks.count - 1
+        forks[last].ends += tails
+        tails = forks[last].start
+      case .join: if let fork = forks.popLast() { tails = fork.ends }
+      }
+    }
+  }
+
+  private static func events(of parts: [ChainPlan.Part]) -> [Event] {
+    var opening: [Event] = []
+    var body: [Event] = []
+    var (onError, finally, overlap) = (0, 0, Overlap.concurrent)
+    for part in parts {
+      switch part {
+      case .step(let name, let isUndoable): body.append(.step(name: name, isUndoable: isUndoable))
+      case .chains(let chains, let how): body += events(of: chains, how: how)
+      case .recover:
+        opening.append(.open("try"))
+        body.append(.recover)
+      case .enclosing(let how):
+        opening.append(.open(how))
+        body.append(.close)
+      case .onError: onError += 1
+      case .finally: finally += 1
+      case .overlap(let policy): overlap = policy
+      }
+    }
+    if onError > 0 { opening.append(.open("try")) }
+    body.append(.handlers(onError: onError, finally: finally))
+    if overlap != .concurrent {
+      opening.append(.open("overlap: \(overlap)"))
+      body.append(.close)
+    }
+    // What covers all steps before it opens at the start, outermost first.
+    return opening.reversed() + body
+  }
+
+  private static func events(of chains: [ChainPlan], how: String) -> [Event] {
+    if how == "then" {
+      // A chain that is nothing but branches needs no box of its own.
+      return chains.flatMap { $0.isBranches ? [.chain($0)] : [.open("chain"), .chain($0), .close] }
+    }
+    let branches = chains.enumerated().flatMap { index, chain -> [Event] in
+      [.open("branch \(index + 1)"), .chain(chain), .close, .nextBranch]
+    }
+    return [.open(how), .fork] + branches + [.join, .close]
+  }
+
+  private mutating func addStep(_ name: String?, isUndoable: Bool) {
+    stepCount += 1
+    let name = name ?? "step \(stepCount)"
+    let step = diagram.add(isUndoable ? "\(name), with undo" : name, after: tails)
+    tails = [step]
+    guard isUndoable else { return }
+    diagram.add(Diagram.Edge(from: step, to: diagram.add("undo \(name)", .undo), isDashed: true))
+  }
+
+  /// Closes the steps that an error may come from, and adds the node that receives it.
+  private mutating func catching(_ label: String) -> Int {
+    let steps = diagram.close()
+    let handler = diagram.add(label, .handler)
+    diagram.connect(steps, to: handler, "error")
+    return handler
+  }
+
+  private mutating func addHandlers(onError: Int, finally: Int) {
+    let failed = onError > 0 ? [catching("on error: \(onError.handlers)")] : []
+    guard finally > 0 else { return }
+    tails = [diagram.add("finally: \(finally.handlers)", .handler, after: tails + failed)]
+  }
+}
+
+extension ChainPlan {
+  /// Whether the chain consists of nothing but the branches of `zip` or `race`.
+  fileprivate var isBranches: Bool {
+    let parts = parts
+    return if parts.count == 1, case .chains = parts[0] { true } else { false }
+  }
+}
+
+extension Int {
+  /// The number of handlers, as labels say it.
+  fileprivate var handlers: String { self == 1 ? "1 handler" : "\(self) handlers" }
+}
+
+// MARK: - Jobs
+
+extension Job {
+  /// Returns a diagram of the job: the queue, the work, the limits around them, and the handlers.
+  ///
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
+  public func describe(_ format: DiagramFormat = .text) -> String {
+    format.text(of: Diagram(plan))
+  }
+}
+
+extension Diagram {
+  /// Creates the diagram of a job.
+  fileprivate init(_ job: JobPlan) {
+    self.init(isSequence: true)
+    var limits: [Cluster] = []
+    let start = job.onStart == 0 ? [] : [add("on start: \(job.onStart.handlers)", .handler)]
+    if let limit = job.deadline { open("deadline \(limit)") }
+    let turn = add("wait in the queue\(job.priority.map { ", priority \($0.word)" } ?? "")", after: start)
+    if let limit = job.timeout { open("timeout \(limit)") }
+    let work = add(job.name, after: [turn])
+    if job.timeout != nil { limits.append(close()) }
+    if job.deadline != nil { limits.append(close()) }
+
+    var ends = [work]
+    if job.onUpdate > 0 {
+      let handler = add("on update: \(job.onUpdate.handlers)", .handler)
+      add(Edge(from: work, to: handler, label: "update", isDashed: true))
+    }
+    if job.onTimeout > 0 {
+      let handler = add("on timeout: \(job.onTimeout.handlers)", .handler)
+      for limit in limits { connect(limit, to: handler, "timeout") }
+      ends.append(handler)
+    }
+    if job.onError > 0 {
+      let handler = add("on error: \(job.onError.handlers)", .handler)
+      add(Edge(from: work, to: handler, label: "error", isDashed: true))
+      ends.append(handler)
+    }
+    if job.onFinish > 0 { _ = add("on finish: \(job.onFinish.handlers)", .handler, after: ends) }
+  }
+}
+
+extension TaskPriority {
+  /// The name of the priority in a diagram.
+  fileprivate var word: String {
+    switch self {
+    case .high: "high"
+    case .medium: "medium"
+    case .low: "low"
+    case .background: "background"
+    default: "\(rawValue)"
+    }
+  }
+}
+
+// MARK: - Progressions
+
+extension Progression {
+  /// Returns a diagram of stages, in the order in which a run reaches them.
+  ///
+  /// Pass the stages to draw: those that a run has reached, or samples in that order. Stages of one case of an enum are
+  /// one node. An edge leads from each stage to the next one in the sequence, except from a stage that has a result,
+  /// after which another path may follow.
+  ///
+  /// - Parameters:
+  ///   - format: The format of the diagram.
+  ///   - stages: The stages.
+  /// - Returns: The diagram, in lines that end with a line break.
+  public static func describe(_ format: DiagramFormat = .text, stages: some Sequence<Self>) -> String {
+    var diagram = Diagram(isSequence: false)
+    var nodes: [String: Int] = [:]
+    var edges: Set<Diagram.Edge> = []
+    var previous: Int?
+    for stage in stages {
+      let name = stage.stageName
+      let isLast = stage.result != nil
+      let node = nodes[name] ?? diagram.add(name, isLast ? .last : .step)
+      nodes[name] = node
+      if let previous {
+        let edge = Diagram.Edge(from: previous, to: node)
+        if edges.insert(edge).inserted { diagram.add(edge) }
+      }
+      previous = isLast ? nil : node
+    }
+    return format.text(of: diagram)
+  }
+
+  /// The name of the stage in a diagram: the case of an enum, or else the type.
+  package var stageName: String {
+    let mirror = Mirror(reflecting: self)
+    guard mirror.displayStyle == .enum else { return "\(Self.self)" }
+    return mirror.children.first?.label ?? "\(self)"
+  }
+}
+
+extension Progression where Self: CaseIterable {
+  /// Returns a diagram of all cases, in the order of `allCases`, which should be the order in which a run reaches them.
+  ///
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
+  public static func describe(_ format: DiagramFormat = .text) -> String { describe(format, stages: allCases) }
+}
