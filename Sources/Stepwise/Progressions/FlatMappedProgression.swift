@@ -46,13 +46,3 @@ extension FlatMappedProgression: CustomStringConvertible {
     }
   }
 }
-
-extension FlatMappedProgression: WrappingStage {
-  func isUnchanged(since previous: Self) -> Bool? {
-    switch (state, previous.state) {
-    case (.first(let stage), .first(let earlier)): areEqual(earlier, stage)
-    case (.following(let stage), .following(let earlier)): areEqual(earlier, stage)
-    case (.first, .following), (.following, .first): false
-    }
-  }
-}

@@ -23,7 +23,7 @@ extension Progression {
   @inlinable
   nonisolated(nonsending) func lineProduct() async -> Box<ProductionLine<Self>.Results.Element> {
     do {
-      return Box((self, .success(try await run(StuckWatch()))))
+      return Box((self, .success(try await run())))
     } catch {
       return Box((self, .failure(error)))
     }

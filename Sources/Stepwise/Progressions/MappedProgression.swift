@@ -42,10 +42,3 @@ extension MappedProgression: CustomStringConvertible {
     }
   }
 }
-
-extension MappedProgression: WrappingStage {
-  func isUnchanged(since previous: Self) -> Bool? {
-    guard case (.running(let stage), .running(let earlier)) = (state, previous.state) else { return false }
-    return areEqual(earlier, stage)
-  }
-}

@@ -7,9 +7,6 @@
 public enum ProgressionError: Error, Sendable {
   /// `next()` was called on the last stage.
   case completed(stage: String)
-
-  /// A stage returned itself unchanged more often than the limit allows.
-  case stuck(stage: String, repetitions: Int)
 }
 
 extension ProgressionError: CustomStringConvertible {
@@ -18,8 +15,6 @@ extension ProgressionError: CustomStringConvertible {
     switch self {
     case .completed(let stage):
       "\(stage) is the last stage of its progression; read its `result` instead of calling `next()`"
-    case .stuck(let stage, let repetitions):
-      "\(stage) returned itself \(repetitions) times; wait outside of the progression, or raise the limit `stuckAfter`"
     }
   }
 }

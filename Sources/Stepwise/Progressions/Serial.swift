@@ -53,13 +53,3 @@ public enum Serial<P: Progression>: Progression {
 
 extension Serial: Equatable where P: Equatable, P.Result: Equatable {}
 extension Serial: Hashable where P: Hashable, P.Result: Hashable {}
-
-extension Serial: WrappingStage {
-  func isUnchanged(since previous: Serial) -> Bool? {
-    guard case .running(let remaining, let active, let completed) = self,
-      case .running(let remainingBefore, let activeBefore, let completedBefore) = previous,
-      remaining.count == remainingBefore.count, completed.count == completedBefore.count
-    else { return false }
-    return areEqual(activeBefore, active)
-  }
-}

@@ -20,29 +20,25 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
   public typealias Failure = any Error
 
   @usableFromInline let first: P
-  @usableFromInline let watch: StuckWatch<P>
 
   @usableFromInline
-  init(first: P, watch: StuckWatch<P>) {
+  init(first: P) {
     self.first = first
-    self.watch = watch
   }
 
   /// Creates an iterator that starts at the first stage.
   @inlinable
-  public func makeAsyncIterator() -> Iterator { Iterator(first, watch) }
+  public func makeAsyncIterator() -> Iterator { Iterator(first) }
 
   /// An iterator over the stages for one consumer.
   public struct Iterator: AsyncIteratorProtocol {
     /// The stage returned last, or the first one; nil while its work runs, and after the end.
     @usableFromInline var stage: P?
     @usableFromInline var isBegun = false
-    @usableFromInline var watch: StuckWatch<P>
 
     @usableFromInline
-    init(_ first: P, _ watch: StuckWatch<P>) {
+    init(_ first: P) {
       stage = first
-      self.watch = watch
     }
 
     /// Does the work of the stage returned last, off the isolation of the calling actor.
@@ -59,7 +55,6 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
       guard let stage = stage.take(), stage.result == nil else { return nil }
       if Task.isCancelled { throw CancellationError() }
       let next = try await stage.next()
-      try watch.pass(from: stage, to: next)
       self.stage = next
       return next
     }

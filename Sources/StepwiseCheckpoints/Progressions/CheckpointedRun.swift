@@ -13,13 +13,11 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     let first: [UInt8]
     /// Nil for a last stage that was only read.
     let holder: LeaseHolder?
-    let watch: StuckWatch<P>
   }
 
   let start: P
   let id: String
   let store: any CheckpointStore
-  let watch: StuckWatch<P>
   /// The clock for renewals of the lease.
   let clock: LeaseClock
   let coder = StageCoder<P>()
@@ -28,10 +26,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     _ start: P,
     id: String,
     store: any CheckpointStore,
-    watch: StuckWatch<P>,
     clock: LeaseClock = LeaseClock(ContinuousClock())
   ) {
-    self.watch = watch
     self.start = start
     self.id = id
     self.store = store
@@ -111,7 +107,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     if let start = start as? any Equatable, try differs(start, from: first) {
       throw CheckpointError.differentStart(id: id, location: store.location(of: id))
     }
-    return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
+    return Position(stage: stage, version: record.version, first: first, holder: holder)
   }
 
   private func save(
@@ -120,8 +116,6 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     after position: Position?,
     _ holder: LeaseHolder
   ) async throws -> Position {
-    var watch = position?.watch ?? watch
-    if let position { try watch.pass(from: position.stage, to: stage) }
     let bytes = try encodeToSave(stage)
     let first = first ?? bytes
     let record = CheckpointRecord(
@@ -137,7 +131,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     } else {
       try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     }
-    return Position(stage: stage, version: record.version, first: first, holder: holder, watch: watch)
+    return Position(stage: stage, version: record.version, first: first, holder: holder)
   }
 
   /// Checks that the record belongs to this progression.

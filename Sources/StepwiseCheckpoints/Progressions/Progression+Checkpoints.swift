@@ -23,22 +23,7 @@ extension Progression where Self: Codable {
   ///   stage cannot be resumed; an error of the store.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
-    try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch()).result()
-  }
-
-  /// Runs to the result like `run(id:in:)`, with a limit for repetitions of one stage.
-  ///
-  /// - Parameters:
-  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: The store for the stages.
-  ///   - limit: The number of times that a stage may return itself unchanged in a row before `ProgressionError.stuck`
-  ///     is thrown; nil for no limit. By default 10,000 times for stages that are `Equatable`, and unlimited for
-  ///     others.
-  /// - Returns: The result of the last stage.
-  /// - Throws: What `run(id:in:)` throws.
-  @concurrent
-  public func run(id: String, in store: some CheckpointStore, stuckAfter limit: Int?) async throws -> Result {
-    try await CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)).result()
+    try await CheckpointedRun(self, id: id, store: store).result()
   }
 
   /// Returns the stages from the last saved one, or from this one, each saved before it is returned.
@@ -51,23 +36,7 @@ extension Progression where Self: Codable {
   ///   - store: The store for the stages.
   /// - Returns: The stages. Nothing happens before the first element is requested.
   public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch()))
-  }
-
-  /// Returns the stages like `stages(id:in:)`, with a limit for repetitions of one stage.
-  ///
-  /// - Parameters:
-  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
-  ///   - store: The store for the stages.
-  ///   - limit: The number of times that a stage may return itself unchanged in a row before `ProgressionError.stuck`
-  ///     is thrown; nil for no limit.
-  /// - Returns: The stages. Nothing happens before the first element is requested.
-  public func stages(
-    id: String,
-    in store: some CheckpointStore,
-    stuckAfter limit: Int?
-  ) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store, watch: StuckWatch(limit: limit)))
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store))
   }
 
   /// Returns the stages like `stages(id:in:)`, with a lease that is renewed by another clock.
@@ -76,8 +45,6 @@ extension Progression where Self: Codable {
     in store: some CheckpointStore,
     leaseClock: some Clock<Duration>
   ) -> CheckpointedStages<Self> {
-    CheckpointedStages(
-      CheckpointedRun(self, id: id, store: store, watch: StuckWatch(), clock: LeaseClock(leaseClock))
-    )
+    CheckpointedStages(CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock)))
   }
 }

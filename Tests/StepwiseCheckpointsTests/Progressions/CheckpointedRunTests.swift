@@ -142,28 +142,6 @@ import Testing
     #expect(try await logged { _ = try await Count.at(0).run(id: "a", in: store) } == [2, 3])
   }
 
-  @Test func aStageThatReturnsItselfForEverIsStuck() async throws {
-    let store = MemoryCheckpointStore()
-    let error = await #expect(throws: ProgressionError.self) {
-      try await Stuck.waiting.run(id: "a", in: store, stuckAfter: 3)
-    }
-    if case .stuck("waiting", 3) = error {} else { Issue.record("it is \(String(describing: error))") }
-    await #expect(throws: ProgressionError.self) { try await Stuck.waiting.run(id: "b", in: store) }
-    var stages = 0
-    for try await _ in Stuck.waiting.stages(id: "c", in: store, stuckAfter: nil) {
-      stages += 1
-      if stages == 10_100 { break }
-    }
-    #expect(stages == 10_100)
-  }
-
-  /// Gets nowhere.
-  enum Stuck: Progression, Codable, Equatable {
-    case waiting
-    var result: Int? { nil }
-    @concurrent func next() async throws -> Stuck { self }
-  }
-
   @Test func aCancelledTaskTakesNoID() async throws {
     let store = MemoryCheckpointStore()
     let task = Task {

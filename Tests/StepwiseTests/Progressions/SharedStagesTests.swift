@@ -187,11 +187,6 @@ struct SharedStagesTests {
     #expect(try await second.next()?.number == 3)
     #expect(try await second.next() == nil)
   }
-
-  @Test func aStuckStageEndsTheRunForAll() async throws {
-    let shared = Poll(polls: Tally(), enough: .max).stages(stuckAfter: 3).shared(.latest)
-    await #expect(throws: ProgressionError.self) { for try await _ in shared {} }
-  }
 }
 
 /// Each stage but the first holds an object of its own.

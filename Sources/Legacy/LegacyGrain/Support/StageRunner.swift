@@ -15,7 +15,6 @@ package final class StageRunner<Stage, Result>: Sendable {
   }
 
   private struct State: Sendable {
-    var watch = StuckWatch<WatchedStage<Stage>>(limit: 10_000)
     /// The thread that is inside a performer, if that performer may run its work immediately.
     var thread: UInt?
     /// The stage that was reached on that thread meanwhile.
@@ -74,12 +73,7 @@ package final class StageRunner<Stage, Result>: Sendable {
       case .next(let perform):
         perform { useNext in
           do {
-            let next = Sent(try useNext())
-            // Outside the lock, as it compares stages by the equality of their type.
-            var watch = self.state.withLock { $0.watch }
-            try watch.pass(from: WatchedStage(stage), to: WatchedStage(next))
-            self.state.withLock { [watch] in $0.watch = watch }
-            self.start(next.value)
+            self.start(try useNext())
           } catch {
             self.complete.value { throw error }
           }
@@ -89,21 +83,4 @@ package final class StageRunner<Stage, Result>: Sendable {
       complete.value { throw error }
     }
   }
-}
-
-/// A stage as the watch compares it: by its own equality, if it is Equatable, or by its description.
-package struct WatchedStage<Stage>: Stepwise.Progression, CustomStringConvertible {
-  private let stage: Sent<Stage>
-
-  init(_ stage: Sent<Stage>) {
-    self.stage = stage
-  }
-
-  package var result: Never? { nil }
-  package func next() async throws -> WatchedStage { self }
-  package var description: String { String(describing: stage.value) }
-}
-
-extension WatchedStage: Equatable where Stage: Equatable {
-  package static func == (left: WatchedStage, right: WatchedStage) -> Bool { left.stage.value == right.stage.value }
 }

@@ -17,32 +17,11 @@ struct GrainDefectTests {
   func record<Result>(_ useResult: () throws -> Result) {
     do {
       seen.record("\(try useResult())")
-    } catch Stepwise.ProgressionError.stuck {
-      seen.record("stuck")
     } catch let error as ResolverError {
       seen.record("\(error.code)")
     } catch {
       seen.record("\(error)")
     }
-  }
-
-  // The original went on with it for ever.
-  @available(*, deprecated)
-  @Test func aStageThatReturnsItselfForEverIsStuck() async {
-    Standstill.here(1).execute { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 1) == ["stuck"])
-  }
-
-  @available(*, deprecated)
-  @Test func aStageThatUpdatesNothingForEverIsStuck() async {
-    Idle().execute { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 1) == ["stuck"])
-  }
-
-  @available(*, deprecated)
-  @Test func aStageOfTheFirstEditionThatReturnsItselfForEverIsStuck() async {
-    FirstStandstill.here.execute { useResult in record(useResult) }
-    #expect(await seen.elements(atLeast: 1) == ["stuck"])
   }
 
   // In the original each called the other until the stack was full.
@@ -72,43 +51,6 @@ struct GrainDefectTests {
   @Test func completedStageStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { completedStage(Standstill.here(1)) }
   }
-
-  /// A stage whose equality starts the runner that compares it.
-  private struct Comparing: Equatable {
-    static let runner = Lock<StageRunner<Comparing, Int>?>(nil)
-    let number: Int
-
-    static func == (left: Comparing, right: Comparing) -> Bool {
-      let runner = runner.withLock { runner in exchange(&runner, with: nil) }
-      runner?.start(Comparing(number: 1_000))
-      return left.number == right.number
-    }
-  }
-
-  // The runner would end the process: its lock would be taken twice.
-  @Test("Stages are compared outside the lock of the runner")
-  func stagesAreComparedOutsideTheLock() async {
-    await #expect(processExitsWith: .success) {
-      let runner = StageRunner<Comparing, Int>(
-        performer: { _ in Performer { work in work() } },
-        visit: { stage in
-          guard stage.number < 200 else { return .result { stage.number } }
-          return .next { useNext in useNext { Comparing(number: stage.number + 1) } }
-        },
-        complete: { _ in }
-      )
-      Comparing.runner.withLock { $0 = runner }
-      runner.start(Comparing(number: 0))
-      #expect(Comparing.runner.withLock { $0 == nil })
-    }
-  }
-}
-
-@available(*, deprecated)
-private enum FirstStandstill: StageProtocol {
-  case here
-
-  var nextTask: LegacyGrainFirst.Task<FirstStandstill>? { .unit { .here } }
 }
 
 @available(*, deprecated)
