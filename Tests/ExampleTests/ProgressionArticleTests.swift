@@ -22,7 +22,7 @@ struct ProgressionArticleTests {
 
   @Test func theResultIsTransformed() async throws {
     let shown = Recorder<Int?>()
-    func show(_ stage: MappedProgression<Backup, Int>) { shown.record(stage.result) }
+    func show(_ stage: some Progression<Int>) { shown.record(stage.result) }
 
     let count = Backup.list(folder: ["a", "b"]).map { files in files.count }
     for try await stage in count.stages { show(stage) }

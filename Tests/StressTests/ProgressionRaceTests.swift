@@ -17,7 +17,7 @@ extension Races {
     }
 
     private final class Arena: Sendable {
-      let shared: SharedStages<Count>
+      let shared: any AsyncSequence<Count, any Error> & Sendable
       let token = CancellationToken()
       let complaints = Recorder<String>()
 

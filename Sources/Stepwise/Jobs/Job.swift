@@ -70,7 +70,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     let input = JobInput(launch: launch, value: input)
     let run = Run<Output>(of: chain.core, input: input, priority: priority, entrance: entrance, handlers: launch)
     launch.callPending()
-    return JobRun(run: run, updates: JobUpdates(launch: launch))
+    return JobRun(run: run, launch: launch)
   }
 
   /// Launches the job, and returns a handle without the type of the updates.

@@ -9,8 +9,14 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// The handle without the type of the updates.
   public let run: Run<Output>
 
-  /// The updates of the job, newest first, for any number of subscribers, at any time.
-  public let updates: JobUpdates<Update>
+  let launch: JobLaunch
+
+  /// The updates of the job, as an asynchronous sequence that starts with the newest update.
+  ///
+  /// A slow subscriber receives only the newest update, and no buffer grows; `onUpdate` handlers receive each update.
+  /// The sequence ends with the job, after the last update, or when the iterating task is cancelled. There may be any
+  /// number of subscribers, at any time.
+  public var updates: some AsyncSequence<Update, Never> & Sendable { JobUpdates<Update>(launch: launch) }
 
   /// Cancels the job and stops its handlers.
   ///
@@ -46,4 +52,20 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
 
   /// The progress of the run, for any number of subscribers, at any time.
   public var progress: ChainProgressUpdates { run.progress }
+}
+
+private struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
+  let launch: JobLaunch
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(subscription: launch.updates.subscribe { $0 == nil ? [] : [.newest] })
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let subscription: JobLaunch.Updates.Subscription
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
+      await (subscription.next { newest, _ in copy newest } as? Box<Update>)?.value
+    }
+  }
 }

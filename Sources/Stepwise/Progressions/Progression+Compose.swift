@@ -34,7 +34,7 @@ extension Progression {
   /// - Returns: A progression that starts at this stage.
   public nonisolated func map<NewResult: Sendable>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> NewResult
-  ) -> MappedProgression<Self, NewResult> {
+  ) -> some Progression<NewResult> {
     MappedProgression(state: .running(self), transform: transform)
   }
 
@@ -45,7 +45,76 @@ extension Progression {
   /// - Returns: A progression that starts at this stage.
   public nonisolated func flatMap<Following: Progression>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> Following
-  ) -> FlatMappedProgression<Self, Following> {
+  ) -> some Progression<Following.Result> {
     FlatMappedProgression(state: .first(self), transform: transform)
+  }
+}
+
+/// A progression that transforms the result of another one in an additional stage.
+private struct MappedProgression<Base: Progression, NewResult: Sendable>: Progression, CustomStringConvertible {
+  enum State: Sendable {
+    /// The base progression is at this stage; its last stage holds the result to transform.
+    case running(Base)
+    case completed(NewResult)
+  }
+
+  let state: State
+  let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> NewResult
+
+  var result: NewResult? {
+    if case .completed(let result) = state { result } else { nil }
+  }
+
+  @concurrent func next() async throws -> Self {
+    switch state {
+    case .running(let stage):
+      try await stage.compose(
+        transformNext: { Self(state: .running($0), transform: transform) },
+        transformResult: { Self(state: .completed(try await transform($0)), transform: transform) }
+      )
+    case .completed: try completed()
+    }
+  }
+
+  var description: String {
+    switch state {
+    case .running(let stage): "running(\(stage))"
+    case .completed(let result): "completed(\(result))"
+    }
+  }
+}
+
+/// A progression followed by another one that is created from its result.
+private struct FlatMappedProgression<Base: Progression, Following: Progression>: Progression, CustomStringConvertible {
+  enum State: Sendable {
+    /// The first progression is at this stage; its last stage holds the result.
+    case first(Base)
+    case following(Following)
+  }
+
+  let state: State
+  let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> Following
+
+  var result: Following.Result? {
+    if case .following(let stage) = state { stage.result } else { nil }
+  }
+
+  @concurrent func next() async throws -> Self {
+    switch state {
+    case .first(let stage):
+      try await stage.compose(
+        transformNext: { Self(state: .first($0), transform: transform) },
+        transformResult: { Self(state: .following(try await transform($0)), transform: transform) }
+      )
+    case .following(let stage):
+      Self(state: .following(try await stage.next()), transform: transform)
+    }
+  }
+
+  var description: String {
+    switch state {
+    case .first(let stage): "first(\(stage))"
+    case .following(let stage): "following(\(stage))"
+    }
   }
 }

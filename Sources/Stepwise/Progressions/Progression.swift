@@ -22,7 +22,7 @@
 /// ```
 ///
 /// A stage holds everything that later stages need, so that any stage can be stored and resumed.
-public nonisolated protocol Progression: Sendable {
+public nonisolated protocol Progression<Result>: Sendable {
   /// The type of the result that the last stage holds.
   associatedtype Result: Sendable
 

@@ -52,7 +52,7 @@ extension Serial where P.Result: Decodable {
       self = .running(
         remaining: try stages(labels.nestedUnkeyedContainer(forKey: .remaining))[...],
         active: try stage(labels.superDecoder(forKey: .active)),
-        completedSoFar: try labels.decode(SerialResults<P.Result>.self, forKey: .completedSoFar)
+        completedSoFar: try labels.decode([P.Result].self, forKey: .completedSoFar)
       )
     case .completed?:
       self = .completed(try labels(.completed).decode([P.Result].self, forKey: .values))

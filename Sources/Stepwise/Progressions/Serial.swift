@@ -6,8 +6,7 @@
 /// Its stages are the stages of each progression in turn. Its result holds their results, in order. The first error
 /// ends the run; running the last stage again resumes at the progression that failed.
 ///
-/// A stage takes constant time, regardless of the number of progressions. A checkpoint stores the whole state with each
-/// stage, so run many large progressions under an id each.
+/// A checkpoint stores the whole state with each stage, so run many large progressions under an id each.
 public enum Serial<P: Progression>: Progression {
   /// The results of the progressions, in order.
   public typealias Result = [P.Result]
@@ -16,7 +15,7 @@ public enum Serial<P: Progression>: Progression {
   case start(stages: [P])
 
   /// One progression is at a stage; the others have completed or have not started.
-  case running(remaining: ArraySlice<P>, active: P, completedSoFar: SerialResults<P.Result>)
+  case running(remaining: ArraySlice<P>, active: P, completedSoFar: [P.Result])
 
   /// All have completed.
   case completed([P.Result])
@@ -37,7 +36,7 @@ public enum Serial<P: Progression>: Progression {
     case .start(let progressions): Self.after([], remaining: progressions[...])
     case .running(let remaining, let active, let completed):
       if let result = active.result {
-        Self.after(completed.appending(result), remaining: remaining)
+        Self.after(completed + [result], remaining: remaining)
       } else {
         .running(remaining: remaining, active: try await active.next(), completedSoFar: completed)
       }
@@ -45,8 +44,8 @@ public enum Serial<P: Progression>: Progression {
     }
   }
 
-  private static func after(_ results: SerialResults<P.Result>, remaining: ArraySlice<P>) -> Serial {
-    guard let next = remaining.first else { return .completed(results.array) }
+  private static func after(_ results: [P.Result], remaining: ArraySlice<P>) -> Serial {
+    guard let next = remaining.first else { return .completed(results) }
     return .running(remaining: remaining.dropFirst(), active: next, completedSoFar: results)
   }
 }

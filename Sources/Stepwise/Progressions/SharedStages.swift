@@ -4,51 +4,36 @@
 extension Stages {
   /// Returns stages that several consumers iterate while the progression runs once.
   ///
+  /// Only the newest stage is buffered: with ``StageSharing/everyStage`` the run waits for the slowest consumer, with
+  /// ``StageSharing/latest`` a slow consumer skips stages. An iterator becomes a consumer when it is created. It stops
+  /// being one when its iteration ends, its task is cancelled, or it is released. A consumer that joins late starts at
+  /// the newest stage. A cancelled consumer receives `CancellationError`; the others continue.
+  ///
+  /// The run has its own task, with the priority and the task-local values of the consumer that requested a stage
+  /// first. Cancelling that consumer does not cancel the run. The run ends with the progression, with the first error,
+  /// which every consumer receives, or when the last consumer leaves. In the last case the stage in progress is
+  /// cancelled, and a consumer that joins later receives the newest stage and then `CancellationError`.
+  ///
   /// - Parameter sharing: Which stages a consumer receives when it is slower than others.
   /// - Returns: The stages of one run. The work starts when the first consumer requests the second stage.
-  public func shared(_ sharing: StageSharing) -> SharedStages<P> {
+  public func shared(_ sharing: StageSharing) -> some AsyncSequence<P, any Error> & Sendable {
     SharedStages(storage: SharingStorage(self, sharing))
   }
 }
 
-/// The stages of one run of a progression, for several consumers.
-///
-/// Only the newest stage is buffered: with ``StageSharing/everyStage`` the run waits for the slowest consumer, with
-/// ``StageSharing/latest`` a slow consumer skips stages. An iterator becomes a consumer when it is created. It stops
-/// being one when its iteration ends, its task is cancelled, or it is released. A consumer that joins late starts at
-/// the newest stage. A cancelled consumer receives `CancellationError`; the others continue.
-///
-/// The run has its own task, with the priority and the task-local values of the consumer that requested a stage first.
-/// Cancelling that consumer does not cancel the run. The run ends with the progression, with the first error, which
-/// every consumer receives, or when the last consumer leaves. In the last case the stage in progress is cancelled, and
-/// a consumer that joins later receives the newest stage and then `CancellationError`.
-public struct SharedStages<P: Progression>: AsyncSequence, Sendable {
-  /// A stage of the progression.
-  public typealias Element = P
-  /// The type of the errors that stages throw.
-  public typealias Failure = any Error
-
+private struct SharedStages<P: Progression>: AsyncSequence, Sendable {
   let storage: SharingStorage<P>
 
-  /// Creates an iterator, which is a new consumer.
-  public func makeAsyncIterator() -> Iterator { Iterator(consumer: SharingConsumer(storage)) }
+  func makeAsyncIterator() -> Iterator { Iterator(consumer: SharingConsumer(storage)) }
 
-  /// An iterator over the stages for one consumer.
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     /// Nil after the end; releasing it leaves the run.
     var consumer: SharingConsumer<P>?
 
-    /// Waits, in the isolation of an actor, for a stage newer than the one that this iterator returned last.
-    ///
-    /// - Returns: The stage; nil after the last one.
-    /// - Throws: The error of a stage; `CancellationError` when the waiting task is cancelled.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
       guard let current = consumer.take(), let stage = try await current.next() else { return nil }
       consumer = current
       return stage
     }
   }
 }
-
-@available(*, unavailable)
-extension SharedStages.Iterator: Sendable {}

@@ -14,6 +14,12 @@ struct ProgressionRunTests {
     #expect(try await Countdown.landed("here").run() == "here")
   }
 
+  @Test("A progression that polls by returning itself runs until it has a result")
+  func pollsAsLongAsItTakes() async throws {
+    #expect(try await Poll(polls: Tally(), enough: 20_000).run() == 20_000)
+    #expect(try await Poll(polls: Tally(), enough: 20_000).map { $0 }.run() == 20_000)
+  }
+
   // G72
   @Test func theLastStageHasNothingAfterIt() async throws {
     let error = try await #require(throws: ProgressionError.self) { try await Countdown.landed("here").next() }

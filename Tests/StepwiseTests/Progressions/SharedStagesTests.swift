@@ -142,7 +142,7 @@ struct SharedStagesTests {
   /// A user's object may die with the stage that held it, and may look at the stages then.
   @Test func aSupersededStageIsReleasedOutsideTheLock() async throws {
     let seen = Recorder<Int>()
-    let stages = Once<SharedStages<Holding>>()
+    let stages = Once<any AsyncSequence<Holding, any Error> & Sendable>()
     let shared = Holding(number: 0) { number in
       AtEnd {
         seen.record(number)

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import LegacyGrain
-import LegacyGrainFirst
 import Stepwise
 import StepwiseTesting
 import Testing

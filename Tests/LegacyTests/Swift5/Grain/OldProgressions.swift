@@ -81,14 +81,6 @@ enum Standstill: Progression {
   var result: Int? { nil }
 }
 
-/// Updates nothing, for ever.
-@available(*, deprecated)
-struct Idle: Progression {
-  mutating func updateOrDeferNext() throws -> Deferred<Idle>? { nil }
-
-  var result: Int? { nil }
-}
-
 /// Is held at its first stage until it is told to go on, and tells when it begins.
 @available(*, deprecated)
 enum Held: Progression {

@@ -41,7 +41,7 @@ struct Scripted: Progression {
   var result: Int? { number == last ? number : nil }
 }
 
-/// Returns itself for ever, or so many times.
+/// Returns itself a number of times.
 struct Poll: Progression, Equatable {
   var isDone = false
   let polls: Tally

@@ -19,7 +19,7 @@ struct Start: Sendable {
   }
 }
 
-extension SharedStages<Scripted> {
+extension AsyncSequence where Self: Sendable, Element == Scripted {
   /// Takes stages to the end; those who share a start have all joined before one of them asks for more.
   func numbers(
     _ start: Start? = nil,
