@@ -30,11 +30,11 @@ struct ReadmeErrorTests {
   ) async {
     let logged = thumbnail.onError { error, step in log("\(step) failed: \(error)") }
 
-    var failedStep: ChainStep?
+    let run = logged.start(url)
     do {
-      try await logged.run(url, failedStep: &failedStep)
+      _ = try await run.value
     } catch {
-      show(failedStep?.name ?? "cancelled", error)
+      show(run.failedStep?.name ?? "cancelled", error)
     }
   }
 

@@ -2,27 +2,15 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// An error that a resolver fails with when its callback delivers neither a value nor an error.
+///
+/// Two errors are equal when they have the same cause, so that you can compare with ``abandoned`` and
+/// ``noValueAndNoError``, also in a `catch` clause.
 public struct ResolverError: Error, Hashable, CustomStringConvertible {
-  /// What went wrong.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Kind: String {
-      case abandoned, noValueAndNoError
-    }
-
-    private let kind: Kind
-
-    /// The resolver was released without being called.
-    public static let abandoned = Code(kind: .abandoned)
-
-    /// The callback delivered neither a value nor an error.
-    public static let noValueAndNoError = Code(kind: .noValueAndNoError)
-
-    /// The name of the code.
-    public var description: String { kind.rawValue }
+  package enum Cause {
+    case abandoned, noValueAndNoError
   }
 
-  /// What went wrong.
-  public let code: Code
+  private let cause: Cause
 
   /// The file in which the resolver was created.
   public let file: String
@@ -30,8 +18,8 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// The line at which the resolver was created.
   public let line: UInt
 
-  package init(_ code: Code, file: String, line: UInt) {
-    self.code = code
+  package init(_ cause: Cause, file: String, line: UInt) {
+    self.cause = cause
     self.file = file
     self.line = line
   }
@@ -42,21 +30,21 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// For comparison: the callback delivered neither a value nor an error.
   public static let noValueAndNoError = ResolverError(.noValueAndNoError, file: "", line: 0)
 
-  /// Returns a Boolean value that indicates whether two errors have the same code.
-  public static func == (left: ResolverError, right: ResolverError) -> Bool { left.code == right.code }
+  /// Returns a Boolean value that indicates whether two errors have the same cause.
+  public static func == (left: ResolverError, right: ResolverError) -> Bool { left.cause == right.cause }
 
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ResolverError, error: any Error) -> Bool { (error as? ResolverError) == pattern }
 
-  /// Hashes the code, consistently with `==`.
-  public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+  /// Hashes the cause, consistently with `==`.
+  public func hash(into hasher: inout Hasher) { hasher.combine(cause) }
 
   /// What went wrong, where the resolver was created, and how to fix it.
   public var description: String {
-    switch code {
+    switch cause {
     case .abandoned:
       "resolver created at \(file):\(line) was released without being resolved; call `resolve` or `fail` on every path"
-    default:
+    case .noValueAndNoError:
       "the callback of the resolver created at \(file):\(line) delivered neither a value nor an error"
     }
   }

@@ -52,6 +52,12 @@ package struct CancellationScope: Sendable {
     return scope
   }
 
+  /// Calls a closure that starts work which a token cancels, if there is one.
+  static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
+    guard let token else { return start() }
+    return $current.withValue((current ?? CancellationScope()).inside(token), operation: start)
+  }
+
   /// Returns the scope of a run that is awaited here.
   package func inside(_ run: any CancellationSource) -> CancellationScope {
     var scope = self

@@ -55,19 +55,3 @@ extension Chain {
     )
   }
 }
-
-// Without this declaration the compiler reports that it "cannot convert value of type 'Chain<Int, Int>' to expected
-// argument type 'Chain<Int, Int>'" when the inputs differ.
-extension Chain where Input == Void, Output == Void {
-  /// Unavailable: explains that the chains have different inputs.
-  ///
-  /// - Parameter chains: Chains of different inputs.
-  /// - Returns: Never; it is unavailable.
-  @available(*, unavailable, message: "all chains of a zip receive one input, so their Input has to be the same")
-  @_documentation(visibility: internal)
-  public static func zip<each Start: Sendable, each Part: Sendable>(
-    _ chains: repeat Chain<each Start, each Part>
-  ) -> Chain {
-    Chain {}
-  }
-}

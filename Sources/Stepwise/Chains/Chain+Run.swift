@@ -25,11 +25,14 @@ extension Chain {
   /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
   /// cancellation. Releasing the returned handle does not cancel the run.
   ///
-  /// - Parameter input: The first step's input.
+  /// - Parameters:
+  ///   - input: The first step's input.
+  ///   - token: Cancels this run and what its steps run, as in the body of ``withCancellation(by:isolation:_:)``. When it
+  ///     is already cancelled, the run only calls its `finally` handlers.
   /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
-  public nonisolated func start(_ input: Input) -> Run<Output> {
-    Run(of: core, input: input)
+  public nonisolated func start(_ input: Input, cancelledBy token: CancellationToken? = nil) -> Run<Output> {
+    CancellationScope.adding(token) { Run(of: core, input: input) }
   }
 
   /// Starts an unstructured run and calls a closure when the run completes.
@@ -76,11 +79,14 @@ extension Chain where Input == Void {
   @inlinable
   nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
 
-  /// Starts an unstructured run, like `start(_:)`.
+  /// Starts an unstructured run, like `start(_:cancelledBy:)`.
   ///
+  /// - Parameter token: Cancels the run.
   /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
-  public nonisolated func start() -> Run<Output> { start(()) }
+  public nonisolated func start(cancelledBy token: CancellationToken? = nil) -> Run<Output> {
+    start((), cancelledBy: token)
+  }
 
   /// Starts an unstructured run and calls a closure when the run completes, like `start(_:completion:)`.
   ///

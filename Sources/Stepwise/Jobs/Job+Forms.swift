@@ -31,19 +31,18 @@ extension Job where Input == Void {
     self.init(name) { _, context in try await work(context) }
   }
 
-  /// Launches the job, like `launch(_:on:)`.
+  /// Launches the job, like `launch(_:on:cancelledBy:)`.
   ///
-  /// - Parameter queue: The queue that schedules the job.
+  /// - Parameters:
+  ///   - queue: The queue that schedules the job.
+  ///   - token: Cancels the run.
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
-  public func launch(on queue: JobQueue = .shared) -> JobRun<Update, Output> { launch((), on: queue) }
-
-  /// Launches the job, and returns a handle without the type of the updates.
-  ///
-  /// - Parameter queue: The queue that schedules the job.
-  /// - Returns: The handle, through which to cancel, await and observe the job.
-  @_disfavoredOverload
-  public func launch(on queue: JobQueue = .shared) -> Run<Output> { launch((), on: queue) }
+  public func launch(on queue: JobQueue = .shared, cancelledBy token: CancellationToken? = nil) -> JobRun<
+    Update, Output
+  > {
+    launch((), on: queue, cancelledBy: token)
+  }
 }
 
 extension Job where Input == Void, Update == Never {

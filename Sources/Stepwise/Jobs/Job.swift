@@ -61,27 +61,22 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// - Parameters:
   ///   - input: The input of the work.
   ///   - queue: The queue that schedules the job.
+  ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
-  public func launch(_ input: Input, on queue: JobQueue = .shared) -> JobRun<Update, Output> {
+  public func launch(
+    _ input: Input,
+    on queue: JobQueue = .shared,
+    cancelledBy token: CancellationToken? = nil
+  ) -> JobRun<Update, Output> {
     let launch = JobLaunch(name: name, settings: settings)
     let priority = settings.priority
     let entrance = Entrance(gate: queue.gate, mode: .queue, priority: Int((priority ?? .medium).rawValue))
     let input = JobInput(launch: launch, value: input)
-    let run = Run<Output>(of: chain.core, input: input, priority: priority, entrance: entrance, handlers: launch)
+    let run = CancellationScope.adding(token) {
+      Run<Output>(of: chain.core, input: input, priority: priority, entrance: entrance, handlers: launch)
+    }
     launch.callPending()
     return JobRun(run: run, launch: launch)
-  }
-
-  /// Launches the job, and returns a handle without the type of the updates.
-  ///
-  /// - Parameters:
-  ///   - input: The input of the work.
-  ///   - queue: The queue that schedules the job.
-  /// - Returns: The handle, through which to cancel, await and observe the job.
-  @_disfavoredOverload
-  public func launch(_ input: Input, on queue: JobQueue = .shared) -> Run<Output> {
-    let run: JobRun<Update, Output> = launch(input, on: queue)
-    return run.run
   }
 }

@@ -3,8 +3,8 @@
 
 /// A handle for a launched job: a ``Run`` and its updates.
 ///
-/// It has all members of a `Run`. In a context that expects a `Run<Output>`, `launch` returns one; ``run`` is the same
-/// handle. Releasing the handle does not cancel the job.
+/// It has all members of a `Run`; ``run`` is the same handle without the type of the updates. Releasing the handle does
+/// not cancel the job.
 public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// The handle without the type of the updates.
   public let run: Run<Output>

@@ -14,7 +14,7 @@ struct ResolverAbandonmentTests {
     let wait = { try await withResolver { (_: Resolver<Int>) in } }
     let error = await #expect(throws: ResolverError.self) { try await wait() }
     #expect(error == .abandoned)
-    #expect(error?.code == .abandoned)
+    #expect(error == .abandoned)
     #expect(error?.file == #fileID)
     #expect(error?.line == line)
     #expect(error?.description.contains("\(#fileID):\(line)") == true)

@@ -11,8 +11,8 @@ import Testing
 struct ElevateDefectTests {
   @Test func aTimeoutDoesNotCountTheWaitInTheQueue() async throws {
     let (clock, queue, goOn) = (ManualClock(), JobQueue(maxConcurrent: 1), Once<Void>())
-    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue)
-    let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue)
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue).run
+    let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue).run
     clock.advance(by: .seconds(100))
     #expect(clock.sleeperCount == 0)
     goOn.settle(())
@@ -22,7 +22,7 @@ struct ElevateDefectTests {
 
   @Test func oneSlowJobDoesNotHoldUpThoseOnOtherQueues() async throws {
     let goOn = Once<Void>()
-    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1))
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1)).run
     #expect(try await Job("other") { 1 }.launch(on: JobQueue(maxConcurrent: 1)).value == 1)
     #expect(try await Job("shared") { 2 }.launch().value == 2)
     #expect(!slow.isFinished)
@@ -40,7 +40,7 @@ struct ElevateDefectTests {
         rounds += 1
         await Task.yield()
       }
-    }.launch(on: JobQueue(maxConcurrent: 1))
+    }.launch(on: JobQueue(maxConcurrent: 1)).run
     while !begun.isRaised { await Task.yield() }
     computing.cancel(reason: "enough")
     #expect(await computing.outcome.cancellation?.reason == "enough")
@@ -55,7 +55,7 @@ struct ElevateDefectTests {
       }
     }
     .timeout(.seconds(1), clock: clock).onTimeout { notes.note("timeout") }
-    .launch(on: JobQueue(maxConcurrent: 1))
+    .launch(on: JobQueue(maxConcurrent: 1)).run
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     _ = await run.outcome

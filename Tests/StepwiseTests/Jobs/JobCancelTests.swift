@@ -122,7 +122,7 @@ struct JobCancelTests {
       _ = await Once<Void>().value()
       try Task.checkCancellation()
     }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)) }
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run }
     await begun.valueIgnoringCancellation()
     token.cancel(reason: "token")
     #expect(await run.outcome.cancellation?.reason == "token")
@@ -134,7 +134,7 @@ struct JobCancelTests {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)) }
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run }
     #expect(await run.outcome.cancellation?.reason == "before")
     await letMainActorCatchUp()
     #expect(notes.lines == [])
@@ -146,7 +146,7 @@ struct JobCancelTests {
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }
     // The more tokens there are around it, the longer a launch takes to find the one that is cancelled.
     @Sendable func launched(inside depth: Int) async throws -> Run<Void> {
-      if depth == 0 { return job.launch(on: JobQueue(maxConcurrent: 1)) }
+      if depth == 0 { return job.launch(on: JobQueue(maxConcurrent: 1)).run }
       return try await withCancellation(by: CancellationToken()) { try await launched(inside: depth - 1) }
     }
     for _ in 0..<20 {
@@ -164,7 +164,7 @@ struct JobCancelTests {
       return Task.isCancelled ? 0 : 1
     }
     let task = Task { () -> Run<Int> in
-      let run: Run<Int> = job.launch(on: queue)
+      let run: Run<Int> = job.launch(on: queue).run
       withUnsafeCurrentTask { $0?.cancel() }
       await #expect(throws: CancellationError.self) { try await run.value }
       return run

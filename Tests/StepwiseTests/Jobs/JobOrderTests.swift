@@ -84,7 +84,7 @@ struct JobOrderTests {
   }
 
   @MainActor private func launchedOnMainActor(_ job: Job<Void, Never, Bool>) -> Run<Bool> {
-    job.launch(on: JobQueue(maxConcurrent: 1))
+    job.launch(on: JobQueue(maxConcurrent: 1)).run
   }
 
   @Test @MainActor func handlersMayHoldWhatIsNotSendable() async throws {
@@ -129,7 +129,7 @@ struct JobOrderTests {
     let queue = JobQueue(maxConcurrent: 1)
     let run = job.launch(on: queue)
     handle.settle(run)
-    let other: Run<Void> = Job("next") {}.launch(on: queue)
+    let other: Run<Void> = Job("next") {}.launch(on: queue).run
     await begun.valueIgnoringCancellation()
     if isCancelled { run.cancel() }
     _ = await run.outcome

@@ -19,7 +19,7 @@ struct JobQueueTests {
   @Test func jobsBeginInTheOrderOfTheCalls() async {
     let queue = JobQueue(maxConcurrent: 1)
     let names = (0..<100).map { "\($0)" }
-    let runs: [Run<Void>] = names.map { job($0).launch(on: queue) }
+    let runs: [Run<Void>] = names.map { job($0).launch(on: queue).run }
     for run in runs { _ = await run.outcome }
     #expect(done.elements == names)
   }
@@ -29,12 +29,12 @@ struct JobQueueTests {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
-    runs.append(job("low 1", .low).launch(on: queue))
-    runs.append(job("medium 1").launch(on: queue))
-    runs.append(job("high 1", .high).launch(on: queue))
-    runs.append(job("low 2", .low).launch(on: queue))
-    runs.append(job("medium 2", .medium).launch(on: queue))
-    runs.append(job("high 2", .high).launch(on: queue))
+    runs.append(job("low 1", .low).launch(on: queue).run)
+    runs.append(job("medium 1").launch(on: queue).run)
+    runs.append(job("high 1", .high).launch(on: queue).run)
+    runs.append(job("low 2", .low).launch(on: queue).run)
+    runs.append(job("medium 2", .medium).launch(on: queue).run)
+    runs.append(job("high 2", .high).launch(on: queue).run)
     queue.resume()
     for run in runs { _ = await run.outcome }
     #expect(done.elements == ["high 1", "high 2", "medium 1", "medium 2", "low 1", "low 2"])
@@ -42,7 +42,7 @@ struct JobQueueTests {
 
   @Test func thePriorityIsThatOfTheWork() async throws {
     let job = Job("job") { Task.currentPriority }.priority(.background)
-    let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1))
+    let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1)).run
     // Awaiting the value would raise it.
     let outcome = await Task(priority: .background) { await run.outcome }.value
     guard case .resolved(let priority) = outcome else {
@@ -61,7 +61,7 @@ struct JobQueueTests {
       await goOn.valueIgnoringCancellation()
       inside.add(-1)
     }
-    let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue) }
+    let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue).run }
     await most.elements(atLeast: maxConcurrent)
     goOn.settle(())
     for run in runs { _ = await run.outcome }
@@ -75,8 +75,8 @@ struct JobQueueTests {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
       done.record("slow")
-    }.launch()
-    let next: Run<Void> = job("next").launch()
+    }.launch().run
+    let next: Run<Void> = job("next").launch().run
     await begun.valueIgnoringCancellation()
     try await job("elsewhere").launch(on: JobQueue(maxConcurrent: 1)).value
     #expect(done.elements == ["elsewhere"])
@@ -93,10 +93,10 @@ struct JobQueueTests {
     let running: Run<Void> = Job("running") {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
-    }.launch(on: queue)
+    }.launch(on: queue).run
     await begun.valueIgnoringCancellation()
     queue.suspend()
-    let waiting: Run<Void> = job("waiting").launch(on: queue)
+    let waiting: Run<Void> = job("waiting").launch(on: queue).run
     goOn.settle(())
     try await running.value
     #expect(!waiting.isFinished)
@@ -113,9 +113,9 @@ struct JobQueueTests {
       begun.settle(())
       _ = await Once<Void>().value()
       try Task.checkCancellation()
-    }.launch(on: queue)
-    let waiting: Run<Void> = job("a").launch(on: queue)
-    let other: Run<Void> = job("b").launch(on: queue)
+    }.launch(on: queue).run
+    let waiting: Run<Void> = job("a").launch(on: queue).run
+    let other: Run<Void> = job("b").launch(on: queue).run
     await begun.valueIgnoringCancellation()
     queue.cancel(named: "a", reason: "search again")
     queue.cancel(named: "unknown")
@@ -123,7 +123,7 @@ struct JobQueueTests {
     #expect(await waiting.outcome.cancellation?.reason == "search again")
     #expect(await other.outcome.cancellation == nil)
     #expect(done.elements == ["b"])
-    let again: Run<Void> = job("a").launch(on: queue)
+    let again: Run<Void> = job("a").launch(on: queue).run
     #expect(await again.outcome.cancellation == nil, "the name is not cancelled for good")
   }
 
@@ -134,8 +134,8 @@ struct JobQueueTests {
       begun.settle(())
       _ = await Once<Void>().value()
       try Task.checkCancellation()
-    }.launch(on: queue)
-    let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue) }
+    }.launch(on: queue).run
+    let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue).run }
     await begun.valueIgnoringCancellation()
     queue.cancelAll(reason: "logout")
     for run in waiting + [running] { #expect(await run.outcome.cancellation?.reason == "logout") }
@@ -149,9 +149,9 @@ struct JobQueueTests {
     let running: Run<Void> = Job("running") {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
-    }.launch(on: queue)
+    }.launch(on: queue).run
     await begun.valueIgnoringCancellation()
-    let waiting: Run<Void> = job("waiting").launch(on: queue)
+    let waiting: Run<Void> = job("waiting").launch(on: queue).run
     waiting.cancel()
     // It does not wait for the one that runs.
     #expect(await waiting.outcome.cancellation != nil)
@@ -163,7 +163,7 @@ struct JobQueueTests {
   @Test func oneThatWaitsHasLeftWhenCancelReturns() {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
-    let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue) }
+    let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue).run }
     runs[1].cancel()
     #expect(queue.gate.entrants.map(\.id) == [0, 2])
     queue.cancelAll()
@@ -173,7 +173,7 @@ struct JobQueueTests {
   @Test func aJobIsLaunchedAnyNumberOfTimesOnAnyQueue() async throws {
     let job = Job("double") { (number: Int) in number * 2 }
     let queues = [JobQueue(maxConcurrent: 1), JobQueue(maxConcurrent: 3)]
-    let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]) }
+    let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]).run }
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
@@ -183,7 +183,7 @@ struct JobQueueTests {
       let suspended = JobQueue(maxConcurrent: 1)
       queue = suspended
       suspended.suspend()
-      return (0..<3).map { job("\($0)").launch(on: suspended) }
+      return (0..<3).map { job("\($0)").launch(on: suspended).run }
     }()
     try #require(queue == nil, "a job that waits keeps no queue")
     for run in runs { try await run.value }

@@ -24,7 +24,7 @@ struct JobReentrancyTests {
     switch way {
     case .value: return try await wait()
     case .outcome:
-      let run: Run<Int> = job.launch(on: queue)
+      let run: Run<Int> = job.launch(on: queue).run
       return try await run.outcome.get()
     case .chain: return try await Chain(wait).run()
     case .serialChain: return try await Chain(wait).overlap(.serial).run()
@@ -40,7 +40,7 @@ struct JobReentrancyTests {
     let results = Recorder<String>()
     let run: Run<Void> = Job("first") {
       results.record(await resultOf { try await waitForTheNext(way) }.brief)
-    }.launch(on: queue)
+    }.launch(on: queue).run
     try await run.value
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
     // The job behind it was launched, and has its turn.
@@ -50,7 +50,7 @@ struct JobReentrancyTests {
   @Test("A job that is limited in time or bound to a deadline finds out, too")
   func limitedJobs() async throws {
     let run: Run<Int> = Job("first") { try await waitForTheNext(.value) }
-      .timeout(.seconds(600)).deadline(.seconds(900)).launch(on: queue)
+      .timeout(.seconds(600)).deadline(.seconds(900)).launch(on: queue).run
     await #expect(throws: ChainError.reentrant) { try await run.value }
   }
 
@@ -62,8 +62,8 @@ struct JobReentrancyTests {
       await begun.elements(atLeast: 2)
       return try await Job("behind \(number)") { number }.launch(on: queue).value
     }
-    let first: Run<Int> = Job("first") { [other] in try await wait(1, other) }.launch(on: queue)
-    let second: Run<Int> = Job("second") { [queue] in try await wait(2, queue) }.launch(on: other)
+    let first: Run<Int> = Job("first") { [other] in try await wait(1, other) }.launch(on: queue).run
+    let second: Run<Int> = Job("second") { [queue] in try await wait(2, queue) }.launch(on: other).run
     let ends = [await first.outcome, await second.outcome].map(\.brief)
     #expect(ends.contains("failed \(ChainError.reentrant)"), "\(ends)")
   }
@@ -71,23 +71,23 @@ struct JobReentrancyTests {
   @Test("A job may wait for a job on another queue, or on one with a free slot, or behind another job")
   func noCycle() async throws {
     let wide = JobQueue(maxConcurrent: 2)
-    let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide)
+    let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide).run
     #expect(try await free.value == 7)
     let apart: Run<Int> = Job("first") { [other] in try await Job("next") { 8 }.launch(on: other).value }
-      .launch(on: queue)
+      .launch(on: queue).run
     #expect(try await apart.value == 8)
 
     let (latch, begun) = (Once<Void>(), Once<Void>())
     let ahead: Run<Void> = Job("ahead") {
       begun.settle(())
       await latch.valueIgnoringCancellation()
-    }.launch(on: other)
+    }.launch(on: other).run
     await begun.valueIgnoringCancellation()
-    let behind: Run<Int> = Job("behind") { 9 }.launch(on: other)
+    let behind: Run<Int> = Job("behind") { 9 }.launch(on: other).run
     let waiting: Run<Int> = Job("waiting") {
       latch.settle(())
       return try await behind.value
-    }.launch(on: queue)
+    }.launch(on: queue).run
     #expect(try await waiting.value == 9)
     try await ahead.value
   }
@@ -96,10 +96,10 @@ struct JobReentrancyTests {
   func cancelledJob() async throws {
     let outcomes = Recorder<String>()
     let run: Run<Void> = Job("first") { [queue] in
-      let next: Run<Int> = Job("next") { 7 }.launch(on: queue)
+      let next: Run<Int> = Job("next") { 7 }.launch(on: queue).run
       next.cancel(reason: "not needed")
       outcomes.record(await next.outcome.brief)
-    }.launch(on: queue)
+    }.launch(on: queue).run
     try await run.value
     #expect(outcomes.elements == ["cancelled not needed"])
   }
@@ -112,8 +112,8 @@ struct JobReentrancyTests {
       return Job("next") {
         done.record("next")
         return 7
-      }.launch(on: queue)
-    }.launch(on: queue)
+      }.launch(on: queue).run
+    }.launch(on: queue).run
     #expect(try await first.value.value == 7)
     #expect(done.elements == ["first", "next"])
   }

@@ -24,8 +24,8 @@ struct IteratorTests {
     #expect(await progress.next() == nil)
     let launched = job.launch(1)
     var updates = launched.updates.makeAsyncIterator()
-    #expect(await updates.next() == 1)
-    #expect(await updates.next() == nil)
+    #expect(await updates.next(isolation: nil) == 1)
+    #expect(await updates.next(isolation: nil) == nil)
   }
 
   @Test func iteratorsReturnTheirElementsOutsideOfActors() async {
