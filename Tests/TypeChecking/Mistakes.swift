@@ -41,6 +41,6 @@ func recoverOfNothing(draft: Chain<Int, Draft>) {
 }
 
 func updatesOfAJobWithoutUpdates(text: @escaping @MainActor (String) -> Void) {
-  _ = Job("load") { (number: Int) in number }.onUpdate(text)  // error: cannot convert value of type
+  _ = Job("load") { (number: Int) in number }.onUpdate(text)  // error: expects 2 arguments, but 1 was used
   _ = Job("load") { (number: Int, job: JobContext<String>) in job.update("\(number)") }.onUpdate(text)
 }

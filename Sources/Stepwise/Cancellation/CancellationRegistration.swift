@@ -16,15 +16,49 @@ public final class CancellationRegistration: Sendable {
     self.handler = handler
   }
 
-  /// Removes the handler.
+  /// Removes the handler, unless it has been called.
   ///
-  /// Afterwards it neither runs nor starts.
+  /// This method never waits: a handler that is running on another thread may still run when it returns. Do not release
+  /// what such a handler uses before it has returned.
   ///
-  /// When the handler is running on another thread, this method blocks until it has returned, so do not call it while
-  /// holding a lock that the handler acquires. It does not wait when the handler itself calls it. Removing twice has no
-  /// effect.
-  public func remove() {
+  /// - Returns: A Boolean value that indicates whether the handler was not called and never will be; `false` when it has
+  ///   been called and may still be running.
+  @discardableResult
+  public func remove() -> Bool {
     token.withLock { $0.take() }?.remove(key)
-    handler.remove()
+    return handler.remove()
+  }
+}
+
+/// One `onCancel` handler of a token, which is called once or removed first.
+final class CancellationHandler: Sendable {
+  typealias Handler = @Sendable (_ reason: String?) -> Void
+
+  private enum State {
+    case waiting(Handler)
+    case called
+    case removed
+  }
+
+  private let state: Lock<State>
+
+  init(_ handler: @escaping Handler) {
+    state = Lock(.waiting(handler))
+  }
+
+  func call(reason: String?) { take(.called)?(reason) }
+
+  func remove() -> Bool {
+    // The handler is released outside the lock, because it belongs to the user.
+    _ = take(.removed)
+    return state.withLock { if case .removed = $0 { true } else { false } }
+  }
+
+  private func take(_ new: State) -> Handler? {
+    state.withLock { state in
+      guard case .waiting(let handler) = state else { return nil }
+      state = new
+      return handler
+    }
   }
 }

@@ -10,7 +10,7 @@ import Synchronization
 /// any thread.
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
-    /// A user's handler, whose removal waits for it.
+    /// A user's handler, which is not called once it has been removed.
     case handler(CancellationHandler)
     /// A closure of the library, which may still run while it is removed.
     case action(@Sendable (_ reason: String?) -> Void)

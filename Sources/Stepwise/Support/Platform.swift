@@ -32,55 +32,39 @@ package enum Platform {
       _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
     }
   }
-}
 
-/// A condition variable of the C library with its mutex, through which threads wait for each other.
-// Safety: the addresses never change, and only functions of pthreads use what is stored there.
-package final class ThreadSignal: @unchecked Sendable {
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-
-  package init() {
-    mutex.initialize(to: pthread_mutex_t())
-    condition.initialize(to: pthread_cond_t())
-    pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
-  }
-
-  deinit {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
-  }
-
-  /// Wakes one waiting thread; call it after the awaited change.
-  package func wake() {
-    pthread_mutex_lock(mutex)
-    pthread_cond_signal(condition)
-    pthread_mutex_unlock(mutex)
-  }
-
-  /// Waits as long as a condition holds that the waking thread ends before it calls `wake()`.
-  package func wait(while isNeeded: () -> Bool) {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    while isNeeded() { pthread_cond_wait(condition, mutex) }
-  }
-
-  /// Waits until it is woken, or for a number of nanoseconds; sometimes for less.
+  /// Starts a thread that ends with the body.
   ///
-  /// - Parameters:
-  ///   - nanoseconds: The maximum wait.
-  ///   - isNeeded: Returns whether there is anything to wait for.
-  package func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
-    var end = timespec()
-    clock_gettime(CLOCK_REALTIME, &end)
-    let sum = end.tv_nsec + nanoseconds
-    end.tv_sec += sum / 1_000_000_000
-    end.tv_nsec = sum % 1_000_000_000
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    if isNeeded() { pthread_cond_timedwait(condition, mutex, &end) }
+  /// - Returns: Whether the thread could be started.
+  package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let argument = Unmanaged.passRetained(Box(body))
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    #if canImport(Darwin) || canImport(Musl)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    let code = pthread_create(&thread, &attributes, threadMain, argument.toOpaque())
+    if code != 0 { argument.release() }
+    return code == 0
+  }
+
+  fileprivate static func run(_ argument: UnsafeMutableRawPointer) {
+    Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(argument).takeRetainedValue().value()
   }
 }
+
+#if canImport(Darwin)
+  private let threadMain: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
+    Platform.run(argument)
+    return nil
+  }
+#else
+  private let threadMain: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+    if let argument { Platform.run(argument) }
+    return nil
+  }
+#endif

@@ -32,7 +32,7 @@ package final class IOThreads: Sendable {
   private let limit: Int
   private let patience: Int
   private let state = Lock(State())
-  private let signal = ThreadSignal()
+  private let signal = WorkSignal()
 
   /// Creates the object without starting a thread.
   ///
@@ -63,7 +63,7 @@ package final class IOThreads: Sendable {
       return true
     }
     guard needsThread else { return signal.wake() }
-    if startThread() { return }
+    if Platform.startThread({ self.work() }) { return }
     // If no thread can be started, the work runs here: late is better than never.
     while let job = nextJob() { job() }
     state.withLock { $0.threads -= 1 }
@@ -87,36 +87,48 @@ package final class IOThreads: Sendable {
       return !state.jobs.isEmpty
     }
   }
-
-  private func startThread() -> Bool {
-    let argument = Unmanaged.passRetained(self)
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    #if canImport(Darwin) || canImport(Musl)
-      var thread: pthread_t?
-    #else
-      var thread = pthread_t()
-    #endif
-    let code = pthread_create(&thread, &attributes, ioThreadMain, argument.toOpaque())
-    if code != 0 { argument.release() }
-    return code == 0
-  }
-
-  fileprivate static func main(_ argument: UnsafeMutableRawPointer) {
-    Unmanaged<IOThreads>.fromOpaque(argument).takeRetainedValue().work()
-  }
 }
 
-#if canImport(Darwin)
-  private let ioThreadMain: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
-    IOThreads.main(argument)
-    return nil
+/// A condition variable of the C library with its mutex: the standard library has none.
+// Safety: the addresses never change, and only functions of pthreads use what is stored there.
+private final class WorkSignal: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init() {
+    mutex.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(condition, nil)
   }
-#else
-  private let ioThreadMain: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
-    if let argument { IOThreads.main(argument) }
-    return nil
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
   }
-#endif
+
+  /// Wakes one waiting thread; call it after the awaited change.
+  func wake() {
+    pthread_mutex_lock(mutex)
+    pthread_cond_signal(condition)
+    pthread_mutex_unlock(mutex)
+  }
+
+  /// Waits until it is woken, or for a number of nanoseconds; sometimes for less.
+  ///
+  /// - Parameters:
+  ///   - nanoseconds: The maximum wait.
+  ///   - isNeeded: Returns whether there is anything to wait for.
+  func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
+    var end = timespec()
+    clock_gettime(CLOCK_REALTIME, &end)
+    let sum = end.tv_nsec + nanoseconds
+    end.tv_sec += sum / 1_000_000_000
+    end.tv_nsec = sum % 1_000_000_000
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    if isNeeded() { pthread_cond_timedwait(condition, mutex, &end) }
+  }
+}

@@ -127,160 +127,44 @@ struct CancellationHandlerTests {
     #expect(calls.elements == ["first", "third"])
   }
 
-  // MARK: - A handler that runs
+  // MARK: - What a removal returns
 
   // G58
-  @Test func removeWaitsForAHandlerThatRunsOnAnotherThread() async {
-    let token = CancellationToken()
-    let log = Recorder<String>()
-    let removal = Flag()
-    let registration = token.onCancel { _ in
-      log.record("handler begins")
-      while !removal.isRaised { yieldThread() }
-      // Time enough for a removal that does not wait.
-      for _ in 0..<20_000 { yieldThread() }
-      log.record("handler ends")
-    }
-    async let cancelled = onForeignThread { token.cancel() }
-    await log.elements(atLeast: 1)
-    await onForeignThread {
-      removal.raise()
-      registration.remove()
-      log.record("removed")
-    }
-    #expect(await cancelled)
-    #expect(log.elements == ["handler begins", "handler ends", "removed"])
+  @Test("A removal returns true when the handler never runs, and false once it was called")
+  func removalSaysWhetherTheHandlerRan() {
+    let (token, calls) = (CancellationToken(), Recorder<Int>())
+    let removed = token.onCancel { _ in calls.record(0) }
+    let called = token.onCancel { _ in calls.record(1) }
+    #expect(removed.remove() && removed.remove())
+    token.cancel()
+    #expect(!called.remove() && !called.remove() && removed.remove())
+    #expect(!token.onCancel { _ in calls.record(2) }.remove())
+    #expect(calls.elements == [1, 2])
   }
 
-  @Test func removeWaitsOnEachOfSeveralThreads() async {
-    let token = CancellationToken()
-    let log = Recorder<String>()
-    let isEnding = Latch()
+  // G58
+  @Test("A removal does not wait for a handler that runs on another thread")
+  func removalDoesNotWait() async {
+    let (token, log, isEnding) = (CancellationToken(), Recorder<String>(), Latch())
     let registration = token.onCancel { _ in
       log.record("handler begins")
       isEnding.wait()
-      // Time enough for removals that do not wait.
-      for _ in 0..<2_000 { yieldThread() }
       log.record("handler ends")
     }
     async let cancelled = onForeignThread { token.cancel() }
     await log.elements(atLeast: 1)
-    let removals = Recorder<Int>()
-    await withTaskGroup { group in
-      for number in 0..<3 {
-        group.addTask {
-          await onForeignThread {
-            removals.record(number)
-            registration.remove()
-            log.record("removed")
-          }
-        }
-      }
-      await removals.elements(atLeast: 3)
-      isEnding.open()
-    }
-    #expect(await cancelled)
-    #expect(log.elements == ["handler begins", "handler ends", "removed", "removed", "removed"])
-  }
-
-  @Test func removeReturnsWhenWhatTheHandlerCapturedIsReleased() async {
-    let (token, log, isEnding) = (CancellationToken(), Recorder<String>(), Latch())
-    let registration = Self.register(token, log, isEnding)
-    async let cancelled = onForeignThread { token.cancel() }
-    await log.elements(atLeast: 1)
-    let removal = Recorder<Int>()
-    async let removed: Void = onForeignThread {
-      removal.record(1)
-      registration.remove()
-      log.record("removed")
-    }
-    await removal.elements(atLeast: 1)
-    isEnding.open()
-    await removed
-    #expect(await cancelled)
-    await log.elements(atLeast: 3)
-    #expect(log.elements == ["handler begins", "released", "removed"])
-  }
-
-  /// Registers a handler that alone retains an object, whose release takes some time.
-  private static func register(
-    _ token: CancellationToken,
-    _ log: Recorder<String>,
-    _ isEnding: Latch
-  ) -> CancellationRegistration {
-    let object = AtEnd {
-      for _ in 0..<2_000 { yieldThread() }
-      log.record("released")
-    }
-    return token.onCancel { _ in
-      withExtendedLifetime(object) {
-        log.record("handler begins")
-        isEnding.wait()
-        // Time enough for the removal to wait.
-        for _ in 0..<2_000 { yieldThread() }
-      }
-    }
-  }
-
-  @Test func removeWaitsAlsoForAHandlerCalledAtOnceByOnCancel() async {
-    let token = CancellationToken()
-    token.cancel()
-    let ends = Recorder<Int>()
-    let registration = await onForeignThread { token.onCancel { _ in ends.record(1) } }
-    registration.remove()
-    #expect(ends.elements == [1])
-  }
-
-  @Test func removeDoesNotWaitInTheHandlerItself() {
-    let token = CancellationToken()
-    let log = Recorder<String>()
-    let own = Once<CancellationRegistration>()
-    own.settle(
-      token.onCancel { _ in
-        own.settled?.remove()
-        log.record("handler continues")
-      }
-    )
-    token.cancel()
-    #expect(log.elements == ["handler continues"])
-  }
-
-  /// The handler cancels a child token, whose handler removes the one that is running: the same thread, so no wait.
-  @Test func removeDoesNotWaitInAHandlerCalledByTheHandler() {
-    let (parent, child) = (CancellationToken(), CancellationToken())
-    let log = Recorder<String>()
-    let outer = Once<CancellationRegistration>()
-    outer.settle(
-      parent.onCancel { reason in
-        child.cancel(reason: reason)
-        log.record("outer ends")
-      }
-    )
-    child.onCancel { reason in
-      outer.settled?.remove()
-      log.record("inner \(reason ?? "-")")
-    }
-    parent.cancel(reason: "stop")
-    #expect(log.elements == ["inner stop", "outer ends"])
-  }
-
-  /// Removing a handler that has not begun does not wait for another that runs.
-  @Test func removeDoesNotWaitForOtherHandlers() async {
-    let token = CancellationToken()
-    let log = Recorder<String>()
-    let latch = Latch()
-    token.onCancel { _ in
-      log.record("first begins")
-      latch.wait()
-      log.record("first ends")
-    }
-    let second = token.onCancel { _ in log.record("second") }
-    async let cancelled = onForeignThread { token.cancel() }
-    await log.elements(atLeast: 1)
-    await onForeignThread { second.remove() }
+    #expect(await onForeignThread { registration.remove() } == false)
     log.record("removed")
-    latch.open()
+    isEnding.open()
     #expect(await cancelled)
-    #expect(log.elements == ["first begins", "removed", "first ends"])
+    #expect(log.elements == ["handler begins", "removed", "handler ends"])
+  }
+
+  @Test("A handler that removes itself learns that it was called")
+  func aHandlerMayRemoveItself() {
+    let (token, log, own) = (CancellationToken(), Recorder<Bool>(), Once<CancellationRegistration>())
+    own.settle(token.onCancel { _ in log.record(own.settled?.remove() ?? true) })
+    token.cancel()
+    #expect(log.elements == [false])
   }
 }
