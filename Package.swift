@@ -9,6 +9,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Stepwise", targets: ["Stepwise"]),
+    .library(name: "StepwiseFlows", targets: ["StepwiseFlows"]),
     .library(name: "StepwiseTracing", targets: ["StepwiseTracing"]),
     .library(name: "StepwiseCheckpoints", targets: ["StepwiseCheckpoints"]),
     .library(name: "StepwiseHTTP", targets: ["StepwiseHTTP"]),
@@ -27,6 +28,7 @@ let package = Package(
   targets: [
     .target(name: "Stepwise"),
     .target(name: "StepwiseTracing", dependencies: ["Stepwise"]),
+    .target(name: "StepwiseFlows", dependencies: ["Stepwise", "StepwiseTracing"]),
     .target(name: "StepwiseFiles"),
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise", "StepwiseFiles"]),
     // What is used of libcurl on Linux; on Apple's platforms there is nothing in it.
@@ -46,10 +48,13 @@ let package = Package(
     ),
     .target(
       name: "LegacyFlowState",
-      dependencies: ["LegacySupport", "Stepwise"],
+      dependencies: ["LegacySupport", "Stepwise", "StepwiseFlows"],
       path: "Sources/Legacy/LegacyFlowState"
     ),
-    .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseTracing"]),
+    .target(
+      name: "StepwiseTesting",
+      dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseFlows", "StepwiseTracing"]
+    ),
     .target(name: "StepwiseHTTPTesting", dependencies: ["Stepwise", "StepwiseHTTP"]),
     // Without the trait the module is empty and libpq is not needed.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -63,7 +68,8 @@ let package = Package(
     .executableTarget(
       name: "Tour",
       dependencies: [
-        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP", "StepwiseTracing",
+        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseFlows", "StepwiseHTTP",
+        "StepwiseTracing",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ],
       exclude: ["Resources/CREDITS.md"],
@@ -78,6 +84,10 @@ let package = Package(
     .testTarget(
       name: "StepwiseTracingTests",
       dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestDefaults"]
+    ),
+    .testTarget(
+      name: "StepwiseFlowsTests",
+      dependencies: ["StepwiseFlows", "Stepwise", "StepwiseTesting", "StepwiseTracing"]
     ),
     .executableTarget(
       name: "CheckpointCrashChild",
@@ -105,15 +115,15 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting", "StepwiseTracing",
-        "Loopback", "ImportCrashChild",
+        "Stepwise", "StepwiseCheckpoints", "StepwiseFlows", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting",
+        "StepwiseTracing", "Loopback", "ImportCrashChild",
       ]
     ),
     .testTarget(
       name: "LegacyTests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseTesting",
-        "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseFlows",
+        "StepwiseTesting", "Loopback",
       ],
       path: "Tests/LegacyTests/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5)]
@@ -121,12 +131,12 @@ let package = Package(
     .testTarget(
       name: "LegacySwift6Tests",
       dependencies: [
-        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseTesting",
-        "Loopback",
+        "LegacyStepwise", "LegacyGrain", "LegacyGrainFirst", "LegacyFlowState", "Stepwise", "StepwiseFlows",
+        "StepwiseTesting", "Loopback",
       ],
       path: "Tests/LegacyTests/Swift6"
     ),
-    .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise"]),
+    .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise", "StepwiseFlows"]),
     .executableTarget(
       name: "FleetWorkerChild",
       dependencies: ["StepwiseFleet", "Stepwise"],
@@ -136,7 +146,7 @@ let package = Package(
       name: "StepwiseFleetTests",
       dependencies: ["StepwiseFleet", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
     ),
-    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
+    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseFlows", "StepwiseTesting", "TestDefaults"]),
     .testTarget(
       name: "TourTests",
       dependencies: [

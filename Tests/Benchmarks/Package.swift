@@ -21,6 +21,7 @@ let package = Package(
       dependencies: [
         "CAllocationCounter", "CSmallRequests", .product(name: "Stepwise", package: "stepwise"),
         .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "StepwiseFlows", package: "stepwise"),
         .product(name: "StepwiseHTTP", package: "stepwise"),
       ]
     ),

@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseFlows
 import StepwiseTesting
 import Testing
 

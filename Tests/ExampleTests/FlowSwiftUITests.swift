@@ -3,6 +3,7 @@
 
 import Observation
 import Stepwise
+import StepwiseFlows
 import StepwiseTesting
 import Testing
 

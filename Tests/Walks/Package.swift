@@ -8,5 +8,12 @@ let package = Package(
   name: "walks",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "stepwise", path: "../..")],
-  targets: [.executableTarget(name: "Walks", dependencies: [.product(name: "Stepwise", package: "stepwise")])]
+  targets: [
+    .executableTarget(
+      name: "Walks",
+      dependencies: [
+        .product(name: "Stepwise", package: "stepwise"), .product(name: "StepwiseFlows", package: "stepwise"),
+      ]
+    )
+  ]
 )

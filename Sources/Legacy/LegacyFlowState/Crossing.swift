@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import Stepwise
+internal import Stepwise
+public import StepwiseFlows
 
 @available(*, deprecated)
 extension FlowStep where Result: Sendable {
@@ -12,15 +13,15 @@ extension FlowStep where Result: Sendable {
   /// screen as it is.
   @available(*, deprecated, message: "Make it a FlowStep of Stepwise when its last old caller has moved")
   @preconcurrency
-  public var modern: Stepwise.FlowStep<Content, Result> {
-    Stepwise.FlowStep<Content, Result>(identifier) { [self] handler in
+  public var modern: StepwiseFlows.FlowStep<Content, Result> {
+    StepwiseFlows.FlowStep<Content, Result>(identifier) { [self] handler in
       handler.onContent { [weak self] content in self?.content = content }
       start { result in if let result { handler.complete(result) } else { handler.back() } }
     }
   }
 }
 
-extension Stepwise.FlowStep {
+extension StepwiseFlows.FlowStep {
   /// The step as one of FlowState, for flows that have not moved: with a completion and a next step of its own.
   ///
   /// Whatever it ends with in place of an answer is a result of nil. Releasing the old step cancels this one's run.
@@ -69,5 +70,5 @@ extension Flow {
   /// Whatever it ends with in the place of an output is no result there.
   @available(*, deprecated, message: "Use the Flow itself when its last old caller has moved")
   @preconcurrency
-  public var legacy: FlowStep<Void, Output> { Stepwise.FlowStep<Void, Output>(flow: self).legacy }
+  public var legacy: FlowStep<Void, Output> { StepwiseFlows.FlowStep<Void, Output>(flow: self).legacy }
 }

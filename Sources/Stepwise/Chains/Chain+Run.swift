@@ -59,6 +59,17 @@ extension Chain {
   }
 }
 
+extension Chain {
+  /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
+  ///
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  package nonisolated(nonsending) func outcome(of input: Input) async throws -> Outcome<Output> {
+    let run = try await core.runApart(ValueSlot(input))
+    defer { run.forget() }
+    return run.outcome() ?? .cancelled(Cancellation())
+  }
+}
+
 extension Chain where Input == Void {
   /// Creates a chain of one step without input.
   @inlinable

@@ -22,6 +22,14 @@ extension Chain {
     Chain<Input, P.Result>(path.appending(name: name, Chain<Output, P.Result>.code(running: first)))
   }
 
+  /// Creates a chain of one step that runs a progression.
+  package init<P: Progression>(
+    _ name: String,
+    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
+  ) where P.Result == Output {
+    self.init(Path(name: name, Self.code(running: first)))
+  }
+
   static func code<P: Progression>(
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {

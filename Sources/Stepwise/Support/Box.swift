@@ -22,5 +22,5 @@ package final class Box<Value: Sendable>: AnyBox {
 
 extension AnyBox {
   /// Whether the box was created for a type.
-  func isBox<Value: Sendable>(of type: Value.Type) -> Bool { self is Box<Value> }
+  package func isBox<Value: Sendable>(of type: Value.Type) -> Bool { self is Box<Value> }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import Stepwise
+import Stepwise
+public import StepwiseFlows
 
 /// Walks every path of a flow, with answers that the test supplies for each step, without presenting a step.
 ///

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 
 /// The steps that a walk has visited, and the transitions between them.
 @MainActor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import Stepwise
+public import StepwiseFlows
 
 /// A navigator without a user interface: it retains the screens as a user interface would, and records the calls.
 ///

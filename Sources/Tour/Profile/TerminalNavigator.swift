@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Stepwise
+import StepwiseFlows
 
 /// Shows a flow's screens in a terminal, one below the other, and passes them the typed lines.
 @MainActor

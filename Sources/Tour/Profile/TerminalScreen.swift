@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 
 /// A screen of a terminal: some lines, and the interpretation of a typed line.
 @MainActor

@@ -3,6 +3,7 @@
 
 import Observation
 import Stepwise
+import StepwiseFlows
 
 // The classes of two recipes of the cookbook.
 

@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import Stepwise
+import StepwiseFlows
 import StepwiseCheckpoints
 import StepwiseTesting
 import Testing

@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseFlows
 
 /// Returns the order, or the answers that a later call resumes with.
 @MainActor func orderWithStepwise(_ terminal: Terminal, resuming saved: Data?) async throws -> (Order?, Data) {

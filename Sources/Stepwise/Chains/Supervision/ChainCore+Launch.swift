@@ -87,17 +87,6 @@ extension ChainCore {
     }
   }
 
-  /// Runs the chain in its own task and returns its outcome.
-  ///
-  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
-  nonisolated(nonsending) func outcomeApart<Input: Sendable, Output: Sendable>(
-    of input: Input
-  ) async throws -> Outcome<Output> {
-    let run = try await runApart(ValueSlot(input))
-    defer { run.forget() }
-    return run.outcome() ?? .cancelled(Cancellation())
-  }
-
   /// Runs the chain in its own task.
   ///
   /// - Throws: The error of the run.

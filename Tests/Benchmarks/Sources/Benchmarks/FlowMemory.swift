@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 
 /// Runs a flow that turns in a circle a million times; returns whether memory stays flat.
 @MainActor

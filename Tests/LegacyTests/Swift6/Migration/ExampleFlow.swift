@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 import StepwiseTesting
 
 // Stage 4, or 3 in the other order: the flow has moved.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 import StepwiseTesting
 
 // Stage 3: the screen and its step have moved.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFlows
 
 /// Runs what the argument names, once, so that a build with coverage shows which files of the library that executes.
 @main

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// One interaction of a flow, which is presented with a content and ends with a result.
+///
+/// ```swift
+/// let profile = FlowStep<UserProfile, ProfileAction>("profile") { handler in show(ProfileScreen(handler)) }
+/// let action = try await profile.result(for: user)
+/// ```
+///
+/// The closure runs each time the step is presented. It shows a screen and passes it the handler, which the screen
+/// completes with the result. A step can also run a chain, a progression, another flow, or several steps concurrently.
+@MainActor
+public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
+  typealias Body = @MainActor (FlowStep, Content, FlowPresentationContext) async -> FlowEnd
+  typealias Show = @MainActor (FlowStepHandler<Content, Result>, FlowPresentationContext) -> FlowShown?
+
+  /// The content of the latest presentation, or of the next one; nil before the first.
+  ///
+  /// It may be set at any time. Setting it notifies the handlers of the step that still exist, even after the step has
+  /// ended. The content of several steps presented as one consists of theirs: setting it sets each of them, and it is
+  /// nil until each has one.
+  public var content: Content? {
+    get { if let group { group.content() } else { ownContent } }
+    set { for deliver in store(newValue) { deliver() } }
+  }
+
+  private var ownContent: Content?
+  private var version = 0
+  /// The steps that this one combines, if any.
+  private let group: FlowGroup<Content>?
+  /// Returns the flow that the step runs, if any.
+  private let flow: (@MainActor (Content) -> FlowDefinition)?
+  private let body: Body
+  /// Shows the step as one that was answered earlier.
+  private let restoring: Show?
+  private var handlers: [@MainActor () -> FlowStepHandler<Content, Result>?] = []
+  private var pruneLimit = 4
+
+  /// Creates a step that shows a screen, or interacts with the user in another way.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors, diagrams and answer logs.
+  ///   - intent: Shows the screen and passes it the handler. If the handler is not retained, the presentation ends as
+  ///     abandoned. The handler may be completed before the closure returns.
+  public convenience init(_ name: String, _ intent: @escaping @MainActor (FlowStepHandler<Content, Result>) -> Void) {
+    self.init(
+      name,
+      show: { handler, _ in
+        intent(handler)
+        return nil
+      }
+    )
+  }
+
+  /// `show` shows a screen, and returns what to remove later.
+  convenience init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
+    self.init(name: name, restoring: isRestored ? show : nil) { step, content, context in
+      await step.presentScreen(content, in: context, show)
+    }
+  }
+
+  init(
+    name: String,
+    group: FlowGroup<Content>? = nil,
+    flow: (@MainActor (Content) -> FlowDefinition)? = nil,
+    restoring: Show? = nil,
+    body: @escaping Body
+  ) {
+    self.group = group
+    self.flow = flow
+    self.restoring = restoring
+    self.body = body
+    super.init(name: name, resultType: Result.self, members: group?.steps ?? [])
+  }
+
+  // MARK: - Presenting
+
+  /// Presents the step with a content and waits for the outcome.
+  ///
+  /// Cancelling the waiting task ends the presentation immediately. In a task that is already cancelled, nothing is
+  /// shown.
+  ///
+  /// - Parameter content: The content, which becomes the step's content.
+  /// - Returns: The result, or how the presentation ended without one.
+  public func ask(_ content: Content) async -> FlowAnswer<Result> { FlowAnswer(await alone(content)) }
+
+  /// Presents the step with its current content and waits for the outcome.
+  ///
+  /// - Returns: The result, or how the presentation ended without one; `.abandoned` when the step has no content.
+  public func ask() async -> FlowAnswer<Result> { FlowAnswer(await alone(nil)) }
+
+  /// Presents the step with a content and waits for the result.
+  ///
+  /// - Parameter content: The content, which becomes the step's content.
+  /// - Returns: The result.
+  /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the
+  ///   step; ``FlowError/alreadyPresented`` when the step is already waiting for a result.
+  public func result(for content: Content) async throws -> Result { try await alone(content).result(of: name) }
+
+  /// Presents the step with its current content and waits for the result.
+  ///
+  /// - Returns: The result.
+  /// - Throws: ``FlowError/noContent``, and what ``result(for:)`` throws.
+  public func result() async throws -> Result { try await alone(nil).result(of: name) }
+
+  private func alone(_ content: Content?) async -> FlowEnd {
+    do { try checkFree() } catch { return .ended(.failed(error)) }
+    if let content { self.content = content }
+    return await presentAlone()
+  }
+
+  override func present(in context: FlowPresentationContext) async -> FlowEnd {
+    do { try checkFree() } catch { return .ended(.failed(error)) }
+    guard !Task.isCancelled else { return .cancelledByTask }
+    guard hasContent, let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
+    isWaitingForResult = true
+    defer { isWaitingForResult = false }
+    return await body(self, content, context)
+  }
+
+  private func presentScreen(_ content: Content, in context: FlowPresentationContext, _ show: Show) async -> FlowEnd {
+    let answer = Once<FlowEnd>()
+    // No waiting frame may retain the handler.
+    context.shown = show(makeHandler(content, answer), context)
+    defer { context.shown?.stepEnded() }
+    if let end = await answer.value() { return end }
+    let cancelled = FlowEnd.cancelledByTask
+    answer.settle(cancelled)
+    return answer.settled ?? cancelled
+  }
+
+  // MARK: - Handlers
+
+  private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
+    let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
+    if handlers.count >= pruneLimit {
+      handlers.removeAll { $0() == nil }
+      pruneLimit = max(4, handlers.count * 2)
+    }
+    handlers.append({ [weak handler] in handler })
+    return handler
+  }
+
+  /// Sets the content, or that of each member.
+  ///
+  /// - Returns: Closures that notify the handlers. An observer may set a newer content, which reaches all handlers; the
+  ///   remaining ones then skip the older one.
+  func store(_ content: Content?) -> [@MainActor () -> Void] {
+    if let group { return group.store(content) }
+    Self.willSetContent?(self)
+    ownContent = content
+    guard let content, !handlers.isEmpty else { return [] }
+    version += 1
+    let version = version
+    return [
+      { [self] in
+        for handler in handlers { handler()?.take(content) { self.version == version } }
+      }
+    ]
+  }
+
+  // MARK: - Without types
+
+  /// The content; for `Void` also when none was set.
+  var knownContent: Content? { content ?? () as? Content }
+
+  override var anyContent: Any? { knownContent }
+
+  override var isFlow: Bool { flow != nil }
+
+  override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
+
+  override func restoreScreen(in context: FlowPresentationContext) {
+    guard let restoring, let content = knownContent else { return }
+    let answered = Once<FlowEnd>()
+    answered.settle(.ended(.abandoned))
+    context.shown = restoring(makeHandler(content, answered), context)
+  }
+
+  override func restore(_ saved: FlowContent?) throws(FlowError) {
+    do {
+      switch saved {
+      case nil: content = nil
+      case .value(let value, _):
+        guard let value = value() as? Content else { throw FlowError(.wrongAnswer, step: name) }
+        content = value
+      case .members(let contents): for (member, saved) in zip(members, contents) { try member.restore(saved) }
+      case .stored(let stored) where members.isEmpty: content = try stored.content(as: Content.self)
+      case .stored(let stored): try restore(.members(stored.members()))
+      }
+    } catch {
+      throw FlowError(.wrongAnswer, step: name, detail: "its content: \(error)")
+    }
+  }
+}
+
+extension FlowLogEntry {
+  /// The answer of a step.
+  @MainActor
+  public static func answer<Content, Result>(_ step: FlowStep<Content, Result>, _ result: Result) -> FlowLogEntry {
+    FlowLogEntry(step: step.name, end: .answered(Box(result)))
+  }
+
+  /// Creates the entry of a step that ended without an answer.
+  @MainActor
+  public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
+    FlowLogEntry(step: step.name, end: .ended(ending))
+  }
+}

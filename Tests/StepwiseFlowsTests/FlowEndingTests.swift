@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseFlows
+import StepwiseTesting
+import Testing
+
+/// What `on(_:ended:)` changes, and what it leaves as it is.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowEndingTests {
+  let desk = Desk()
+
+  private func name(_ ending: FlowEnding) -> String {
+    switch ending {
+    case .back: "back"
+    case .abandoned: "abandoned"
+    case .cancelled(let cancellation): "cancelled \(cancellation.reason ?? "-")"
+    case .failed(let error): "failed \(error)"
+    }
+  }
+
+  @Test func eachEndingCanLeadElsewhere() async throws {
+    let step = desk.step("first", of: Int.self, Reply<Int>.back, .drop, .cancel("no"))
+    let flow = Flow<String>("flow", first: step, content: 7)
+      .on(step, ended: { ending, step in .finish("\(step.content) \(name(ending))") })
+    #expect(try await flow.run() == "7 back")
+    #expect(try await flow.run() == "7 abandoned")
+    #expect(try await flow.run() == "7 cancelled no")
+  }
+
+  @Test func theFailureOfAChainCanLeadElsewhere() async throws {
+    let work = FlowStep<Int, Int>("work", running: Chain { (_: Int) in throw Fault(3) })
+    let flow = Flow<String>("flow", first: work, content: 1).on(work, ended: { ending, _ in .finish(name(ending)) })
+    #expect(try await flow.run() == "failed Fault(number: 3)")
+    await #expect(throws: Fault(3)) { try await Flow<Int>("flow", first: work, content: 1).run() }
+  }
+
+  @Test func nilIsAsUsual() async throws {
+    let first = desk.step("first", .complete(1), .complete(2))
+    let second = desk.step("second", of: Void.self, Reply<Int>.back, .drop, .cancel("no"))
+    let flow = Flow<Int>("flow", first: first)
+      .on(first) { _, _ in .next(second) }
+      .on(second, ended: { _, _ in nil })
+    await #expect(throws: FlowError.abandoned) { try await flow.run() }
+    #expect(desk.asked.elements == ["first", "second", "first", "second"])
+  }
+
+  @Test func anEndingMayLeadOn() async throws {
+    let first = desk.step("first", of: Void.self, Reply<Int>.drop)
+    let rescue = desk.step("rescue", of: String.self, .complete(1))
+    let flow = Flow<Int>("flow", first: first)
+      .on(first, ended: { ending, _ in .next(rescue, name(ending)) })
+    #expect(try await flow.run() == 1)
+    #expect(desk.asked.elements == ["first", "rescue abandoned"])
+    #expect(flow.answers.map(\.step) == ["first", "rescue"])
+  }
+
+  @Test func bothKindsOfOnCanBeCombined() async throws {
+    let step = desk.step("first", .complete(1), .back)
+    let flow = Flow<String>("flow", first: step)
+      .on(step) { result, _ in .finish("\(result)") }
+      .on(step, ended: { _, _ in .finish("ended") })
+    #expect(try await flow.run() == "1")
+    #expect(try await flow.run() == "ended")
+  }
+
+  @Test func whatItThrowsFailsTheFlow() async {
+    let step = desk.step("first", of: Void.self, Reply<Int>.back)
+    let flow = Flow<Int>("flow", first: step).on(step, ended: { _, _ in throw Fault(1) })
+    await #expect(throws: Fault(1)) { try await flow.run() }
+  }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseFlows
+import StepwiseTesting
+import Testing
+
+/// The answer log: what it keeps, replaying it, and keeping it in a file.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowLogTests {
+  enum Action: String, Codable, Sendable {
+    case edit, quit
+  }
+
+  let desk = Desk()
+
+  /// profile -> edit -> confirm -> end; each step has the script given.
+  private func flow(
+    _ profile: FlowStep<String, Action>,
+    _ edit: FlowStep<String, String>,
+    _ confirm: FlowStep<String, Bool>,
+    log: FlowLogging = .path
+  ) -> Flow<String> {
+    Flow<String>("flow", first: profile, content: "Ann", log: log)
+      .on(profile) { action, step in action == .quit ? .finish("quit") : .next(edit, step.content) }
+      .on(edit) { name, _ in .next(confirm, name) }
+      .on(confirm) { isSure, step in
+        if isSure { return .finish(step.content) }
+        profile.content = step.content
+        return .next(profile)
+      }
+  }
+
+  private func steps() -> (FlowStep<String, Action>, FlowStep<String, String>, FlowStep<String, Bool>) {
+    (
+      desk.step("profile", of: String.self, .wait), desk.step("edit", of: String.self, .wait),
+      desk.step("confirm", of: String.self, .wait)
+    )
+  }
+
+  @Test func theLogHasTheAnswersThatLedAlongThePath() async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit), .wait)
+    let edit = desk.step("edit", of: String.self, .complete("Bob"), .complete("Cid"), .wait)
+    let confirm = desk.step("confirm", of: String.self, .back, .complete(false), .wait)
+    let flow = flow(profile, edit, confirm)
+    let run = flow.start()
+    await desk.asked.elements(atLeast: 6)
+    #expect(
+      desk.asked.elements == ["profile Ann", "edit Ann", "confirm Bob", "edit Ann", "confirm Cid", "profile Cid"]
+    )
+    #expect(flow.answers.isEmpty)
+    desk.handler(profile)?.complete(.edit)
+    await desk.asked.elements(atLeast: 7)
+    #expect(flow.answers.map(\.step) == ["profile"])
+    desk.handler(edit)?.complete("Dan")
+    await desk.asked.elements(atLeast: 8)
+    #expect(flow.answers.map(\.step) == ["profile", "edit"])
+    #expect(flow.answers.last?.result as? String == "Dan")
+    run.cancel()
+    _ = await run.outcome
+  }
+
+  @Test func logAllKeepsEveryAnswer() async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit), .complete(.quit))
+    let edit = desk.step("edit", of: String.self, .complete("Bob"), .complete("Cid"))
+    let confirm = desk.step("confirm", of: String.self, .back, .complete(false))
+    let flow = flow(profile, edit, confirm, log: .all)
+    #expect(try await flow.run() == "quit")
+    #expect(flow.answers.map(\.step) == ["profile", "edit", "confirm", "edit", "confirm", "profile"])
+    let asked = desk.asked.elements.count
+    #expect(try await flow.replay(answers: flow.answers) == "quit")
+    #expect(desk.asked.elements.count == asked)
+  }
+
+  @Test func aFlowIsReplayedFromAnswersAndGoesOnFromThere() async throws {
+    let (profile, edit, _) = steps()
+    let confirm = desk.step("confirm", of: String.self, .complete(true))
+    let flow = flow(profile, edit, confirm)
+    #expect(try await flow.replay(answers: [.answer(profile, .edit), .answer(edit, "Bob")]) == "Bob")
+    #expect(desk.asked.elements == ["confirm Bob"])
+    #expect(flow.answers.map(\.step) == ["profile", "edit", "confirm"])
+    #expect(try await flow.replay(answers: flow.answers) == "Bob")
+    #expect(desk.asked.elements == ["confirm Bob"])
+  }
+
+  @Test func backAfterAReplayAsksTheStepBefore() async throws {
+    let (profile, _, _) = steps()
+    let edit = desk.step("edit", of: String.self, .complete("Cid"))
+    let confirm = desk.step("confirm", of: String.self, .back, .complete(true))
+    let flow = flow(profile, edit, confirm)
+    let run = flow.start(replaying: [.answer(profile, .edit), .answer(edit, "Bob")])
+    #expect(try await run.value == "Cid")
+    #expect(desk.asked.elements == ["confirm Bob", "edit Ann", "confirm Cid"])
+  }
+
+  @Test(arguments: [false, true])
+  func aRunThatDidNotFinishIsTakenUpWhereItWas(isCancelled: Bool) async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = desk.step("edit", of: String.self, .complete("Bob"))
+    let confirm = desk.step("confirm", of: String.self, isCancelled ? .cancel("later") : .drop, .complete(true))
+    let flow = flow(profile, edit, confirm)
+    _ = try? await flow.run()
+    #expect(flow.answers.map(\.step) == ["profile", "edit"])
+    #expect(try await flow.replay(answers: flow.answers) == "Bob")
+    #expect(desk.asked.elements == ["profile Ann", "edit Ann", "confirm Bob", "confirm Bob"])
+  }
+
+  @Test func withLogAllAReplayEndsAsTheRunDid() async throws {
+    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = desk.step("edit", of: String.self, Reply<String>.cancel("later"))
+    let (_, _, confirm) = steps()
+    let flow = flow(profile, edit, confirm, log: .all)
+    #expect(await flow.start().outcome.summary == "cancelled later")
+    #expect(await flow.start(replaying: flow.answers).outcome.summary == "cancelled later")
+    #expect(desk.asked.elements == ["profile Ann", "edit Ann"])
+  }
+
+  // G126
+  @Test func aFlowStartsAtAnyStep() async throws {
+    let (profile, edit, _) = steps()
+    let confirm = desk.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))
+    let flow = flow(profile, edit, confirm)
+    #expect(try await flow.run(startingAt: confirm, content: "Zoe") == "Zoe")
+    #expect(try await flow.start(startingAt: confirm, content: "Yan").value == "Yan")
+    await #expect(throws: FlowError.back) { try await flow.run(startingAt: confirm) }
+    #expect(try await flow.start(startingAt: confirm).value == "Yan")
+  }
+
+  @Test func answersThatAreCodableCanBeCheckpointed() async throws {
+    let (profile, edit, _) = steps()
+    let confirm = desk.step("confirm", of: String.self, .complete(true))
+    let first = flow(profile, edit, confirm)
+    try await first.replay(answers: [
+      .answer(profile, .edit), .answer(edit, "Bob"),
+    ])
+    let data = try JSONEncoder().encode(first.answers)
+
+    let again = Desk()
+    let newConfirm = again.step("confirm", of: String.self, Reply<Bool>.wait)
+    let new = flow(
+      again.step("profile", of: String.self, .wait),
+      again.step("edit", of: String.self, .wait),
+      newConfirm
+    )
+    let decoder = JSONDecoder()
+    decoder.userInfo[.flowAnswers] = new.answerTypes
+    let answers = try decoder.decode(FlowLog.self, from: data)
+    #expect(answers.map(\.step) == ["profile", "edit", "confirm"])
+    #expect(answers[0].result as? Action == .edit)
+    #expect(try await new.replay(answers: answers) == "Bob")
+    #expect(again.asked.elements.isEmpty)
+  }
+
+  @Test func endingsAndAnswersWithoutValuesAreKeptToo() throws {
+    let ok = desk.step("ok", .complete(()))
+    let flow = Flow<Void>("flow", first: ok)
+    let log: FlowLog = [
+      .answer(ok, ()), .ended(ok, .back), .ended(ok, .abandoned), .ended(ok, .cancelled(Cancellation(reason: "no"))),
+      .ended(ok, .failed(Fault(3))),
+    ]
+    let decoder = JSONDecoder()
+    decoder.userInfo[.flowAnswers] = flow.answerTypes
+    let decoded = try decoder.decode(FlowLog.self, from: JSONEncoder().encode(log))
+    #expect(decoded.count == 5)
+    #expect(decoded[0].result is Void)
+    guard case .back = decoded[1].ending, case .abandoned = decoded[2].ending,
+      case .cancelled(let cancellation) = decoded[3].ending, case .failed(let error) = decoded[4].ending
+    else {
+      Issue.record("other endings")
+      return
+    }
+    #expect(cancellation.reason == "no")
+    #expect(error as? FlowError == .recordedFailure)
+    #expect("\(error)".contains("Fault(number: 3)"))
+  }
+
+  @Test func anAnswerThatIsNotCodableIsAnErrorThatNamesTheStep() throws {
+    struct Opaque: Sendable {}
+    let step = desk.step("opaque", .complete(Opaque()))
+    let error = #expect(throws: FlowError.notCodable) {
+      try JSONEncoder().encode([.answer(step, Opaque())] as FlowLog)
+    }
+    #expect(error?.step == "opaque")
+    let decoder = JSONDecoder()
+    #expect(throws: FlowError.notCodable) { try decoder.decode(FlowLog.self, from: Data("[]".utf8)) }
+    decoder.userInfo[.flowAnswers] = Flow<Void>("flow", first: step).answerTypes
+    #expect(throws: FlowError.notCodable) {
+      try decoder.decode(FlowLog.self, from: Data(#"[{"step": "opaque", "answer": 1}]"#.utf8))
+    }
+  }
+
+  /// A renamed step and a renamed case are found out, and do not trap.
+  @Test(
+    arguments: [
+      (#"[{"step": "profil"}]"#, FlowError.wrongAnswer),
+      (#"[{"step": "profile", "answer": "erase"}]"#, FlowError.wrongAnswer),
+      (#"[{"step": "profile", "answer": 5}]"#, FlowError.wrongAnswer),
+      (#"[{"step": "profile"}]"#, FlowError.wrongAnswer),
+      (#"[{"step": "profile", "ending": "exploded"}]"#, FlowError.wrongAnswer),
+    ] as [(String, FlowError)]
+  )
+  func aLogOfAnOlderShapeIsAClearError(json: String, expected: FlowError) {
+    let (profile, edit, confirm) = steps()
+    let decoder = JSONDecoder()
+    decoder.userInfo[.flowAnswers] = flow(profile, edit, confirm).answerTypes
+    #expect(throws: expected) { try decoder.decode(FlowLog.self, from: Data(json.utf8)) }
+  }
+
+  @Test func aLogThatDoesNotFitFailsTheReplayAndPresentsNoStep() async {
+    let (profile, edit, confirm) = steps()
+    let stranger = desk.step("stranger", .complete(1))
+    let imposter = desk.step("profile", .complete(1))
+    let flow = flow(profile, edit, confirm)
+    await #expect(throws: FlowError.unknownStep) { try await flow.replay(answers: [.answer(stranger, 1)]) }
+    await #expect(throws: FlowError.wrongStep) {
+      try await flow.replay(answers: [.answer(profile, .edit), .answer(confirm, true)])
+    }
+    await #expect(throws: FlowError.wrongAnswer) { try await flow.replay(answers: [.answer(imposter, 1)]) }
+    await #expect(throws: FlowError.wrongStep) {
+      try await flow.replay(answers: [.answer(profile, .quit), .answer(edit, "more")])
+    }
+    #expect(desk.asked.elements.isEmpty)
+    #expect(flow.current == nil)
+  }
+}

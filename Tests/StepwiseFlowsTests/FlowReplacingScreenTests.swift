@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseFlows
+import StepwiseTesting
+import Testing
+
+/// A screen presented by `.replace` disappears when its step leaves the path and a lower one is presented.
+@Suite(.timeLimit(.minutes(5)))
+@MainActor
+struct FlowReplacingScreenTests {
+  final class Screen {
+    let name: String
+    let handler: FlowStepHandler<String, Int>
+
+    init(_ name: String, _ handler: FlowStepHandler<String, Int>) {
+      self.name = name
+      self.handler = handler
+    }
+  }
+
+  let navigator = InMemoryNavigator<Screen>()
+  let made = Recorder<String>()
+
+  private func step(
+    _ name: String,
+    _ presentation: FlowPresentation = .push,
+    on other: InMemoryNavigator<Screen>? = nil
+  ) -> FlowStep<String, Int> {
+    let step = FlowStep<String, Int>(name, presentation, on: other ?? navigator) { [made] handler in
+      made.record(name)
+      return Screen(name, handler)
+    }
+    step.content = name
+    return step
+  }
+
+  /// Each step follows the one before; 0 leads back to the first.
+  private func flow(_ steps: FlowStep<String, Int>...) -> Flow<Int> {
+    var flow = Flow<Int>("flow", first: steps[0])
+    for (index, step) in steps.enumerated() {
+      flow = flow.on(step) { number, _ in
+        if number == 0 { return .next(steps[0]) }
+        return index + 1 < steps.count ? .next(steps[index + 1]) : .finish(number)
+      }
+    }
+    return flow
+  }
+
+  private var stack: [String] { navigator.stack.map(\.name) }
+
+  /// Completes the visible screen and waits until one more is made.
+  private func answer(_ number: Int) async {
+    let count = made.elements.count
+    navigator.visible?.handler.complete(number)
+    await made.elements(atLeast: count + 1)
+  }
+
+  private func back() async {
+    let count = made.elements.count
+    #expect(navigator.visible?.handler.back() == true)
+    await made.elements(atLeast: count + 1)
+  }
+
+  // G99
+  @Test func backFromAReplacingScreenLeavesNoDeadScreenBehind() async throws {
+    let run = flow(step("a"), step("b"), step("c", .replace)).start()
+    await made.elements(atLeast: 1)
+    await answer(1)
+    await answer(1)
+    #expect(stack == ["a", "c"])
+    await back()
+    #expect(stack == ["a", "b"])
+    await back()
+    #expect(stack == ["a"])
+    #expect(navigator.visible?.handler.back() == true)
+    await #expect(throws: FlowError.back) { try await run.value }
+    #expect(stack == [])
+  }
+
+  @Test func nextToALowerStepTakesEachReplacingScreenAway() async throws {
+    let run = flow(step("a"), step("b"), step("c", .replace), step("d", .replace)).start()
+    await made.elements(atLeast: 1)
+    for _ in 0..<3 { await answer(1) }
+    #expect(stack == ["a", "d"])
+    await answer(0)
+    #expect(stack == ["a"])
+    run.cancel()
+    _ = await run.outcome
+    #expect(stack == [])
+  }
+
+  @Test func aReplacingScreenOverAnotherGivesThePlaceBack() async throws {
+    let home = Flow<Int>("home", first: step("home")).start()
+    await made.elements(atLeast: 1)
+    let run = flow(step("a"), step("b", .replace), step("c", .replace)).start()
+    await made.elements(atLeast: 2)
+    await answer(1)
+    await answer(1)
+    #expect(stack == ["home", "c"])
+    await back()
+    #expect(stack == ["home", "b"])
+    await back()
+    #expect(stack == ["home", "a"])
+    run.cancel()
+    _ = await run.outcome
+    #expect(stack == ["home"])
+    home.cancel()
+    _ = await home.outcome
+  }
+
+  @Test func aReplacingScreenThatIsPresentedAgainReplacesNothingElse() async throws {
+    let home = Flow<Int>("home", first: step("home")).start()
+    await made.elements(atLeast: 1)
+    let a = step("a")
+    let b = step("b", .replace)
+    let run = flow(a, b).on(b) { _, _ in .next(b) }.start()
+    await made.elements(atLeast: 2)
+    await answer(1)
+    navigator.swipeBack()?.handler.complete(1)
+    await made.elements(atLeast: 4)
+    #expect(stack == ["home", "b"])
+    run.cancel()
+    _ = await run.outcome
+    home.cancel()
+    _ = await home.outcome
+  }
+
+  @Test func aReplacingScreenOnAnotherNavigatorIsTakenAwayToo() async throws {
+    let other = InMemoryNavigator<Screen>()
+    let (a, b, c) = (step("a"), step("b", on: other), step("c", .replace))
+    let run = flow(a, b, c).start()
+    await made.elements(atLeast: 1)
+    await answer(1)
+    other.visible?.handler.complete(1)
+    await made.elements(atLeast: 3)
+    #expect(stack == ["c"] && other.stack.map(\.name) == ["b"])
+    await back()
+    #expect(stack == [] && other.stack.map(\.name) == ["b"])
+    other.visible?.handler.back()
+    await made.elements(atLeast: 5)
+    #expect(stack == ["a"] && other.stack.isEmpty)
+    run.cancel()
+    _ = await run.outcome
+    #expect(stack == [])
+  }
+
+  @Test func aReplacingScreenOfANestedFlowIsTakenAwayWhenTheOuterStepBeforeIsPresented() async throws {
+    let (a, inner) = (step("a"), step("inner", .replace))
+    let nested = FlowStep(flow: Flow<Int>("nested", first: inner))
+    let run = Flow<Int>("flow", first: a).on(a) { _, _ in .next(nested) }.start()
+    await made.elements(atLeast: 1)
+    await answer(1)
+    #expect(stack == ["inner"])
+    await back()
+    #expect(stack == ["a"])
+    run.cancel()
+    _ = await run.outcome
+    #expect(stack == [])
+  }
+
+  // G99
+  @Test func aReplacingScreenStaysWhenItsFlowEnds() async throws {
+    let run = flow(step("a"), step("b", .replace)).start()
+    await made.elements(atLeast: 1)
+    await answer(1)
+    navigator.visible?.handler.complete(3)
+    #expect(try await run.value == 3)
+    #expect(stack == ["b"])
+  }
+
+  /// Over 1,000 seeds: the topmost screen is that of the current step, and each screen is of a step on the path.
+  @Test func theTopmostScreenIsThatOfTheCurrentStep() async {
+    for seed in seeds() {
+      var dice = SeededGenerator(seed: seed)
+      let navigator = InMemoryNavigator<Screen>()
+      let made = Recorder<String>()
+      let presentations: [FlowPresentation] = [.push, .replace]
+      let steps = (0..<5).map { number -> FlowStep<String, Int> in
+        let name = "\(number)"
+        let step = FlowStep<String, Int>(name, presentations.randomElement(using: &dice) ?? .push, on: navigator) {
+          handler in
+          made.record(name)
+          return Screen(name, handler)
+        }
+        step.content = name
+        return step
+      }
+      var flow = Flow<Int>("flow", first: steps[0])
+      for step in steps {
+        flow = flow.on(step) { number, _ in number < 5 ? .next(steps[number]) : .replace(steps[number - 5]) }
+          .on(step, ended: { ending, _ in if case .back = ending { .back } else { nil } })
+      }
+      let run = flow.start()
+      await made.elements(atLeast: 1)
+      for turn in 2..<14 {
+        let handler = navigator.visible?.handler
+        if flow.path.count > 1, Int.random(in: 0..<3, using: &dice) == 0 {
+          handler?.back()
+        } else {
+          handler?.complete(Int.random(in: 0..<10, using: &dice))
+        }
+        await made.elements(atLeast: turn)
+        let path = flow.path.map(\.name)
+        let stack = navigator.stack.map(\.name)
+        guard stack.last == path.last, stack.allSatisfy(path.contains), Set(stack).count == stack.count else {
+          Issue.record("seed \(seed), turn \(turn): \(stack) for \(path)")
+          break
+        }
+      }
+      run.cancel()
+      _ = await run.outcome
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../../StepwiseTests/Support/Simulate.swift
