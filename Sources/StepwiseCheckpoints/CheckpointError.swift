@@ -9,7 +9,7 @@ import StepwiseFiles
 ///
 /// Further cases may be added, so end a `switch` over it with `default`.
 public enum CheckpointError: Error, Sendable {
-  /// The id was started with another first stage. Run it from that stage, use another id, or remove the id.
+  /// The id was started with another first stage. Run it from that stage, or use another id.
   case differentStart(id: String, location: String)
 
   /// Another run holds the id: in the process with this number, if it is known.
@@ -30,9 +30,11 @@ public enum CheckpointError: Error, Sendable {
   case newerFormat(id: String, location: String, format: Int, known: Int)
 
   /// The stored stage cannot be decoded as a stage of this progression, and no migration applies.
+  ///
+  /// A later version of your program may have stored it: then update the program.
   case unknownShape(id: String, location: String, schemaVersion: Int, reason: String)
 
-  /// A stage cannot be encoded and was not saved; the previous one is kept.
+  /// A stage cannot be encoded, or would be decoded as another one. It was not saved; the previous one is kept.
   case unencodable(id: String, location: String, reason: String)
 
   /// The operating system refused an operation, with this `errno`: for example disk full, read-only, or not permitted.
@@ -76,9 +78,9 @@ extension CheckpointError {
   public var cause: String {
     switch self {
     case .differentStart:
-      "it was started with another first stage; start with that one, use another id, or remove this one"
+      "it was started with another first stage; start with that one, or use another id"
     case .held(_, _, let processID): "\(Self.holder(processID)) is running it; await its completion, or use another id"
-    case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept until it is removed"
+    case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept"
     case .foreignType(_, _, let stored, let expected):
       "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
     case .ambiguousType(_, _, let name):
@@ -86,8 +88,8 @@ extension CheckpointError {
     case .newerFormat(_, _, let format, let known):
       "it has format \(format), and this version reads up to \(known); use the version that wrote it, or a later one"
     case .unknownShape(_, _, let version, let reason):
-      "its stage, of schema version \(version), is unknown: \(reason); add a migration, or remove the id to start over"
-    case .unencodable(_, _, let reason): "its next stage cannot be encoded, and was not saved: \(reason)"
+      "its stage, of schema version \(version), is unknown: \(reason)"
+    case .unencodable(_, _, let reason): "its next stage cannot be stored: \(reason)"
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.text(for: code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
     case .lostLease: "the lease is over; run the id again to resume from the last saved stage"

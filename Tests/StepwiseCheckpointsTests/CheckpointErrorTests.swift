@@ -36,12 +36,11 @@ import Testing
 
   @Test func errorsSayWhatToDo() {
     let advice: [(CheckpointError, String)] = [
-      (.differentStart(id: "a", location: "b"), "start with that one, use another id, or remove this one"),
+      (.differentStart(id: "a", location: "b"), "start with that one, or use another id"),
       (.held(id: "a", location: "b", processID: 1), "await its completion, or use another id"),
-      (.damaged(id: "a", location: "b", reason: "c"), "its bytes are kept until it is removed"),
+      (.damaged(id: "a", location: "b", reason: "c"), "its bytes are kept"),
       (.foreignType(id: "a", location: "b", stored: "c", expected: "d"), "use another id, or declare progressionName"),
       (.newerFormat(id: "a", location: "b", format: 2, known: 1), "use the version that wrote it, or a later one"),
-      (.unknownShape(id: "a", location: "b", schemaVersion: 1, reason: "c"), "add a migration, or remove the id"),
       (.ambiguousType(id: "a", location: "b", name: "c"), "conform one to VersionedProgression and declare another"),
       (.lostLease(id: "a", location: "b"), "run the id again to resume from the last saved stage"),
     ]

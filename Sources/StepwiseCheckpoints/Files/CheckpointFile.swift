@@ -109,6 +109,8 @@ enum CheckpointFile {
     let path: CheckpointPath
     var left: Int
     var sum = CRC64()
+    /// What was read from the file and not taken yet.
+    var buffer: ArraySlice<UInt8> = []
 
     init(_ file: OpenFile, at path: CheckpointPath) throws(CheckpointError) {
       let status = try path.naming { () throws(FileFailure) in try file.status() }
@@ -167,8 +169,14 @@ enum CheckpointFile {
 
     private mutating func take(_ count: Int) throws(CheckpointError) -> [UInt8] {
       guard count <= left else { throw path.damaged("it is truncated") }
-      let bytes = try path.naming { () throws(FileFailure) in try file.read(count) }
-      guard bytes.count == count else { throw path.damaged("it is truncated") }
+      if buffer.count < count {
+        // A small file is read at once.
+        let more = max(count - buffer.count, min(left - buffer.count, 16_384))
+        buffer = buffer + (try path.naming { () throws(FileFailure) in try file.read(more) })[...]
+      }
+      guard buffer.count >= count else { throw path.damaged("it is truncated") }
+      let bytes = Array(buffer.prefix(count))
+      buffer.removeFirst(count)
       left -= count
       sum.update(bytes)
       return bytes

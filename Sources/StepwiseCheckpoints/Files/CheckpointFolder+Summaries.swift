@@ -63,15 +63,39 @@ extension CheckpointFolder {
 
   /// The case of an enum: the only key of an object, or a text.
   private static func name(ofStage bytes: [UInt8]) -> String? {
+    guard let first = bytes.first else { return nil }
     let decoder = JSONDecoder()
-    if let keys = try? decoder.decode([String: Anything].self, from: Data(bytes)) {
-      return keys.count == 1 ? keys.keys.first : nil
-    }
-    return try? decoder.decode(String.self, from: Data(bytes))
+    if first == UInt8(ascii: "\"") { return try? decoder.decode(String.self, from: Data(bytes)) }
+    guard first == UInt8(ascii: "{"), let end = endOfOnlyKey(of: bytes) else { return nil }
+    return try? decoder.decode(String.self, from: Data(bytes[1..<end]))
   }
 
-  /// A value that is not looked into.
-  private struct Anything: Decodable {
-    init(from decoder: any Decoder) {}
+  /// Returns the end of the first key of an object; nil when it has none or another one follows.
+  ///
+  /// The encoder of JSON stores no spaces. Decoding the object would take most of the time of a summary.
+  private static func endOfOnlyKey(of bytes: [UInt8]) -> Int? {
+    var (depth, isText, isEscaped): (Int, Bool, Bool) = (0, false, false)
+    var end: Int?
+    for (index, byte) in bytes.enumerated() {
+      if isText {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isText = false
+          if end == nil { end = index + 1 }
+        }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isText = true
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ",") where depth == 1: return nil
+      default: break
+      }
+    }
+    return end
   }
 }

@@ -122,11 +122,22 @@ struct CheckpointFolder: Sendable {
     }
   }
 
+  /// Returns the last change of the names in the directory; nil when it was so recent that a further change may have the
+  /// same time, because file systems measure time in steps.
+  func settledChange() throws(CheckpointError) -> FileFacts? {
+    let path = CheckpointPath(id: nil, file: directory)
+    guard let facts = try path.naming({ () throws(FileFailure) in try directory.facts() }) else { return nil }
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Double(now.tv_sec) - facts.lastChange > 3 ? facts : nil
+  }
+
   /// Returns the ids that have a record.
   func ids() throws(CheckpointError) -> [CheckpointID] {
     let path = CheckpointPath(id: nil, file: directory)
     let names = try path.naming { () throws(FileFailure) in try directory.names() }
     var ids: [CheckpointID] = []
+    ids.reserveCapacity(names.count)
     for name in names {
       if let id = try id(in: name) { ids.append(id) }
     }

@@ -18,23 +18,35 @@ struct CheckpointName: Hashable, Sendable {
   let stem: String
 
   init(_ id: CheckpointID) {
-    let escaped = id.bytes.map { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-        UInt8(ascii: "_"):
-        String(UnicodeScalar(byte))
-      default:
-        "%" + SHA256.hexadecimal(byte)
+    var name: [UInt8] = []
+    name.reserveCapacity(id.bytes.count)
+    // Where the name is cut if it is too long: before the first byte that does not leave room for the hash.
+    var cut = 0
+    for byte in id.bytes {
+      if Self.representsItself(byte) {
+        name.append(byte)
+      } else {
+        name += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
       }
+      if name.count <= Self.longest - 65 { cut = name.count }
     }
-    let whole = escaped.joined()
-    guard whole.utf8.count > Self.longest else {
-      stem = whole
-      return
+    if name.count > Self.longest {
+      stem = String(decoding: name[..<cut], as: UTF8.self) + "~" + SHA256.hex(id.bytes)
+    } else {
+      stem = String(decoding: name, as: UTF8.self)
     }
-    var start = ""
-    for part in escaped where start.utf8.count + part.utf8.count <= Self.longest - 65 { start += part }
-    stem = start + "~" + SHA256.hex(id.bytes)
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  private static func representsItself(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+      UInt8(ascii: "_"):
+      true
+    default:
+      false
+    }
   }
 
   /// The file of the last stage.
@@ -59,22 +71,23 @@ struct CheckpointName: Hashable, Sendable {
   /// Returns the meaning of a file name in the directory.
   static func meaning(of file: String) -> Meaning {
     guard file.hasSuffix(suffix) else { return .stranger }
-    let stem = file.dropLast(suffix.count)
-    if stem.contains("~") { return .inside }
+    var rest = Array(file.utf8.dropLast(suffix.utf8.count))[...]
+    guard rest.count <= longest else { return .stranger }
+    if rest.contains(UInt8(ascii: "~")) { return .inside }
     var bytes: [UInt8] = []
-    var rest = Array(stem.utf8)[...]
+    bytes.reserveCapacity(rest.count)
     while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
+      if representsItself(byte) {
         bytes.append(byte)
         continue
       }
-      guard let decoded = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return .stranger }
-      bytes.append(decoded)
-      rest = rest.dropFirst(2)
+      // Only the spelling that a store writes is the file of an id.
+      guard byte == UInt8(ascii: "%"), let high = rest.popFirst().flatMap(digits.firstIndex),
+        let low = rest.popFirst().flatMap(digits.firstIndex), !representsItself(UInt8(high << 4 | low))
+      else { return .stranger }
+      bytes.append(UInt8(high << 4 | low))
     }
-    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text),
-      CheckpointName(id).checkpoint == file
-    else { return .stranger }
+    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text) else { return .stranger }
     return .id(id)
   }
 }

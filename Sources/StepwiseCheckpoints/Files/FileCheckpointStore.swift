@@ -31,11 +31,19 @@ import StepwiseFiles
 /// On a full or read-only disk, records can be loaded and the result of a completed id is returned. On a full disk,
 /// every id can be removed.
 public final class FileCheckpointStore: CheckpointStore {
+  /// The ids in a directory that has not changed since.
+  private struct Listing: Sendable {
+    let change: FileFacts
+    let ids: [CheckpointID]
+  }
+
   /// The directory.
   public let directory: URL
 
   private let folder: CheckpointFolder
   private let leases = Lock([CheckpointID: FileLease]())
+  /// The ids of the directory, between the pages of a listing.
+  private let listing = Lock(Listing?.none)
   private let threads = IOThreads.shared
   /// How long to wait for a process that holds the fence.
   private let fenceTimeout: Duration
@@ -169,11 +177,21 @@ public final class FileCheckpointStore: CheckpointStore {
 
   /// Lists the ids that have a record, even a damaged one.
   ///
-  /// Each page reads the whole directory. A file whose id is in neither its name nor its content, such as a damaged
-  /// file with a long id, is left out; `load` of the id still reports it.
+  /// A file system does not order names, so the first page reads the names of the whole directory. While the directory
+  /// does not change, further pages use what was read, until the last page. A file whose id is in neither its name nor
+  /// its content, such as a damaged file with a long id, is left out; `load` of the id still reports it.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    let ids = try await threads.run { [folder] in try folder.ids() }
-    return CheckpointPage(of: ids, after: last, limit: limit)
+    try await threads.run { [self] in
+      guard let change = try folder.settledChange() else {
+        return CheckpointPage(of: try folder.ids(), after: last, limit: limit)
+      }
+      let known = listing.withLock { listing in listing }
+      let current = known?.change == change ? known : nil
+      let ids = try current?.ids ?? folder.ids().sorted()
+      let page = CheckpointPage(ofSorted: ids, after: last, limit: limit)
+      listing.withLock { listing in listing = page.hasMore ? Listing(change: change, ids: ids) : nil }
+      return page
+    }
   }
 
   /// Returns the path of the file of an id.

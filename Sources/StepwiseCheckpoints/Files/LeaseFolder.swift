@@ -87,7 +87,8 @@ struct LeaseFolder: Sendable {
   /// Returns the next fencing number, which is higher than all earlier ones in this directory.
   ///
   /// When the file is empty or damaged, the earlier numbers are unknown. The time in nanoseconds then replaces them.
-  /// Numbers increase from such a time by one for each lease, so they stay behind the clock.
+  /// Numbers increase from such a time by one for each lease, so they stay behind the clock, and a number that is more
+  /// than a century ahead of it is damage. That limit rises faster than the numbers.
   ///
   /// - Returns: Nil while another process holds the fence.
   func nextFence(for id: CheckpointID) throws(CheckpointError) -> UInt64? {
@@ -96,7 +97,9 @@ struct LeaseFolder: Sendable {
       let file = try fence.open(O_RDWR | O_CREAT, mode: permissions.files)
       guard try file.lock() else { return nil }
       defer { file.unlock() }
-      let fence = (Self.number(in: try file.read(Self.digits)) ?? Self.now) + 1
+      let now = Self.now
+      let last = Self.number(in: try file.read(Self.digits)).flatMap { $0 > now + Self.century ? nil : $0 }
+      let fence = (last ?? now) + 1
       try file.write(Self.padded(fence), at: 0)
       return fence
     }
@@ -138,7 +141,7 @@ struct LeaseFolder: Sendable {
       guard let file = try? path.file.openIfPresent(O_RDONLY), let bytes = try? file.read(Self.digits) else {
         return nil
       }
-      if let number = Self.number(in: bytes) { return Int32(truncatingIfNeeded: number) }
+      if let number = Self.number(in: bytes) { return Int32(exactly: number) }
       sched_yield()
     }
     return nil
@@ -147,8 +150,11 @@ struct LeaseFolder: Sendable {
   private static var now: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec)) * 1_000_000_000 + UInt64(max(0, time.tv_nsec))
+    // The year 2200, in which no sum overflows.
+    return UInt64(min(max(0, time.tv_sec), 7_258_118_400)) * 1_000_000_000 + UInt64(max(0, time.tv_nsec))
   }
+
+  private static let century: UInt64 = 100 * 365 * 86_400 * 1_000_000_000
 
   private static let digits = 20
 

@@ -143,33 +143,31 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     guard record.id.utf8.elementsEqual(id.utf8) else {
       throw .damaged(id: id, location: location, reason: "it was stored under the id \"\(record.id)\"")
     }
+    guard record.version < .max else {
+      throw .damaged(id: id, location: location, reason: "its stage counter has no successor")
+    }
     guard record.progression == coder.name else {
       throw .foreignType(id: id, location: location, stored: record.progression, expected: coder.name)
     }
   }
 
   /// Returns whether the first stage differs from the stored one of the current version.
-  ///
-  /// Both are compared in their stored form: a relative URL changes when it is stored.
-  private func differs<E: Equatable>(_ start: E, from first: [UInt8]) throws(CheckpointError) -> Bool {
-    if try encode(self.start) == first { return false }
-    let stored = try decode(first, schemaVersion: coder.schemaVersion)
-    do {
-      return try !coder.areStoredAlike(self.start, stored, as: E.self)
-    } catch {
-      // A stage that cannot be stored is compared directly.
-      return stored as? E != start
-    }
+  private func differs(_ start: some Equatable, from first: [UInt8]) throws(CheckpointError) -> Bool {
+    if let bytes = try? coder.encode(self.start), bytes == first { return false }
+    return StageDifference.path(from: start, to: try decode(first, schemaVersion: coder.schemaVersion)) != nil
   }
 
-  /// Encodes a stage and checks that it can be decoded again.
+  /// Encodes a stage and checks that it can be decoded again, as an equal stage if it is `Equatable`.
   private func encodeToSave(_ stage: P) throws(CheckpointError) -> [UInt8] {
     let bytes = try encode(stage)
+    let copy: P
     do {
-      _ = try coder.decode(bytes, schemaVersion: coder.schemaVersion)
+      copy = try coder.decode(bytes, schemaVersion: coder.schemaVersion)
     } catch {
-      let reason = "it could not be decoded again: \(error.reason)"
-      throw .unencodable(id: id, location: store.location(of: id), reason: reason)
+      throw unencodable("it could not be decoded again: \(error.reason)")
+    }
+    if stage is any Equatable, let path = StageDifference.path(from: stage, to: copy) {
+      throw unencodable("\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
     }
     return bytes
   }
@@ -178,8 +176,12 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     do {
       return try coder.encode(stage)
     } catch {
-      throw .unencodable(id: id, location: store.location(of: id), reason: StageCoder<P>.reason(error))
+      throw unencodable(StageCoder<P>.reason(error))
     }
+  }
+
+  private func unencodable(_ reason: String) -> CheckpointError {
+    .unencodable(id: id, location: store.location(of: id), reason: reason)
   }
 
   private func decode(_ bytes: [UInt8], _ record: CheckpointRecord) throws(CheckpointError) -> P {

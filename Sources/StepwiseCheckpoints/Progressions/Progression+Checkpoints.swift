@@ -8,7 +8,8 @@ extension Progression where Self: Codable {
   ///
   /// When the store holds no record under the id, the run starts at this stage. A stage is saved before it runs, so a
   /// crash repeats at most the stage in progress. A stage that cannot be encoded and decoded is not saved, such as one
-  /// with `Decimal.nan` or one nested more than 500 levels deep in JSON; the run then ends with
+  /// with `Decimal.nan` or one nested more than 500 levels deep in JSON, nor is an `Equatable` stage whose decoded copy
+  /// is not equal, such as one with a relative URL. The run then ends with
   /// ``CheckpointError/unencodable(id:location:reason:)``. When the store holds the last stage, no stage runs and its
   /// result is returned, even from a read-only directory. The record is kept until `store.remove(id)`.
   ///

@@ -50,23 +50,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   }
 
   package func encode(_ stage: P) throws -> [UInt8] {
-    try DepthProbe.check(stage)
-    return try Array(JSONEncoder.ofStages.encode(stage))
-  }
-
-  /// Returns whether two stages would be stored as the same values.
-  ///
-  /// NaN equals NaN here, also in types that compare it by `==`: NaN is replaced by infinity of either sign for the
-  /// comparison. The bytes cannot be compared, because a set is stored in a different order each time.
-  func areStoredAlike<E: Equatable>(_ one: P, _ other: P, as type: E.Type) throws -> Bool {
-    for substitute in ["inf", "-inf"] {
-      func restored(_ stage: P) throws -> E? {
-        let encoder = JSONEncoder.stages(storingNaNAs: substitute)
-        return try JSONDecoder.ofStages.decode(P.self, from: encoder.encode(stage)) as? E
-      }
-      guard try restored(one) == restored(other) else { return false }
-    }
-    return true
+    try Array(JSONEncoder.ofStages.encode(stage))
   }
 
   /// Decodes a stage that was stored in any version of the shape.
@@ -76,15 +60,19 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
       guard let migration = migrations.first(where: { $0.version == stored }) else {
         throw UnknownShape(
           reason: stored > schemaVersion
-            ? "this program knows versions up to \(schemaVersion)"
-            : "there is no migration from version \(stored) to \(schemaVersion)"
+            ? "this program knows versions up to \(schemaVersion); update the program"
+            : "there is no migration to version \(schemaVersion); declare a CheckpointMigration(from: \(stored))"
         )
       }
       return try migration.migrate(bytes)
     } catch let error as UnknownShape {
       throw error
     } catch {
-      throw UnknownShape(reason: Self.reason(error))
+      let advice =
+        stored == schemaVersion
+        ? "declare schemaVersion \(stored + 1) and a CheckpointMigration(from: \(stored))"
+        : "correct the CheckpointMigration(from: \(stored))"
+      throw UnknownShape(reason: "\(Self.reason(error)); \(advice)")
     }
   }
 
@@ -113,15 +101,13 @@ package struct UnknownShape: Error {
 
 extension JSONEncoder {
   /// Stores numbers that JSON lacks as words, and keys in a stable order.
-  static var ofStages: JSONEncoder { stages(storingNaNAs: "nan") }
-
-  static func stages(storingNaNAs word: String) -> JSONEncoder {
+  static var ofStages: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf",
       negativeInfinity: "-inf",
-      nan: word
+      nan: "nan"
     )
     return encoder
   }

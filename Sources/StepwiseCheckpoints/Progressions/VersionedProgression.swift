@@ -7,14 +7,14 @@ public import Stepwise
 ///
 /// ```swift
 /// extension Import: VersionedProgression {
-///   static let schemaVersion = 2
+///   static let schemaVersion = 1
 ///   static let migrations: [CheckpointMigration<Import>] = [
-///     CheckpointMigration(from: 1) { (old: ImportV1) in Import(old) }
+///     CheckpointMigration(from: 0) { (old: ImportV0) in Import(old) }
 ///   ]
 /// }
 /// ```
 ///
-/// A progression that does not conform has version 0. A stage of an older version is migrated when it is read, and is
+/// A progression that does not conform has version 0, so the first migration converts from 0. A stage of an older version is migrated when it is read, and is
 /// stored in the new shape with the next save. A version without a migration, or a stage that does not decode, throws
 /// ``CheckpointError/unknownShape(id:location:schemaVersion:reason:)``; the record stays unchanged.
 ///

@@ -43,6 +43,53 @@ import Testing
     }
   }
 
+  @Test(
+    "No content of the fence ends the process, and the numbers rise after it",
+    arguments: [
+      "18446744073709551615", "18446744073709551614", "09223372036854775807", "+8446744073709551615",
+      "-0000000000000000001", "99999999999999999999", "05000000000000000000",
+    ]
+  )
+  func neverTraps(content: String) async throws {
+    var last = try await nextFence()
+    try Data(content.utf8).write(to: fence)
+    for _ in 0..<3 {
+      let next = try await nextFence()
+      #expect(next > last)
+      #expect(next < UInt64.max / 2)
+      last = next
+    }
+  }
+
+  @Test("A number of a process that cannot be one is not reported")
+  func impossibleProcess() async throws {
+    let lease = try await store.acquire("a")
+    let lock = directory.url.appendingPathComponent(".locks/a.lock")
+    let file = try FileHandle(forWritingTo: lock)
+    try file.write(contentsOf: Data("18446744073709551615".utf8))
+    let error = await #expect(throws: CheckpointError.self) { try await store.acquire("a") }
+    if case .held("a", _, nil) = error {} else { Issue.record("it is \(String(describing: error))") }
+    try await store.release(lease)
+  }
+
+  @Test("A record whose counter has no successor is damaged")
+  func noSuccessor() async throws {
+    let bytes = try Array(JSONEncoder().encode(Count.at(0)))
+    let record = CheckpointRecord(
+      id: "a",
+      progression: StageCoder<Count>.typeName,
+      schemaVersion: 0,
+      version: .max,
+      first: bytes,
+      stage: bytes
+    )
+    let lease = try await store.acquire("a")
+    try await store.save(record, ifVersionIs: nil, under: lease)
+    try await store.release(lease)
+    let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "a", in: store) }
+    if case .damaged("a", _, _) = error {} else { Issue.record("it is \(String(describing: error))") }
+  }
+
   @Test("The numbers of a store that counted from 1 go on")
   func goesOn() async throws {
     _ = try await nextFence()

@@ -76,27 +76,63 @@ import Testing
     #expect(try await store.load("b") == nil)
   }
 
-  /// The encoder of JSON would overflow the stack: it is a small one here, such as threads of other platforms have.
-  @Test("A stage that is nested 10,000 levels deep is an error")
-  func deep() async throws {
-    let reason: String? = await withCheckedContinuation { continuation in
-      let thread = Thread {
-        var tree = Tree.leaf
-        for _ in 0..<10_000 { tree = .node(tree) }
-        var reason: String?
-        do {
-          _ = try StageCoder<Growing>().encode(.tree(tree))
-        } catch EncodingError.invalidValue(_, let context) {
-          reason = context.debugDescription
-        } catch {}
-        // Level by level: releasing all of it at once would recurse as well.
-        while case .node(let inner) = tree { tree = inner }
-        continuation.resume(returning: reason)
-      }
-      thread.stackSize = 512 << 10
-      thread.start()
+  class Base: Codable, Equatable, @unchecked Sendable {
+    var number = 1
+    init() {}
+    static func == (one: Base, other: Base) -> Bool { type(of: one) == type(of: other) && one.number == other.number }
+  }
+
+  final class Derived: Base, @unchecked Sendable {}
+
+  struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
+    var name = "n"
+    var inner: Value
+  }
+
+  enum Holding<Value: Codable & Sendable & Equatable>: Progression, Codable, Equatable {
+    case begun, done(value: Box<Value>)
+    var result: Value? { if case .done(let box) = self { box.inner } else { nil } }
+    @concurrent func next() async throws -> Holding { try completed() }
+  }
+
+  private func expectChange<Value: Codable & Sendable & Equatable>(
+    _ value: Value,
+    at path: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let store = MemoryCheckpointStore()
+    let error = await #expect(throws: CheckpointError.self, sourceLocation: sourceLocation) {
+      try await Holding.done(value: Box(inner: value)).run(id: "a", in: store)
     }
-    #expect(reason == "it is nested more than 1000 levels deep")
+    guard case .unencodable("a", _, let reason) = error else {
+      Issue.record("it is \(String(describing: error))", sourceLocation: sourceLocation)
+      return
+    }
+    #expect(reason == "\(path) changes when it is stored and decoded", sourceLocation: sourceLocation)
+    #expect(try await store.load("a") == nil, sourceLocation: sourceLocation)
+  }
+
+  // G82
+  @Test("A stage that would change when it is stored is not saved, and the path is named")
+  func changes() async throws {
+    try await expectChange(Int??.some(nil), at: "done.value.inner")
+    try await expectChange([1: [Int??.none, .some(nil)]], at: "done.value.inner[1][1]")
+    try await expectChange(Derived() as Base, at: "done.value.inner")
+    let relative = try #require(URL(string: "b", relativeTo: URL(string: "http://host/a/")))
+    try await expectChange(relative, at: "done.value.inner")
+    try await expectChange(["a": [relative]], at: "done.value.inner[a][0]")
+    // NaN does not equal itself, and does not change.
+    try await expectChange([.url(relative), .number(.nan)] as [Mixed], at: "done.value.inner[0].url")
+  }
+
+  enum Mixed: Codable, Sendable, Equatable { case url(URL), number(Double) }
+
+  @Test("A value that is not equal to itself does not change")
+  func notReflexive() async throws {
+    let store = MemoryCheckpointStore()
+    let stage = Holding.done(value: Box(inner: [.number(.nan), .number(1)] as [Mixed]))
+    #expect(try await stage.run(id: "a", in: store).count == 2)
+    #expect(try await Holding.done(value: Box(inner: Set([Double.nan, 1]))).run(id: "b", in: store).count == 2)
   }
 
   @Test("What JSON can hold is as deep as before", arguments: [250, 255])

@@ -70,6 +70,52 @@ import Testing
     try await expectUnknownShape(2) { try await Old.begin(7).run(id: "a", in: store) }
   }
 
+  @Test("An older program is told to be updated, and nothing suggests removing data")
+  func olderProgram() async throws {
+    _ = try await New.begin(name: "7").run(id: "a", in: store)
+    let newer = await #expect(throws: CheckpointError.self) { try await Old.begin(7).run(id: "a", in: store) }
+    #expect(newer?.cause.contains("this program knows versions up to 1; update the program") == true)
+    try await store.remove("a")
+    try await save("{\"begin\":{\"name\":\"7\"}}", name: "Work", version: 0)
+    let older = await #expect(throws: CheckpointError.self) { try await New.begin(name: "7").run(id: "a", in: store) }
+    #expect(older?.cause.contains("declare a CheckpointMigration(from: 0)") == true)
+    try await store.remove("a")
+    try await save("{\"gone\":{}}", name: "Work", version: 2)
+    let edited = await #expect(throws: CheckpointError.self) { try await New.begin(name: "7").run(id: "a", in: store) }
+    #expect(edited?.cause.contains("declare schemaVersion 3 and a CheckpointMigration(from: 2)") == true)
+    for error in [newer, older, edited] { #expect(error?.description.contains("remove") == false) }
+  }
+
+  /// The name of the type stays when it is declared to be versioned.
+  private enum Undeclared: Progression, Codable {
+    case begin(Int)
+    var result: String? { nil }
+    @concurrent func next() async throws -> Undeclared { try completed() }
+  }
+
+  private enum Declared: VersionedProgression {
+    static let schemaVersion = 1
+    static let migrations = [
+      CheckpointMigration(from: 0) { (old: Undeclared) in
+        switch old {
+        case .begin(let number): Declared.begin(name: "\(number)")
+        }
+      }
+    ]
+    static var progressionName: String { StageCoder<Undeclared>.typeName }
+
+    case begin(name: String)
+    var result: String? { if case .begin(let name) = self { name } else { nil } }
+    @concurrent func next() async throws -> Declared { try completed() }
+  }
+
+  // G89
+  @Test("A migration from version 0 reads what an undeclared progression stored")
+  func undeclared() async throws {
+    for try await _ in Undeclared.begin(7).stages(id: "a", in: store) { break }
+    #expect(try await Declared.begin(name: "7").run(id: "a", in: store) == "7")
+  }
+
   @Test func aVersionWithoutMigrationIsAnUnknownShapeAndIsKept() async throws {
     try await save("{\"begin\":{\"name\":\"7\"}}", name: "Work", version: 0)
     try await expectUnknownShape(0) { try await New.begin(name: "7").run(id: "a", in: store) }

@@ -20,27 +20,44 @@ struct SchemaFile: Codable, Equatable {
     var types: [String: String] = [:]
     /// The samples in their stored form.
     var samples: [String] = []
+    /// The values that each sample is decoded as, by the sample; nil in a file of an earlier version.
+    ///
+    /// See ``SchemaReading``.
+    var readings: [String: [String: String]]?
 
     /// Adds what is stored now.
     mutating func add<P>(_ other: Case, _ coder: StageCoder<P>) {
       types.merge(other.types) { old, new in ValueType(old).adding(ValueType(new)).text }
       samples += other.samples.filter { sample in !samples.contains { Self.areEqual($0, sample, coder) } }
+      readings = Dictionary(uniqueKeysWithValues: samples.map { ($0, Self.reading(of: $0, coder)) })
+    }
+
+    /// The values of a sample that are the same each time that it is decoded: not a new `UUID()` or the time.
+    private static func reading<P>(of sample: String, _ coder: StageCoder<P>) -> [String: String] {
+      func values() -> [String: String] {
+        let stage = try? coder.decode(Array(sample.utf8), schemaVersion: coder.schemaVersion)
+        return stage.map { SchemaReading(of: $0).values } ?? [:]
+      }
+      let again = values()
+      return values().filter { path, text in again[path] == text }
     }
 
     /// Returns the changes that lose stored values or make them unreadable.
     ///
     /// `now` is the case in its current form, nil when it no longer exists; `name` is its name, empty for a type other
-    /// than an enum.
-    func edits<P>(_ now: Case?, name: String, _ coder: StageCoder<P>) -> [String] {
+    /// than an enum. `cases` are the cases of enums that exist now, by their paths in Swift.
+    func edits<P>(_ now: Case?, name: String, cases: [String: Set<String>], _ coder: StageCoder<P>) -> [String] {
       var edits: [String] = []
       for sample in samples {
-        guard let edit = edit(of: sample, isGone: now == nil, coder), !edits.contains(edit) else { continue }
+        let edit = edit(of: sample, isGone: now == nil, cases: cases, coder)
+        guard let edit, !edits.contains(edit) else { continue }
         edits.append(edit)
       }
       guard let now, edits.isEmpty else { return edits }
       let sorted = types.sorted { $0.key < $1.key }
       edits = sorted.compactMap { path, type in
-        guard let new = now.types[path], ValueType(type).losesNumbers(as: ValueType(new)) else { return nil }
+        guard let new = now.types[path], ValueType(type).losesValues(as: ValueType(new), isText: readings == nil)
+        else { return nil }
         return "\(path) was \(type) and is \(new), which cannot represent all of its values"
       }
       return edits + unreadableWithout(name: name, coder, version: coder.schemaVersion)
@@ -84,7 +101,12 @@ struct SchemaFile: Codable, Equatable {
     }
 
     /// Returns what is lost when a sample is read and stored again.
-    private func edit<P>(of sample: String, isGone: Bool, _ coder: StageCoder<P>) -> String? {
+    private func edit<P>(
+      of sample: String,
+      isGone: Bool,
+      cases: [String: Set<String>],
+      _ coder: StageCoder<P>
+    ) -> String? {
       let stage: P
       do {
         stage = try coder.decode(Array(sample.utf8), schemaVersion: coder.schemaVersion)
@@ -95,7 +117,9 @@ struct SchemaFile: Codable, Equatable {
         let decoder = JSONDecoder()
         let before = try decoder.decode(JSONTree.self, from: Data(sample.utf8))
         let after = try decoder.decode(JSONTree.self, from: Data(coder.encode(stage)))
-        guard let loss = before.loss(in: after) else { return nil }
+        guard let loss = before.loss(in: after) else {
+          return readings?[sample].flatMap { SchemaReading(of: stage).change(from: $0, cases: cases) }
+        }
         let path = ShapeRecorder.text(of: loss.path)
         let below = ShapeRecorder.text(of: Array(loss.path.dropFirst()))
         // The first component is the case, for an enum whose cases are keys.

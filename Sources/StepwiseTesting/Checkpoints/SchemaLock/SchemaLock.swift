@@ -23,9 +23,10 @@ import StepwiseCheckpoints
 /// (`Int|nil`), and the samples in their stored form. Later checks decode those samples with the current code, through
 /// its migrations, and store them again; they also decode them without each value that may be absent or null. A check
 /// fails, and names the migration to write, when a sample cannot be decoded, when a label or one of its values is lost,
-/// or when a number has a type that cannot represent all of its values, such as `Double` instead of `Int`. New cases,
-/// labels that may be absent, and new samples are added to the file. A different type that decodes the same values is
-/// not an error.
+/// when a sample is decoded as other values, for example because two raw values were swapped, or when a value has a type
+/// that cannot represent all of its values, such as `Double` instead of `Int`, or `URL` instead of `String`. New cases,
+/// labels that may be absent, and new samples are added to the file. Renaming a property or a case that keeps its key
+/// or raw value is not an error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
   let samples: [P]
   private let path: String
@@ -167,12 +168,15 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
           + "VersionedProgression and declare static let progressionName = \"\(file.progression)\"."
       )
     }
+    let knownCases = samples.reduce(into: [String: Set<String>]()) { known, sample in
+      known.merge(SchemaReading(of: sample).cases) { $0.union($1) }
+    }
     for (version, cases) in file.versions.sorted(by: { $0.key < $1.key }) {
       for (name, stored) in cases.sorted(by: { $0.key < $1.key }) {
         let isCurrent = version == "\(coder.schemaVersion)"
         let reasons =
           isCurrent
-          ? stored.edits(current[name], name: name, coder)
+          ? stored.edits(current[name], name: name, cases: knownCases, coder)
           : stored.unreadable(name: name, coder, version: Int(version) ?? 0)
         guard !reasons.isEmpty else { continue }
         problems.append(

@@ -16,6 +16,10 @@ struct ShapeEncoder: Encoder {
   var hasAnyKeys = false
   /// The type of the encoded value, if it is known.
   var type: String?
+  /// Whether the encoded value is an enum, which encodes its raw value.
+  var isEnum = false
+  /// The kind of the encoded value, if it is a collection without keys.
+  var collection: String?
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -31,6 +35,7 @@ struct ShapeEncoder: Encoder {
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
     recorder.begin(path, type)
+    if let collection { record(collection) }
     return UnkeyedShapes(encoder: self)
   }
 
@@ -41,12 +46,12 @@ struct ShapeEncoder: Encoder {
     if path.isEmpty { recorder.see(key: key) }
     if hasAnyKeys { recorder.fill(path, type) }
     var encoder = self
-    (encoder.hasAnyKeys, encoder.type) = (false, nil)
+    (encoder.hasAnyKeys, encoder.type, encoder.isEnum, encoder.collection) = (false, nil, false, nil)
     encoder.path.append(hasAnyKeys ? "*" : key)
     return encoder
   }
 
-  func record(_ type: String) { recorder.record(path, type) }
+  func record(_ type: String) { recorder.record(path, isEnum ? "enum of \(type)" : type) }
   func recordNull() { recorder.recordNull(path) }
 
   func encode<Value: Encodable>(_ value: Value) throws {
@@ -59,12 +64,30 @@ struct ShapeEncoder: Encoder {
     case is Data: record("Data")
     case is URL: record("URL")
     case is Decimal: record("Decimal")
+    case is UUID: record("UUID")
     default:
+      let style = Mirror(reflecting: value).displayStyle
       var encoder = self
-      encoder.hasAnyKeys = Mirror(reflecting: value).displayStyle == .dictionary
+      encoder.hasAnyKeys = style == .dictionary
       encoder.type = String(reflecting: Value.self)
+      encoder.isEnum = style == .enum && value is any RawRepresentable
+      encoder.collection = style == .set ? "Set" : style == .collection ? "Array" : nil
+      (value as? any KeyedCollection)?.noteKeys(at: path, in: recorder)
       try value.encode(to: encoder)
     }
+  }
+}
+
+private protocol KeyedCollection {
+  func noteKeys(at path: [String], in recorder: ShapeRecorder)
+}
+
+extension Dictionary: KeyedCollection {
+  /// Records the type of keys that are stored as keys of an object; those of other types are elements of a list.
+  func noteKeys(at path: [String], in recorder: ShapeRecorder) {
+    guard Key.self is any CodingKeyRepresentable.Type, !isEmpty else { return }
+    let isEnum = Key.self is any RawRepresentable.Type
+    recorder.record(path + ["{key}"], isEnum ? "enum of keys" : "\(Key.self)")
   }
 }
 

@@ -43,10 +43,24 @@ struct ValueType: Equatable {
     mayBeAbsent = mayBeAbsent || other.mayBeAbsent
   }
 
-  /// Returns whether numbers of this type are lost or changed when they are decoded as another type.
-  func losesNumbers(as other: ValueType) -> Bool {
-    guard kinds.count == 1, let number = kinds.first.flatMap(NumberType.init) else { return false }
-    return other.kinds.contains { kind in NumberType(kind).map(number.losesValues(as:)) ?? false }
+  /// Returns whether values of this type are lost or changed when they are decoded as another type.
+  ///
+  /// - Parameters:
+  ///   - other: The other type.
+  ///   - isText: Whether `String` stands for every type that is stored as a text, as in a file of an earlier version.
+  func losesValues(as other: ValueType, isText: Bool) -> Bool {
+    guard kinds.count == 1, let kind = kinds.first else { return false }
+    return other.kinds.contains { other in
+      if let number = NumberType(kind), let other = NumberType(other), number.losesValues(as: other) { return true }
+      if isText || kind == other { return false }
+      return switch (kind, other) {
+      case ("String", _), ("Data", _), ("Array", "Set"): true
+      case ("URL", _), ("UUID", _): other != "String"
+      // Each number is a date, but another value.
+      case (_, "Date"): true
+      default: other.hasPrefix("enum of ") && !kind.hasPrefix("enum of ")
+      }
+    }
   }
 }
 
