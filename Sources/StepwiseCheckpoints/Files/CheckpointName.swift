@@ -87,7 +87,9 @@ struct CheckpointName: Hashable, Sendable {
       else { return .stranger }
       bytes.append(UInt8(high << 4 | low))
     }
-    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text) else { return .stranger }
+    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text) else {
+      return .stranger
+    }
     return .id(id)
   }
 }

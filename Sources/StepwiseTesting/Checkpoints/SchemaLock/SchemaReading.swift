@@ -21,9 +21,8 @@ struct SchemaReading {
 
   /// Returns how the values differ from those that the same bytes were decoded as earlier; nil if they do not.
   ///
-  /// - Parameters:
-  ///   - earlier: The values of the earlier reading. A path that no longer exists belongs to a renamed property or case.
-  ///   - cases: The cases that exist now. A name that does not was changed in the source, which harms nothing.
+  /// A path of the earlier values that no longer exists belongs to a renamed property or case. So does the name of a
+  /// case that is not among the cases that exist now.
   func change(from earlier: [String: String], cases: [String: Set<String>]) -> String? {
     for (path, text) in earlier.sorted(by: { $0.key < $1.key }) {
       // Where an enum replaces another type or the other way round, the types are compared.

@@ -45,9 +45,7 @@ struct ValueType: Equatable {
 
   /// Returns whether values of this type are lost or changed when they are decoded as another type.
   ///
-  /// - Parameters:
-  ///   - other: The other type.
-  ///   - isText: Whether `String` stands for every type that is stored as a text, as in a file of an earlier version.
+  /// `isText` says that `String` stands for every type that is stored as a text, as in a file of an earlier version.
   func losesValues(as other: ValueType, isText: Bool) -> Bool {
     guard kinds.count == 1, let kind = kinds.first else { return false }
     return other.kinds.contains { other in
