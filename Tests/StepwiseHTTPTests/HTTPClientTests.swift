@@ -87,7 +87,7 @@ import Testing
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     #expect(
-      try await HTTP.post(server.url(), json: Track(albumTitle: "Parade"), encoder: encoder).text == response.text
+      try await HTTP.post(server.url(), body: .json(Track(albumTitle: "Parade"), encoder: encoder)).text == response.text
     )
   }
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// The attempts of retried work: counts them, consults the policy, and waits between them.
-struct Attempts {
+package struct Attempts {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
   private let elapsed: () -> Duration
@@ -10,9 +10,9 @@ struct Attempts {
   private var wait = Duration.zero
 
   /// The number of the current attempt, starting at 1.
-  private(set) var number = 1
+  package private(set) var number = 1
 
-  init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
+  package init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
     self.policy = policy
     self.clock = clock
     randomSource = policy.randomSource
@@ -20,7 +20,7 @@ struct Attempts {
   }
 
   /// Returns whether to make another attempt after a failed one.
-  nonisolated(nonsending) mutating func allowAnother(
+  package nonisolated(nonsending) mutating func allowAnother(
     after error: any Error,
     if isRetryable: nonisolated(nonsending) @Sendable (any Error) async -> Bool
   ) async -> Bool {
@@ -32,13 +32,13 @@ struct Attempts {
   }
 
   /// A wait that returns whether it completed.
-  typealias Wait = @Sendable () async -> Bool
+  package typealias Wait = @Sendable () async -> Bool
 
   /// Waits until the next attempt is due.
   ///
   /// - Parameter waiter: Creates a wait that more than the cancellation of the task can interrupt.
   /// - Returns: false when the wait was cancelled.
-  nonisolated(nonsending) mutating func waitForNext(
+  package nonisolated(nonsending) mutating func waitForNext(
     by waiter: nonisolated(nonsending) (@escaping Wait) async -> Bool = { await $0() }
   ) async -> Bool {
     let (clock, wait) = (clock, wait)

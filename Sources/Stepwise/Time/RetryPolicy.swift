@@ -20,7 +20,7 @@ public struct RetryPolicy: Sendable {
   /// No further attempt begins later than this after the first one began; no limit when nil.
   public let maxElapsed: Duration?
 
-  let delay: (@Sendable (_ error: any Error, _ attempt: Int) -> Duration?)?
+  package var delay: (@Sendable (_ error: any Error, _ attempt: Int) -> Duration?)?
   let randomSource: any RandomNumberGenerator & Sendable
 
   /// Creates a policy.

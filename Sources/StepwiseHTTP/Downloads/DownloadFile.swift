@@ -16,18 +16,32 @@ final class DownloadFile: Sendable {
     /// Nil once it is closed; later bytes are ignored.
     var file: PartialFile?
     var tag: DownloadTag?
-    var layout = DownloadLayout(total: nil)
+    /// The number of existing bytes, from the start of the file.
+    var received: Int64 = 0
     var total: Int64?
     var resumed: Int64 = 0
-    var checksum: FileChecksum?
+    /// Whether the existing bytes belong to another file than the server has.
+    var isOutdated = false
+    /// The checksum of the first bytes, and their number.
+    var hash: SystemSHA256?
+    var hashed: Int64 = 0
 
     var progress: HTTPDownloadProgress {
-      HTTPDownloadProgress(receivedBytes: layout.received, totalBytes: total, resumedBytes: resumed)
+      HTTPDownloadProgress(receivedBytes: received, totalBytes: total, resumedBytes: resumed)
+    }
+
+    mutating func hash(_ data: Data) {
+      guard hash != nil else { return }
+      data.withUnsafeBytes { hash?.update($0) }
+      hashed += Int64(data.count)
     }
   }
 
+  private static let readSize: Int64 = 1 << 20
+
   private let url: URL
-  private let hasChecksum: Bool
+  /// The required checksum; nil for any.
+  private let sha256: String?
   private let watcher: Watcher?
   private let step = StepContext.current
   private let queue = DispatchQueue(label: "StepwiseHTTP.DownloadFile")
@@ -35,130 +49,126 @@ final class DownloadFile: Sendable {
   /// What waits for the queue.
   private let waiting = Lock<[ObjectIdentifier: @Sendable (any Error) -> Void]>([:])
 
-  init(of url: URL, to file: URL, hasChecksum: Bool = false, watcher: Watcher?) throws(HTTPError) {
+  init(of url: URL, to file: URL, sha256: String? = nil, watcher: Watcher?) throws(HTTPError) {
     guard file.isFileURL else { throw .refused(reason: "a download needs the URL of a file") }
     self.url = url
-    self.hasChecksum = hasChecksum
+    self.sha256 = sha256
     self.watcher = watcher
     state = Lock(State(file: try PartialFile(file.path)))
   }
 
-  var layout: DownloadLayout { state.withLock { $0.layout } }
-
-  /// Returns the request that completes what an earlier attempt left.
-  func firstRequest() -> DownloadRequest {
+  /// Returns the request that completes the existing bytes.
+  func request() -> DownloadRequest {
     state.withLock { state in
-      guard let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else { return .whole }
-      state.tag = tag
-      state.layout = tag.layout ?? DownloadLayout(prefix: size, total: tag.total)
-      return .part(start: state.layout.prefix, end: Self.end(of: state.layout), tag)
+      guard !state.isOutdated, let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else {
+        return .whole
+      }
+      (state.tag, state.received) = (tag, size)
+      return .rest(start: size, tag)
     }
   }
 
-  /// Returns the request that completes a piece.
-  func request(for piece: Int) -> DownloadRequest {
-    state.withLock { state in
-      guard let tag = state.tag else { return .whole }
-      let piece = state.layout.pieces[piece]
-      return .part(start: piece.position, end: piece.end, tag)
+  /// Receives a response, and returns it without the body that was written.
+  ///
+  /// - Returns: Nil when the whole file has to be requested.
+  nonisolated(nonsending) func receive(
+    _ stream: HTTPResponseStream,
+    to request: DownloadRequest,
+    upTo limit: Int
+  ) async throws -> HTTPResponse? {
+    let head = HTTPResponseHead(status: stream.status, headers: stream.headers)
+    var status = stream.status
+    switch request.verdict(head) {
+    case .fail(let error): throw error
+    case .refuse: return try await stream.collected(upTo: limit)
+    case .restart:
+      state.withLock { $0.isOutdated = true }
+      return nil
+    case .complete:
+      status = 206
+      try await resume(total: state.withLock { $0.received })
+    case .begin(let total):
+      try await begin(head, total: total)
+      for try await data in stream.body { try await write(data) }
+    case .append(let total):
+      try await resume(total: total)
+      for try await data in stream.body { try await write(data) }
     }
-  }
-
-  /// Returns the end of the first incomplete piece of a segmented file.
-  private static func end(of layout: DownloadLayout) -> Int64? {
-    layout.isSegmented ? layout.pieces.first { !$0.isComplete }?.end : nil
+    try await finish()
+    var response = HTTPResponse(status: status, headers: stream.headers, url: stream.url)
+    response.decoder = stream.decoder
+    return response
   }
 
   /// Discards the existing bytes; the following body is the file from its start.
-  func begin(_ head: HTTPResponseHead, total: Int64?, segments: Int) async throws {
+  func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
     try await onQueue {
       try self.change { state in
         state.tag = DownloadTag(head, from: self.url, total: total)
-        let isSegmented = segments > 1 && state.tag != nil && Self.hasRanges(head)
-        try Self.divide(&state, prefix: 0, total: total, segments: isSegmented ? segments : 1)
         try state.file?.restart(state.tag)
-        state.resumed = 0
-        self.startChecksum(&state)
+        (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
+        self.startHash(&state)
       }
     }
   }
 
   /// Keeps the existing bytes; the following body continues them.
-  func resume(total: Int64?, segments: Int) async throws {
+  private func resume(total: Int64?) async throws {
+    try await onQueue {
+      self.state.withLock { state in
+        state.total = total ?? state.tag?.total
+        state.resumed = state.received
+        self.startHash(&state)
+      }
+      while try self.hashExisting() {}
+      try self.change { _ in }
+    }
+  }
+
+  private func startHash(_ state: inout State) {
+    guard sha256 != nil else { return }
+    state.hash = SystemSHA256()
+    state.hashed = 0
+  }
+
+  /// Reads some of the existing bytes for the checksum; returns false at their end.
+  private func hashExisting() throws -> Bool {
+    try state.withLock { state throws in
+      guard state.hash != nil, state.hashed < state.received else { return false }
+      guard let data = try state.file?.read(Int(min(Self.readSize, state.received - state.hashed)), at: state.hashed),
+        !data.isEmpty
+      else { throw CancellationError() }
+      state.hash(data)
+      return true
+    }
+  }
+
+  /// Writes the next bytes.
+  func write(_ data: Data) async throws {
     try await onQueue {
       try self.change { state in
-        if !state.layout.isSegmented {
-          try Self.divide(&state, prefix: state.layout.received, total: total, segments: segments)
-          if state.layout.isSegmented, let tag = state.tag { try state.file?.replaceTag(tag) }
-        }
-        state.total = total ?? state.tag?.total
-        state.resumed = state.layout.received
-        self.startChecksum(&state)
+        let room = state.total.map { $0 - state.received } ?? .max
+        let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
+        try state.file?.write(bytes, at: state.received)
+        state.received += Int64(bytes.count)
+        state.hash(bytes)
+        guard bytes.count == data.count else { throw TransferFailure.tooShort }
       }
     }
   }
 
-  private static func divide(_ state: inout State, prefix: Int64, total: Int64?, segments: Int) throws {
-    state.total = total
-    if let total, segments > 1, total - prefix >= Int64(segments) {
-      state.layout = DownloadLayout(prefix: prefix, total: total, segments: segments)
-    } else {
-      state.layout = DownloadLayout(prefix: prefix, total: total)
-    }
-    state.tag?.layout = state.layout.isSegmented ? state.layout : nil
-  }
-
-  /// A server without ranges says so, or omits the header.
-  private static func hasRanges(_ head: HTTPResponseHead) -> Bool {
-    head.headers["Accept-Ranges"]?.lowercased() != "none"
-  }
-
-  private func startChecksum(_ state: inout State) {
-    guard hasChecksum, let path = state.file?.path else { return }
-    state.checksum?.cancel()
-    state.checksum = FileChecksum(of: path)
-    state.checksum?.advance(to: state.layout.prefix)
-  }
-
-  /// Writes the next bytes of a piece, as far as they belong to it.
-  ///
-  /// - Returns: The number of bytes written; fewer than passed completes the piece.
-  func write(_ data: Data, to piece: Int) async throws -> Int {
+  /// Checks the length and the checksum of the file, and renames it to its destination.
+  private func finish() async throws {
     try await onQueue {
-      var count = 0
-      try self.change { state in count = try Self.write(data, to: piece, of: &state) }
-      return count
-    }
-  }
-
-  private static func write(_ data: Data, to index: Int, of state: inout State) throws(HTTPError) -> Int {
-    let piece = state.layout.pieces[index]
-    let room = piece.end.map { $0 - piece.position } ?? .max
-    let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
-    try state.file?.write(bytes, at: piece.position)
-    state.layout.wrote(bytes.count, to: index)
-    if state.layout.isSegmented {
-      state.tag?.layout = state.layout
-      if let tag = state.tag { try state.file?.mark(index, in: tag) }
-    }
-    state.checksum?.advance(to: state.layout.prefix)
-    return bytes.count
-  }
-
-  /// Checks the checksum of the file, if one is required, and renames the file to its destination.
-  nonisolated(nonsending) func finish(sha256: String?) async throws {
-    let (total, received, checksum) = state.withLock { ($0.total, $0.layout.received, $0.checksum) }
-    guard total == nil || total == received else { throw TransferFailure.tooShort }
-    if let sha256, let checksum {
-      guard let found = try await checksum.value(at: received) else { throw CancellationError() }
-      guard found == sha256 else {
-        state.withLock { $0.file.take()?.remove() }
-        throw HTTPError.checksumMismatch(expected: sha256, found: found)
+      try self.state.withLock { state throws(HTTPError) in
+        guard state.total == nil || state.total == state.received else { throw TransferFailure.tooShort }
+        if let expected = self.sha256, let found = state.hash?.hex(), found != expected {
+          state.file.take()?.remove()
+          throw HTTPError.checksumMismatch(expected: expected, found: found)
+        }
+        try state.file?.finish()
+        state.file = nil
       }
-    }
-    try state.withLock { state throws(HTTPError) in
-      try state.file?.finish()
-      state.file = nil
     }
   }
 
@@ -167,7 +177,6 @@ final class DownloadFile: Sendable {
     state.withLock { state in
       state.file?.removeIfEmpty()
       state.file = nil
-      state.checksum?.cancel()
     }
   }
 
@@ -190,14 +199,12 @@ final class DownloadFile: Sendable {
   }
 
   /// Runs a closure on the queue and waits for it, but not after the task is cancelled.
-  private nonisolated(nonsending) func onQueue<Value: Sendable>(
-    _ body: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
-    let result = Once<Result<Value, any Error>>()
+  private nonisolated(nonsending) func onQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
+    let result = Once<Result<Void, any Error>>()
     waiting.withLock { $0[ObjectIdentifier(result)] = { result.settle(.failure($0)) } }
     defer { _ = waiting.withLock { $0.removeValue(forKey: ObjectIdentifier(result)) } }
     queue.async { result.settle(Result(catching: body)) }
     guard let result = await result.value() else { throw CancellationError() }
-    return try result.get()
+    try result.get()
   }
 }

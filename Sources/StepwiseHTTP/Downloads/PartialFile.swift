@@ -8,8 +8,6 @@ import StepwiseFiles
 struct PartialFile: ~Copyable {
   let file: String
   private let content: OpenFile
-  /// The tag, once a piece has been marked in it.
-  private var tagFile: OpenFile?
 
   /// The path of the file.
   var path: String { location.path }
@@ -52,37 +50,22 @@ struct PartialFile: ~Copyable {
   }
 
   /// Discards the existing bytes, and writes the tag for the following ones.
-  mutating func restart(_ tag: DownloadTag?) throws(HTTPError) {
-    removeTag()
-    try HTTPError.naming { () throws(FileFailure) in try content.truncate(to: 0) }
-    if let tag { try replaceTag(tag) }
-  }
-
-  /// Replaces the tag, and leaves the bytes unchanged.
   ///
   /// A process that is killed meanwhile leaves no tag, or an incomplete one; then the whole file is downloaded again.
-  mutating func replaceTag(_ tag: DownloadTag) throws(HTTPError) {
-    removeTag()
-    try HTTPError.naming { () throws(FileFailure) in
-      let tagFile = try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL)
-      self.tagFile = tagFile
-      try tagFile.write(tag.text.utf8)
-    }
-  }
-
-  /// Overwrites the line of a piece in the tag, after its bytes were written.
-  mutating func mark(_ piece: Int, in tag: DownloadTag) throws(HTTPError) {
-    guard let layout = tag.layout else { return }
-    let (line, offset) = (DownloadLayout.line(layout.pieces[piece]), tag.offset(ofPiece: piece))
-    try HTTPError.naming { () throws(FileFailure) in
-      if tagFile == nil { tagFile = try tagLocation.open(O_WRONLY) }
-      try tagFile?.write(line.utf8, at: Int(offset))
-    }
-  }
-
-  private mutating func removeTag() {
-    tagFile = nil
+  func restart(_ tag: DownloadTag?) throws(HTTPError) {
     _ = try? tagLocation.unlink()
+    try HTTPError.naming { () throws(FileFailure) in
+      try content.truncate(to: 0)
+      if let tag { try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL).write(tag.text.utf8) }
+    }
+  }
+
+  /// Reads bytes at a position, at most so many.
+  func read(_ count: Int, at offset: Int64) throws(HTTPError) -> Data {
+    try HTTPError.naming { () throws(FileFailure) in
+      try content.seek(to: Int(offset))
+      return Data(try content.read(count))
+    }
   }
 
   /// Removes the file, whose bytes are useless.

@@ -6,10 +6,10 @@ import Stepwise
 
 /// One request of a session, with its redirects.
 ///
-/// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop(with:)` or
-/// releases the exchange.
-final class Exchange: Sendable {
-  struct State {
+/// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop()` or releases
+/// the exchange.
+final class Exchange: BodySource {
+  private struct State {
     var machine: RequestMachine
     /// The transfer of the latest hop.
     var transfer: (any HTTPTransfer)?
@@ -21,48 +21,39 @@ final class Exchange: Sendable {
   /// How many bytes of a redirect's body are read so that its connection can be reused.
   private static let redirectBody = 64 * 1024
 
-  let session: HTTPSession
-  /// The maximum number of bytes of a body in memory.
-  let bodyLimit: Int
-  let stopwatch: Stopwatch
+  private let session: HTTPSession
+  private let stopwatch: Stopwatch
   /// Whether the deadlines are in real time, so that the shared alarm checks them.
-  let usesAlarm: Bool
-  let state: Lock<State>
+  private let usesAlarm: Bool
+  private let state: Lock<State>
+  private let upload: UploadReporter?
   private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - session: The session that sends it.
-  ///   - deadlines: How long it may take.
-  ///   - onFailure: Called once and immediately when it fails, is stopped, or is late, even if no consumer waits.
-  init(
-    _ request: OutgoingRequest,
-    in session: HTTPSession,
-    deadlines: HTTPDeadlines,
-    onFailure: (@Sendable (any Error) -> Void)? = nil
-  ) {
+  init(_ request: HTTPRequest, in session: HTTPSession) {
     self.session = session
-    bodyLimit = request.bodyLimit ?? session.bodyLimit
-    self.onFailure = onFailure
+    upload = request.upload
+    onFailure = request.onFailure
+    let deadlines = request.deadlines ?? .standard
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
     let limits = RequestMachine.Limits(headers: deadlines.headers, idle: deadlines.idle, total: deadlines.total)
     state = Lock(State(machine: RequestMachine(request, limits: limits)))
   }
 
-  deinit { stop(with: CancellationError()) }
+  deinit { stop() }
 
   /// The URL of the latest hop.
   var url: URL { state.withLock { $0.machine.request.url } }
 
-  /// Sends the request, follows redirects, and waits for the head of the response.
+  /// Sends the request, follows redirects, and waits for the head of the response; reports all progress before.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
     try Task.checkCancellation()
-    return try await ended { try await self.send() }
+    let head = try await ended { try await self.send() }
+    await upload?.flush()
+    return head
   }
 
   /// Waits for the next piece of the body; nil at the end.
@@ -85,8 +76,8 @@ final class Exchange: Sendable {
     return nil
   }
 
-  /// Ends the request because it was cancelled, or because its response cannot be used.
-  func stop(with error: any Error) { finish(.failure(error)) }
+  /// Ends the request, unless its response is complete.
+  func stop() { finish(.failure(CancellationError())) }
 
   /// Runs a part of the request, which cancelling the Task ends at once; throws the error that ended the request.
   private nonisolated(nonsending) func ended<Value>(
@@ -101,7 +92,7 @@ final class Exchange: Sendable {
         throw error
       }
     } onCancel: {
-      stop(with: CancellationError())
+      stop()
     }
   }
 
@@ -121,7 +112,7 @@ final class Exchange: Sendable {
       let transfer = session.transport.transfer(session.transferRequest(request, onSend: reporter(of: request)))
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
-      session.keepCookies(of: head, from: request.url)
+      session.jar?.keepCookies(of: head, from: request.url)
       switch decide(head, of: request) {
       case .ignore, .ask: throw CancellationError()
       case .deliver: return head
@@ -145,10 +136,10 @@ final class Exchange: Sendable {
   }
 
   /// Decides what happens with a response; whether a redirect is followed may be the user's decision.
-  private func decide(_ head: HTTPResponseHead, of request: OutgoingRequest) -> RequestMachine.AnswerAction {
+  private func decide(_ head: HTTPResponseHead, of request: HTTPRequest) -> RequestMachine.AnswerAction {
     let now = stopwatch.elapsed()
     let action = state.withLock { $0.machine.answer(head, at: now) }
-    guard case .ask(let next) = action, case .decide(let isFollowed) = request.redirects.kind else { return action }
+    guard case .ask(let next) = action, case .decide(let isFollowed) = request.redirects?.kind else { return action }
     let redirect = HTTPRedirect(
       status: head.status,
       headers: head.headers,
@@ -167,8 +158,8 @@ final class Exchange: Sendable {
     transfer.cancel()
   }
 
-  private func reporter(of request: OutgoingRequest) -> (@Sendable (Int64) -> Void)? {
-    guard !request.body.isNone else { return nil }
+  private func reporter(of request: HTTPRequest) -> (@Sendable (Int64) -> Void)? {
+    guard request.body != nil else { return nil }
     return { [weak self, upload = request.upload] sent in
       upload?.report(sent)
       self?.sent()
@@ -185,7 +176,7 @@ final class Exchange: Sendable {
   }
 
   /// Called once, after the machine has ended.
-  func release(_ result: Result<Void, any Error>) {
+  private func release(_ result: Result<Void, any Error>) {
     let (transfer, timer, isCounted) = state.withLock { state in
       (state.transfer.take(), state.timer.take(), state.isCounted)
     }
@@ -195,5 +186,41 @@ final class Exchange: Sendable {
     guard case .failure(let error) = result else { return }
     transfer?.cancel()
     onFailure?(error)
+  }
+}
+
+extension Exchange {
+  private func startTimer() {
+    if usesAlarm { return checkDeadlines() }
+    guard let wake = wakeTime()?.wake else { return }
+    let timer = spawn { [weak self, stopwatch] in
+      var wake = Optional(wake)
+      while let time = wake, (try? await stopwatch.sleep(time)) != nil { wake = self?.wakeTime()?.wake }
+    }
+    let isLate = state.withLock { state in
+      if !state.machine.isEnded { state.timer = timer }
+      return state.machine.isEnded
+    }
+    if isLate { timer.cancel() }
+  }
+
+  /// Checks the deadlines in real time, and schedules the next check.
+  func checkDeadlines() {
+    guard let (now, wake) = wakeTime() else { return }
+    Alarm.shared.add(self, after: wake - now)
+    // It may have ended before it was added.
+    if state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
+  }
+
+  /// Ends the exchange if it is late; otherwise returns when to check again.
+  private func wakeTime() -> (now: Duration, wake: Duration)? {
+    let now = stopwatch.elapsed()
+    switch state.withLock({ $0.machine.timer(at: now) }) {
+    case .sleep(let wake): return (now, wake)
+    case .stop: return nil
+    case .timeOut(let deadline):
+      release(.failure(HTTPError.timedOut(deadline)))
+      return nil
+    }
   }
 }

@@ -30,12 +30,12 @@ struct RequestMachine {
 
   private let limits: Limits
   private var state = State.idle
-  private(set) var request: OutgoingRequest
+  private(set) var request: HTTPRequest
   private var hop = 0
   /// When something was last sent or received, or the consumer started to wait.
   private var latest = Duration.zero
 
-  init(_ request: OutgoingRequest, limits: Limits) {
+  init(_ request: HTTPRequest, limits: Limits) {
     self.request = request
     self.limits = limits
   }
@@ -50,7 +50,7 @@ struct RequestMachine {
   }
 
   /// Starts; returns the request to send, or nil when it was cancelled before.
-  mutating func start() -> OutgoingRequest? {
+  mutating func start() -> HTTPRequest? {
     guard case .idle = state else { return nil }
     state = .asking
     return request
@@ -65,8 +65,8 @@ struct RequestMachine {
     /// The response is the final one.
     case deliver
     /// The user decides whether this is sent; `decide(_:isFollowed:)` has to follow.
-    case ask(OutgoingRequest)
-    case follow(OutgoingRequest)
+    case ask(HTTPRequest)
+    case follow(HTTPRequest)
     case fail(HTTPError)
   }
 
@@ -74,18 +74,18 @@ struct RequestMachine {
   mutating func answer(_ head: HTTPResponseHead, at now: Duration) -> AnswerAction {
     guard case .asking = state else { return .ignore }
     latest = now
-    if case .never = request.redirects.kind { return deliver() }
+    if case .never = request.redirects?.kind { return deliver() }
     guard let next = request.redirected(by: head) else { return deliver() }
     guard hop < limits.redirects else {
       state = .ended(.failure(HTTPError.tooManyRedirects))
       return .fail(.tooManyRedirects)
     }
-    if case .decide = request.redirects.kind { return .ask(next) }
+    if case .decide = request.redirects?.kind { return .ask(next) }
     return follow(next)
   }
 
   /// The user has decided about a redirect.
-  mutating func decide(_ next: OutgoingRequest, isFollowed: Bool) -> AnswerAction {
+  mutating func decide(_ next: HTTPRequest, isFollowed: Bool) -> AnswerAction {
     guard case .asking = state else { return .ignore }
     return isFollowed ? follow(next) : deliver()
   }
@@ -95,7 +95,7 @@ struct RequestMachine {
     return .deliver
   }
 
-  private mutating func follow(_ next: OutgoingRequest) -> AnswerAction {
+  private mutating func follow(_ next: HTTPRequest) -> AnswerAction {
     hop += 1
     request = next
     return .follow(next)

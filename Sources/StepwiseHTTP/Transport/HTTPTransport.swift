@@ -3,6 +3,10 @@
 
 public import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A type that carries requests to servers: URLSession, libcurl, or a stub in a test.
 ///
 /// A transport only sends requests over the network. An ``HTTPSession`` on top of it follows redirects, stores cookies,
@@ -56,4 +60,124 @@ public protocol HTTPTransfer: Sendable {
   /// A suspended call throws `CancellationError` immediately, without waiting for the network, and so does a later one.
   /// May be called any number of times, from any thread; does not block.
   func cancel()
+}
+
+/// A request as a transport sends it: checked, without a fragment, and with cookies and credentials in its headers.
+public struct HTTPTransferRequest: Sendable {
+  /// The method, such as `GET`.
+  public var method: String
+
+  /// The absolute URL, of `http` or `https`, without a user name, password and fragment.
+  public var url: URL
+
+  /// The header fields, in order; several of one name are sent as several lines.
+  public var headers: HTTPHeaders
+
+  /// The body.
+  public var body: HTTPTransferBody
+
+  /// The maximum number of bytes of the response's head; more is ``HTTPError/headersTooLarge(limit:)``.
+  public var headerLimit: Int
+
+  /// Called with the number of bytes of the body sent so far, on a thread of the transport.
+  ///
+  /// It is called as the network accepts them, in order, and must return quickly.
+  public var onSend: (@Sendable (_ sentBytes: Int64) -> Void)?
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - url: The absolute URL.
+  ///   - headers: The header fields.
+  ///   - body: The body.
+  ///   - headerLimit: The maximum number of bytes of the response's head.
+  ///   - onSend: Called with the number of bytes of the body sent so far.
+  public init(
+    method: String = "GET",
+    url: URL,
+    headers: HTTPHeaders = [:],
+    body: HTTPTransferBody = .none,
+    headerLimit: Int = 256 * 1024,
+    onSend: (@Sendable (_ sentBytes: Int64) -> Void)? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.headerLimit = headerLimit
+    self.onSend = onSend
+  }
+}
+
+/// The part of a response before its body.
+public struct HTTPResponseHead: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields, one per line where the transport can distinguish them.
+  public let headers: HTTPHeaders
+
+  /// Creates a head.
+  public init(status: Int, headers: HTTPHeaders = [:]) {
+    self.status = status
+    self.headers = headers
+  }
+
+  /// The length of the body, if it is known; it is unknown when the transport decompresses the body.
+  var length: Int64? {
+    guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
+    return headers["Content-Length"].flatMap { Int64($0) }
+  }
+}
+
+extension HTTPResponseHead: CustomStringConvertible {
+  /// The status.
+  public var description: String { "HTTPResponseHead(\(status))" }
+}
+
+/// The errors of transfers, without the URLs that URLSession's errors contain.
+package enum TransferFailure {
+  /// The connection ended before any response arrived.
+  package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
+
+  /// Fewer bytes arrived than were announced.
+  package static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
+
+  /// A different part of the file arrived than was requested.
+  static var wrongRange: HTTPError { .protocolError(reason: "it has another part of the file than was requested") }
+
+  /// Converts an error for the caller.
+  package static func error(_ error: any Error) -> HTTPError {
+    switch error {
+    case let error as HTTPError: return error
+    case let error as URLError: return self.error(error)
+    default: return .request(underlying: error)
+    }
+  }
+
+  private static func error(_ error: URLError) -> HTTPError {
+    switch error.code {
+    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive: return .offline
+    case .timedOut: return .connectionFailed(reason: "the host does not answer")
+    case .httpTooManyRedirects: return .tooManyRedirects
+    case .badURL: return .invalidURL
+    case .cancelled: return .refused(reason: "the session has ended")
+    case .cannotFindHost, .dnsLookupFailed: return .hostNotFound
+    case .cannotConnectToHost: return .connectionRefused
+    case .networkConnectionLost: return .connectionLost(reason: "the server closed it")
+    case .secureConnectionFailed: return .tls(.handshake)
+    case .serverCertificateHasBadDate, .serverCertificateNotYetValid: return .tls(.expiredCertificate)
+    case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: return .tls(.untrustedCertificate)
+    case .clientCertificateRejected, .clientCertificateRequired: return .tls(.clientCertificate)
+    case .cannotDecodeContentData, .cannotDecodeRawData:
+      return .protocolError(reason: "its body cannot be decompressed")
+    // For a response that is not HTTP, URLSession on Linux reports an unsupported URL; the URL was checked before.
+    case .unsupportedURL, .cannotParseResponse: return .protocolError(reason: "it is not HTTP")
+    case .badServerResponse: return noAnswer
+    // On Linux, among others libcurl's "the transfer is shorter than announced".
+    case .unknown: return .connectionLost(reason: "the response is not complete")
+    default: return .connectionFailed(reason: "URLSession reports error \(error.code.rawValue)")
+    }
+  }
 }

@@ -91,3 +91,93 @@ extension Inbox {
     }
   }
 }
+
+/// The parts of a response that have arrived and were not consumed yet, as a value.
+///
+/// After an end nothing more arrives. Bytes that arrived before a failure are delivered before it; after a cancellation
+/// nothing is delivered.
+package struct InboxMachine {
+  package enum Wish: Equatable {
+    case head
+    case chunk
+  }
+
+  package enum Delivery {
+    case head(HTTPResponseHead)
+    case chunk(Data)
+    case end
+    case failure(any Error)
+  }
+
+  private enum End {
+    case complete
+    case failed(any Error)
+  }
+
+  /// The number of bytes from which the network has to wait.
+  private let capacity: Int
+  private var head: HTTPResponseHead?
+  private var bytes = Data()
+  private var end: End?
+  /// Whether the network has to wait.
+  private var isHeld = false
+
+  package init(capacity: Int) { self.capacity = capacity }
+
+  package var isEnded: Bool { end != nil }
+
+  var hasHead: Bool { head != nil }
+
+  package mutating func receive(_ head: HTTPResponseHead) {
+    if end == nil, self.head == nil { self.head = head }
+  }
+
+  /// Adds the bytes, unless there are too many already; returns whether it did.
+  ///
+  /// Bytes after the end are accepted and dropped.
+  mutating func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard end == nil, head != nil else { return true }
+    guard self.bytes.isEmpty || self.bytes.count + bytes.count <= capacity else {
+      isHeld = true
+      return false
+    }
+    self.bytes.append(contentsOf: bytes)
+    return true
+  }
+
+  /// Adds the bytes, however many there are; returns whether the network should wait.
+  package mutating func receive(_ bytes: Data) -> Bool {
+    guard end == nil, head != nil else { return false }
+    self.bytes.append(bytes)
+    isHeld = isHeld || self.bytes.count >= capacity
+    return isHeld
+  }
+
+  package mutating func complete(_ failure: (any Error)?) {
+    guard end == nil else { return }
+    end = failure.map { .failed($0) } ?? (head == nil ? .failed(TransferFailure.noAnswer) : .complete)
+  }
+
+  /// Returns whether there was anything left to cancel.
+  package mutating func cancel() -> Bool {
+    let wasOpen = end == nil
+    if case .complete = end, bytes.isEmpty { return false }
+    (end, head, bytes) = (.failed(CancellationError()), nil, Data())
+    return wasOpen
+  }
+
+  /// Returns what the consumer receives, and whether the network may continue; nil when the consumer has to wait.
+  mutating func take(_ wish: Wish) -> (delivery: Delivery, releasesNetwork: Bool)? {
+    if wish == .head, let head { return (.head(head), false) }
+    if wish == .chunk, !bytes.isEmpty {
+      let released = isHeld && end == nil
+      isHeld = false
+      return (.chunk(exchange(&bytes, with: Data())), released)
+    }
+    switch end {
+    case .complete: return (.end, false)
+    case .failed(let error): return (.failure(error), false)
+    case nil: return nil
+    }
+  }
+}

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
-import Loopback
 import Stepwise
 import StepwiseHTTP
 
@@ -12,58 +11,142 @@ extension Scene {
     "download",
     "download files, whatever happens",
     parameters: ["[<url>...]", "[<option>...]"],
-    details: DownloadOptions.help
+    details: [
+      "-P <folder>        save files there",
+      "--sha256 <hex>     save the only file if this is its checksum",
+    ]
   ) { arguments in
-    let options = try DownloadOptions(arguments)
-    guard options.orders.isEmpty else { return try await run(options) }
+    let order = try DownloadOrder(arguments)
+    guard order.files.isEmpty else {
+      let folder = try order.folder.map { try NewFolder($0) }
+      defer { folder?.removeIfEmpty() }
+      return try await download(order.files, deadlines: HTTPDeadlines(headers: .seconds(30), idle: .seconds(15)))
+    }
     let server = try UnreliableServer()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-download-\(getuid())")
     try? FileManager.default.removeItem(at: folder)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    if !options.isQuiet {
-      Console.writeError("A server on this machine drops connections, is busy, stalls, and lies about lengths.")
-    }
-    return try await Downloading.$patience.withValue(.short) {
-      try await download(server.orders(in: folder.path), options)
-    }
+    Console.writeError("A server on this machine drops connections, is busy, stalls, and lies about lengths.")
+    return try await download(
+      server.files(in: folder.path),
+      deadlines: HTTPDeadlines(headers: .seconds(5), idle: .seconds(1))
+    )
   }
 
-  private static func run(_ options: DownloadOptions) async throws -> ExitCode {
-    try await Downloading.$manner.withValue(options.manner) {
-      if options.goesToOutput { return try await OutputDownload(options.orders[0], options).run() }
-      let folder = try options.folder.map { try NewFolder($0) }
-      defer { folder?.removeIfEmpty() }
-      return try await download(options.orders, options)
-    }
-  }
-
-  /// Downloads a few at a time, and says how each has ended.
-  private static func download(_ orders: [DownloadOrder], _ options: DownloadOptions) async throws -> ExitCode {
+  /// Downloads four files at a time, and says how each has ended.
+  private static func download(_ files: [DownloadedFile], deadlines: HTTPDeadlines) async throws -> ExitCode {
     let token = CancellationToken()
     Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
-    let board = DownloadBoard(isQuiet: options.isQuiet)
-    let line = ProductionLine<Transfer>(maxConcurrent: 4)
-    for order in orders { line.add(.begin(order, board, token)) }
-    line.finish()
-    var code = ExitCode.success
-    for await (_, result) in line.results {
-      guard case .failure(let error) = result else { continue }
-      if error is CancellationError {
-        code = .interrupted
-      } else if code == .success {
-        code = .failure
+    do {
+      let successes = try await withCancellation(by: token) {
+        try await Chain("files") { (files: [DownloadedFile]) in files }
+          .thenMap("download", maxConcurrent: 4) { file in try await file.download(deadlines: deadlines) }
+          .run(files)
       }
+      return successes.allSatisfy(\.self) ? .success : .failure
+    } catch is CancellationError {
+      return .interrupted
     }
-    return code
   }
 }
 
-extension Downloading.Patience {
-  /// For a server on this machine.
-  fileprivate static let short: Downloading.Patience = {
-    var patience = Downloading.Patience()
-    patience.deadlines.headers = .seconds(5)
-    patience.deadlines.idle = .seconds(1)
-    return patience
-  }()
+/// The command line of the scene.
+struct DownloadOrder: Sendable {
+  private(set) var files: [DownloadedFile] = []
+  /// The folder that files are saved in.
+  private(set) var folder: String?
+
+  /// - Throws: `Command.UsageError` for unknown, incomplete or contradictory options.
+  init(_ arguments: [String]) throws(Command.UsageError) {
+    var (addresses, sha256): ([String], String?) = ([], nil)
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "-P": folder = try Self.value(of: argument, &rest)
+      case "--sha256": sha256 = try Self.value(of: argument, &rest)
+      case _ where argument.hasPrefix("-"):
+        throw Command.UsageError(description: "there is no option '\(argument)'; 'swift run Tour --help' lists them")
+      default: addresses.append(argument)
+      }
+    }
+    guard sha256 == nil || addresses.count == 1 else {
+      throw Command.UsageError(description: "--sha256 goes with exactly one URL; there are \(addresses.count)")
+    }
+    for address in addresses {
+      let name = Self.suggestedName(for: address)
+      let path = folder.map { "\($0)/\(name)" } ?? name
+      guard !files.contains(where: { $0.path == path }) else {
+        throw Command.UsageError(description: "two URLs would be saved as '\(path)'")
+      }
+      files.append(DownloadedFile(address: address, path: path, sha256: sha256))
+    }
+  }
+
+  private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(Command.UsageError) -> String {
+    guard let value = rest.popFirst(), !value.isEmpty else {
+      throw Command.UsageError(description: "\(option) needs a value")
+    }
+    return value
+  }
+
+  /// Returns the file name that a URL suggests: the last part of its path, as far as it is valid.
+  static func suggestedName(for address: String) -> String {
+    let name = URL(string: address)?.lastPathComponent ?? ""
+    let isUsable = !name.isEmpty && ![".", "..", "/"].contains(name) && !name.contains { $0 == "/" || $0 == "\0" }
+    return isUsable ? name : "download"
+  }
+}
+
+/// A file, and where it comes from.
+struct DownloadedFile: Sendable {
+  let address: String
+  let path: String
+  /// The required SHA-256 of the file; nil for any.
+  let sha256: String?
+
+  private static let retry = HTTPRetry(
+    policy: RetryPolicy(
+      maxAttempts: 8,
+      backoff: .exponential(from: .milliseconds(250), factor: 2, cap: .seconds(10), jitter: .full)
+    ),
+    statuses: [408, 425, 429, 500, 502, 503, 504]
+  )
+
+  private func say(_ words: String) {
+    let name = path.split(separator: "/").last ?? ""
+    Console.writeError(Console.oneLine("\(name): \(words)"))
+  }
+
+  /// Downloads the file, and returns whether that succeeded.
+  ///
+  /// - Throws: `CancellationError` alone.
+  func download(deadlines: HTTPDeadlines) async throws -> Bool {
+    do {
+      var client = HTTPClient(baseURL: try address.httpURL(), deadlines: deadlines)
+      client.retry = Self.retry
+      client.interceptor = { request, send in
+        let response = try await send(request)
+        if !response.isSuccess { say("the server answered \(response.status)") }
+        return response
+      }
+      let tenth = Lock(-1)
+      let bytes = Lock<Int64>(0)
+      let response = try await client.download("", to: URL(fileURLWithPath: path), sha256: sha256) { progress in
+        bytes.withLock { $0 = progress.receivedBytes }
+        guard let fraction = progress.fractionCompleted, let total = progress.totalBytes else { return }
+        let now = Int(fraction * 10)
+        if tenth.withLock({ exchange(&$0, with: now) }) != now { say("\(now * 10)% of \(total) bytes") }
+      }
+      if response.isSuccess { say("saved \(path), \(bytes.withLock { $0 }) bytes") }
+      return response.isSuccess
+    } catch is CancellationError {
+      say("stopped; run the same command again to resume")
+      throw CancellationError()
+    } catch HTTPError.request(let error as POSIXError) {
+      say("failed: cannot write: \(FileError.words(for: error.code.rawValue))")
+    } catch {
+      say("failed: \(error)")
+    }
+    return false
+  }
 }

@@ -31,21 +31,4 @@ import Testing
       #expect(isThere)
     }
   #endif
-
-  @Test func aFileIsReadAsItGrows() async throws {
-    try await inFolder { folder in
-      let path = folder.appendingPathComponent("file").path
-      let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-      try Data(bytes).write(to: URL(filePath: path))
-      let sum = FileChecksum(of: path)
-      for position in stride(from: 0, to: bytes.count, by: 9_999) { sum.advance(to: Int64(position)) }
-      #expect(try await sum.value(at: 1_000_000) == checksum(bytes))
-      let empty = FileChecksum(of: path)
-      #expect(try await empty.value(at: 0) == checksum([]))
-      let short = FileChecksum(of: path)
-      await #expect(throws: HTTPError.self) { try await short.value(at: 1_000_001) }
-      let missing = FileChecksum(of: path + "x")
-      await #expect(throws: HTTPError.self) { try await missing.value(at: 1) }
-    }
-  }
 }

@@ -22,7 +22,7 @@ import Testing
     }
     let session = HTTPSession(transport: transport)
     let url = try #require(URL(string: "http://127.0.0.1/a"))
-    let exchange = session.exchange(try OutgoingRequest("GET", url), deadlines: .never)
+    let exchange = Exchange(try checked("GET", url), in: session)
     current.withLock { $0 = exchange }
     #expect(try await exchange.head().status == 200)
     #expect(released.elements == ["/b"])

@@ -18,7 +18,7 @@ import Testing
   ) throws -> RequestMachine {
     let url = try #require(URL(string: "http://example.org/"))
     return RequestMachine(
-      try OutgoingRequest("GET", url),
+      try checked("GET", url),
       limits: .init(headers: headers, idle: idle, total: total)
     )
   }

@@ -39,15 +39,15 @@ struct FileServerTests {
     #expect(try await client.get("random.bin", headers: ["If-None-Match": tag]).status == 304)
   }
 
-  @Test("Downloads resume, in one part and in four", arguments: all, [1, 4])
-  func downloads(server: String, segments: Int) async throws {
+  @Test("Downloads resume", arguments: all)
+  func downloads(server: String) async throws {
     let client = try ForeignServers.client(server)
     let whole = try await client.get("random.bin").body
     try await inFolder { folder in
       let (file, progress) = (folder.appendingPathComponent("a"), Recorder<HTTPDownloadProgress>())
       let (entered, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
       let broken = Task {
-        try await client.download("random.bin", to: file, segments: segments) { progress in
+        try await client.download("random.bin", to: file) { progress in
           guard progress.receivedBytes > 0 else { return }
           entered.record(true)
           gate.wait()
@@ -57,7 +57,7 @@ struct FileServerTests {
       broken.cancel()
       for _ in 0..<10_000 { gate.signal() }
       await #expect(throws: CancellationError.self) { try await broken.value }
-      let response = try await client.download("random.bin", to: file, segments: segments) {
+      let response = try await client.download("random.bin", to: file) {
         progress.record($0)
       }
       #expect(response.isSuccess && progress.elements.allSatisfy { $0.resumedBytes > 0 })
@@ -90,7 +90,7 @@ struct FileServerTests {
     #expect(try await ForeignServers.client("nginx").get("protocol").text == "HTTP/1.1")
   }
 
-  /// Four parts, three files at the same time, and one disk.
+  /// Three files at the same time, and one disk.
   @Test("Concurrent downloads receive no bytes of each other", arguments: all, 0..<3)
   func concurrentDownloads(server: String, lane: Int) async throws {
     let client = try ForeignServers.client(server)
@@ -98,7 +98,7 @@ struct FileServerTests {
     try await inFolder { folder in
       for round in 0..<8 {
         let file = folder.appendingPathComponent("\(round)")
-        let response = try await client.download("random.bin", to: file, segments: 4)
+        let response = try await client.download("random.bin", to: file)
         let data = try Data(contentsOf: file)
         #expect(response.isSuccess && data == whole)
       }

@@ -44,7 +44,7 @@ import Testing
       .text("\(request.method) \(request.query ?? "-") \(request.header("X") ?? "-") \(request.body.count)")
     }
     let client = HTTPClient(baseURL: try server.url("/v1"), headers: ["X": "1"])
-    let response = try await client.stream("a", method: "POST", query: ["q": "1"], json: [1, 2])
+    let response = try await client.stream("a", method: "POST", query: ["q": "1"], body: .json([1, 2]))
     var text = Data()
     for try await chunk in response.body { text += chunk }
     #expect(String(decoding: text, as: UTF8.self) == "POST q=1 1 5")

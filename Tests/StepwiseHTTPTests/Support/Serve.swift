@@ -33,3 +33,16 @@ func inFolder(_ body: (URL) async throws -> Void) async throws {
 
 /// The rounds of tests that need many: `STEPWISE_ROUNDS` in the environment, or 1,000.
 let rounds = ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 1_000
+
+/// A request as it is sent.
+func checked(
+  _ method: String,
+  _ url: URL,
+  _ query: HTTPParameters = [:],
+  _ headers: HTTPHeaders = [:],
+  _ body: HTTPBody? = nil,
+  _ credentials: HTTPCredentials? = nil
+) throws -> HTTPRequest {
+  try HTTPRequest(method: method, url: url, query: query, headers: headers, body: body, credentials: credentials)
+    .checked()
+}

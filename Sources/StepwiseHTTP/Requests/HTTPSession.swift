@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// The connections that requests share.
+///
+/// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue,
+/// and then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
+/// ``HTTPTransport``.
+public final class HTTPSession: Sendable {
+  /// The session of ``HTTP``, and of clients without a session of their own.
+  public static let shared = HTTPSession()
+
+  /// The transport that sends the requests.
+  let transport: any HTTPTransport
+  /// The maximum number of bytes of a body in memory.
+  let bodyLimit: Int
+  let jar: HTTPCookieStorage?
+  private let additional: HTTPHeaders
+
+  /// The default maximum number of connections to one host: 16.
+  ///
+  /// Browsers have six, which a long poll or two use up; servers commonly serve some hundred clients at once. A request
+  /// that waits for a connection is in flight, and its deadlines count.
+  public static let defaultConnectionsPerHost = 16
+
+  /// The default maximum number of bytes of a response's body in memory, decompressed: 64 MiB.
+  public static let defaultBodyLimit = 64 * 1024 * 1024
+
+  /// Creates a session.
+  ///
+  /// - Parameters:
+  ///   - connectionsPerHost: The maximum number of connections to one host; further requests wait for one. Each takes a
+  ///     file descriptor. With libcurl, requests in flight do not share a connection, also over HTTP/2.
+  ///   - cookies: The jar that stores cookies; nil for none. A request's own header `Cookie` takes precedence over it.
+  ///     Cookies do not follow a redirect to another port or scheme of their host.
+  ///   - tls: The trust settings and the client certificate.
+  ///   - proxy: The proxy between the session and the servers.
+  ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed; a larger one throws
+  ///     ``HTTPError/bodyTooLarge(limit:)``. It does not apply to streams and downloads.
+  public convenience init(
+    connectionsPerHost: Int = defaultConnectionsPerHost,
+    cookies: HTTPCookieStorage? = nil,
+    tls: HTTPTLSSettings = HTTPTLSSettings(),
+    proxy: HTTPProxy = .system,
+    bodyLimit: Int = defaultBodyLimit
+  ) {
+    self.init(
+      transport: Self.transport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy),
+      cookies: cookies,
+      bodyLimit: bodyLimit
+    )
+  }
+
+  /// Creates a session with URLSession's connections per host, cookie jar, headers, protocol classes and proxies.
+  ///
+  /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the
+  /// settings have neither protocol classes nor proxies of their own.
+  public init(configuration: URLSessionConfiguration) {
+    var fields: [String: String] = [:]
+    for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
+      fields[name] = value
+    }
+    additional = HTTPHeaders(fields)
+    jar = configuration.httpShouldSetCookies ? configuration.httpCookieStorage : nil
+    transport = Self.transport(configuration)
+    bodyLimit = Self.defaultBodyLimit
+  }
+
+  /// Creates a session with a transport of your own, such as a stub in a test.
+  ///
+  /// - Parameters:
+  ///   - transport: The transport that sends the requests. It is invalidated with the session.
+  ///   - cookies: The jar that stores cookies; nil for none.
+  ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed.
+  public init(
+    transport: any HTTPTransport,
+    cookies: HTTPCookieStorage? = nil,
+    bodyLimit: Int = defaultBodyLimit
+  ) {
+    self.transport = transport
+    self.bodyLimit = bodyLimit
+    jar = cookies
+    additional = [:]
+  }
+
+  deinit { transport.invalidate() }
+
+  /// Ends the session: requests in flight continue, further ones are refused.
+  public func invalidate() { transport.invalidate() }
+
+  /// Sends a checked request once, with its redirects, and waits for the head of the response.
+  nonisolated(nonsending) func open(_ request: HTTPRequest) async throws -> HTTPResponseStream {
+    var request = request
+    request.headers = additional.merging(request.headers)
+    let exchange = Exchange(request, in: self)
+    let head = try await exchange.head()
+    return HTTPResponseStream(
+      status: head.status,
+      headers: head.headers,
+      url: exchange.url,
+      body: HTTPBodyStream(exchange)
+    )
+  }
+
+  /// Returns the request of a hop as the transport sends it, with the cookies of the jar.
+  func transferRequest(_ request: HTTPRequest, onSend: (@Sendable (Int64) -> Void)?) -> HTTPTransferRequest {
+    var headers = request.headers
+    if let jar, headers["Cookie"] == nil, let cookies = jar.header(for: request) { headers["Cookie"] = cookies }
+    return HTTPTransferRequest(
+      method: request.method,
+      url: request.url,
+      headers: headers,
+      body: request.body?.content ?? .none,
+      onSend: onSend
+    )
+  }
+
+  private static func transport(
+    connectionsPerHost: Int,
+    tls: HTTPTLSSettings,
+    proxy: HTTPProxy
+  ) -> any HTTPTransport {
+    #if os(Linux) || os(Android)
+      if let transport = CurlTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy) {
+        return transport
+      }
+    #endif
+    return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
+  }
+
+  private static func transport(_ configuration: URLSessionConfiguration) -> any HTTPTransport {
+    #if os(Linux) || os(Android)
+      let names = { (configuration: URLSessionConfiguration) in
+        (configuration.protocolClasses ?? []).map { String(describing: $0) }
+      }
+      if names(configuration) == names(.ephemeral), configuration.connectionProxyDictionary?.isEmpty ?? true,
+        let transport = CurlTransport(connectionsPerHost: configuration.httpMaximumConnectionsPerHost)
+      {
+        return transport
+      }
+    #endif
+    return URLSessionTransport(configuration: configuration)
+  }
+}
+
+extension HTTPSession: CustomReflectable {
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

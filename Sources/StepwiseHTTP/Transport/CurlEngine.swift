@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux) || os(Android)
+  import CurlShim
+  import Foundation
+  import Stepwise
+
+  /// The inside of a transport's thread, which is the only user of its libcurl handles.
+  ///
+  /// It waits for the network, for the time that libcurl requests, and for commands.
+  final class CurlEngine {
+    /// The number of handles that are reused for later transfers.
+    private static let spareHandles = 32
+
+    let loop: CurlLoop
+    let sockets: CurlSockets
+    private let multi: UnsafeMutableRawPointer
+    private var jobs: [ObjectIdentifier: CurlJob] = [:]
+    private var queue: CurlQueue
+    private var spares: [CurlHandle] = []
+    /// Jobs whose consumers may have something to receive.
+    private var touched: [CurlJob] = []
+    private var isEnding = false
+    /// When to call libcurl next.
+    private var alarm: ContinuousClock.Instant?
+
+    /// Nil when the system has no descriptors or memory left.
+    init?(_ loop: CurlLoop, wakeup: Int32) {
+      guard let sockets = CurlSockets(wakeup: wakeup), let multi = stepwise_curl_multi_init() else { return nil }
+      self.loop = loop
+      self.sockets = sockets
+      self.multi = multi
+      queue = CurlQueue(limit: loop.settings.connectionsPerHost)
+    }
+
+    func run() {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      stepwise_curl_multi_set_callbacks(
+        multi,
+        { _, descriptor, what, context, _ in
+          CurlEngine.at(context)?.sockets.watch(descriptor, what)
+          return 0
+        },
+        { _, milliseconds, context in
+          CurlEngine.at(context)?.alarm = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
+          return 0
+        },
+        context
+      )
+      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
+      let perHost = loop.settings.connectionsPerHost
+      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
+      // Without this option libcurl keeps four connections for each running transfer.
+      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
+      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
+      // with libcurl 7.88; compare curl #10525).
+      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
+      repeat { turn() } while !isEnding || !jobs.isEmpty
+      spares = []
+      stepwise_curl_multi_cleanup(multi)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlEngine? {
+      context.map { Unmanaged<CurlEngine>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func turn() {
+      for command in loop.takeCommands() { perform(command) }
+      checkAlarm()
+      deliver()
+      guard !isEnding || !jobs.isEmpty, loop.fallAsleep() else { return }
+      sockets.wait(patience, wakened: loop.wakeUp) { descriptor, events in
+        _ = stepwise_curl_multi_act(multi, descriptor, events)
+      }
+      deliver()
+    }
+
+    /// How many milliseconds to wait for the network; negative for no limit.
+    private var patience: Int32 {
+      guard let alarm else { return -1 }
+      let left = ContinuousClock.now.duration(to: alarm)
+      guard left > .zero else { return 0 }
+      // Rounded up, so that the loop does not wake up early for nothing.
+      return Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up)))
+    }
+
+    private func checkAlarm() {
+      guard let due = alarm, due <= .now else { return }
+      alarm = nil
+      _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0)
+    }
+
+    private func perform(_ command: CurlLoop.Command) {
+      switch command {
+      case .start(let transfer): start(transfer)
+      case .cancel(let transfer):
+        if let job = jobs[ObjectIdentifier(transfer)] {
+          remove(job)
+        } else {
+          queue.remove(transfer, from: transfer.host)
+        }
+      case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.continueReceiving()
+      case .upload(let transfer, let generation, let result):
+        jobs[ObjectIdentifier(transfer)]?.upload?.receive(result, generation: generation)
+        jobs[ObjectIdentifier(transfer)]?.continueSending()
+      case .end: isEnding = true
+      }
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+      guard !transfer.inbox.isEnded, queue.add(transfer, to: transfer.host), !begin(transfer) else { return }
+      startNext(to: transfer.host)
+    }
+
+    /// Starts a waiting transfer in place of one that has ended.
+    private func startNext(to host: String) {
+      while let next = queue.next(for: host), !begin(next) {}
+    }
+
+    /// Returns whether the transfer runs.
+    private func begin(_ transfer: CurlTransfer) -> Bool {
+      guard !transfer.inbox.isEnded else { return false }
+      guard let handle = spares.popLast() ?? CurlHandle() else {
+        transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
+        return false
+      }
+      do {
+        let job = try CurlJob(transfer, handle: handle, engine: self)
+        do {
+          try handle.prepare(job)
+          guard stepwise_curl_multi_add(multi, handle.easy) == 0 else {
+            throw HTTPError.refused(reason: "libcurl takes no further transfer")
+          }
+        } catch {
+          job.close()
+          throw error
+        }
+        jobs[ObjectIdentifier(transfer)] = job
+        return true
+      } catch {
+        recycle(handle)
+        transfer.fail(error)
+        return false
+      }
+    }
+
+    /// Records that there may be something for the consumer of a job, which is woken at the end of the round.
+    func touch(_ job: CurlJob) {
+      guard !job.isTouched else { return }
+      job.isTouched = true
+      touched.append(job)
+    }
+
+    /// Ends transfers that are complete, and wakes consumers.
+    private func deliver() {
+      var result: Int32 = 0
+      while let easy = stepwise_curl_multi_completed(multi, &result) {
+        guard let job = CurlHandle.at(stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData))?.job else { continue }
+        job.complete(result)
+        remove(job)
+      }
+      for job in exchange(&touched, with: []) {
+        job.isTouched = false
+        if job.transfer.inbox.wake() { job.continueReceiving() }
+      }
+    }
+
+    private func remove(_ job: CurlJob) {
+      _ = stepwise_curl_multi_remove(multi, job.handle.easy)
+      jobs[ObjectIdentifier(job.transfer)] = nil
+      job.close()
+      recycle(job.handle)
+      startNext(to: job.transfer.host)
+    }
+
+    private func recycle(_ handle: CurlHandle) {
+      handle.release()
+      if spares.count < Self.spareHandles { spares.append(handle) }
+    }
+  }
+
+  /// The descriptors that the thread of a transport waits for.
+  ///
+  /// libcurl forgets the socket of a connection after each transfer and watches it again for the next one. The system
+  /// keeps watching it here until it closes, or until it has something that no transfer waits for, which saves two
+  /// calls per request.
+  final class CurlSockets {
+    fileprivate struct Socket {
+      /// What the system watches it for; 0 for nothing.
+      var watched: Int32 = 0
+      /// What libcurl wants to wait for.
+      var wanted: Int32 = 0
+      /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
+      var isConnection = false
+    }
+
+    private static let eventCapacity = 64
+
+    private let poll: Int32
+    private let wakeup: Int32
+    /// By their numbers, which the system keeps small.
+    private var sockets: [Socket] = []
+
+    /// Nil when the system has no descriptors left.
+    init?(wakeup: Int32) {
+      poll = stepwise_poll_create()
+      self.wakeup = wakeup
+      guard poll >= 0, wakeup >= 0, stepwise_poll_watch(poll, wakeup, 1, 0) == 0 else { return nil }
+    }
+
+    deinit { if poll >= 0 { stepwise_close(poll) } }
+
+    /// Notifies this of the connections that a handle opens, and of their ends.
+    func observe(_ easy: UnsafeMutableRawPointer) {
+      stepwise_curl_easy_set_socket_callbacks(
+        easy,
+        { context, _, address in
+          guard let address else { return -1 }
+          let descriptor = stepwise_curl_open_socket(address)
+          if descriptor >= 0 { CurlSockets.at(context)?.change(descriptor) { $0 = Socket(isConnection: true) } }
+          return descriptor
+        },
+        { context, descriptor in
+          CurlSockets.at(context)?.change(descriptor) { $0 = Socket() }
+          stepwise_close(descriptor)
+          return 0
+        },
+        Unmanaged.passUnretained(self).toOpaque()
+      )
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlSockets? {
+      context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func change(_ descriptor: Int32, _ body: (inout Socket) -> Void) {
+      let index = Int(descriptor)
+      if index >= sockets.count { sockets += Array(repeating: Socket(), count: index + 1 - sockets.count) }
+      body(&sockets[index])
+    }
+
+    /// Waits for a descriptor as libcurl wants: 1 to read, 2 to write, 3 for both, 4 for nothing any more.
+    func watch(_ descriptor: Int32, _ what: Int32) {
+      change(descriptor) { socket in
+        socket.wanted = what == 4 ? 0 : what
+        if socket.isConnection, socket.wanted == 0 || socket.wanted == socket.watched { return }
+        socket.setWatched(socket.wanted, by: poll, descriptor)
+      }
+    }
+
+    /// Waits for the network; calls the closure for each descriptor that libcurl waits for.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: How long to wait; negative for no limit.
+    ///   - wakened: Called after the wait.
+    ///   - act: Called with a descriptor and its state: readable (1), writable (2), broken (4).
+    func wait(_ milliseconds: Int32, wakened: () -> Void, act: (_ descriptor: Int32, _ events: Int32) -> Void) {
+      withUnsafeTemporaryAllocation(of: stepwise_poll_event.self, capacity: Self.eventCapacity) { events in
+        guard let base = events.baseAddress else { return }
+        let count = Int(stepwise_poll_wait(poll, base, Int32(Self.eventCapacity), milliseconds))
+        wakened()
+        for event in events.prefix(count) {
+          if event.descriptor == wakeup {
+            stepwise_wakeup_receive(wakeup)
+          } else if sockets[Int(event.descriptor)].wanted != 0 {
+            act(event.descriptor, event.events)
+          } else {
+            // An idle connection that the server has closed, which libcurl finds out when it wants to use it.
+            change(event.descriptor) { $0.setWatched(0, by: poll, event.descriptor) }
+          }
+        }
+      }
+    }
+  }
+
+  extension CurlSockets.Socket {
+    fileprivate mutating func setWatched(_ what: Int32, by poll: Int32, _ descriptor: Int32) {
+      _ = stepwise_poll_watch(poll, descriptor, what, watched)
+      watched = what
+    }
+  }
+
+  /// One transfer on the thread of its transport.
+  final class CurlJob {
+    let transfer: CurlTransfer
+    let handle: CurlHandle
+    unowned let engine: CurlEngine
+    let upload: CurlUpload?
+    var isTouched = false
+    private var parser: CurlHeadParser
+    /// What ended the transfer from one of the callbacks.
+    private var failure: (any Error)?
+    /// Which directions wait for the consumer or for the source of the body.
+    private var pauses: Int32 = 0
+
+    init(_ transfer: CurlTransfer, handle: CurlHandle, engine: CurlEngine) throws {
+      self.transfer = transfer
+      self.handle = handle
+      self.engine = engine
+      parser = CurlHeadParser(limit: transfer.request.headerLimit)
+      upload = try CurlUpload(transfer.request.body, of: transfer, on: engine.loop)
+    }
+
+    /// Closes what the transfer has opened itself; the handle may be another transfer's from now on.
+    func close() {
+      pauses = 0
+      upload?.close()
+    }
+
+    func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+      switch parser.take(bytes) {
+      case .more: break
+      case .head(let head): receive(head)
+      case .tooLarge:
+        failure = HTTPError.headersTooLarge(limit: transfer.request.headerLimit)
+        return 0
+      }
+      return bytes.count
+    }
+
+    private func receive(_ head: HTTPResponseHead) {
+      transfer.inbox.update { $0.receive(head) }
+      engine.touch(self)
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+      let isTaken = transfer.inbox.update { $0.offer(bytes) }
+      engine.touch(self)
+      if isTaken { return bytes.count }
+      pauses |= CurlValue.pauseReceiving
+      return CurlValue.pause
+    }
+
+    func continueReceiving() { resume(CurlValue.pauseReceiving) }
+
+    func continueSending() { resume(CurlValue.pauseSending) }
+
+    private func resume(_ direction: Int32) {
+      guard pauses & direction != 0 else { return }
+      pauses &= ~direction
+      _ = stepwise_curl_easy_pause(handle.easy, pauses)
+    }
+
+    func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      switch upload?.read(into: buffer) ?? .bytes(0) {
+      case .bytes(let count):
+        if count > 0, let upload { transfer.request.onSend?(upload.sent) }
+        return count
+      case .wait:
+        pauses |= CurlValue.pauseSending
+        return CurlValue.pause
+      case .failure(let error):
+        failure = error
+        return CurlValue.abort
+      }
+    }
+
+    func seek(to offset: Int64, from origin: Int32) -> Int32 {
+      guard origin == SEEK_SET, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
+      return CurlValue.seekDone
+    }
+
+    func complete(_ code: Int32) {
+      // libcurl takes a head that ends early for a response, as does this.
+      if code == 0, let head = parser.finish() { receive(head) }
+      let error = code == 0 ? nil : failure ?? CurlFailure(code, self).error
+      transfer.inbox.update { $0.complete(error) }
+      engine.touch(self)
+    }
+  }
+
+  /// Assembles the head of a response from the lines that libcurl delivers one by one.
+  ///
+  /// libcurl has checked the lines. Lines after the head are trailers, and are dropped.
+  struct CurlHeadParser {
+    private enum State {
+      case status
+      case fields
+      case done
+    }
+
+    enum Event {
+      case more
+      /// The head of the final response.
+      case head(HTTPResponseHead)
+      case tooLarge
+    }
+
+    private let limit: Int
+    private var state = State.status
+    private var size = 0
+    private var status = 0
+    private var lines: [(name: String, value: String)] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) -> Event {
+      if case .done = state { return .more }
+      size += bytes.count
+      guard size <= limit else { return .tooLarge }
+      var line = bytes[...]
+      while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
+      switch state {
+      case .status:
+        status = Self.status(line)
+        lines = []
+        state = .fields
+        return .more
+      case .fields:
+        guard line.isEmpty else {
+          add(line)
+          return .more
+        }
+        // An interim response, which only announces another one.
+        if (100..<200).contains(status), status != 101 {
+          state = .status
+          return .more
+        }
+        state = .done
+        return .head(head)
+      case .done: return .more
+      }
+    }
+
+    /// Returns the head of a response that ended within it, if it has a status.
+    mutating func finish() -> HTTPResponseHead? {
+      guard case .fields = state, status > 0 else { return nil }
+      state = .done
+      return head
+    }
+
+    private var head: HTTPResponseHead {
+      var headers = HTTPHeaders()
+      for (name, value) in lines { headers.add(name, value) }
+      return HTTPResponseHead(status: status, headers: headers)
+    }
+
+    private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
+      guard let first = line.first else { return }
+      if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+        // The continuation of the previous line.
+        guard let last = lines.indices.last else { return }
+        lines[last].value += " " + Self.trimmed(line)
+      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+        lines.append((Self.trimmed(line[..<colon]), Self.trimmed(line[line.index(after: colon)...])))
+      }
+    }
+
+    /// Returns the three digits after the first space.
+    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
+      let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
+      let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Decodes as UTF-8, or as Latin-1 if that fails.
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+      var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
+      if let text = String(validating: bytes, as: UTF8.self) { return text }
+      return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+  }
+#endif

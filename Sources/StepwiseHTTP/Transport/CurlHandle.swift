@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux) || os(Android)
+  import CurlShim
+  import Foundation
+
+  /// A handle of libcurl with its callbacks and options, which serves one transfer after the other.
+  ///
+  /// Options stay set from one GET without a body to the next: setting all of them was a twentieth of what it costs.
+  final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    /// The transfer that the handle serves.
+    private(set) var job: CurlJob?
+    /// Whether the options are those of a GET without a body.
+    private var isPlain = false
+    private var headers: HTTPHeaders?
+    private var headerList: UnsafeMutableRawPointer?
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    init?() {
+      guard let easy = stepwise_curl_easy_init() else { return nil }
+      self.easy = easy
+      // The size that libcurl requires.
+      errorText = .allocate(capacity: 256)
+      errorText.initialize(repeating: 0, count: 256)
+    }
+
+    deinit {
+      stepwise_curl_easy_cleanup(easy)
+      stepwise_curl_list_free(headerList)
+      errorText.deallocate()
+    }
+
+    /// libcurl's own words about the latest transfer.
+    var words: String { String(cString: errorText) }
+
+    /// Sets the options of a transfer.
+    func prepare(_ job: CurlJob) throws {
+      let request = job.transfer.request
+      let isPlain = request.method == "GET" && job.upload == nil
+      if !isPlain || !self.isPlain {
+        self.isPlain = false
+        try reset(job.engine)
+        try setBody(job)
+      }
+      try set(CurlOption.url, request.url.absoluteString)
+      try setHeaders(request.headers)
+      errorText[0] = 0
+      self.isPlain = isPlain
+      self.job = job
+    }
+
+    /// Ends the service for a transfer, which libcurl no longer knows.
+    func release() { job = nil }
+
+    private func reset(_ engine: CurlEngine) throws {
+      stepwise_curl_easy_reset(easy)
+      headers = nil
+      try setCallbacks(engine)
+      try set(CurlOption.noSignal, 1)
+      // Where the names and IP addresses of a URL lead is decided above.
+      try set(CurlOption.pathAsIs, 1)
+      setOptional(CurlOption.protocols, "http,https")
+      try set(CurlOption.acceptEncoding, "")
+      try set(CurlOption.userAgent, "StepwiseHTTP")
+      // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have
+      // one.
+      setOptional(CurlOption.bufferSize, 32 * 1024)
+      try set(CurlOption.connectTimeoutMilliseconds, Int(Int32.max))
+      setOptional(CurlOption.suppressConnectHeaders, 1)
+      // Otherwise cancelling a transfer waits until its host's name has been looked up.
+      setOptional(CurlOption.quickExit, 1)
+      try apply(engine.loop.settings)
+    }
+
+    private func setCallbacks(_ engine: CurlEngine) throws {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      for option in [
+        CurlOption.privateData, CurlOption.writeData, CurlOption.headerData, CurlOption.readData, CurlOption.seekData,
+      ] {
+        try check(stepwise_curl_easy_set_pointer(easy, option, context))
+      }
+      try check(stepwise_curl_easy_set_pointer(easy, CurlOption.errorBuffer, errorText))
+      try check(
+        stepwise_curl_easy_set_data_callback(easy, CurlOption.headerFunction) { data, size, count, context in
+          CurlHandle.at(context)?.job?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+        }
+      )
+      try check(
+        stepwise_curl_easy_set_data_callback(easy, CurlOption.writeFunction) { data, size, count, context in
+          CurlHandle.at(context)?.job?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+        }
+      )
+      try check(
+        stepwise_curl_easy_set_data_callback(easy, CurlOption.readFunction) { data, size, count, context in
+          CurlHandle.at(context)?.job?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
+            ?? CurlValue.abort
+        }
+      )
+      try check(
+        stepwise_curl_easy_set_seek_callback(easy, CurlOption.seekFunction) { context, offset, origin in
+          CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
+        }
+      )
+      engine.sockets.observe(easy)
+    }
+
+    static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
+      context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func setBody(_ job: CurlJob) throws {
+      let method = job.transfer.request.method
+      switch (method, job.upload?.length) {
+      case ("HEAD", _): try set(CurlOption.noBody, 1)
+      case (_, nil) where job.upload != nil:
+        try set(CurlOption.upload, 1)
+        try set(CurlOption.customRequest, method)
+      case (_, let length?):
+        try set(CurlOption.upload, 1)
+        try check(stepwise_curl_easy_set_offset(easy, CurlOption.uploadSize, length))
+        try set(CurlOption.customRequest, method)
+      case ("POST", nil), ("PUT", nil), ("PATCH", nil):
+        try set(CurlOption.upload, 1)
+        try check(stepwise_curl_easy_set_offset(easy, CurlOption.uploadSize, 0))
+        try set(CurlOption.customRequest, method)
+      case ("GET", nil): break
+      case (_, nil): try set(CurlOption.customRequest, method)
+      }
+      // On a reused connection that the server has closed, libcurl sends the body again, and a sequence may have none.
+      if case .chunks = job.transfer.request.body { try set(CurlOption.freshConnect, 1) }
+      if job.upload != nil { setOptional(CurlOption.uploadBufferSize, 128 * 1024) }
+    }
+
+    private func setHeaders(_ headers: HTTPHeaders) throws {
+      guard headers != self.headers else { return }
+      self.headers = nil
+      try check(stepwise_curl_easy_set_pointer(easy, CurlOption.httpHeader, nil))
+      stepwise_curl_list_free(headerList)
+      headerList = nil
+      // Waiting for the server's consent costs a second with servers that do not give it.
+      if headers["Expect"] == nil { try append("Expect:") }
+      for field in headers.fields {
+        try append(field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
+      }
+      if let headerList { try check(stepwise_curl_easy_set_pointer(easy, CurlOption.httpHeader, headerList)) }
+      self.headers = headers
+    }
+
+    private func append(_ line: String) throws {
+      guard let list = stepwise_curl_list_append(headerList, line) else {
+        throw HTTPError.refused(reason: "the system has no memory left")
+      }
+      headerList = list
+    }
+
+    func set(_ option: Int32, _ value: Int) throws {
+      try check(stepwise_curl_easy_set_long(easy, option, value), option)
+    }
+
+    func set(_ option: Int32, _ value: String) throws {
+      try check(stepwise_curl_easy_set_string(easy, option, value), option)
+    }
+
+    /// For options that an older libcurl may not know.
+    private func setOptional(_ option: Int32, _ value: Int) { _ = stepwise_curl_easy_set_long(easy, option, value) }
+
+    private func setOptional(_ option: Int32, _ value: String) {
+      _ = stepwise_curl_easy_set_string(easy, option, value)
+    }
+
+    private func check(_ code: Int32, _ option: Int32 = 0) throws {
+      guard code == 0 else {
+        throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option)")
+      }
+    }
+  }
+
+  extension CurlHandle {
+    func apply(_ settings: CurlSettings) throws {
+      try apply(settings.tls)
+      try apply(settings.proxy)
+    }
+
+    private func apply(_ tls: HTTPTLSSettings) throws {
+      if let file = tls.certificateAuthorities {
+        try set(CurlOption.caFile, file.path)
+        // Disables the system's authorities, which would be trusted as well.
+        _ = stepwise_curl_easy_set_string(easy, CurlOption.caFolder, nil)
+      }
+      if !tls.pinnedPublicKeys.isEmpty {
+        let pins = tls.pinnedPublicKeys.sorted().map { "sha256//" + $0 }
+        try set(CurlOption.pinnedPublicKey, pins.joined(separator: ";"))
+      }
+      if let certificate = tls.clientCertificate {
+        try set(CurlOption.clientCertificateType, "P12")
+        try set(CurlOption.clientCertificate, certificate.file.path)
+        try set(CurlOption.keyPassword, certificate.password)
+      }
+    }
+
+    private func apply(_ proxy: HTTPProxy) throws {
+      switch proxy.kind {
+      case .system: break
+      case .none: try set(CurlOption.proxy, "")
+      case .server(let url, let hosts):
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { throw HTTPError.invalidURL }
+        let (user, password) = (parts.user, parts.password)
+        (parts.user, parts.password) = (nil, nil)
+        try set(CurlOption.proxy, parts.string ?? "")
+        // Set even if it is empty, because the environment's list applies to the environment's proxy.
+        try set(CurlOption.noProxy, hosts.joined(separator: ","))
+        if let user { try set(CurlOption.proxyUser, user) }
+        if let password { try set(CurlOption.proxyPassword, password) }
+      }
+    }
+  }
+
+  /// The report of libcurl about a failed transfer, without the URLs in its text.
+  struct CurlFailure {
+    private let code: Int32
+    private let words: String
+    private let systemError: Int32
+    private let proxyStatus: Int
+    private let verifyResult: Int
+
+    init(_ code: Int32, _ job: CurlJob) {
+      self.init(
+        code,
+        words: job.handle.words,
+        systemError: Int32(stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.systemError)),
+        proxyStatus: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.proxyConnectStatus),
+        verifyResult: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.verifyResult)
+      )
+    }
+
+    init(_ code: Int32, words: String, systemError: Int32 = 0, proxyStatus: Int = 0, verifyResult: Int = 0) {
+      self.code = code
+      self.words = words
+      self.systemError = systemError
+      self.proxyStatus = proxyStatus
+      self.verifyResult = verifyResult
+    }
+
+    var error: HTTPError {
+      if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
+      switch code {
+      case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
+      case 5: return .proxy(reason: "its host is not known")
+      case 6: return Network.isUp ? .hostNotFound : .offline
+      case 7: return connecting
+      case 8: return .protocolError(reason: "its head is malformed")
+      case 16, 92, 95:
+        return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server gave the request up")
+      case 18: return .connectionLost(reason: "the response is not as long as its headers say")
+      case 28: return .connectionFailed(reason: "the host does not answer")
+      case 52: return .connectionLost(reason: "the server closed it without a response")
+      case 55: return .connectionLost(reason: "the server closed it while the request was sent")
+      case 56: return receiving
+      case 61: return .protocolError(reason: "its body cannot be decompressed")
+      case 65: return .connectionLost(reason: "the body would have to be sent again, and can be read only once")
+      case 77: return .refused(reason: "the file of certificate authorities cannot be read")
+      case 97: return .proxy(reason: "it breaks off")
+      case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security)
+      default: return .protocolError(reason: "libcurl reports error \(code)")
+      }
+    }
+
+    private var connecting: HTTPError {
+      switch systemError {
+      case ENETUNREACH, ENETDOWN: return .offline
+      case EHOSTUNREACH: return .connectionFailed(reason: "the host cannot be reached")
+      case ETIMEDOUT: return .connectionFailed(reason: "the host does not answer")
+      case ECONNREFUSED, 0: return .connectionRefused
+      default: return .connectionFailed(reason: String(cString: strerror(systemError)))
+      }
+    }
+
+    /// libcurl uses one number for all errors in received data.
+    private var receiving: HTTPError {
+      let words = words.lowercased()
+      if words.contains("proxy") { return .proxy(reason: "it breaks off") }
+      if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
+      let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
+      if isBroken || systemError == ECONNRESET { return .connectionLost(reason: "the server closed it") }
+      return .protocolError(reason: "its head or its chunks are malformed")
+    }
+
+    private var security: HTTPTLSFailure {
+      let words = words.lowercased()
+      switch code {
+      case 90: return .pinMismatch
+      case 58, 98: return .clientCertificate
+      case 60:
+        // The numbers are OpenSSL's; the texts are those of all libraries.
+        if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
+          return .expiredCertificate
+        }
+        let isNameWrong = ["subject name", "hostname", "host name", "does not match"].contains { words.contains($0) }
+        return isNameWrong || verifyResult == 62 ? .wrongHost : .untrustedCertificate
+      default: return words.contains("certificate required") ? .clientCertificate : .handshake
+      }
+    }
+  }
+
+  /// The libcurl of the system.
+  enum CurlLibrary {
+    /// What is loaded: the file that this variable of the environment names, or the one that Foundation loads as well.
+    static let variable = "STEPWISE_LIBCURL"
+
+    /// Whether it can be used; the first access loads it, and says on standard error why it cannot be.
+    static let isAvailable: Bool = {
+      let name = ProcessInfo.processInfo.environment[variable] ?? "libcurl.so.4"
+      guard let problem = stepwise_curl_load(name) else { return true }
+      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests go through URLSession instead.\n"
+      FileHandle.standardError.write(Data(line.utf8))
+      return false
+    }()
+
+    static var version: String { String(cString: stepwise_curl_version()) }
+  }
+
+  /// Numbers of libcurl's interface, which never change.
+  enum CurlOption {
+    static let writeData: Int32 = 10_001
+    static let url: Int32 = 10_002
+    static let proxy: Int32 = 10_004
+    static let readData: Int32 = 10_009
+    static let errorBuffer: Int32 = 10_010
+    static let userAgent: Int32 = 10_018
+    static let httpHeader: Int32 = 10_023
+    static let clientCertificate: Int32 = 10_025
+    static let keyPassword: Int32 = 10_026
+    static let headerData: Int32 = 10_029
+    static let customRequest: Int32 = 10_036
+    static let caFile: Int32 = 10_065
+    static let clientCertificateType: Int32 = 10_086
+    static let caFolder: Int32 = 10_097
+    static let acceptEncoding: Int32 = 10_102
+    static let privateData: Int32 = 10_103
+    static let seekData: Int32 = 10_168
+    static let proxyUser: Int32 = 10_175
+    static let proxyPassword: Int32 = 10_176
+    static let noProxy: Int32 = 10_177
+    static let pinnedPublicKey: Int32 = 10_230
+    static let protocols: Int32 = 10_318
+
+    static let writeFunction: Int32 = 20_011
+    static let readFunction: Int32 = 20_012
+    static let headerFunction: Int32 = 20_079
+    static let seekFunction: Int32 = 20_167
+
+    static let noBody: Int32 = 44
+    static let freshConnect: Int32 = 74
+    static let upload: Int32 = 46
+    static let bufferSize: Int32 = 98
+    static let noSignal: Int32 = 99
+    static let connectTimeoutMilliseconds: Int32 = 156
+    static let pathAsIs: Int32 = 234
+    static let suppressConnectHeaders: Int32 = 265
+    static let uploadBufferSize: Int32 = 280
+    static let quickExit: Int32 = 322
+
+    static let uploadSize: Int32 = 30_115
+
+    /// Of the whole set of transfers.
+    static let multiPipelining: Int32 = 3
+    static let multiMaxHostConnections: Int32 = 7
+    static let multiMaxConnects: Int32 = 6
+  }
+
+  enum CurlInfo {
+    static let privateData: Int32 = 0x10_0000 + 21
+    static let verifyResult: Int32 = 0x20_0000 + 13
+    static let systemError: Int32 = 0x20_0000 + 25
+    static let proxyConnectStatus: Int32 = 0x20_0000 + 22
+  }
+
+  enum CurlValue {
+    /// What the callbacks return so that libcurl calls again after the transfer has been continued.
+    static let pause = 0x1000_0001
+    static let abort = 0x1000_0000
+    static let pauseReceiving: Int32 = 1
+    static let pauseSending: Int32 = 4
+    static let seekDone: Int32 = 0
+    static let seekImpossible: Int32 = 2
+    static let timeout: Int32 = -1
+  }
+
+  /// The network of this machine.
+  enum Network {
+    /// Whether there is an interface other than the loopback that has an address.
+    static var isUp: Bool {
+      var first: UnsafeMutablePointer<ifaddrs>?
+      guard getifaddrs(&first) == 0 else { return true }
+      defer { freeifaddrs(first) }
+      var entry = first
+      while let interface = entry?.pointee {
+        entry = interface.ifa_next
+        guard let family = interface.ifa_addr?.pointee.sa_family else { continue }
+        let isUp = interface.ifa_flags & UInt32(IFF_UP) != 0
+        let isLoopback = interface.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+        if isUp, !isLoopback, family == sa_family_t(AF_INET) || family == sa_family_t(AF_INET6) { return true }
+      }
+      return false
+    }
+  }
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+import StepwiseFiles
+
+/// An error of a request without a response.
+///
+/// A status is never an error, and neither is cancellation, which throws `CancellationError`. No error contains the URL
+/// or the headers of a request, a host or a password.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum HTTPError: Error, Sendable {
+  /// This machine has no network.
+  case offline
+
+  /// One of the request's deadlines has passed.
+  case timedOut(HTTPDeadlines.Kind)
+
+  /// The host's name is not known.
+  case hostNotFound
+
+  /// The host refuses the connection: nothing listens on that port.
+  case connectionRefused
+
+  /// The connection cannot be opened, for this reason.
+  case connectionFailed(reason: String)
+
+  /// The connection ended before the response was complete.
+  case connectionLost(reason: String)
+
+  /// The connection cannot be secured.
+  case tls(HTTPTLSFailure)
+
+  /// The proxy cannot be reached, or does not let the request through.
+  case proxy(reason: String)
+
+  /// The response is not valid HTTP.
+  case protocolError(reason: String)
+
+  /// The head of the response exceeds this number of bytes.
+  case headersTooLarge(limit: Int)
+
+  /// The body of the response exceeds this number of bytes.
+  case bodyTooLarge(limit: Int)
+
+  /// The server redirected more than ten times, which usually indicates a loop.
+  case tooManyRedirects
+
+  /// The URL is malformed, has no host, or is not of `http` or `https`.
+  case invalidURL
+
+  /// The request cannot be sent as it is, for this reason.
+  case refused(reason: String)
+
+  /// A downloaded file does not have the required checksum and was discarded.
+  ///
+  /// Both are in lowercase hexadecimal.
+  case checksumMismatch(expected: String, found: String)
+
+  /// Another operation failed, such as writing a file, or the source of a body.
+  case request(underlying: any Error)
+}
+
+extension HTTPError: Equatable {
+  /// Returns a Boolean value that indicates whether two errors are of the same case.
+  ///
+  /// Of the associated values only those of `timedOut` and `tls` count.
+  public static func == (left: HTTPError, right: HTTPError) -> Bool {
+    switch (left, right) {
+    case (.timedOut(let left), .timedOut(let right)): left == right
+    case (.tls(let left), .tls(let right)): left == right
+    default: left.number == right.number
+    }
+  }
+
+  /// Which of the cases it is.
+  private var number: Int {
+    switch self {
+    case .offline: 0
+    case .timedOut: 1
+    case .hostNotFound: 2
+    case .connectionRefused: 3
+    case .connectionFailed: 4
+    case .connectionLost: 5
+    case .tls: 6
+    case .proxy: 7
+    case .protocolError: 8
+    case .headersTooLarge: 9
+    case .bodyTooLarge: 10
+    case .tooManyRedirects: 11
+    case .invalidURL: 12
+    case .refused: 13
+    case .request: 14
+    case .checksumMismatch: 15
+    }
+  }
+}
+
+extension HTTPError: CustomStringConvertible {
+  /// What went wrong and how to fix it, in one line.
+  public var description: String {
+    switch self {
+    case .offline: "this machine has no network"
+    case .timedOut(let deadline): deadline.description
+    case .hostNotFound: "the host is not known; check its name, and the name server of this machine"
+    case .connectionRefused: "the host refuses the connection; check that a server is running, and its port"
+    case .connectionFailed(let reason): "the connection cannot be opened: \(reason)"
+    case .connectionLost(let reason): "the connection was lost: \(reason)"
+    case .tls(let failure): failure.description
+    case .proxy(let reason): "the proxy does not let the request through: \(reason)"
+    case .protocolError(let reason): "the response is not valid: \(reason)"
+    case .headersTooLarge(let limit): "the headers of the response are larger than \(limit) bytes"
+    case .bodyTooLarge(let limit):
+      "the body of the response is larger than \(limit) bytes; raise the limit, or use `stream` or `download`"
+    case .tooManyRedirects: "the server redirected more than ten times"
+    case .invalidURL: "the URL is malformed, has no host, or is not of http or https"
+    case .refused(let reason): "the request cannot be sent: \(reason)"
+    case .checksumMismatch(let expected, let found):
+      "the file's SHA-256 is \(found) instead of \(expected); the file was discarded"
+    case .request(let underlying): "the request failed: \(underlying)"
+    }
+  }
+}
+
+extension HTTPError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
+}
+
+extension HTTPError {
+  /// Creates the error of a file that cannot be used, with the system's error and without the path.
+  init(_ failure: FileFailure) {
+    self = .request(underlying: POSIXError(POSIXError.Code(rawValue: failure.code) ?? .EIO))
+  }
+
+  /// Runs calls on a file, whose errors become those of a request.
+  static func naming<Value>(_ body: () throws(FileFailure) -> Value) throws(HTTPError) -> Value {
+    do { return try body() } catch { throw HTTPError(error) }
+  }
+}
+
+/// The reason why a connection cannot be secured.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum HTTPTLSFailure: Sendable, Hashable {
+  /// The server's certificate is self-signed, or of an untrusted authority.
+  case untrustedCertificate
+
+  /// The server's certificate has expired, or is not valid yet.
+  case expiredCertificate
+
+  /// The server's certificate is for another host.
+  case wrongHost
+
+  /// The server's public key does not match any pin.
+  case pinMismatch
+
+  /// The server requests a client certificate, or rejects the one that it received, or the certificate cannot be read.
+  case clientCertificate
+
+  /// Client and server have no protocol in common, or one of them ended the handshake.
+  case handshake
+}
+
+extension HTTPTLSFailure: CustomStringConvertible {
+  /// What went wrong and how to fix it, in one line.
+  public var description: String {
+    switch self {
+    case .untrustedCertificate:
+      "the server's certificate is self-signed or of an unknown authority; add the authority's file to `HTTPTLSSettings`"
+    case .expiredCertificate:
+      "the server's certificate has expired or is not valid yet; check the clock of this machine"
+    case .wrongHost: "the server's certificate is for another host"
+    case .pinMismatch: "the server's public key does not match any pin"
+    case .clientCertificate:
+      "the client certificate is missing, unreadable or not accepted; check the one in `HTTPTLSSettings`"
+    case .handshake: "the TLS handshake failed; check that the port speaks TLS"
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+/// Header fields, in order; names are compared case-insensitively.
+///
+/// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
+public struct HTTPHeaders: Sendable, Hashable {
+  /// One header field.
+  public struct Field: Sendable, Hashable {
+    /// The name, as it was received.
+    public let name: String
+    /// The value, without surrounding space.
+    public let value: String
+
+    fileprivate init(_ name: String, _ value: String) {
+      self.name = name
+      // Most values need no trimming, which took a tenth of the time of a small request.
+      let isTrimmed = !Self.isSpace(value.utf8.first) && !Self.isSpace(value.utf8.last)
+      self.value = isTrimmed ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+    }
+
+    /// Compares the names, which are ASCII, without the copies that `lowercased()` makes.
+    func isNamed(_ other: String) -> Bool {
+      func lowercased(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte | 0x20 : byte }
+      return name.utf8.count == other.utf8.count
+        && zip(name.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
+    private static func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+  }
+
+  /// The fields, in order.
+  public private(set) var fields: [Field] = []
+
+  /// Creates a list without fields.
+  public init() {}
+
+  /// Creates a list of the fields of a dictionary, in the order of their names.
+  public init(_ dictionary: [String: String]) {
+    for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { add(name, value) }
+  }
+
+  /// The values of a name, joined by commas; setting it replaces all of them, nil removes them.
+  public subscript(name: String) -> String? {
+    get {
+      let values = values(name)
+      return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+    set {
+      let place = fields.firstIndex { $0.isNamed(name) }
+      fields.removeAll { $0.isNamed(name) }
+      if let newValue { fields.insert(Field(name, newValue), at: place ?? fields.count) }
+    }
+  }
+
+  /// Each value of a name, in order.
+  public func values(_ name: String) -> [String] {
+    fields.filter { $0.isNamed(name) }.map(\.value)
+  }
+
+  /// Adds a field and keeps those of the same name.
+  public mutating func add(_ name: String, _ value: String) {
+    fields.append(Field(name, value))
+  }
+
+  /// Returns these fields, with those of another list in place of the ones with the same names.
+  public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
+    if fields.isEmpty { return other }
+    if other.fields.isEmpty { return self }
+    var merged = self
+    let names = Set(other.fields.map { $0.name.lowercased() })
+    merged.fields.removeAll { names.contains($0.name.lowercased()) }
+    merged.fields += other.fields
+    return merged
+  }
+
+  mutating func keepOnly(_ isKept: (_ lowercasedName: String) -> Bool) {
+    fields.removeAll { !isKept($0.name.lowercased()) }
+  }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+  /// Creates a list of the fields of a literal, in its order; a name may occur more than once.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    for (name, value) in elements { add(name, value) }
+  }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  private static let secrets: Set<String> = [
+    "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
+  ]
+
+  /// The name and the value, unless the value is secret.
+  public var description: String {
+    "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
+  }
+
+  /// The name and the value, unless the value is secret.
+  public var debugDescription: String { description }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension HTTPHeaders: CustomStringConvertible {
+  /// The fields, one after the other, without the values of secret ones.
+  public var description: String { "[\(fields.map(\.description).joined(separator: "; "))]" }
+}
+
+/// Names and values, in order, for the query of a URL or for a form.
+///
+/// A name may occur more than once. Everything but letters, digits and `-._~` is encoded.
+public struct HTTPParameters: Sendable, Hashable {
+  /// One name and its value.
+  public struct Item: Sendable, Hashable {
+    /// The name, not encoded.
+    public let name: String
+    /// The value, not encoded.
+    public let value: String
+  }
+
+  /// The items, in order.
+  public private(set) var items: [Item] = []
+
+  /// Creates a list without items.
+  public init() {}
+
+  /// Creates a list of the items of a dictionary, in the order of their names.
+  public init(_ dictionary: [String: String]) {
+    for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { add(name, value) }
+  }
+
+  /// Adds an item and keeps those of the same name.
+  public mutating func add(_ name: String, _ value: String) {
+    items.append(Item(name: name, value: value))
+  }
+
+  private static let plain = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+  )
+
+  /// The part of a URL after the question mark.
+  var query: String { encoded(space: "%20") }
+
+  /// A body of the type `application/x-www-form-urlencoded`.
+  var form: Data { Data(encoded(space: "+").utf8) }
+
+  private func encoded(space: String) -> String {
+    func encode(_ text: String) -> String {
+      let encoded = text.addingPercentEncoding(withAllowedCharacters: Self.plain) ?? ""
+      return space == "%20" ? encoded : encoded.replacingOccurrences(of: "%20", with: space)
+    }
+    return items.map { encode($0.name) + "=" + encode($0.value) }.joined(separator: "&")
+  }
+}
+
+extension HTTPParameters: ExpressibleByDictionaryLiteral {
+  /// Creates a list of the items of a literal, in its order; a name may occur more than once.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    for (name, value) in elements { add(name, value) }
+  }
+}
+
+extension HTTPParameters.Item: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The name without the value, which may be a password.
+  public var description: String { "\(name)=(hidden)" }
+
+  /// The name without the value, which may be a password.
+  public var debugDescription: String { description }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Dates in the format of header fields.
+enum HTTPDate {
+  private static let formats = [
+    "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
+  ]
+
+  static func parse(_ text: String) -> Date? {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    for format in formats {
+      formatter.dateFormat = format
+      if let date = formatter.date(from: text) { return date }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+/// Which redirects a request follows; at most ten in any case.
+///
+/// A redirect that is not followed is returned as the response, with its body.
+public struct HTTPRedirects: Sendable {
+  enum Kind: Sendable {
+    case follow
+    case never
+    case decide(@Sendable (HTTPRedirect) -> Bool)
+  }
+
+  let kind: Kind
+
+  /// Follows all redirects.
+  public static var follow: HTTPRedirects { HTTPRedirects(kind: .follow) }
+
+  /// Follows no redirect.
+  public static var never: HTTPRedirects { HTTPRedirects(kind: .never) }
+
+  /// Follows the redirects that a closure accepts.
+  ///
+  /// ```swift
+  /// let response = try await HTTP.get(url, redirects: .decide { $0.isSameOrigin })
+  /// ```
+  ///
+  /// - Parameter isFollowed: Returns whether a redirect is followed; called once for each, within the request's Task.
+  /// - Returns: The rule.
+  public static func decide(_ isFollowed: @escaping @Sendable (HTTPRedirect) -> Bool) -> HTTPRedirects {
+    HTTPRedirects(kind: .decide(isFollowed))
+  }
+}
+
+/// A redirect that a server requests, for a closure that decides whether to follow it.
+public struct HTTPRedirect: Sendable {
+  /// The status of the response, such as 302.
+  public let status: Int
+
+  /// The header fields of the response.
+  public let headers: HTTPHeaders
+
+  /// The URL that the response came from.
+  public let url: URL
+
+  /// The URL that the next request would be sent to.
+  public let target: URL
+
+  /// The method that the next request would have.
+  public let method: String
+
+  /// A Boolean value that indicates whether scheme, host and port stay the same, so that credentials are sent along.
+  public var isSameOrigin: Bool { HTTPRequest.origin(of: url) == HTTPRequest.origin(of: target) }
+}
+
+extension HTTPRedirect: CustomStringConvertible, CustomReflectable {
+  /// The status; URLs may contain secrets.
+  public var description: String { "HTTPRedirect(\(status))" }
+
+  /// A mirror that contains only the status.
+  public var customMirror: Mirror { Mirror(self, children: ["status": status]) }
+}
+
+extension HTTPRequest {
+  /// The header fields that are sent to another origin; any other may identify the user.
+  private static let harmless: Set<String> = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+    "content-language", "content-type", "if-match", "if-modified-since", "if-none-match", "if-range",
+    "if-unmodified-since", "pragma", "range", "user-agent",
+  ]
+
+  /// Returns the request that a response redirects to; nil when it is not a redirect.
+  ///
+  /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
+  /// origin: header fields that may be credentials are removed, also for later redirects. The jar is used for another
+  /// host, which has its own cookies, but not for another port or scheme of the same host: a jar does not distinguish
+  /// these.
+  func redirected(by head: HTTPResponseHead) -> HTTPRequest? {
+    guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["Location"],
+      let target = URL(string: location, relativeTo: url), let (address, _) = Self.address(target)
+    else { return nil }
+    var next = self
+    next.url = address
+    let becomesGet = head.status == 303 ? method != "HEAD" : method == "POST" && head.status < 303
+    if becomesGet {
+      next.method = "GET"
+      next.body = nil
+      next.upload = nil
+      next.headers.keepOnly { !$0.hasPrefix("content-") }
+    }
+    if Self.origin(of: address) != Self.origin(of: url) {
+      next.headers.keepOnly { Self.harmless.contains($0) }
+      next.usesJar = address.host?.lowercased() != url.host?.lowercased()
+    }
+    return next
+  }
+
+  static func origin(of url: URL) -> String {
+    let scheme = url.scheme?.lowercased() ?? ""
+    return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+  }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+/// A request: what is sent, where to, and the rules for it.
+///
+/// The verbs, such as `HTTP.get` and `client.post`, create one from their arguments. Create one yourself for `send`,
+/// `stream` and `download`, or change the one that an HTTPInterceptor receives.
+public struct HTTPRequest: Sendable {
+  /// The method, such as `GET`; case-sensitive. A name that is not a token of HTTP, and `CONNECT`, are refused.
+  public var method: String
+
+  /// The URL, with the query. One without a scheme is a path below the base URL of the client that sends it.
+  public var url: URL
+
+  /// The header fields. In an interceptor, those of the client and its credentials are among them.
+  public var headers: HTTPHeaders
+
+  /// The body; nil for none.
+  public var body: HTTPBody?
+
+  /// The credentials, which replace the header `Authorization`; nil for those of the client.
+  public var credentials: HTTPCredentials?
+
+  /// How long the request may take; nil for the client's deadlines.
+  public var deadlines: HTTPDeadlines?
+
+  /// Which redirects are followed; nil for the client's.
+  public var redirects: HTTPRedirects?
+
+  /// The maximum number of bytes of the response's body in memory; nil for the session's limit.
+  public var bodyLimit: Int?
+
+  /// Whether the cookies of a jar are sent.
+  var usesJar = true
+
+  /// Reports how much of the body has been sent.
+  var upload: UploadReporter?
+
+  /// Called at once when the request fails or is late, even if no consumer waits.
+  var onFailure: (@Sendable (any Error) -> Void)?
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - url: The URL.
+  ///   - query: Items that are added to the query of the URL.
+  ///   - headers: The header fields.
+  ///   - body: The body; nil for none.
+  ///   - credentials: The credentials for this request.
+  public init(
+    method: String = "GET",
+    url: URL,
+    query: HTTPParameters = [:],
+    headers: HTTPHeaders = [:],
+    body: HTTPBody? = nil,
+    credentials: HTTPCredentials? = nil
+  ) {
+    self.method = method
+    self.url = query.items.isEmpty ? url : Self.adding(query, to: url)
+    self.headers = headers
+    self.body = body
+    self.credentials = credentials
+  }
+
+  private static func adding(_ query: HTTPParameters, to url: URL) -> URL {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
+    let before = parts.percentEncodedQuery.map { $0.isEmpty ? "" : $0 + "&" } ?? ""
+    parts.percentEncodedQuery = before + query.query
+    return parts.url ?? url
+  }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+  /// The method; a URL may contain secrets.
+  public var description: String { "HTTPRequest(\(method))" }
+
+  /// A mirror that contains only the method.
+  public var customMirror: Mirror { Mirror(self, children: ["method": method]) }
+}
+
+extension HTTPRequest {
+  /// Returns the request as it is sent, with its credentials and the type of its body in the headers.
+  ///
+  /// The URL has no user name, password or fragment.
+  ///
+  /// - Throws: ``HTTPError`` when something in it would be dropped or altered.
+  func checked() throws(HTTPError) -> HTTPRequest {
+    guard let (plain, embedded) = Self.address(url) else { throw .invalidURL }
+    guard Self.isToken(method), method.uppercased() != "CONNECT" else {
+      throw .refused(reason: "its method is not a token of HTTP, or is CONNECT")
+    }
+    var request = self
+    request.url = plain
+    if let body {
+      guard method != "GET", method != "HEAD" else { throw .refused(reason: "a \(method) cannot have a body") }
+      if let refusal = body.refusal { throw .refused(reason: refusal) }
+      if headers["Content-Type"] == nil, !body.type.isEmpty { request.headers["Content-Type"] = body.type }
+    }
+    if let credentials = credentials ?? (headers["Authorization"] == nil ? embedded : nil) {
+      request.headers["Authorization"] = try credentials.authorization()
+      request.credentials = nil
+    }
+    for field in request.headers.fields { try Self.check(field) }
+    return request
+  }
+
+  /// Returns the URL without its user name and password, and these; nil when it is not an HTTP URL.
+  static func address(_ url: URL) -> (URL, HTTPCredentials?)? {
+    if isPlain(url) { return (url, nil) }
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+      let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
+      parts.host?.isEmpty == false, (0...65_535).contains(parts.port ?? 0)
+    else { return nil }
+    let credentials = parts.user.map { HTTPCredentials.basic(user: $0, password: parts.password ?? "") }
+    // URLSession on Linux accepts schemes in lower case only.
+    parts.scheme = scheme
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    if parts.path.isEmpty { parts.path = "/" }
+    return parts.url.map { ($0, credentials) }
+  }
+
+  /// Returns whether a URL needs no change and has no credentials, as most do: taking it apart was a fifth of what a
+  /// small request costs outside of the transport.
+  private static func isPlain(_ url: URL) -> Bool {
+    guard url.baseURL == nil else { return false }
+    var text = url.absoluteString
+    return text.withUTF8 { bytes in
+      guard let scheme = ["http://", "https://"].first(where: { bytes.starts(with: $0.utf8) }) else { return false }
+      let rest = bytes.dropFirst(scheme.utf8.count)
+      let authority = rest.prefix { $0 != UInt8(ascii: "/") }
+      let parts = authority.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+      let port = parts.count < 2 ? "80" : String(decoding: parts[1], as: UTF8.self)
+      return authority.count < rest.count && !rest.contains(UInt8(ascii: "#"))
+        && UInt16(port) != nil && port.first != "+"
+        && parts[0].first.map { $0 != UInt8(ascii: ".") } ?? false
+        && parts[0].allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+          default: false
+          }
+        }
+    }
+  }
+
+  /// Fields that the transport sets, or that make the server wait in vain for the rest of the request.
+  private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
+
+  /// Returns whether a text is a token, as RFC 9110, section 5.6.2, defines it.
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+
+  private static func check(_ field: HTTPHeaders.Field) throws(HTTPError) {
+    guard isToken(field.name) else { throw .refused(reason: "the name of a header is not a token of HTTP") }
+    guard !field.value.hasControlCharacter else {
+      throw .refused(reason: "the value of the header \(field.name) contains a line break or a control character")
+    }
+    guard !reserved.contains(field.name.lowercased()) else {
+      throw .refused(reason: "the header \(field.name) is set by the transport; remove it")
+    }
+  }
+}
+
+extension String {
+  /// Whether there is a character that the value of a header field cannot have.
+  var hasControlCharacter: Bool { unicodeScalars.contains { $0.value < 32 && $0 != "\t" || $0.value == 127 } }
+}
+
+/// A type that provides the URL of a request: `URL`, or `String`, which a client reads as a path below its base URL.
+public protocol HTTPAddress: Sendable {
+  /// Returns the URL.
+  ///
+  /// - Throws: ``HTTPError/invalidURL`` when the value is not a URL.
+  func httpURL() throws(HTTPError) -> URL
+}
+
+extension URL: HTTPAddress {
+  /// Returns the URL itself; the request checks whether it can be used.
+  public func httpURL() throws(HTTPError) -> URL { self }
+}
+
+extension String: HTTPAddress {
+  /// Returns the URL that this text spells.
+  ///
+  /// - Throws: ``HTTPError/invalidURL`` when the text is not a URL.
+  public func httpURL() throws(HTTPError) -> URL {
+    guard let url = URL(string: self) else { throw .invalidURL }
+    return url
+  }
+}
+
+/// Credentials for a request, which appear in no description.
+public struct HTTPCredentials: Sendable, Hashable {
+  private enum Kind: Hashable {
+    case basic(user: String, password: String)
+    case bearer(String)
+  }
+
+  private let kind: Kind
+
+  private init(_ kind: Kind) { self.kind = kind }
+
+  /// A name and a password, sent as Basic authentication; use it over `https` only.
+  ///
+  /// - Parameters:
+  ///   - user: The name. The request refuses a name with a colon, which cannot be sent.
+  ///   - password: The password.
+  /// - Returns: The credentials.
+  public static func basic(user: String, password: String) -> HTTPCredentials {
+    HTTPCredentials(.basic(user: user, password: password))
+  }
+
+  /// A token, sent as Bearer authentication.
+  public static func bearer(_ token: String) -> HTTPCredentials { HTTPCredentials(.bearer(token)) }
+
+  /// The value of the header `Authorization`.
+  func authorization() throws(HTTPError) -> String {
+    switch kind {
+    case .basic(let user, _) where user.contains(":"):
+      throw .refused(reason: "a user's name cannot have a colon in it")
+    case .basic(let user, let password): return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    case .bearer(let token): return "Bearer " + token
+    }
+  }
+}
+
+extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// A text without the credentials.
+  public var description: String { "HTTPCredentials(hidden)" }
+
+  /// A text without the credentials.
+  public var debugDescription: String { description }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The response to a request, whatever its status.
+public struct HTTPResponse: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields.
+  public let headers: HTTPHeaders
+
+  /// The body, decompressed; empty after a download that wrote it to a file.
+  public let body: Data
+
+  /// The URL that the response came from, after redirects, without a user name and password.
+  public let url: URL
+
+  /// The decoder of the client that sent the request; nil without a client.
+  var decoder: JSONDecoder?
+
+  /// Creates a response, for tests of code that receives one.
+  public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.url = url
+  }
+
+  /// A Boolean value that indicates whether the status is one of 200 to 299.
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// Returns the response if its status is one of 200 to 299.
+  ///
+  /// ```swift
+  /// let track = try await HTTP.get(url).requireSuccess().decoded(as: Track.self)
+  /// ```
+  ///
+  /// - Returns: The response itself.
+  /// - Throws: ``HTTPStatusError`` for any other status.
+  @discardableResult
+  public func requireSuccess() throws(HTTPStatusError) -> HTTPResponse {
+    guard isSuccess else { throw HTTPStatusError(response: self) }
+    return self
+  }
+
+  /// Decodes the body from JSON.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - decoder: The decoder; nil for the client's ``HTTPClient/decoder``.
+  /// - Returns: The value.
+  /// - Throws: `DecodingError`. The status is ignored: call ``requireSuccess()`` first where it matters.
+  public func decoded<Value: Decodable>(
+    as type: Value.Type = Value.self,
+    using decoder: JSONDecoder? = nil
+  ) throws -> Value {
+    try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
+  }
+
+  /// Returns how long the server wants the client to wait before the next attempt, from its header `Retry-After`.
+  ///
+  /// - Parameter now: The time that a date in the header is compared with.
+  /// - Returns: The time to wait; nil when there is no such header.
+  public func retryAfter(now: Date = Date()) -> Duration? { headers.retryAfter(now: now) }
+}
+
+extension HTTPHeaders {
+  func retryAfter(now: Date) -> Duration? {
+    guard let value = self["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+    if !value.isEmpty, value.allSatisfy({ $0.isASCII && $0.isNumber }) { return Int64(value).map { .seconds($0) } }
+    guard let date = HTTPDate.parse(value) else { return nil }
+    return .seconds(max(0, date.timeIntervalSince(now)))
+  }
+}
+
+extension HTTPResponse: CustomStringConvertible {
+  /// The status and the length of the body.
+  public var description: String { "HTTPResponse(\(status), \(body.count) bytes)" }
+}
+
+extension HTTPResponse {
+  /// The body as text, in the encoding that `Content-Type` names.
+  ///
+  /// Without a charset, or with an unknown one, the text is decoded as UTF-8. A byte order mark is removed, and takes
+  /// precedence over the charset. Invalid bytes become U+FFFD.
+  public var text: String {
+    if body.starts(with: [0xEF, 0xBB, 0xBF]) { return String(decoding: body.dropFirst(3), as: UTF8.self) }
+    if body.starts(with: [0xFE, 0xFF]) { return Self.utf16(body.dropFirst(2), isBigEndian: true) }
+    if body.starts(with: [0xFF, 0xFE]) { return Self.utf16(body.dropFirst(2), isBigEndian: false) }
+    switch headers["Content-Type"].flatMap(Self.charset) {
+    // Browsers decode all of these as Windows-1252 (WHATWG Encoding, section 4.2).
+    case "iso-8859-1", "latin1", "us-ascii", "ascii", "windows-1252", "cp1252":
+      return String(data: body, encoding: .windowsCP1252) ?? String(data: body, encoding: .isoLatin1) ?? ""
+    case "utf-16", "utf-16le": return Self.utf16(body, isBigEndian: false)
+    case "utf-16be": return Self.utf16(body, isBigEndian: true)
+    default: return String(decoding: body, as: UTF8.self)
+    }
+  }
+
+  /// The value of the parameter `charset`, in lower case and without quotes.
+  private static func charset(_ contentType: String) -> String? {
+    for parameter in contentType.split(separator: ";").dropFirst() {
+      let pair = parameter.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, pair[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else { continue }
+      return pair[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()
+    }
+    return nil
+  }
+
+  private static func utf16(_ bytes: Data, isBigEndian: Bool) -> String {
+    let bytes = [UInt8](bytes)
+    let units = stride(from: 0, to: bytes.count - bytes.count % 2, by: 2).map { index -> UInt16 in
+      let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+      return isBigEndian ? first << 8 | second : second << 8 | first
+    }
+    return String(decoding: units, as: UTF16.self)
+  }
+}
+
+/// A response with a status other than 200 to 299, where ``HTTPResponse/requireSuccess()`` requires one.
+///
+/// Requests do not throw this error.
+public struct HTTPStatusError: Error, Sendable {
+  /// The response.
+  public let response: HTTPResponse
+
+  /// The status of the response.
+  public var status: Int { response.status }
+
+  /// How long the server asks to wait before the next attempt; nil when it does not say.
+  ///
+  /// A `RetryPolicy` waits as long by `RetryPolicy(…) { error, _ in (error as? HTTPStatusError)?.retryAfter }`.
+  public var retryAfter: Duration? { response.retryAfter() }
+
+  /// Creates an error, for tests of code that handles one.
+  public init(response: HTTPResponse) { self.response = response }
+}
+
+extension HTTPStatusError: CustomStringConvertible, LocalizedError {
+  /// The status and its meaning.
+  ///
+  /// The headers and the body are left out: they may contain secrets.
+  public var description: String {
+    "The server responded with status \(status) (\(HTTPURLResponse.localizedString(forStatusCode: status).lowercased()))."
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

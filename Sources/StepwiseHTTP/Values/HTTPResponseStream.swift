@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Foundation
+import Stepwise
+
+/// A response whose head has arrived, and whose body is received as it is read.
+public struct HTTPResponseStream: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields.
+  public let headers: HTTPHeaders
+
+  /// The URL that the response came from, after redirects, without a user name and password.
+  public let url: URL
+
+  /// The body, which can be read once.
+  public let body: HTTPBodyStream
+
+  /// The decoder of the client that sent the request; nil without a client.
+  var decoder: JSONDecoder?
+
+  /// Creates a response, for tests and interceptors.
+  public init(status: Int, headers: HTTPHeaders = [:], url: URL, body: HTTPBodyStream = HTTPBodyStream()) {
+    self.status = status
+    self.headers = headers
+    self.url = url
+    self.body = body
+  }
+
+  /// A Boolean value that indicates whether the status is one of 200 to 299.
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// Returns the response if its status is one of 200 to 299.
+  ///
+  /// Otherwise it receives the first 64 KiB of the body, for the error.
+  ///
+  /// - Returns: The response itself.
+  /// - Throws: ``HTTPStatusError`` for any other status; ``HTTPError``; `CancellationError` when the Task is cancelled.
+  @discardableResult
+  public nonisolated(nonsending) func requireSuccess() async throws -> HTTPResponseStream {
+    if isSuccess { return self }
+    var beginning = Data()
+    for try await chunk in body {
+      beginning += chunk.prefix(Self.errorBody - beginning.count)
+      if beginning.count >= Self.errorBody { break }
+    }
+    throw HTTPStatusError(response: response(body: beginning))
+  }
+
+  /// How many bytes of the body of a discarded response are received.
+  static let errorBody = 64 * 1024
+
+  /// Receives the rest of the body.
+  ///
+  /// - Parameter limit: The maximum number of bytes of the body.
+  /// - Returns: The response with its body in memory.
+  /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task
+  ///   is cancelled.
+  public nonisolated(nonsending) func collected(
+    upTo limit: Int = 64 * 1024 * 1024
+  ) async throws -> HTTPResponse {
+    var data = Data()
+    for try await chunk in body {
+      guard chunk.count <= limit - data.count else { throw HTTPError.bodyTooLarge(limit: limit) }
+      if data.isEmpty { data = chunk } else { data.append(chunk) }
+    }
+    return response(body: data)
+  }
+
+  func response(body: Data) -> HTTPResponse {
+    var response = HTTPResponse(status: status, headers: headers, body: body, url: url)
+    response.decoder = decoder
+    return response
+  }
+}
+
+extension HTTPResponseStream: CustomStringConvertible {
+  /// The status.
+  public var description: String { "HTTPResponseStream(\(status))" }
+}
+
+/// The body of a response, as an asynchronous sequence of chunks.
+///
+/// A chunk is received when it is requested: a loop that takes long holds the server back, and memory stays flat.
+/// Chunks are not empty, and are divided as the network delivered them. Leaving the loop, or cancelling its Task, ends
+/// the request and closes the connection. So does releasing a body that was not read.
+///
+/// The body can be read once. A second loop throws ``HTTPError/refused(reason:)``.
+public struct HTTPBodyStream: AsyncSequence, Sendable {
+  /// Some consecutive bytes of the body, decompressed.
+  public typealias Element = Data
+  /// ``HTTPError`` when the body breaks off, `CancellationError` when the Task is cancelled.
+  public typealias Failure = any Error
+
+  let source: any BodySource
+  private let isRead = Once<Bool>()
+
+  init(_ source: any BodySource) { self.source = source }
+
+  /// Creates a body of chunks in memory, for tests of code that reads one.
+  public init(_ chunks: [Data] = []) { source = BufferedBody(chunks) }
+
+  /// Creates the iterator, which ends the request when it is released.
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: isRead.settle(true) ? Reader(source) : nil) }
+
+  /// The iterator of a body.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// Nil when the body was read by another.
+    fileprivate let reader: Reader?
+
+    /// Waits for the next chunk in an actor's isolation; nil at the end of the body.
+    ///
+    /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+      guard let reader else { throw HTTPError.refused(reason: "the body of a response can be read once") }
+      return try await reader.source.chunk()
+    }
+  }
+
+  /// Ends the request with the last reference.
+  fileprivate final class Reader: Sendable {
+    let source: any BodySource
+
+    init(_ source: any BodySource) { self.source = source }
+
+    deinit { source.stop() }
+  }
+}
+
+@available(*, unavailable)
+extension HTTPBodyStream.Iterator: Sendable {}
+
+/// What the chunks of a body come from.
+protocol BodySource: Sendable {
+  /// Waits for the next chunk; nil at the end.
+  nonisolated(nonsending) func chunk() async throws -> Data?
+
+  /// Ends the request, unless the body has ended.
+  func stop()
+}
+
+/// A body in memory.
+final class BufferedBody: BodySource {
+  private let chunks: Lock<ArraySlice<Data>>
+
+  init(_ chunks: [Data]) { self.chunks = Lock(chunks.filter { !$0.isEmpty }[...]) }
+
+  nonisolated(nonsending) func chunk() async throws -> Data? {
+    try Task.checkCancellation()
+    return chunks.withLock { $0.popFirst() }
+  }
+
+  func stop() { _ = chunks.withLock { exchange(&$0, with: []) } }
+}
+

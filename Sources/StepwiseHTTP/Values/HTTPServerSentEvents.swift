@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+
+extension HTTPResponseStream {
+  /// The events of a body of the type `text/event-stream`.
+  ///
+  /// ```swift
+  /// let response = try await HTTP.stream(url, headers: ["Accept": "text/event-stream"])
+  /// for try await event in try await response.requireSuccess().events { show(event.data) }
+  /// ```
+  ///
+  /// The loop ends when the server closes the stream, and throws when the connection fails. To reconnect, send another
+  /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams may be silent
+  /// for a long time: choose the ``HTTPDeadlines/idle`` deadline accordingly.
+  public var events: HTTPServerSentEvents { HTTPServerSentEvents(body: body) }
+}
+
+/// The events of a response, in order, as the HTML standard reads them.
+///
+/// The body is read as the events are: see ``HTTPBodyStream`` for how it ends.
+public struct HTTPServerSentEvents: AsyncSequence, Sendable {
+  /// One event.
+  public typealias Element = HTTPServerSentEvent
+  /// ``HTTPError`` when the body breaks off, `CancellationError` when the Task is cancelled.
+  public typealias Failure = any Error
+
+  let body: HTTPBodyStream
+
+  /// Creates the iterator, which ends the request when it is released.
+  public func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator()) }
+
+  /// The iterator of events.
+  public struct Iterator: AsyncIteratorProtocol {
+    private var body: HTTPBodyStream.Iterator
+    private var parser = ServerSentEventParser()
+    private var events: ArraySlice<HTTPServerSentEvent> = []
+
+    init(body: HTTPBodyStream.Iterator) { self.body = body }
+
+    /// Waits for the next event in an actor's isolation; nil when the server has closed the stream.
+    ///
+    /// - Throws: ``HTTPError``, also for an event of more than 16 MiB; `CancellationError` when the Task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> HTTPServerSentEvent? {
+      while events.isEmpty {
+        guard let chunk = try await body.next(isolation: actor) else { return nil }
+        do {
+          events = try parser.parse(chunk)[...]
+        } catch {
+          throw HTTPError.refused(reason: "an event of the stream has more than \(ServerSentEventParser.limit) bytes")
+        }
+      }
+      return events.popFirst()
+    }
+  }
+}
+
+@available(*, unavailable)
+extension HTTPServerSentEvents.Iterator: Sendable {}
+
+/// An event of a stream of the type `text/event-stream`.
+public struct HTTPServerSentEvent: Sendable, Hashable {
+  /// The type of the event; `message` unless the server says otherwise.
+  public let type: String
+
+  /// The data, several lines joined by line feeds.
+  public let data: String
+
+  /// The latest id that the server sent with this event or an earlier one; empty when there was none.
+  ///
+  /// Send it as `Last-Event-ID` to resume after this event.
+  public let lastEventID: String
+
+  /// How long the server asks to wait before reconnecting, as of this event; nil when it did not say.
+  public let retry: Duration?
+
+  /// Creates an event, for tests of code that handles some.
+  public init(type: String = "message", data: String, lastEventID: String = "", retry: Duration? = nil) {
+    self.type = type
+    self.data = data
+    self.lastEventID = lastEventID
+    self.retry = retry
+  }
+}
+
+/// Reads events from bytes that come in pieces, as the HTML standard says ("Server-sent events", sections 9.2.5 Parsing
+/// an event stream and 9.2.6 Interpreting an event stream).
+struct ServerSentEventParser {
+  /// The most bytes that the lines of one event may have.
+  static let limit = 16 * 1024 * 1024
+
+  /// An event has more bytes than any stream needs.
+  struct TooLong: Error {}
+
+  private var line: [UInt8] = []
+  /// A line feed that follows a carriage return belongs to it.
+  private var skipsLineFeed = false
+  private var isFirstLine = true
+  private var type = ""
+  private var data: [UInt8] = []
+  private var hasData = false
+  private var lastEventID = ""
+  private var retry: Duration?
+
+  /// Takes the next bytes in; returns the events that they complete.
+  mutating func parse(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [HTTPServerSentEvent] {
+    var events: [HTTPServerSentEvent] = []
+    for byte in bytes {
+      if skipsLineFeed {
+        skipsLineFeed = false
+        if byte == UInt8(ascii: "\n") { continue }
+      }
+      guard byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") else {
+        line.append(byte)
+        guard line.count + data.count <= Self.limit else { throw TooLong() }
+        continue
+      }
+      skipsLineFeed = byte == UInt8(ascii: "\r")
+      if let event = endLine() { events.append(event) }
+    }
+    return events
+  }
+
+  private mutating func endLine() -> HTTPServerSentEvent? {
+    defer { line.removeAll(keepingCapacity: true) }
+    if isFirstLine {
+      isFirstLine = false
+      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+    }
+    guard !line.isEmpty else { return dispatch() }
+    let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+    // A line that begins with a colon is a comment.
+    guard colon > 0 else { return nil }
+    var value = line[min(colon + 1, line.endIndex)...]
+    if value.first == UInt8(ascii: " ") { value.removeFirst() }
+    process(String(decoding: line[..<colon], as: UTF8.self), value)
+    return nil
+  }
+
+  private mutating func process(_ field: String, _ value: ArraySlice<UInt8>) {
+    switch field {
+    case "event": type = String(decoding: value, as: UTF8.self)
+    case "data":
+      if hasData { data.append(UInt8(ascii: "\n")) }
+      data += value
+      hasData = true
+    case "id":
+      if !value.contains(0) { lastEventID = String(decoding: value, as: UTF8.self) }
+    case "retry":
+      guard !value.isEmpty, value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return }
+      retry = Int64(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }
+    default: break
+    }
+  }
+
+  /// Ends an event at an empty line; one without data is none.
+  private mutating func dispatch() -> HTTPServerSentEvent? {
+    defer { (type, data, hasData) = ("", [], false) }
+    guard hasData else { return nil }
+    return HTTPServerSentEvent(
+      type: type.isEmpty ? "message" : type,
+      data: String(decoding: data, as: UTF8.self),
+      lastEventID: lastEventID,
+      retry: retry
+    )
+  }
+}
