@@ -86,9 +86,8 @@ import Testing
     #expect(throws: DecodingError.self) { try response.decoded(as: Track.self, using: JSONDecoder()) }
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
-    #expect(
-      try await HTTP.post(server.url(), body: .json(Track(albumTitle: "Parade"), encoder: encoder)).text == response.text
-    )
+    let body = try HTTPBody.json(Track(albumTitle: "Parade"), encoder: encoder)
+    #expect(try await HTTP.post(server.url(), body: body).text == response.text)
   }
 
   @Test func eachRequestMayHaveItsOwnDeadlines() async throws {

@@ -37,6 +37,8 @@ extension HTTPClient {
   ///   - request: The request.
   ///   - change: Returns the request of the next attempt.
   ///   - receive: Receives the response; its errors count as those of the attempt.
+  /// - Returns: What `receive` has returned.
+  /// - Throws: The error of the last attempt; `CancellationError`.
   nonisolated(nonsending) func perform<Value>(
     _ request: HTTPRequest,
     change: (HTTPRequest) -> HTTPRequest = { $0 },

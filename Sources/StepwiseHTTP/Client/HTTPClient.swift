@@ -40,7 +40,9 @@ public struct HTTPClient: Sendable {
     set { interceptors = newValue.map { [$0] } ?? [] }
   }
 
-  /// Which requests are sent again when they fail; nil for none. A repeated download requests only the rest.
+  /// Which requests are sent again when they fail; nil for none.
+  ///
+  /// A repeated download requests only the rest.
   public var retry: HTTPRetry?
 
   /// The encoder of the `json` of every request.

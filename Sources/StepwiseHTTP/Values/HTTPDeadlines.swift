@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-
-
 /// The time limits of a request.
 ///
 /// This library enforces them, because URLSession does not do so on every system. When one passes, the wait ends

@@ -8,13 +8,19 @@ public import Foundation
 /// The verbs, such as `HTTP.get` and `client.post`, create one from their arguments. Create one yourself for `send`,
 /// `stream` and `download`, or change the one that an HTTPInterceptor receives.
 public struct HTTPRequest: Sendable {
-  /// The method, such as `GET`; case-sensitive. A name that is not a token of HTTP, and `CONNECT`, are refused.
+  /// The method, which is case-sensitive.
+  ///
+  /// A name that is not a token of HTTP, and `CONNECT`, are refused.
   public var method: String
 
-  /// The URL, with the query. One without a scheme is a path below the base URL of the client that sends it.
+  /// The URL, with the query.
+  ///
+  /// One without a scheme is a path below the base URL of the client that sends it.
   public var url: URL
 
-  /// The header fields. In an interceptor, those of the client and its credentials are among them.
+  /// The header fields.
+  ///
+  /// In an interceptor, those of the client and its credentials are among them.
   public var headers: HTTPHeaders
 
   /// The body; nil for none.

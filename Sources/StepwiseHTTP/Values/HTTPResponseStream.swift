@@ -154,4 +154,3 @@ final class BufferedBody: BodySource {
 
   func stop() { _ = chunks.withLock { exchange(&$0, with: []) } }
 }
-

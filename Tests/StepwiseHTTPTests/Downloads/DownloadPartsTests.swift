@@ -52,7 +52,8 @@ import Testing
   @Test func aTagWithSegmentsIsRefused() throws {
     let url = try #require(URL(string: "http://example.org/file"))
     let tag = try #require(DownloadTag(HTTPResponseHead(status: 200, headers: ["ETag": "\"v1\""]), from: url, total: 9))
-    #expect(DownloadTag(text: tag.text.replacingOccurrences(of: "\n9\n", with: "\n9 2\n0 4 4\n4 9 5\n"), for: url) == nil)
+    let text = tag.text.replacingOccurrences(of: "\n9\n", with: "\n9 2\n0 4 4\n4 9 5\n")
+    #expect(text != tag.text && DownloadTag(text: text, for: url) == nil)
   }
 
   @Test(
