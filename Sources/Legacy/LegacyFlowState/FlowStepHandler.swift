@@ -27,7 +27,8 @@ public final class FlowStepHandler<Content, Result>: AnyFlowStepHandler<Result> 
   }
 
   override func receive<StepContent>(_ content: StepContent?) {
-    self.content = content.flatMap { $0 as? Content }
+    // No closure: one that belongs to the main actor traps when old code sets the content on another thread.
+    if let content { self.content = content as? Content } else { self.content = nil }
     contentUpdateHandler?(self.content)
   }
 }

@@ -38,7 +38,7 @@ public final class CancellationToken: Sendable {
 
   /// Cancels the chain.
   ///
-  /// No further step begins. A step that waits for its handler ends; any other running step continues to its end.
+  /// No further step begins. A step that runs, or waits for its handler, continues to its end.
   ///
   /// - Parameter reason: The reason for the cancellation.
   /// - Returns: `true` for the call that cancelled the token, `false` for every later one.

@@ -58,7 +58,7 @@ extension Chain {
               }
             }
           }
-          ending.forwardCancellation { reason in run.cancel(reason: reason) }
+          ending.onCancel { reason in run.cancel(reason: reason) }
           return nil
         } catch {
           return .failed(error)

@@ -47,7 +47,7 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
   @preconcurrency
   @discardableResult
   public func onError(_ handler: sending @escaping StepErrorHandler) -> StepChain {
-    first.setErrorHandler(SerialClosure(Sent(handler)))
+    first.setErrorHandler(Sent(handler))
     return self
   }
 
@@ -58,7 +58,7 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
   @discardableResult
   public func onError(_ handler: sending @escaping (NSError) -> Void) -> StepChain {
     let handler = Sent(handler)
-    first.setErrorHandler(SerialClosure(Sent { error in handler.value(error as NSError) }))
+    first.setErrorHandler(Sent { error in handler.value(error as NSError) })
     return self
   }
 
@@ -70,13 +70,16 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
   @preconcurrency
   @discardableResult
   public func finally(_ handler: sending @escaping (ChainState) -> Void) -> StepChain {
-    first.setFinallyHandler(SerialClosure(Sent(handler)))
+    first.setFinallyHandler(Sent(handler))
     return self
   }
 
   // MARK: - Running
 
   /// Starts the chain with its first step, which is enqueued on its queue before this returns.
+  ///
+  /// Runs of a chain that is started again before it has ended are concurrent, and so are the calls of its closures,
+  /// unless their queues are serial. What such closures share has to allow it; the compiler does not check that.
   @available(*, deprecated, message: "Use start(_:) of Chain, which returns a Run, or `try await chain.run(input)`")
   @discardableResult
   public func start(_ input: sending StartInput) -> StepChain {

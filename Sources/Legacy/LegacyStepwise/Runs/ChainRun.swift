@@ -38,8 +38,8 @@ final class ChainRun: Sendable {
     node.token = token
     if isCancelled { return end(node, .cancelled, inheriting: inherited) }
     node.log.starting(with: input.erased)
-    let ending = Ending(self, node, input, inheriting: inherited)
-    node.queue.async { node.run(ending) }
+    let ending = Ending(self, node, inheriting: inherited)
+    node.queue.async { ending.begin(node.work, input) }
   }
 
   /// Continues after a step, or ends the run.
@@ -52,14 +52,14 @@ final class ChainRun: Sendable {
         if isCancelled { return end(node, .cancelled, inheriting: inherited) }
         return start(next, output, inheriting: handlers)
       }
-      handlers.finally?(Sent(.Resolved(output.erased)))
+      handlers.finally?.value(.Resolved(output.erased))
     case .failed(let error):
       node.log.errored(error)
-      handlers.onError?(Sent(error))
-      handlers.finally?(Sent(.Errored(error)))
+      handlers.onError?.value(error)
+      handlers.finally?.value(.Errored(error))
     case .cancelled:
       let token = cancelledToken
-      handlers.finally?(Sent(.Canceled(token)))
+      handlers.finally?.value(.Canceled(token))
       node.log.cancelled(reason: token.reason)
     }
     completion?(ended)

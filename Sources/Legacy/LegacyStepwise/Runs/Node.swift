@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import Dispatch
+internal import LegacySupport
 internal import Stepwise
 
 /// A step of a chain: its work, its queue, the handlers that were attached to it, and the step that follows.
@@ -14,8 +15,8 @@ final class Node: Sendable {
   typealias Work = @Sendable (any Carried, Ending) -> Ended?
 
   struct Handlers: Sendable {
-    var onError: SerialClosure<any Error>?
-    var finally: SerialClosure<ChainState>?
+    var onError: Sent<(any Error) -> Void>?
+    var finally: Sent<(ChainState) -> Void>?
   }
 
   private struct State: Sendable {
@@ -26,9 +27,8 @@ final class Node: Sendable {
 
   let queue: DispatchQueue
   let log: DebugLog
-  private let work: Work
+  let work: Work
   private let state = Lock(State())
-  private let calls = Lock(CallQueue<Ending>())
 
   init(_ name: String?, _ queue: DispatchQueue?, _ work: @escaping Work) {
     self.queue = queue ?? .global()
@@ -64,7 +64,7 @@ final class Node: Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  func setErrorHandler(_ handler: SerialClosure<any Error>) {
+  func setErrorHandler(_ handler: Sent<(any Error) -> Void>) {
     let replaced = state.withLock { state in
       defer { state.handlers.onError = handler }
       return state.handlers.onError
@@ -72,7 +72,7 @@ final class Node: Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  func setFinallyHandler(_ handler: SerialClosure<ChainState>) {
+  func setFinallyHandler(_ handler: Sent<(ChainState) -> Void>) {
     let replaced = state.withLock { state in
       defer { state.handlers.finally = handler }
       return state.handlers.finally
@@ -101,19 +101,5 @@ final class Node: Sendable {
   func handlers(inheriting inherited: Handlers) -> Handlers {
     let own = state.withLock { $0.handlers }
     return Handlers(onError: inherited.onError ?? own.onError, finally: own.finally ?? inherited.finally)
-  }
-
-  // MARK: - Running
-
-  /// Does the step's work in this turn of its queue, or after the call that is in progress on another thread.
-  func run(_ ending: Ending) {
-    guard let ending = calls.withLock({ $0.arrive(ending) }) else { return }
-    runNow(ending)
-  }
-
-  private func runNow(_ ending: Ending) {
-    let settle = ending.begin(work)
-    if let next = calls.withLock({ $0.finish() }) { queue.async { self.runNow(next) } }
-    settle?()
   }
 }

@@ -28,6 +28,9 @@ public final class Handler<Output>: Sendable {
   public func fail(_ error: any Error) { settle(.failed(error)) }
 
   func settle(_ ended: Ended) { ending.settle(ended, from: location) }
+
+  /// Ends the step unless it has ended already, as edition 1 did.
+  func settleOnce(_ ended: Ended) { ending.settle(ended, from: nil) }
 }
 
 @available(*, deprecated)

@@ -22,7 +22,7 @@ public final class Step<Input, Output> {
 
   /// Ends the step with its output.
   @available(*, deprecated, message: "Return the output")
-  public func resolve(_ output: sending Output) { handler.settle(.resolved(Sent(output))) }
+  public func resolve(_ output: sending Output) { handler.settleOnce(.resolved(Sent(output))) }
 
   /// Ends the step with its output, and continues with a chain in place of the steps that follow.
   ///
@@ -34,12 +34,12 @@ public final class Step<Input, Output> {
     _ output: sending Output,
     then chain: StepChain<Output, StartOutput, CurrentInput, CurrentOutput>
   ) {
-    handler.settle(.resolved(Sent(output), continuing: chain.first))
+    handler.settleOnce(.resolved(Sent(output), continuing: chain.first))
   }
 
   /// Ends the step, and with it the chain, with an error.
   @available(*, deprecated, message: "Throw the error")
-  public func error(_ error: any Error) { handler.fail(error) }
+  public func error(_ error: any Error) { handler.settleOnce(.failed(error)) }
 }
 
 @available(*, deprecated)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 import LegacyFlowState
 import StepwiseTesting
 import Testing
@@ -47,6 +48,31 @@ struct FlowStateStepTests {
     let handler = screens.shown["a"]
     await Task.detached { for number in 1...100 { handler?.complete(number) } }.value
     #expect(await seen.elements(atLeast: 101).dropFirst() == ArraySlice((1...100).map { "a = \($0)" }))
+  }
+
+  // As a network callback does; the original called what follows on that thread, too.
+  @available(*, deprecated)
+  @Test("Content that is set on another thread reaches the handler before the call returns")
+  func contentFromAnotherThread() async {
+    await #expect(processExitsWith: .success) {
+      let seen = Recorder<String>()
+      let step = await OldCallbacks.profile(telling: seen)
+      await step.start()
+      DispatchQueue.global().async { OldCallbacks.setContent(of: step, telling: seen) }
+      #expect(await seen.elements(atLeast: 4) == ["nil", "Bob", "nil", "set"])
+    }
+  }
+
+  @available(*, deprecated)
+  @Test("Steps that are started on another thread call their intents before the call returns")
+  func startsOnAnotherThread() async {
+    await #expect(processExitsWith: .success) {
+      let seen = Recorder<String>()
+      let step = await OldCallbacks.profile(telling: seen)
+      let coordinator = await OldCallbacks.coordinator(of: step, telling: seen)
+      DispatchQueue.global().async { OldCallbacks.start(step, coordinator, telling: seen) }
+      #expect(await seen.elements(atLeast: 4) == ["Ann", "Ann", "empty", "started"])
+    }
   }
 
   @available(*, deprecated)

@@ -18,11 +18,15 @@ enum OldChains {
     }
   }
 
-  static func endless(telling seen: Recorder<String>) -> StepChain<Int, Int, Int, Int> {
-    let handlers = Recorder<Handler<Int>>()
-    return toStep { (_: Int, handler: Handler<Int>) in
+  static func waiting(
+    telling seen: Recorder<String>,
+    handlers: Recorder<Handler<Int>> = Recorder()
+  ) -> StepChain<Int, Int, Int, Int> {
+    toStep { (_: Int, handler: Handler<Int>) in
       handlers.record(handler)
       seen.record("begun")
+    }.then { number in
+      number
     }.finally { state in
       if case .Canceled(let token) = state { seen.record("canceled: \(token.reason ?? "")") }
     }

@@ -108,13 +108,15 @@ struct StepChainTests {
     let handlers = Recorder<Handler<Int>>()
     let inner = toStep { (_: Int, handler: Handler<Int>) in handlers.record(handler) }
     let old = inner.cancellationToken
-    let outer = toStep { 1 }.then(inner).finally { state in seen.record("canceled: \(state.canceled)") }
+    let outer = toStep { 1 }.then(inner).then { number in number }
+      .finally { state in seen.record("canceled: \(state.canceled)") }
     outer.start()
     await handlers.elements(atLeast: 1)
     #expect(inner.cancellationToken == outer.cancellationToken)
     old.cancel()
     #expect(!outer.cancellationToken.cancelled)
     inner.cancellationToken.cancel()
+    handlers.elements.first?.pass(1)
 
     #expect(await seen.elements(atLeast: 1) == ["canceled: true"])
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import LegacyStepwise
 import StepwiseTesting
 import Testing
 
@@ -21,13 +22,16 @@ struct StepwiseCrossingTests {
 
   @available(*, deprecated)
   @Test func cancellingTheNewChainCancelsTheOldPart() async throws {
-    #expect(await NewChains.cancel(OldChains.endless(telling: seen).modern, after: seen) == "left the screen")
+    let handlers = Recorder<Handler<Int>>()
+    let chain = OldChains.waiting(telling: seen, handlers: handlers).modern
+    let reason = await NewChains.cancel(chain, after: seen) { handlers.elements.first?.pass(1) }
+    #expect(reason == "left the screen")
     #expect(seen.elements == ["begun", "canceled: left the screen"])
   }
 
   @available(*, deprecated)
   @Test func anOldTokenEndsTheOldPart() async throws {
-    let chain = OldChains.endless(telling: seen)
+    let chain = OldChains.waiting(telling: seen)
     chain.cancellationToken.cancel(reason: "old")
     await #expect(throws: CancellationError.self) { try await NewChains.run(chain.modern, with: 1) }
     #expect(seen.elements == ["canceled: old"])

@@ -59,6 +59,147 @@ struct StepwiseMeaningTests {
     #expect(await seen.elements(atLeast: 2) == ["no", "errored: true"])
   }
 
+  /// A step that waits for its handler while the chain is cancelled, in the middle of the chain or at its end.
+  @available(*, deprecated)
+  private func cancelledWhileWaiting(isLast: Bool) async -> Handler<Int>? {
+    let (seen, handlers, queue) = (seen, Recorder<Handler<Int>>(), DispatchQueue(label: "serial"))
+    let chain = toStep(inQueue: queue) { (_: Int, handler: Handler<Int>) in handlers.record(handler) }
+    if !isLast { chain.then { _ in seen.record("next") } }
+    chain.onError { error in seen.record("\(error)") }.finally { state in
+      seen.record("resolved: \(state.resolved), errored: \(state.errored), canceled: \(state.canceled)")
+    }
+    chain.start(1)
+    await handlers.elements(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "enough")
+    // What a cancel began in the step's queue would be ahead of this.
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    return handlers.elements.first
+  }
+
+  @available(*, deprecated)
+  @Test(
+    "A cancelled step that waits for its handler is in use until the call, and finally follows the call",
+    arguments: zip([false, true], ["canceled: true", "canceled: false"])
+  )
+  func aPassAfterACancel(isLast: Bool, end: String) async {
+    let handler = await cancelledWhileWaiting(isLast: isLast)
+    seen.record("written")
+    handler?.pass(1)
+    let lines = await seen.elements(atLeast: 2)
+    #expect(lines.first == "written" && lines.count == 2 && lines.last?.hasSuffix(end) == true)
+  }
+
+  @available(*, deprecated)
+  @Test("A failure after a cancel reaches onError", arguments: [false, true])
+  func aFailureAfterACancel(isLast: Bool) async {
+    await cancelledWhileWaiting(isLast: isLast)?.fail(Fault("disk full"))
+    #expect(await seen.elements(atLeast: 2) == ["disk full", "resolved: false, errored: true, canceled: false"])
+  }
+
+  // MARK: - Started again
+
+  @available(*, deprecated)
+  @Test("Runs of a chain that is started again do not wait for one another")
+  func runsAreConcurrent() async {
+    let ready = DispatchSemaphore(value: 0)
+    let chain = toStep { (role: String) -> String in
+      if role == "consumer" { ready.wait() } else { ready.signal() }
+      return role
+    }
+    .then { role in seen.record(role) }
+    chain.start("consumer")
+    chain.start("producer")
+    #expect(Set(await seen.elements(atLeast: 2)) == ["consumer", "producer"])
+  }
+
+  @available(*, deprecated)
+  @Test("Handlers of a chain that is started again do not wait for one another")
+  func handlersAreConcurrent() async {
+    let (failed, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let chain = toStep { (role: String) -> Int in throw Fault(role) }
+      .onError { error in
+        if (error as? Fault) == Fault("consumer") { failed.wait() } else { failed.signal() }
+      }
+      .finally { state in
+        guard case .Errored(let error) = state else { return }
+        if (error as? Fault) == Fault("consumer") { ended.wait() } else { ended.signal() }
+        seen.record("\(error)")
+      }
+    chain.start("consumer")
+    chain.start("producer")
+    #expect(Set(await seen.elements(atLeast: 2)) == ["consumer", "producer"])
+  }
+
+  // MARK: - Retaining
+
+  /// A screen of edition 1, or of edition 2, that keeps what ends its step.
+  @available(*, deprecated)
+  private final class Screen {
+    var pending: Step<Void, String>?
+    var handler: Handler<String>?
+    let seen: Recorder<String>
+
+    init(_ seen: Recorder<String>) { self.seen = seen }
+    deinit { seen.record("freed") }
+
+    func ask() {
+      toStep(DispatchQueue.main) { (step: Step<Void, String>) in
+        self.pending = step
+        self.seen.record("asked")
+      }
+      .then(queue: .main) { (step: Step<String, Void>) in
+        self.seen.record(step.input)
+        step.resolve()
+      }
+      .start()
+    }
+
+    func askAgain() {
+      toStep(inQueue: .main) { (_: Int, handler: Handler<String>) in
+        self.handler = handler
+        self.seen.record("asked")
+      }
+      .then(inQueue: .main) { text in self.seen.record(text) }
+      .start(1)
+    }
+  }
+
+  @available(*, deprecated)
+  @Test("A screen that keeps the Step or Handler that it has called is freed", arguments: [1, 2])
+  @MainActor func aScreenThatKeepsItsStepIsFreed(edition: Int) async {
+    var screen: Screen? = Screen(seen)
+    if edition == 1 { screen?.ask() } else { screen?.askAgain() }
+    await seen.elements(atLeast: 1)
+    screen?.pending?.resolve("answer")
+    screen?.handler?.pass("answer")
+    await seen.elements(atLeast: 2)
+    screen = nil
+    #expect(await seen.elements(atLeast: 3) == ["asked", "answer", "freed"])
+  }
+
+  @available(*, deprecated)
+  @Test("A second call of a Step of edition 1 is ignored, and of a Handler reported")
+  func secondCalls() async {
+    await #expect(processExitsWith: .success) {
+      let reports = NewChains.recordingMisuse()
+      let ends = Recorder<Bool>()
+      toStep { (step: Step<Int, Int>) in
+        step.resolve(1)
+        step.resolve(2)
+        step.error(Fault("late"))
+      }.finally { _ in ends.record(true) }.start(1)
+      await ends.elements(atLeast: 1)
+      let called = Recorder<Bool>()
+      toStep { (_: Int, handler: Handler<Int>) in
+        handler.pass(1)
+        handler.pass(2)
+        called.record(true)
+      }.start(1)
+      await called.elements(atLeast: 1)
+      #expect(reports.elements == [2])
+    }
+  }
+
   // MARK: - After the start
 
   @available(*, deprecated)
