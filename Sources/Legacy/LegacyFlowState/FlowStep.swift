@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// Something that a flow is made of: it is started, and starts what is next when it has been completed.
+@available(*, deprecated, message: "Use AnyFlowStep for a list of steps, and Flow for what is run")
+@preconcurrency
+@MainActor
+public protocol Startable {
+  /// What it is called.
+  @available(*, deprecated, message: "Use name of FlowStep")
+  var identifier: String { get }
+
+  /// What is started when this has been completed; nil ends the flow.
+  @available(*, deprecated, message: "Use on(_:) of Flow, and return .next(step, content) or .finish")
+  var nextStep: (any Startable)? { get set }
+
+  /// Starts it. When it has been completed, it starts its `nextStep`.
+  @available(*, deprecated, message: "Use `try await flow.run()`, or start() of Flow, which returns a Run")
+  func start()
+}
+
 /// One interaction of a flow: an intent shows something, its handler completes it, and a completion says what is next.
 ///
 /// A step retains its closures and its next step, and nothing retains a step but what stores it: a flow lives as long
@@ -86,5 +104,61 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
   func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?) {
     completion?(self, result)
     if let relay { relay(result) } else { nextStep?.start() }
+  }
+}
+
+/// Starts several steps; when each of them has started its next step, the next step of this one is started.
+@available(*, deprecated, message: "Use FlowStep.all(a, b), whose answer has all results")
+@preconcurrency
+@MainActor
+public final class ConcurentFlowStep: Startable {
+  /// What the step is called.
+  @available(*, deprecated, message: "Use name of FlowStep")
+  public let identifier: String
+
+  /// What is started when all steps have been completed; nil ends the flow.
+  @available(*, deprecated, message: "Use on(_:) of Flow, and return .next(step, content) or .finish")
+  public var nextStep: (any Startable)?
+
+  private let steps: [any Startable]
+  private var completed = 0
+
+  /// Creates a step of several.
+  ///
+  /// - Parameters:
+  ///   - identifier: What it is called.
+  ///   - steps: The steps. Each one's `nextStep` is replaced when this step is started.
+  @available(*, deprecated, message: "Use FlowStep.all(a, b), or FlowStep.all(steps) for steps of one kind")
+  public required init(identifier: String, steps: [any Startable]) {
+    self.identifier = identifier
+    self.steps = steps
+  }
+
+  /// Starts the steps, in their order, before this returns.
+  ///
+  /// A step of your own counts when it starts its `nextStep`. It has to be a class: the `nextStep` of a structure is
+  /// set in a copy.
+  @available(*, deprecated, message: "Use `try await step.result()`, or a Flow")
+  public func start() {
+    completed = 0
+    for var step in steps {
+      step.nextStep = FlowStep(
+        Any.self,
+        Any.self,
+        identifier: "Concurrent Completion",
+        { [weak self] _ in
+          self?.completed += 1
+          return nil
+        },
+        { [weak self] _, _ in self?.completeIfAllAre() }
+      )
+    }
+    for step in steps { step.start() }
+  }
+
+  private func completeIfAllAre() {
+    guard completed == steps.count else { return }
+    completed = 0
+    nextStep?.start()
   }
 }

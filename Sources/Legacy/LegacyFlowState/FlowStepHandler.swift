@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+internal import Dispatch
+internal import LegacySupport
+
 /// What a screen answers through, and gets its content from; the screen makes and retains it, the intent returns it.
 ///
 /// A step does not retain its handler. When the screen is released, the step waits, and its completion is not called.
@@ -36,3 +39,71 @@ public final class FlowStepHandler<Content, Result>: AnyFlowStepHandler<Result> 
 /// The name of `FlowStepHandler` in FlowState 1.0.
 @available(*, deprecated, renamed: "FlowStepHandler")
 public typealias FlowStepIntent<Content, Result> = FlowStepHandler<Content, Result>
+
+/// A handler without the type of its content: what an intent returns.
+@available(*, deprecated, message: "An intent is given its handler and returns nothing")
+@preconcurrency
+@MainActor
+public class AnyFlowStepHandler<Result> {
+  /// The step that the handler completes; the step does not retain the handler either.
+  private weak var delegate: (any FlowStepDelegate<Result>)?
+  /// The last result that came while there was no step.
+  private var early: Result??
+  /// Receives the result in the place of the next step.
+  private(set) var relay: (@MainActor (Result?) -> Void)?
+
+  nonisolated init() {}
+
+  /// Completes the step with a result, or with none, and starts the next step.
+  ///
+  /// On the main queue the step's completion is called and the next step is started before this returns. From another
+  /// queue both happen in a later turn of the main queue. Each call counts, as long as the step is retained. A call
+  /// before the intent has returned the handler is delivered when it has; of several such calls the last counts.
+  @available(*, deprecated, message: "Use complete(_:) of the handler that the step makes; for nil back() or cancel()")
+  public nonisolated func complete(_ result: sending Result?) {
+    let result = Sent(result)
+    if MainQueue.isCurrent {
+      MainActor.assumeIsolated { answer(result.value) }
+    } else {
+      DispatchQueue.main.async { self.answer(result.value) }
+    }
+  }
+
+  private func answer(_ result: Result?) {
+    if let delegate { delegate.complete(result, relay) } else { early = .some(result) }
+  }
+
+  /// Binds the handler to its step, which takes a result that came before.
+  func attach(to step: some FlowStepDelegate<Result>, relay: (@MainActor (Result?) -> Void)?) {
+    delegate = step
+    self.relay = relay
+    guard let result = early else { return }
+    early = nil
+    step.complete(result, relay)
+  }
+
+  /// Receives the step's content.
+  func receive<Content>(_ content: Content?) {}
+}
+
+/// What a handler completes.
+@available(*, deprecated)
+@MainActor
+protocol FlowStepDelegate<Result>: AnyObject {
+  associatedtype Result
+
+  /// Calls the completion, then passes the result on: to `relay`, or by starting the next step when that is nil.
+  func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?)
+}
+
+/// Where the user's answers come from.
+private enum MainQueue {
+  private static let key = DispatchSpecificKey<Void>()
+  private static let mark: Void = DispatchQueue.main.setSpecific(key: key, value: ())
+
+  /// Whether the caller is there: on Linux that is not always the main thread.
+  static var isCurrent: Bool {
+    mark
+    return DispatchQueue.getSpecific(key: key) != nil
+  }
+}

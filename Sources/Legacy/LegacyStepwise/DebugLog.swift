@@ -3,6 +3,13 @@
 
 internal import Stepwise
 
+/// Whether every chain prints a line when a step begins, and one when it ends.
+@available(*, deprecated, message: "Read `run.events` of the Run that start returns")
+public var StepDebugLoggingEnabled: Bool {
+  get { DebugLog.isEnabled.value }
+  set { DebugLog.isEnabled.value = newValue }
+}
+
 /// The log that `StepDebugLoggingEnabled` switches on: a line when a step begins, and one when it ends.
 ///
 /// The lines are those of the original, which wrote them with `debugPrint`.

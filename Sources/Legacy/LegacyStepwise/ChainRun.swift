@@ -73,3 +73,45 @@ final class ChainRun: Sendable {
     return own
   }
 }
+
+/// How a step ended.
+@available(*, deprecated)
+enum Ended: Sendable {
+  /// With an output.
+  ///
+  /// `continuing` is the chain that the step chose to continue with, in place of the steps that follow it.
+  case resolved(any Carried, continuing: Node? = nil)
+  case failed(any Error)
+  case cancelled
+}
+
+/// A value on its way from step to step, without its type.
+protocol Carried: Sendable {
+  var erased: Any { get }
+}
+
+extension Sent: Carried {
+  var erased: Any { value }
+}
+
+extension Carried {
+  /// Returns the value.
+  ///
+  /// - Throws: ``WrongOutput``, which only the end of a chain can, after a step chose another chain.
+  func open<Value>(as type: Value.Type = Value.self) throws -> Value {
+    guard let sent = self as? Sent<Value> else {
+      throw WrongOutput(expected: "\(type)", found: "\(Swift.type(of: erased))")
+    }
+    return sent.value
+  }
+}
+
+/// A chain that a step chose to continue with ended with another type than the chain it was chosen in.
+struct WrongOutput: Error, CustomStringConvertible {
+  let expected: String
+  let found: String
+
+  var description: String {
+    "a step continued with a chain whose output is \(found), in a chain whose output is \(expected)"
+  }
+}

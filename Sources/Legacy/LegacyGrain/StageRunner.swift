@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+package import Dispatch
 internal import LegacySupport
 internal import Stepwise
 
@@ -83,4 +84,44 @@ package final class StageRunner<Stage, Result>: Sendable {
       complete.value { throw error }
     }
   }
+}
+
+/// What a future's `resolve` calls: the first call counts.
+///
+/// A future that releases its `resolve` without a call fails instead of never completing.
+package final class Resolution<Result>: Sendable {
+  private let handler: Lock<Sent<(@escaping () throws -> Result) -> Void>?>
+
+  package init(_ handler: @escaping (@escaping () throws -> Result) -> Void) {
+    self.handler = Lock(Sent(handler))
+  }
+
+  deinit {
+    take()?.value { throw ResolverError(.abandoned, file: "Deferred.future", line: 0) }
+  }
+
+  package func resolve(_ useResult: @escaping () throws -> Result) { take()?.value(useResult) }
+
+  private func take() -> Sent<(@escaping () throws -> Result) -> Void>? { handler.withLock { $0.take() } }
+}
+
+/// Runs work later or elsewhere, as a queue does.
+@available(*, deprecated, message: "Use a TaskExecutor, or the actor that the work is bound to")
+public typealias AsyncPerformer = (@escaping @Sendable () -> Void) -> Void
+
+/// A performer that may be used on any thread.
+package struct Performer: Sendable {
+  private let perform: Sent<(@escaping @Sendable () -> Void) -> Void>
+
+  package init(_ perform: @escaping (@escaping @Sendable () -> Void) -> Void) {
+    self.perform = Sent(perform)
+  }
+
+  package init(_ queue: DispatchQueue) {
+    self.init { work in queue.async(execute: work) }
+  }
+
+  package init(_ qos: DispatchQoS.QoSClass) { self.init(.global(qos: qos)) }
+
+  package func callAsFunction(_ work: @escaping @Sendable () -> Void) { perform.value(work) }
 }

@@ -99,3 +99,58 @@ extension StepChain where StartInput == Void {
   @discardableResult
   public func start() -> StepChain { start(()) }
 }
+
+/// What `onError` is given.
+@available(
+  *,
+  deprecated,
+  message: "Write `@Sendable (any Error) -> Void`, or async, which is what onError of Chain takes"
+)
+public typealias StepErrorHandler = (any Error) -> Void
+
+/// How a chain ended.
+@available(*, deprecated, message: "Use ChainState of Stepwise, whose cases are .resolved, .failed and .cancelled")
+public enum ChainState {
+  /// The chain ended with the output of its last step.
+  @available(*, deprecated, message: "Use .resolved of ChainState of Stepwise")
+  case Resolved(Any)
+
+  /// A step failed.
+  @available(*, deprecated, message: "Use .failed of ChainState of Stepwise")
+  case Errored(any Error)
+
+  /// The chain was cancelled, by this token.
+  @available(*, deprecated, message: "Use .cancelled of ChainState of Stepwise")
+  case Canceled(CancellationToken)
+
+  /// A Boolean value that indicates whether the chain ended with the output of its last step.
+  @available(*, deprecated, message: "Match with `if case .resolved = state`")
+  public var resolved: Bool { if case .Resolved = self { true } else { false } }
+
+  /// A Boolean value that indicates whether a step failed.
+  @available(*, deprecated, message: "Match with `if case .failed = state`")
+  public var errored: Bool { if case .Errored = self { true } else { false } }
+
+  /// A Boolean value that indicates whether the chain was cancelled.
+  @available(*, deprecated, message: "Match with `if case .cancelled = state`")
+  public var canceled: Bool { if case .Canceled = self { true } else { false } }
+}
+
+@available(*, unavailable)
+extension ChainState: Sendable {}
+
+// Edition 1 passed `NSError`, also in `ChainState.Errored`, and edition 2 any error. One enum has one of them.
+
+extension Error {
+  /// The code of the error as `NSError`, which edition 1 passed.
+  @available(*, deprecated, message: "Write `(error as NSError).code`")
+  public var code: Int { (self as NSError).code }
+
+  /// The domain of the error as `NSError`, which edition 1 passed.
+  @available(*, deprecated, message: "Write `(error as NSError).domain`")
+  public var domain: String { (self as NSError).domain }
+
+  /// The details of the error as `NSError`, which edition 1 passed.
+  @available(*, deprecated, message: "Write `(error as NSError).userInfo`")
+  public var userInfo: [String: Any] { (self as NSError).userInfo }
+}
