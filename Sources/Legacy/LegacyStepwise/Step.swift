@@ -13,7 +13,7 @@ public final class Step<Input, Output> {
   @available(*, deprecated, message: "Use the closure's argument")
   public let input: Input
 
-  private let handler: Handler<Output>
+  let handler: Handler<Output>
 
   init(input: Input, handler: Handler<Output>) {
     self.input = input
@@ -23,19 +23,6 @@ public final class Step<Input, Output> {
   /// Ends the step with its output.
   @available(*, deprecated, message: "Return the output")
   public func resolve(_ output: sending Output) { handler.settleOnce(.resolved(Sent(output))) }
-
-  /// Ends the step with its output, and continues with a chain in place of the steps that follow.
-  ///
-  /// - Parameters:
-  ///   - output: The input of the chain.
-  ///   - chain: The chain to continue with. It gets this chain's token and, where there is one, its `onError`.
-  @available(*, deprecated, message: "Return `try await chain.run(output)` from the last step of a Chain")
-  public func resolve<StartOutput, CurrentInput, CurrentOutput>(
-    _ output: sending Output,
-    then chain: StepChain<Output, StartOutput, CurrentInput, CurrentOutput>
-  ) {
-    handler.settleOnce(.resolved(Sent(output), continuing: chain.first))
-  }
 
   /// Ends the step, and with it the chain, with an error.
   @available(*, deprecated, message: "Throw the error")

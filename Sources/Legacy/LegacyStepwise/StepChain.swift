@@ -100,6 +100,22 @@ extension StepChain where StartInput == Void {
   public func start() -> StepChain { start(()) }
 }
 
+@available(*, deprecated)
+extension Step {
+  /// Ends the step with its output, and continues with a chain in place of the steps that follow.
+  ///
+  /// - Parameters:
+  ///   - output: The input of the chain.
+  ///   - chain: The chain to continue with. It gets this chain's token and, where there is one, its `onError`.
+  @available(*, deprecated, message: "Return `try await chain.run(output)` from the last step of a Chain")
+  public func resolve<StartOutput, CurrentInput, CurrentOutput>(
+    _ output: sending Output,
+    then chain: StepChain<Output, StartOutput, CurrentInput, CurrentOutput>
+  ) {
+    handler.settleOnce(.resolved(Sent(output), continuing: chain.first))
+  }
+}
+
 /// What `onError` is given.
 @available(
   *,
@@ -107,37 +123,6 @@ extension StepChain where StartInput == Void {
   message: "Write `@Sendable (any Error) -> Void`, or async, which is what onError of Chain takes"
 )
 public typealias StepErrorHandler = (any Error) -> Void
-
-/// How a chain ended.
-@available(*, deprecated, message: "Use ChainState of Stepwise, whose cases are .resolved, .failed and .cancelled")
-public enum ChainState {
-  /// The chain ended with the output of its last step.
-  @available(*, deprecated, message: "Use .resolved of ChainState of Stepwise")
-  case Resolved(Any)
-
-  /// A step failed.
-  @available(*, deprecated, message: "Use .failed of ChainState of Stepwise")
-  case Errored(any Error)
-
-  /// The chain was cancelled, by this token.
-  @available(*, deprecated, message: "Use .cancelled of ChainState of Stepwise")
-  case Canceled(CancellationToken)
-
-  /// A Boolean value that indicates whether the chain ended with the output of its last step.
-  @available(*, deprecated, message: "Match with `if case .resolved = state`")
-  public var resolved: Bool { if case .Resolved = self { true } else { false } }
-
-  /// A Boolean value that indicates whether a step failed.
-  @available(*, deprecated, message: "Match with `if case .failed = state`")
-  public var errored: Bool { if case .Errored = self { true } else { false } }
-
-  /// A Boolean value that indicates whether the chain was cancelled.
-  @available(*, deprecated, message: "Match with `if case .cancelled = state`")
-  public var canceled: Bool { if case .Canceled = self { true } else { false } }
-}
-
-@available(*, unavailable)
-extension ChainState: Sendable {}
 
 // Edition 1 passed `NSError`, also in `ChainState.Errored`, and edition 2 any error. One enum has one of them.
 
