@@ -77,10 +77,7 @@ let package = Package(
     ),
     // How the tests run unless the environment says otherwise; linked into all of them, which are one program.
     .target(name: "TestDefaults", path: "Tests/TestDefaults"),
-    .testTarget(
-      name: "StepwiseTests",
-      dependencies: ["Stepwise", "StepwiseTesting", "StepwiseTracing", "TestDefaults"]
-    ),
+    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
     .testTarget(
       name: "StepwiseTracingTests",
       dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestDefaults"]

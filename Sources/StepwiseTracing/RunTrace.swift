@@ -136,6 +136,21 @@ public struct TracedResult<Value> {
 
 extension TracedResult: Sendable where Value: Sendable {}
 
+extension TracedResult: CustomStringConvertible, CustomDebugStringConvertible {
+  /// How the body ended, and the text of the trace; names the type of the value and never contains it.
+  public var description: String { "\(outcome)\n\(trace.text)" }
+
+  /// How the body ended, with the value, and the text of the trace.
+  public var debugDescription: String { "\(String(reflecting: outcome))\n\(trace.text)" }
+
+  private var outcome: Outcome<Value> {
+    switch result {
+    case .success(let value): .resolved(value)
+    case .failure(let error): .failed(error)
+    }
+  }
+}
+
 /// Traces every run that the body starts, also in tasks that it creates.
 ///
 /// The result has the trace also when the body throws. A run that has not ended when the body returns is part of the

@@ -26,7 +26,7 @@ struct ReadmeObservationTests {
     }
 
     #expect(
-      printed.elements == ["load began", "load is done", "double began", "double is done", "ended: succeeded with 42"]
+      printed.elements == ["load began", "load is done", "double began", "double is done", "ended: succeeded with Int"]
     )
   }
 

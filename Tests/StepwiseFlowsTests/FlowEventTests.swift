@@ -110,4 +110,11 @@ struct FlowEventTests {
     )
     #expect(flow.describe().contains("  ~> third\n"))
   }
+
+  @Test func anEventNamesTheTypeOfAResultAndNeverContainsIt() {
+    #expect("\(FlowEvent.ended(.resolved("secret")))" == "succeeded with String")
+    #expect("\(FlowEvent.answered(step: "ask"))" == "ask answered")
+    #expect("\(FlowEvent.unanswered(step: "ask", .back))" == "ask ended without a result: back")
+    #expect(String(reflecting: FlowEvent.ended(.resolved("secret"))) == "succeeded with \"secret\"")
+  }
 }

@@ -29,3 +29,26 @@ public enum ChainEvent: Sendable {
   /// The run has ended; no event follows.
   case ended(ChainState)
 }
+
+extension ChainEvent: CustomStringConvertible, CustomDebugStringConvertible {
+  /// What happened, in words; names the type of a stage or value and never contains it.
+  public var description: String { words(\.description) { "\(type(of: $0))" } }
+
+  /// What happened, with the stage or value.
+  public var debugDescription: String { words(\.debugDescription) { String(reflecting: $0) } }
+
+  private func words(_ text: (ChainState) -> String, stage: (any Sendable) -> String) -> String {
+    switch self {
+    case .started: "started"
+    case .stepStarted(let step): "\(step) started"
+    case .stepProgress(let step, let fraction): "\(step) at \(fraction)"
+    case .stepRetrying(let step, let attempt): "\(step) starts attempt \(attempt)"
+    case .stageReached(let step, let value): "\(step) reached \(stage(value))"
+    case .stepFinished(let step, let duration, nil): "\(step) finished after \(duration)"
+    case .stepFinished(let step, let duration, let error?): "\(step) failed after \(duration): \(error)"
+    case .undone(let step, nil): "\(step) undone"
+    case .undone(let step, let error?): "undo of \(step) failed: \(error)"
+    case .ended(let state): text(state)
+    }
+  }
+}

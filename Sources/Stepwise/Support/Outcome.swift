@@ -37,11 +37,18 @@ public enum Outcome<Value> {
 
 extension Outcome: Sendable where Value: Sendable {}
 
-extension Outcome: CustomStringConvertible {
-  /// How it ended, in words: "succeeded with 42", "failed: the disk is full", "cancelled: left the screen".
-  public var description: String {
+extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
+  /// How it ended, in words: "succeeded with Int", "failed: the disk is full", "cancelled: left the screen".
+  ///
+  /// It names the type of the value, so that a log never contains personal data or a large value by accident.
+  public var description: String { words { "\(type(of: $0))" } }
+
+  /// How it ended, with the value.
+  public var debugDescription: String { words { String(reflecting: $0) } }
+
+  private func words(_ text: (Any) -> String) -> String {
     switch self {
-    case .resolved(let value): value is Void ? "succeeded" : "succeeded with \(value)"
+    case .resolved(let value): value is Void ? "succeeded" : "succeeded with \(text(value))"
     case .failed(let error): "failed: \(error)"
     case .cancelled(let cancellation): cancellation.description
     }

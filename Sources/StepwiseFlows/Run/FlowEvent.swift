@@ -21,6 +21,24 @@ public enum FlowEvent: Sendable {
   case ended(ChainState)
 }
 
+extension FlowEvent: CustomStringConvertible, CustomDebugStringConvertible {
+  /// What happened, in words; names the type of a result and never contains it.
+  public var description: String { words(\.description) }
+
+  /// What happened, with the result.
+  public var debugDescription: String { words(\.debugDescription) }
+
+  private func words(_ text: (ChainState) -> String) -> String {
+    switch self {
+    case .started: "started"
+    case .presented(let step): "\(step) presented"
+    case .answered(let step): "\(step) answered"
+    case .unanswered(let step, let ending): "\(step) ended without a result: \(ending)"
+    case .ended(let state): text(state)
+    }
+  }
+}
+
 extension FlowEvent {
   init(_ end: FlowEnd, of step: String) {
     switch end {

@@ -61,7 +61,7 @@ struct ProgressionRunTests {
       if case .ended(let state) = event { lines.append("\(state)") }
     }
     #expect(lines.contains("stage 1"))
-    #expect(lines.last == "succeeded with 2")
+    #expect(lines.last == "succeeded with Int")
   }
 
   @Test func aStartedRunCanBeCancelledWithAReason() async throws {

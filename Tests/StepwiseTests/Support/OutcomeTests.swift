@@ -12,10 +12,10 @@ struct OutcomeTests {
     let description = "the disk is full"
   }
 
-  @Test("An outcome is printed as a person would say it")
+  @Test("An outcome is printed as a person would say it, without its value")
   func outcomes() {
-    #expect("\(Outcome.resolved(42))" == "succeeded with 42")
-    #expect("\(Outcome.resolved("cat.png"))" == "succeeded with cat.png")
+    #expect("\(Outcome.resolved(42))" == "succeeded with Int")
+    #expect("\(Outcome.resolved(["cat.png"]))" == "succeeded with Array<String>")
     #expect("\(Outcome<Void>.resolved(()))" == "succeeded")
     #expect("\(Outcome<Int>.failed(Full()))" == "failed: the disk is full")
     #expect("\(Outcome<Int>.cancelled(Cancellation()))" == "cancelled")
@@ -24,9 +24,17 @@ struct OutcomeTests {
 
   @Test("A chain's state is printed as an outcome is")
   func states() {
-    #expect("\(ChainState.resolved(42))" == "succeeded with 42")
+    #expect("\(ChainState.resolved(42))" == "succeeded with Int")
     #expect("\(ChainState.resolved(()))" == "succeeded")
     #expect("\([ChainState.failed(Full())])" == "[failed: the disk is full]")
+  }
+
+  @Test("The debug description of an outcome has its value")
+  func debugDescriptions() {
+    #expect(String(reflecting: Outcome.resolved("cat.png")) == "succeeded with \"cat.png\"")
+    #expect(String(reflecting: ChainState.resolved(42)) == "succeeded with 42")
+    #expect(String(reflecting: ChainState.resolved(())) == "succeeded")
+    #expect(String(reflecting: Outcome<Int>.failed(Full())) == "failed: the disk is full")
   }
 
   @Test("A cancellation names its reason and the error of the interrupted work")

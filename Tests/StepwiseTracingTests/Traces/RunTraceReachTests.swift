@@ -118,6 +118,14 @@ struct RunTraceReachTests {
     #expect(value.trace.text == "")
   }
 
+  @Test func theDescriptionOfAResultNamesItsTypeAndNeverContainsIt() async {
+    let traced = await trace(clock: clock) { try await Chain("load") { "secret" }.named("page").run() }
+    #expect("\(traced)" == "succeeded with String\npage · 0 ns\n╰─ load · 0 ns\n")
+    #expect(String(reflecting: traced) == "succeeded with \"secret\"\npage · 0 ns\n╰─ load · 0 ns\n")
+    let failed = await trace(clock: clock) { try await Chain("fail") { throw Fault(1) }.run() }
+    #expect("\(failed)".hasPrefix("failed: Fault(number: 1)\n"))
+  }
+
   @Test func runsThatStepsAndHandlersStartAreInTheStepOrTheRun() async {
     let inner = Chain("look up") {}
     let clock = clock

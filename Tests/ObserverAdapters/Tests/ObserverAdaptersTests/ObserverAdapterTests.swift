@@ -46,7 +46,7 @@ struct ObserverAdapterTests {
     #expect(
       log.lines.withLock { $0 } == [
         "debug first done", "debug flaky failed", "warning flaky: attempt 1 failed: Busy()", "debug flaky done",
-        "info inner succeeded with 1", "info outer succeeded with 1",
+        "info inner succeeded with Int", "info outer succeeded with Int",
       ]
     )
   }
