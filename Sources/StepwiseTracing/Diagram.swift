@@ -11,7 +11,7 @@ public struct DiagramFormat: Hashable, Sendable {
 
   private let kind: Kind
 
-  /// An indented list, for logs and terminals.
+  /// An indented list, for logs and terminals; everything below level 32 is indented alike.
   public static let text = DiagramFormat(kind: .text)
 
   /// A flow chart in Mermaid syntax (mermaid.js.org).
@@ -124,8 +124,10 @@ extension Diagram {
     for case .node(let id, let label, _) in items { names[id] = Self.plain(label) }
     let edges = isSequence ? [:] : Dictionary(grouping: edges, by: \.from)
     var lines: [String] = []
-    var indentation = ""
+    var level = 0
     for item in items {
+      // The text of deep diagrams would grow with the square of their depth.
+      let indentation = String(repeating: "  ", count: min(level, 32))
       switch item {
       case .node(_, _, .undo), .node(_, _, .end): break
       case .node(let id, let label, _):
@@ -135,8 +137,8 @@ extension Diagram {
         }
       case .open(_, let label):
         lines.append("\(indentation)- \(Self.plain(label))")
-        indentation += "  "
-      case .close: indentation.removeLast(2)
+        level += 1
+      case .close: level -= 1
       }
     }
     return lines
@@ -177,16 +179,8 @@ extension Diagram {
 
   // MARK: - Labels
 
-  /// A label in one line, without characters that control a terminal; a space when it is empty.
-  private static func plain(_ label: String) -> String {
-    let scalars = label.unicodeScalars.map { scalar in
-      switch scalar.properties.generalCategory {
-      case .control, .lineSeparator, .paragraphSeparator: " " as Unicode.Scalar
-      default: scalar
-      }
-    }
-    return scalars.isEmpty ? " " : String(String.UnicodeScalarView(scalars))
-  }
+  /// A label on one line; a space when it is empty.
+  private static func plain(_ label: String) -> String { label.isEmpty ? " " : label.onOneLine }
 
   /// A label in which all ASCII but letters, digits and some marks is an entity.
   ///

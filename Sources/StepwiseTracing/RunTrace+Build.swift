@@ -16,8 +16,8 @@ extension RunTrace {
       }
       // The step of the outer run that was running, or a handler of that run.
       let start = builder.root.start
-      let step = owner.children.last { $0.kind == .step && $0.start <= start && start <= $0.end ?? start }
-      (step ?? owner).children.append(builder.root)
+      let step = owner.holder.children.last { $0.kind == .step && $0.start <= start && start <= $0.end ?? start }
+      (step ?? owner.holder).children.append(builder.root)
     }
     let now = readings.map(\.now).max() ?? .zero
     let origin = roots.map(\.start).min() ?? .zero
@@ -58,6 +58,10 @@ struct TraceBuilder {
     var order = Int.max
     /// How many runs of the log contain it, if it is a run.
     var depth = 0
+    /// The innermost run around it that may have children, if it is nested too deeply to have any.
+    unowned var shallower: Node?
+    /// Where its steps and runs are shown.
+    var holder: Node { shallower ?? self }
     var start: Duration
     var end: Duration?
     var status = RunTrace.Status.running
@@ -86,6 +90,10 @@ struct TraceBuilder {
       self.detail = detail
     }
   }
+
+  /// Runs that are nested more deeply are siblings, because a tree of thousands of levels exhausts the stack, and its
+  /// text grows with the square of the depth.
+  private static let maxDepth = 32
 
   let run: RunReading
   let root: Node
@@ -124,7 +132,7 @@ struct TraceBuilder {
       let step = Node(.step, run.step(index).description, index..<index + 1, start: time)
       step.attempt = (attempts[index]?.attempt ?? 0) + 1
       step.order = eventCount
-      parent(of: step.steps).children.append(step)
+      parent(of: step.steps).holder.children.append(step)
       attempts[index] = step
       openSteps[index] = step
     case .stepFinished(let failure):
@@ -171,7 +179,8 @@ struct TraceBuilder {
     let parent = parent(of: steps)
     node.order = eventCount
     node.depth = parent.depth + 1
-    parent.children.append(node)
+    if node.depth >= Self.maxDepth { node.shallower = parent.holder }
+    parent.holder.children.append(node)
     openRuns.append(node)
   }
 

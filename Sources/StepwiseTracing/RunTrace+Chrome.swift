@@ -97,7 +97,12 @@ enum JSONText {
       case _ where scalar.value < 0x20 || (0x2028...0x2029).contains(scalar.value):
         let digits = String(scalar.value, radix: 16)
         escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: escaped.unicodeScalars.append(scalar)
+      default:
+        if let escape = scalar.escapedOverride {
+          escaped += "\\" + escape
+        } else {
+          escaped.unicodeScalars.append(scalar)
+        }
       }
     }
     return escaped + "\""

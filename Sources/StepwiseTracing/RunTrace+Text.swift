@@ -58,18 +58,28 @@ extension RunTrace.Span {
 }
 
 extension String {
-  /// The text without line breaks, control characters, and those that change the direction of writing.
-  var onOneLine: String { String(String.UnicodeScalarView(unicodeScalars.map { $0.isOfOneLine ? $0 : " " })) }
+  /// The text on one line, in which control characters and line breaks are spaces.
+  ///
+  /// Characters that override the direction of writing are escaped, because they would reorder the text around them.
+  package var onOneLine: String {
+    unicodeScalars.reduce(into: "") { line, scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .lineSeparator, .paragraphSeparator: line += " "
+      default: if let escape = scalar.escapedOverride { line += escape } else { line.unicodeScalars.append(scalar) }
+      }
+    }
+  }
 
   /// The text, with an ellipsis in place of what exceeds a number of characters.
   func cut(to count: Int) -> String { self.count > count ? prefix(count - 1) + "…" : self }
 }
 
 extension Unicode.Scalar {
-  fileprivate var isOfOneLine: Bool {
+  /// An escape such as `\u{202E}`, if the character overrides the direction of writing.
+  var escapedOverride: String? {
     switch value {
-    case 0x202A...0x202E, 0x2066...0x2069: false
-    default: ![.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
+    case 0x202A...0x202E, 0x2066...0x2069: "\\u{\(String(value, radix: 16, uppercase: true))}"
+    default: nil
     }
   }
 }

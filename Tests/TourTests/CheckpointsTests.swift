@@ -143,6 +143,18 @@ import Testing
     #expect(letters == ["\u{1B}[31m", "\u{9B}", "\u{202E}", "é"])
   }
 
+  @Test("Overrides of the writing direction in an id are escaped wherever it is printed")
+  func escapesOverrides() async throws {
+    let store = try store()
+    let (id, escaped) = ("pay\u{202E}eno\u{2066}", "pay\\u{202E}eno\\u{2066}")
+    for try await _ in Word.spell(letters: [], seed: 1).stages(id: id, in: store) { break }
+    #expect(try await tour(folder).last?.hasPrefix("\(escaped)  ") == true)
+    let shown = try await tour(folder, "show", id)
+    #expect(shown.joined().contains(#"pay\u202eeno\u2066"#))
+    #expect(try await tour(folder, "remove", id) == ["removed  \(escaped)"])
+    #expect(Console.oneLine("no \(id)") == "no \(escaped)")
+  }
+
   @Test("A table fits into narrow terminals", arguments: [20, 30, 40, 60, 80])
   func fits(width: Int) async throws {
     let store = try store()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import StepwiseTracing
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -67,10 +69,10 @@ enum Console {
     return nil
   }
 
-  /// The text with its line breaks replaced by spaces, and without terminal control sequences.
+  /// The text on one line, without terminal control sequences, and with overrides of the writing direction escaped.
   static func oneLine(_ text: String) -> String {
-    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-    return String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").unicodeScalars
+    return String(String.UnicodeScalarView(line.filter { $0.properties.generalCategory != .control })).onOneLine
   }
 }
 

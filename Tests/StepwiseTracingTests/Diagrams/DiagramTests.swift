@@ -69,4 +69,29 @@ struct DiagramTests {
     // For each: its step, an edge, and the first two lines and the last line of its box.
     #expect(lines == 5 * depth + 2)
   }
+
+  @Test("The outline of a chain of nested chains grows with their number, not with its square")
+  func theIndentationIsLimited() {
+    let depth = scaled(20_000)
+    var chain = Chain("a") { (number: Int) in number }
+    for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
+    let text = chain.describe()
+    #expect(text.utf8.count < 500 * depth)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 2 * depth + 1)
+    #expect(lines[63].hasPrefix(String(repeating: "  ", count: 31) + "- chain"))
+    for line in lines[64...66] { #expect(line.hasPrefix(String(repeating: "  ", count: 32) + "- ")) }
+  }
+
+  @Test("Overrides of the writing direction in names are escaped", arguments: DiagramSamples.formats.map(\.format))
+  func overridesAreEscaped(format: DiagramFormat) {
+    let overrides = (0x202A...0x202E).map { $0 } + (0x2066...0x2069).map { $0 }
+    for value in overrides {
+      guard let override = Unicode.Scalar(value) else { continue }
+      let text = Chain("pay\(override)eno") { (number: Int) in number }.describe(format)
+      #expect(!text.unicodeScalars.contains(override))
+      let hex = String(value, radix: 16, uppercase: true)
+      #expect(text.contains(format == .text ? "pay\\u{\(hex)}eno" : "pay#92;u#123;\(hex)#125;eno"), "\(text)")
+    }
+  }
 }

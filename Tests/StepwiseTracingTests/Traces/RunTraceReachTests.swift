@@ -176,6 +176,18 @@ struct RunTraceReachTests {
     #expect(traced.trace.runs[0].status == .succeeded)
   }
 
+  @Test func theTraceOfDeeplyNestedChainsIsShort() async {
+    let depth = scaled(20_000)
+    var chain = Chain("a") { (number: Int) in number }
+    for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
+    let traced = await trace(capacity: 10 * depth, clock: clock) { [chain] in try await chain.run(1) }
+    let text = traced.trace.text
+    #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 2 * (depth + 1))
+    #expect(text.utf8.count < 1_000 * depth)
+    #expect(traced.trace.svg.contains("more rows"))
+    #expect(traced.trace.chromeTrace.utf8.count < 1_000 * depth)
+  }
+
   @Test func aTraceRetainsTheNewestRunsAndCountsTheOthers() async {
     let chain = Chain("work") {}
     let traced = await trace { for _ in 0..<300 { try await chain.run() } }
