@@ -44,35 +44,50 @@ private struct TimelineDrawing {
     var lines = [
       """
       <svg xmlns="http://www.w3.org/2000/svg" width="\(Self.width)" height="\(height)" \
-      viewBox="0 0 \(Self.width) \(height)" role="img" aria-label="Timeline of a run">
+      viewBox="0 0 \(Self.width) \(height)" font-family="sans-serif" font-size="14" role="img" \
+      aria-label="Timeline of a run">
       """,
-      Self.style, "<rect class=\"page\" width=\"\(Self.width)\" height=\"\(height)\" rx=\"8\"/>",
+      Self.style,
+      "<rect class=\"page\" width=\"\(Self.width)\" height=\"\(height)\" rx=\"8\" fill=\"#ffffff\"/>",
     ]
     lines += grid(to: rowsEnd) + rows
     if !footer.isEmpty {
-      lines.append(
-        "<text class=\"dim\" x=\"\(Self.margin)\" y=\"\(rowsEnd + 24)\">\(footer.joined(separator: ", "))</text>"
-      )
+      let text = footer.joined(separator: ", ")
+      lines.append("<text class=\"dim\" x=\"\(Self.margin)\" y=\"\(rowsEnd + 24)\" \(Self.dim)>\(text)</text>")
     }
     return (lines + ["</svg>"]).map { $0 + "\n" }.joined()
   }
 
+  // MARK: - Colours
+
+  /// Each element has plain colours, for programs that ignore the style, which has those of the dark appearance.
   private static let style = """
     <style>
-    svg { max-width: 100%; height: auto; --page: #ffffff; --text: #1f2328; --dim: #59636e; --grid: #d1d9e0;
-      --succeeded: #1f883d; --failed: #cf222e; --cancelled: #bf8700; --abandoned: #8250df; --running: #0969da; }
-    @media (prefers-color-scheme: dark) { svg { --page: #0d1117; --text: #f0f6fc; --dim: #9198a1; --grid: #3d444d;
-      --succeeded: #3fb950; --failed: #f85149; --cancelled: #d29922; --abandoned: #ab7df8; --running: #4493f8; } }
-    text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--text); }
-    .page { fill: var(--page); } .dim { fill: var(--dim); } .grid { stroke: var(--grid); stroke-width: 1; }
-    .run { font-weight: 600; } .end { text-anchor: end; } .middle { text-anchor: middle; }
-    .succeeded { fill: var(--succeeded); } .failed { fill: var(--failed); } .cancelled { fill: var(--cancelled); }
-    .abandoned { fill: var(--abandoned); } .running { fill: var(--running); }
-    .undone { fill-opacity: 0.25; stroke: var(--succeeded); stroke-dasharray: 5 3; }
-    .note { fill: var(--page); stroke: var(--text); stroke-width: 1.5; }
+    svg { max-width: 100%; height: auto; }
+    text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; }
+    .run { font-weight: 600; }
+    @media (prefers-color-scheme: dark) {
+      .page { fill: #0d1117; } text { fill: #f0f6fc; } .dim { fill: #9198a1; } .grid { stroke: #3d444d; }
+      .succeeded { fill: #3fb950; } .failed { fill: #f85149; } .cancelled { fill: #d29922; }
+      .abandoned { fill: #ab7df8; } .running { fill: #4493f8; }
+      .undone { stroke: #3fb950; } .note { fill: #0d1117; stroke: #f0f6fc; }
+    }
     @media (max-width: 600px) { text { font-size: 23px; transform: translateY(-3px); } .more { display: none; } }
     </style>
     """
+  private static let ink = "fill=\"#1f2328\""
+  private static let dim = "fill=\"#59636e\""
+  private static let undone = "fill-opacity=\"0.25\" stroke=\"#1f883d\" stroke-dasharray=\"5 3\""
+
+  private static func fill(_ status: RunTrace.Status) -> String {
+    switch status {
+    case .succeeded: "fill=\"#1f883d\""
+    case .failed: "fill=\"#cf222e\""
+    case .cancelled: "fill=\"#bf8700\""
+    case .abandoned: "fill=\"#8250df\""
+    default: "fill=\"#0969da\""
+    }
+  }
 
   // MARK: - Rows
 
@@ -83,32 +98,36 @@ private struct TimelineDrawing {
     let (barHeight, barTop) = isRun ? (5, y + 29) : (10, y + 27)
     let length = max(3, end - start)
     let x = min(start, Double(Self.width - Self.margin) - length)
+    let (status, fill) = (span.status.rawValue, Self.fill(span.status))
     let remarks = span.remarks(withDetail: false)
-    var words = "<tspan class=\"\(span.status.rawValue)\">\(Self.escaped(remarks.joined(separator: " · ")))</tspan>"
+    var words = "<tspan class=\"\(status)\" \(fill)>\(Self.escaped(remarks.joined(separator: " · ")))</tspan>"
     if remarks.isEmpty { words = "" }
     if span.status != .succeeded, let detail = span.detail {
-      words += "<tspan class=\"more dim\">: \(Self.escaped(detail.cut(to: 48)))</tspan>"
+      words += "<tspan class=\"more dim\" \(Self.dim)>: \(Self.escaped(detail.cut(to: 48)))</tspan>"
     }
-    let separator = remarks.isEmpty ? "" : " · "
+    // Not a space, which some programs drop at the start of an element.
+    let separator = remarks.isEmpty ? "" : "\u{A0}· "
     var lines = [
       """
-      <text\(isRun ? " class=\"run\"" : "") x="\(indentation)" y="\(y + 20)">\(Self.escaped(span.label.cut(to: 30)))</text>
+      <text\(isRun ? " class=\"run\" font-weight=\"600\"" : "") x="\(indentation)" y="\(y + 20)" \(Self.ink)>\
+      \(Self.escaped(span.label.cut(to: 30)))</text>
       """,
       """
-      <text class="end" x="\(Self.width - Self.margin)" y="\(y + 20)">\(words)<tspan class="dim">\(separator)\
-      \(span.duration.brief)</tspan></text>
+      <text class="end" x="\(Self.width - Self.margin)" y="\(y + 20)" text-anchor="end" \(Self.ink)>\(words)\
+      <tspan class="dim" \(Self.dim)>\(separator)\(span.duration.brief)</tspan></text>
       """,
       """
-      <rect class="\(span.status.rawValue)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(x))" y="\(barTop)" \
-      width="\(Self.tenths(length))" height="\(barHeight)" rx="2"><title>\(Self.escaped(title(span)))</title></rect>
+      <rect class="\(status)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(x))" y="\(barTop)" \
+      width="\(Self.tenths(length))" height="\(barHeight)" rx="2" \(fill)\(span.isUndone ? " \(Self.undone)" : "")>\
+      <title>\(Self.escaped(title(span)))</title></rect>
       """,
     ]
     for note in span.notes {
       let title = Self.escaped("\(note.text) at \(note.time.brief)")
       lines.append(
         """
-        <circle class="note" cx="\(Self.tenths(position(note.time)))" cy="\(barTop + barHeight / 2)" r="4.5">\
-        <title>\(title)</title></circle>
+        <circle class="note" cx="\(Self.tenths(position(note.time)))" cy="\(barTop + barHeight / 2)" r="4.5" \
+        fill="#ffffff" stroke="#1f2328" stroke-width="1.5"><title>\(title)</title></circle>
         """
       )
     }
@@ -128,15 +147,13 @@ private struct TimelineDrawing {
       factor += 1
     }
     return stride(from: interval, to: total, by: Int64.Stride(interval)).flatMap { time in
-      let x = position(.nanoseconds(time))
-      let label =
-        x < Double(Self.width - 60)
-        ? "<text class=\"dim middle\" x=\"\(Self.tenths(x))\" y=\"24\">\(Duration.nanoseconds(time).brief)</text>" : ""
-      return [
-        "<line class=\"grid\" x1=\"\(Self.tenths(x))\" x2=\"\(Self.tenths(x))\" y1=\"34\" y2=\"\(bottom)\"/>", label,
-      ]
+      let position = position(.nanoseconds(time))
+      let x = Self.tenths(position)
+      let line = "<line class=\"grid\" x1=\"\(x)\" x2=\"\(x)\" y1=\"34\" y2=\"\(bottom)\" stroke=\"#d1d9e0\"/>"
+      guard position < Double(Self.width - 60) else { return [line] }
+      let label = Duration.nanoseconds(time).brief
+      return [line, "<text class=\"dim\" x=\"\(x)\" y=\"24\" text-anchor=\"middle\" \(Self.dim)>\(label)</text>"]
     }
-    .filter { !$0.isEmpty }
   }
 
   private func position(_ time: Duration) -> Double {

@@ -122,9 +122,50 @@ struct RunTraceExportTests {
     }
     .map { $0.split(separator: ">")[1].split(separator: "<")[0] }
     #expect(names == ["outer", "a &quot;quoted&quot; &lt;name&gt; &amp; a break", "inner", "flaky", "flaky", "fail"])
-    #expect(svg.contains("<tspan class=\"failed\">failed</tspan><tspan class=\"more dim\">: Fault(number: 2)</tspan>"))
+    let remark =
+      ##"<tspan class="failed" fill="#cf222e">failed</tspan><tspan class="more dim" fill="#59636e">: Fault(number: 2)"##
+    #expect(svg.contains(remark))
     #expect(svg.contains("<rect class=\"succeeded undone\" x=\"16\""))
     #expect(svg.contains("<title>attempt 1 failed: Fault(number: 1) at 11.5 ms</title>"))
+  }
+
+  /// Programs that know no CSS variables ignore the style, and fill with black what says nothing else.
+  @Test func everyElementOfThePictureHasAPlainColour() async {
+    let svg = await sample().svg
+    let plain = /fill="#[0-9a-f]{6}"/
+    for line in svg.split(separator: "\n") {
+      for element in line.matches(of: /<(text|tspan|rect|circle) [^>]*>/) {
+        #expect(element.0.contains(plain), "\(element.0)")
+      }
+      if line.hasPrefix("<line") { #expect(line.contains(/stroke="#[0-9a-f]{6}"/), "\(line)") }
+    }
+  }
+
+  @Test(arguments: [Character("\u{202A}"), "\u{202E}", "\u{2066}", "\u{2069}"])
+  func overridesOfTheDirectionAreEscaped(override: Character) async throws {
+    let clock = clock
+    let chain = Chain("pay\(override)eno", undo: { (_: Int) in }) { (number: Int) in
+      clock.advance(by: .milliseconds(10))
+      return number
+    }
+    .then("fail") { (_: Int) throws -> Int in throw Refusal(description: "no\(override)") }.named("all\(override)")
+    let trace = await trace(clock: clock) { try await chain.run(1) }.trace
+    let code = try #require(override.unicodeScalars.first)
+    let escape = "\\u{" + String(code.value, radix: 16, uppercase: true) + "}"
+    for text in [trace.text, trace.svg] {
+      #expect(!text.contains(override))
+      for name in ["pay\(escape)eno", "all\(escape)", "no\(escape)", "undid pay\(escape)eno"] {
+        #expect(text.contains(name), "\(text)")
+      }
+    }
+    let events = try #require(try object(trace.chromeTrace)["traceEvents"] as? [[String: Any]])
+    #expect(events.contains { $0["name"] as? String == "pay\(escape)eno" })
+    #expect(events.contains { ($0["args"] as? [String: Any])?["detail"] as? String == "no\(escape)" })
+    #expect(!trace.chromeTrace.contains(override))
+  }
+
+  private struct Refusal: Error, CustomStringConvertible {
+    let description: String
   }
 
   @Test func durationsHaveThreeDigits() {
