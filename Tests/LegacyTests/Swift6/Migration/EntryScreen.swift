@@ -29,7 +29,11 @@ final class EntryNavigator: UINavigationController, FlowNavigator {
     shown.record("push")
   }
 
-  func replace(_ screen: EntryScreen?, with newScreen: EntryScreen) { push(newScreen) }
+  func replace(_ screen: EntryScreen?, with newScreen: EntryScreen) {
+    screens.removeAll { $0 === screen }
+    push(newScreen)
+  }
+
   func pop(_ screen: EntryScreen) { screens.removeAll { $0 === screen } }
   func present(_ screen: EntryScreen) { push(screen) }
   func dismiss(_ screen: EntryScreen) { pop(screen) }

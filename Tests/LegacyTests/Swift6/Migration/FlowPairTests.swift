@@ -44,6 +44,45 @@ struct FlowPairTests {
     return count
   }
 
+  private final class Display: EntryScreen {
+    var handler: FlowStepHandler<String, String>?
+
+    override func save(_ newText: String) { handler?.complete(newText) }
+  }
+
+  @Test(
+    "A step that is presented again makes a new screen, unless its closure returns the old one",
+    arguments: [true, false]
+  )
+  func aScreenThatStays(isOld: Bool) async throws {
+    let old = Display()
+    let display = FlowStep<String, String>("display", .push, on: navigator) { handler in
+      let screen = isOld ? old : Display()
+      screen.handler = handler
+      screen.text = handler.content
+      return screen
+    }
+    let edit = editName()
+    let flow = Flow<Void>("profile", first: display, content: "Ann")
+      .on(display, leadsTo: [edit]) { name, _ in .next(edit, name) }
+      .on(edit) { name, _ in
+        display.content = name
+        return .back
+      }
+    let run = flow.start()
+    let first = try #require(await shown(by: navigator))
+    first.save("Ann")
+    await navigator.shown.elements(atLeast: 2)
+    navigator.visible?.save("Ada")
+    await navigator.shown.elements(atLeast: 3)
+    #expect((navigator.visible === first) == isOld)
+    #expect(navigator.visible?.text == "Ada")
+    navigator.visible?.save("Eve")
+    await navigator.shown.elements(atLeast: 4)
+    run.cancel()
+    _ = await run.outcome
+  }
+
   @available(*, deprecated)
   @Test(arguments: ["Ada", nil]) func aStepAndItsHandler(name: String?) async throws {
     let oldStep = OldFlowSteps.editName(oldNavigator)
