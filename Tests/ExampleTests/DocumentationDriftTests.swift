@@ -31,6 +31,27 @@ struct DocumentationDriftTests {
     }
   }
 
+  static let documented: [String] = {
+    let names = (try? FileManager.default.subpathsOfDirectory(atPath: root.appending(path: "Sources").path)) ?? []
+    return names.filter { $0.hasSuffix(".swift") }.sorted().map { "Sources/\($0)" }.filter { file in
+      (try? String(contentsOf: root.appending(path: file), encoding: .utf8).contains("/// ```swift")) == true
+    }
+  }()
+
+  @Test(arguments: documented)
+  func everySampleOfADocCommentIsCompiled(file: String) throws {
+    let page = try String(contentsOf: Self.root.appending(path: file), encoding: .utf8)
+      .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { $0.hasPrefix("///") }.map { $0.dropFirst($0.hasPrefix("/// ") ? 4 : 3) }.joined(separator: "\n")
+    let sources = try Self.exampleSources()
+    for sample in Samples(of: page).new {
+      #expect(
+        sources.contains { $0.contains(sample) },
+        "\(file) has a sample that Tests/ExampleTests/DocComments does not contain:\n\(sample)"
+      )
+    }
+  }
+
   @Test func everyOldSampleIsCompiledAndRunBesideTheNewOne() throws {
     let sources = try Self.sources(in: [Self.pairs])
     let samples = try Samples(of: String(contentsOf: Self.root.appending(path: "Migration.md"), encoding: .utf8))
@@ -44,6 +65,7 @@ struct DocumentationDriftTests {
 
   @Test func thePagesHaveSamples() throws {
     let cookbook = "Sources/Stepwise/Documentation.docc/Cookbook.md"
+    #expect(Self.documented.count > 30)
     for (page, count) in [("README.md", 5), ("Migration.md", 10), (cookbook, 25)] {
       let samples = try Samples(of: String(contentsOf: Self.root.appending(path: page), encoding: .utf8))
       #expect(samples.new.count > count, "\(page)")
@@ -65,7 +87,7 @@ struct DocumentationDriftTests {
 
   private static func exampleSources() throws -> [String] {
     try sources(in: [
-      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/CrashTemplate", "Tests/StepwiseFleetTests",
+      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/CrashTemplate", "Tests/StepwiseFleetTests",
       "Tests/ObserverAdapters/Sources/ObserverAdapters", pairs,
     ])
   }

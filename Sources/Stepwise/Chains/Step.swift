@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let shrink = Step("shrink") { (image: Image) in image.scaled(by: 0.5) }.timeout(.seconds(5))
-/// let chain = load.then(shrink)
+/// let chain = load.appending(shrink)
 /// ```
 public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// The name of the step in events, errors and diagrams.

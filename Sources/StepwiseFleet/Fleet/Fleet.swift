@@ -11,8 +11,8 @@
   /// let fleet = Fleet("host=db.internal dbname=work")
   /// fleet.register(Import.self)
   /// try await fleet.enqueue(Import.start(file), id: "import-42")
-  /// try await fleet.work(until: Fleet.terminationToken())     // in each worker
-  /// let result = try await fleet.result(of: "import-42", as: Import.self)     // anywhere
+  /// try await fleet.work(until: Fleet.terminationToken())  // in each worker
+  /// let result = try await fleet.result(of: "import-42", as: Import.self)  // anywhere
   /// ```
   ///
   /// A job is a progression under an id. Each stage is saved before the next one runs: a worker that dies repeats at

@@ -4,7 +4,7 @@
 /// Requests to absolute URLs, without a client.
 ///
 /// ```swift
-/// let response = try await HTTP.get("https://swift.org", query: ["page": 1])
+/// let response = try await HTTP.get("https://swift.org", query: ["page": "1"])
 /// ```
 ///
 /// Each method is called as a function, and all have the same parameters: see ``HTTPMethod``.

@@ -5,8 +5,10 @@
 ///
 /// ```swift
 /// let tracker = LifetimeTracker()
-/// let chain = Chain("work") { [token = tracker.track()] in withExtendedLifetime(token) { … } } // … run it, release it
-/// …
+/// do {
+///   let chain = Chain("work") { [token = tracker.track()] in withExtendedLifetime(token) { work() } }
+///   try await chain.run()
+/// }
 /// await tracker.allReleased()
 /// ```
 ///

@@ -8,7 +8,7 @@
 ///
 /// ```swift
 /// do {
-///   try await explore(seeds: 0..<1_000) { clock in … }
+///   try await explore(seeds: 0..<1_000) { clock in try await transfer(on: clock) }
 /// } catch let failure as SimulationFailure {
 ///   Issue.record(
 ///     failure,

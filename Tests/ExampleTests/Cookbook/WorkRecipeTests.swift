@@ -12,32 +12,29 @@ import Testing
 /// The recipes of the cookbook for delegates, wizards, imports and command lines.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkRecipeTests {
-  protocol CodeScannerDelegate: AnyObject, Sendable {
+  protocol CodeScannerDelegate: AnyObject {
     func didRead(_ code: String)
     func didFail(_ error: any Error)
   }
 
-  /// Calls its delegate, which it does not retain, when the test says so.
-  final class CodeScanner: Sendable {
-    private struct Weak { weak var delegate: (any CodeScannerDelegate)? }
+  /// Calls its delegate, which it does not retain, when the test says so; like those of the system, neither is Sendable.
+  final class CodeScanner {
+    @MainActor static var latest: CodeScanner?
+    static let log = Recorder<String>()
 
-    let log = Recorder<String>()
-    private let state = Watched<Weak?>(nil)
+    weak var delegate: (any CodeScannerDelegate)?
 
-    var delegate: (any CodeScannerDelegate)? {
-      get { state.read { $0?.delegate } }
-      set { state.mutate { $0 = Weak(delegate: newValue) } }
-    }
-    func start() { log.record("start") }
-    func stop() { log.record("stop") }
+    @MainActor init() { Self.latest = self }
+    func start() { Self.log.record("start") }
+    func stop() { Self.log.record("stop") }
   }
 
-  final class Scan: CodeScannerDelegate {
-    private let scanner: CodeScanner
+  @MainActor
+  final class Scan: @MainActor CodeScannerDelegate {
+    private let scanner = CodeScanner()
     private let resolver: Resolver<String>
 
-    init(_ scanner: CodeScanner, _ resolver: Resolver<String>) {
-      self.scanner = scanner
+    init(_ resolver: Resolver<String>) {
       self.resolver = resolver
       scanner.delegate = self
     }
@@ -49,28 +46,27 @@ struct WorkRecipeTests {
     func didFail(_ error: any Error) { resolver.fail(error) }
   }
 
+  @MainActor
   @Test("A delegate that is not retained elsewhere lives until its step ends")
   func delegate() async throws {
-    let scanner = CodeScanner()
-
-    let scan = Step<Void, String>.callback("scan") { (_: Void, resolver: Resolver<String>) in
-      let scan = Scan(scanner, resolver)
-      resolver.onCancel { _ in scan.stop() }
+    let scan = Step<Void, String>.callback("scan") { @MainActor (_: Void, resolver: Resolver<String>) in
+      let scan = Scan(resolver)
+      resolver.onCancel { _ in Task { @MainActor in scan.stop() } }
       scan.start()
     }
     let price = Chain(scan).then("price") { code in "\(code): 3.50" }
 
     let run = price.start()
-    await scanner.log.elements(atLeast: 1)
-    scanner.delegate?.didRead("4711")
+    await CodeScanner.log.elements(atLeast: 1)
+    CodeScanner.latest?.delegate?.didRead("4711")
     #expect(try await run.value == "4711: 3.50")
-    #expect(scanner.delegate == nil)
+    #expect(CodeScanner.latest?.delegate == nil)
 
     let cancelled = price.start()
-    await scanner.log.elements(atLeast: 2)
+    await CodeScanner.log.elements(atLeast: 2)
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    #expect(scanner.log.elements == ["start", "start", "stop"])
+    #expect(await CodeScanner.log.elements(atLeast: 3) == ["start", "start", "stop"])
   }
 
   struct Order: Sendable {
