@@ -3,6 +3,7 @@
 
 import Foundation
 import Loopback
+import Stepwise
 
 extension Scene {
   /// The default scene: everything in it is on this machine.
@@ -21,5 +22,82 @@ extension Scene {
     let folder = FileManager.default.temporaryDirectory
     let path = folder.appendingPathComponent("stepwise-cat-\(getuid()).bmp").path
     return try await halve(PictureSource.url(server.address + "/cat.bmp"), into: path)
+  }
+}
+
+extension Scene {
+  /// The chain of the first scene, applied to the user's picture.
+  static let thumbnail = Scene(
+    "thumbnail",
+    "do the same with your own picture",
+    parameters: ["<file or http URL>", "<out.bmp>"]
+  ) { arguments in
+    try await halve(PictureSource.url(arguments[0]), into: arguments[1])
+  }
+
+  /// Halves a picture, shows the progress, and prints the outcome.
+  static func halve(_ url: URL, into path: String) async throws -> ExitCode {
+    let file = PartialFile(for: path)
+    let halve = Chain(url.isFileURL ? Step.readFile : Step.download)
+      .then("decode") { bytes in try Bitmap(bmp: bytes) }
+      .then("halve") { picture in (before: picture, after: picture.scaled(by: 0.5)) }
+      .then("save") { pictures in
+        try file.complete(with: pictures.after.bmpBytes())
+        return pictures
+      }
+      .finally { _ in file.remove() }
+    Interrupts.onInterrupt { halve.cancellationToken.cancel(reason: "Ctrl-C") }
+
+    try file.create()
+    let run = halve.start(url)
+    await ProgressBar().follow(run.progress)
+    switch await run.outcome {
+    case .resolved(let pictures):
+      Console.writeLine("before  \(pictures.before.width) x \(pictures.before.height)")
+      Console.writeLine("after   \(pictures.after.width) x \(pictures.after.height)")
+      Console.writeLine("saved   \(path)")
+      return .success
+    case .failed(let error):
+      throw error
+    case .cancelled(let cancellation):
+      Console.writeError("Tour: cancelled: \(cancellation.reason ?? "no reason given")")
+      return .interrupted
+    }
+  }
+}
+
+/// The picture that is part of the tour, a BMP file.
+///
+/// Chelsea the cat, photographed by Stéfan van der Walt, CC0, from scikit-image's sample data, cropped.
+enum SamplePicture {
+  /// An error thrown when the picture is missing.
+  struct NotFound: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// The bytes of the file.
+  ///
+  /// - Throws: `NotFound` when the program was separated from its resources.
+  static func load() throws(NotFound) -> [UInt8] {
+    // Searched without `Bundle.module`, which ends the program when the bundle is missing.
+    for folder in folders {
+      for kind in ["resources", "bundle"] {
+        let bundle = folder.appendingPathComponent("stepwise_Tour.\(kind)")
+        for subfolder in ["", "Contents/Resources/"] {
+          let file = bundle.appendingPathComponent("\(subfolder)cat.bmp")
+          if let data = try? Data(contentsOf: file) { return [UInt8](data) }
+        }
+      }
+    }
+    throw NotFound(
+      description: "the sample picture (stepwise_Tour.resources/cat.bmp) is missing; use 'swift run Tour'"
+    )
+  }
+
+  /// The folders in which a build may have put the bundle: the program's own, and that of a test bundle.
+  private static var folders: [URL] {
+    final class Anchor {}
+    let code = Bundle(for: Anchor.self).bundleURL
+    return [Bundle.main.resourceURL, Bundle.main.bundleURL, code, code.deletingLastPathComponent()].compactMap(\.self)
   }
 }

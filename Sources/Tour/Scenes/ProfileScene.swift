@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Loopback
 import Stepwise
 import StepwiseFlows
 import StepwiseTracing
@@ -135,5 +136,226 @@ private final class ProfileFlow {
       continuation.finish()
     }
     return lines
+  }
+}
+
+/// A screen of a terminal: some lines, and the interpretation of a typed line.
+@MainActor
+final class TerminalScreen {
+  let title: String
+  private(set) var text: String
+  let hint: String
+  private let answer: (String) -> Bool
+  private let goBack: () -> Void
+  private let isAnswered: () -> Bool
+
+  /// Creates a screen that retains the handler.
+  ///
+  /// - Parameters:
+  ///   - title: The heading.
+  ///   - hint: What can be typed, besides `back`.
+  ///   - handler: The handler of the step.
+  ///   - text: Returns the text for the content.
+  ///   - answer: Returns the result for a line; nil for an invalid one.
+  init<Content, Result>(
+    _ title: String,
+    hint: String,
+    _ handler: FlowStepHandler<Content, Result>,
+    text: @escaping (Content) -> String,
+    answer: @escaping (String) -> Result?
+  ) {
+    self.title = title
+    self.hint = hint
+    self.text = text(handler.content)
+    self.answer = { line in
+      guard let result = answer(line) else { return false }
+      handler.complete(result)
+      return true
+    }
+    goBack = { handler.back() }
+    isAnswered = { handler.isFinished }
+    handler.onContent { [weak self] content in self?.text = text(content) }
+  }
+
+  /// Whether the step still waits for a result.
+  var isAsking: Bool { !isAnswered() }
+
+  /// Handles a line; returns whether it is valid.
+  func type(_ line: String) -> Bool {
+    if line == "back" {
+      goBack()
+      return true
+    }
+    return answer(line)
+  }
+}
+
+/// Shows a flow's screens in a terminal, one below the other, and passes them the typed lines.
+@MainActor
+final class TerminalNavigator: FlowNavigator {
+  private var stack: [TerminalScreen] = []
+  private var presented: [TerminalScreen] = []
+  /// The typed lines that no screen has received yet.
+  private var lines: [String] = []
+  /// Whether the lines come from a script, so that they are echoed.
+  private let isScripted: Bool
+
+  init(script: [String]? = nil) {
+    isScripted = script != nil
+    lines = script ?? []
+  }
+
+  private var visible: TerminalScreen? { presented.last ?? stack.last }
+
+  func push(_ screen: TerminalScreen) {
+    stack.append(screen)
+    show()
+  }
+
+  func replace(_ screen: TerminalScreen?, with newScreen: TerminalScreen) {
+    let old = screen ?? stack.last
+    guard let index = stack.firstIndex(where: { $0 === old }) else { return push(newScreen) }
+    stack[index] = newScreen
+    show()
+  }
+
+  func pop(_ screen: TerminalScreen) {
+    stack.removeAll { $0 === screen }
+  }
+
+  func present(_ screen: TerminalScreen) {
+    presented.append(screen)
+    show()
+  }
+
+  func dismiss(_ screen: TerminalScreen) {
+    presented.removeAll { $0 === screen }
+  }
+
+  /// Passes a line to the visible screen as soon as it waits for one.
+  func type(_ line: String) {
+    lines.append(line)
+    handOver()
+  }
+
+  private func handOver() {
+    while let visible, visible.isAsking, !lines.isEmpty {
+      let line = lines.removeFirst()
+      if isScripted { Console.writeLine("> \(line)") }
+      if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
+    }
+  }
+
+  private func show() {
+    guard let visible else { return }
+    Console.writeLine("\(visible.title): \(visible.text)")
+    if !isScripted { Console.writeLine("  type \(visible.hint) or back") }
+    // Not immediately, because the flow is still presenting the screen.
+    Task { handOver() }
+  }
+}
+
+/// A server on this machine that stores one profile.
+final class ProfileServer: Sendable {
+  /// What to download, and whether to kill the server during the download.
+  struct Order: Sendable {
+    var killsServer = false
+  }
+
+  private let server: LoopbackServer
+  init(_ first: UserProfile) throws {
+    let profile = ProfileBox(first)
+    server = try LoopbackServer(routes: [
+      "/profile": { _ in .ok(profile.value.bytes).slowly(chunkSize: 256, pause: .milliseconds(40)) },
+      "/update": { request in
+        let items = URLComponents(string: "?" + (request.query ?? ""))?.queryItems
+        guard let name = items?.first(where: { $0.name == "name" })?.value, !name.isEmpty else {
+          return .text("no name\n", status: 400)
+        }
+        profile.rename(to: name)
+        return .ok(profile.value.bytes)
+      },
+    ])
+  }
+
+  func stop() { server.stop() }
+
+  /// Fetches the profile, slowly.
+  var download: Chain<Order, UserProfile> {
+    let fetch = Chain(Step.download)
+    let (address, server) = (server.address, server)
+    return Chain("download") { (order: Order) in
+      let run = try fetch.start(PictureSource.url(address + "/profile"))
+      let bytes = try await withTaskCancellationHandler {
+        if order.killsServer {
+          for await progress in run.progress where progress.fractionCompleted > 0 { break }
+          server.stop()
+        }
+        return try await run.value
+      } onCancel: {
+        run.cancel(reason: "the download is no longer needed")
+      }
+      return try UserProfile(bytes: bytes)
+    }
+  }
+
+  /// Renames the profile.
+  var update: Chain<String, UserProfile> {
+    let address = server.address
+    return Chain("address") { (name: String) in
+      var parts = URLComponents(string: address + "/update")
+      parts?.queryItems = [URLQueryItem(name: "name", value: name)]
+      return try PictureSource.url(parts?.string ?? address)
+    }
+    .appending(Step.download)
+    .then("read") { bytes in try UserProfile(bytes: bytes) }
+  }
+}
+
+/// The server's copy.
+private final class ProfileBox: Sendable {
+  private let profile: Lock<UserProfile>
+
+  init(_ profile: UserProfile) {
+    self.profile = Lock(profile)
+  }
+
+  var value: UserProfile { profile.withLock { profile in profile } }
+
+  func rename(to name: String) {
+    profile.withLock { profile in
+      profile.name = name
+      profile.changes += 1
+    }
+  }
+}
+
+/// The model of the profile scene: a name, and the number of changes.
+struct UserProfile: Sendable, Equatable {
+  var name: String
+  var changes = 0
+
+  /// An error thrown for an invalid response.
+  struct Unreadable: Error, CustomStringConvertible {
+    let description = "the server sent no profile"
+  }
+
+  init(name: String) {
+    self.name = name
+  }
+
+  /// Reads the form that `bytes` writes.
+  ///
+  /// - Throws: `Unreadable`.
+  init(bytes: [UInt8]) throws(Unreadable) {
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count >= 2, let changes = Int(lines[1]) else { throw Unreadable() }
+    name = String(lines[0])
+    self.changes = changes
+  }
+
+  /// Two lines, and a picture's worth of dots, so that sending them takes a while.
+  var bytes: [UInt8] {
+    Array("\(name)\n\(changes)\n".utf8) + [UInt8](repeating: UInt8(ascii: "."), count: 2_000)
   }
 }
