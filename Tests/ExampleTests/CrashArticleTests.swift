@@ -16,6 +16,12 @@
     }
 
     #if os(Linux)
+      /// The sample of the harness, not run.
+      func harness(child: String) async throws {
+        let report = try await CrashHarness(program: child).killAtEveryCall()
+        #expect(report.problems.isEmpty && report.kills > 100)
+      }
+
       @Test func noCallIsABadMomentToDie() async throws {
         let harness = CrashHarness(program: try CrashHarness.program(named: "ImportCrashChild"))
         let report = try await harness.killAtEveryCall(torn: true)

@@ -85,6 +85,7 @@ final class Ending: Sendable {
       return (state.context, state.registrations)
     }
     for registration in registrations { registration.remove() }
+    // Safety: `begin` ends a step that has no handler, and the machine lets one call or abandonment end any other.
     guard let context else { preconditionFailure("a step ends again, with \(ended)") }
     context.run.end(context.node, ended, inheriting: context.inherited)
   }
