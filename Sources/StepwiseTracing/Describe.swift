@@ -10,7 +10,7 @@ extension Chain {
   ///
   /// A modifier is drawn around the steps that it covers, the overlap policy around all of them. A box named *try*
   /// surrounds the steps whose errors `recover` or `onError` receives. A step that can be undone is marked, and its
-  /// undo is drawn dashed; undos run newest first. A modifier of a ``Step`` is part of the step and is not drawn.
+  /// undo is drawn dashed; undos run newest first. A modifier of a `Step` is part of the step and is not drawn.
   ///
   /// - Parameter format: The format of the diagram.
   /// - Returns: The diagram, in lines that end with a line break.
