@@ -11,7 +11,7 @@
   ///   try await FleetJob.current?.enqueueChildren(files.map { (id: "import-\($0)", progression: Import.start($0)) })
   ///   return .joining(files)
   /// case .joining(let files):
-  ///   try await FleetJob.current?.waitForChildren(files.map { "import-\($0)" })
+  ///   _ = try await FleetJob.current?.waitForChildren(files.map { "import-\($0)" })
   ///   return .done
   /// ```
   public struct FleetJob: Sendable {
