@@ -87,7 +87,8 @@ struct DocumentationDriftTests {
 
   private static func exampleSources() throws -> [String] {
     try sources(in: [
-      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/CrashTemplate", "Tests/StepwiseFleetTests",
+      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/CrashTemplate",
+      "Tests/StepwiseFleetTests",
       "Tests/ObserverAdapters/Sources/ObserverAdapters", pairs,
     ])
   }

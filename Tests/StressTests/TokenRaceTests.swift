@@ -68,7 +68,8 @@ extension Races {
         { arena in arena.cancel("stop") },
         { arena in if arena.registration.settled?.remove() == true { arena.faults.add() } },
         referee: { arena in
-          arena.faults.total + arena.calls.total == 1 ? nil : "\(arena.faults.total) removals, \(arena.calls.total) calls"
+          arena.faults.total + arena.calls.total == 1
+            ? nil : "\(arena.faults.total) removals, \(arena.calls.total) calls"
         }
       )
     }

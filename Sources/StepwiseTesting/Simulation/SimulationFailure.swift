@@ -13,7 +13,12 @@
 ///   Issue.record(
 ///     failure,
 ///     sourceLocation: SourceLocation(
-///       fileID: failure.fileID, filePath: failure.filePath, line: failure.line, column: failure.column))
+///       fileID: failure.fileID,
+///       filePath: failure.filePath,
+///       line: failure.line,
+///       column: failure.column
+///     )
+///   )
 /// }
 /// ```
 public struct SimulationFailure: Error, Sendable {

@@ -4,8 +4,8 @@
 import Dispatch
 import Foundation
 import Stepwise
-import StepwiseFlows
 import StepwiseCheckpoints
+import StepwiseFlows
 import StepwiseTesting
 import Testing
 

@@ -38,7 +38,12 @@ private func simulations() async throws {
     Issue.record(
       failure,
       sourceLocation: SourceLocation(
-        fileID: failure.fileID, filePath: failure.filePath, line: failure.line, column: failure.column))
+        fileID: failure.fileID,
+        filePath: failure.filePath,
+        line: failure.line,
+        column: failure.column
+      )
+    )
   }
 
   try await CallbackFuzzer.check(seeds: 0..<200) { api in
@@ -108,6 +113,7 @@ private struct Stores {
   }
 }
 
+// swift-format-ignore: NeverForceUnwrap
 private func stubs() async throws {
   let stub = HTTPStub()
   stub.on("GET", "/tracks/*") { _ in try .json(["title": "Kiss"]) }

@@ -22,7 +22,8 @@ struct ElevateDefectTests {
 
   @Test func oneSlowJobDoesNotHoldUpThoseOnOtherQueues() async throws {
     let goOn = Once<Void>()
-    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1)).run
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1))
+      .run
     #expect(try await Job("other") { 1 }.launch(on: JobQueue(maxConcurrent: 1)).value == 1)
     #expect(try await Job("shared") { 2 }.launch().value == 2)
     #expect(!slow.isFinished)

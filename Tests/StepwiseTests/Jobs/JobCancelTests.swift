@@ -122,7 +122,8 @@ struct JobCancelTests {
       _ = await Once<Void>().value()
       try Task.checkCancellation()
     }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run }
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run
+    }
     await begun.valueIgnoringCancellation()
     token.cancel(reason: "token")
     #expect(await run.outcome.cancellation?.reason == "token")
@@ -134,7 +135,8 @@ struct JobCancelTests {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run }
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run
+    }
     #expect(await run.outcome.cancellation?.reason == "before")
     await letMainActorCatchUp()
     #expect(notes.lines == [])
