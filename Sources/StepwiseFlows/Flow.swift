@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Stepwise
+public import Stepwise
+public import StepwiseTracing
 
 /// Steps that interact with the user, and the transitions between them.
 ///
@@ -58,11 +59,6 @@ public final class Flow<Output: Sendable> {
   }
 
   /// Creates a flow whose first step has its content, or needs none.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the flow in errors, events and diagrams.
-  ///   - first: The step to present first.
-  ///   - log: Which answers the flow keeps.
   public convenience init<Content, Result>(
     _ name: String,
     first: FlowStep<Content, Result>,
@@ -90,15 +86,12 @@ public final class Flow<Output: Sendable> {
   /// presents again what was presented last; with `log: .all` it ends as the run did.
   public var answers: FlowLog { currentRun.log }
 
-  /// The types of the answers, for decoding a ``FlowLog``.
-  ///
-  /// Contains the steps that the flow names and those that its runs have presented.
-  public var answerTypes: FlowAnswerTypes {
-    FlowAnswerTypes(byName: Dictionary(currentRun.knownSteps.map { ($0.name, $0.resultType) }) { first, _ in first })
-  }
-
   /// The events of the run in flight; of the last run when none is in flight; of the first run before it starts.
-  public var events: FlowEvents { FlowEvents(recorder: currentRun.recorder) }
+  ///
+  /// A subscriber that starts late receives the latest state of each step, then the events that follow. A slow
+  /// subscriber misses superseded events, but never the last one. No buffer grows beyond the number of steps. The
+  /// sequence ends after `.ended`, or when the iterating task is cancelled.
+  public var events: some AsyncSequence<FlowEvent, Never> & Sendable { FlowEvents(recorder: currentRun.recorder) }
 
   // MARK: - Running
 
@@ -134,5 +127,159 @@ public final class Flow<Output: Sendable> {
     if currentRun.isRunning { throw FlowError(.alreadyRunning, step: name) }
     if !currentRun.isReady { currentRun = FlowRun(definition, taken: currentRun.taken) }
     return currentRun
+  }
+}
+
+// MARK: - Linking
+
+extension Flow {
+  /// Sets what follows the result of a step; replaces an earlier rule for the step.
+  ///
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - targets: The steps that may follow, for diagrams and for `FlowExplorer`.
+  ///   - route: Receives the result and the presented step. An error that it throws fails the flow.
+  /// - Returns: A new flow; this one is unchanged.
+  public func on<Content, Result>(
+    _ step: FlowStep<Content, Result>,
+    leadsTo targets: [AnyFlowStep] = [],
+    _ route: @escaping @MainActor (Result, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>
+  ) -> Flow {
+    var definition = definition
+    definition[step].targets = targets
+    definition[step].onAnswer = { box in
+      guard let result = (box as? Box<Result>)?.value else { throw FlowError(.wrongAnswer, step: step.name) }
+      guard let presented = FlowPresentedStep(step) else { throw FlowError(.noContent, step: step.name) }
+      return try route(result, presented).move
+    }
+    return Flow(definition)
+  }
+
+  /// Sets what follows when a step ends without a result.
+  ///
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - route: Receives the ending and the presented step; returns nil for the default behaviour. An error that it
+  ///     throws fails the flow.
+  /// - Returns: A new flow; this one is unchanged.
+  public func on<Content, Result>(
+    _ step: FlowStep<Content, Result>,
+    ended route: @escaping @MainActor (FlowEnding, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>?
+  ) -> Flow {
+    var definition = definition
+    definition[step].onEnding = { ending in
+      guard let presented = FlowPresentedStep(step) else { return nil }
+      return try route(ending, presented)?.move
+    }
+    return Flow(definition)
+  }
+}
+
+// MARK: - Running
+
+extension Flow {
+  /// Runs the flow from its first step and waits for its completion.
+  ///
+  /// The run belongs to the task that awaits it.
+  ///
+  /// - Returns: The flow's output.
+  /// - Throws: ``FlowError/back`` when the user goes back from the first step; ``FlowError/abandoned``; the error of a
+  ///   step or of a transition; `CancellationError` when the run or a step was cancelled; another ``FlowError`` when
+  ///   the flow could not continue.
+  @discardableResult
+  public func run() async throws -> Output { try await begin().run() }
+
+  /// Runs the flow from another step and waits for its completion.
+  ///
+  /// Going back from that step ends the flow. The first step keeps the flow's content, in case a transition leads to it.
+  ///
+  /// - Parameters:
+  ///   - step: The step to start with.
+  ///   - content: The content to present it with.
+  /// - Returns: The flow's output.
+  /// - Throws: What ``run()`` throws.
+  @discardableResult
+  public func run<Content, Result>(
+    startingAt step: FlowStep<Content, Result>,
+    content: Content
+  ) async throws -> Output {
+    try await begin(startingAt: step) { step.content = content }.run()
+  }
+
+  /// Runs the flow from another step that has its content, or needs none, and waits for its completion.
+  @discardableResult
+  public func run<Content, Result>(startingAt step: FlowStep<Content, Result>) async throws -> Output {
+    try await begin(startingAt: step).run()
+  }
+
+  /// Runs the flow with the answers of a log, and presents steps once the log is used up.
+  ///
+  /// Steps that the log answers are not presented, but the rules that `on` set run as usual. When the log is used up,
+  /// the steps on the path restore their screens through their navigators, so that going back leads through them.
+  ///
+  /// - Parameter answers: The answers, such as another run's ``answers``.
+  /// - Returns: The flow's output.
+  /// - Throws: ``FlowError/unknownStep``, ``FlowError/wrongStep`` and ``FlowError/wrongAnswer`` when the log does not
+  ///   fit the flow; what ``run()`` throws.
+  @discardableResult
+  public func replay(answers: FlowLog) async throws -> Output {
+    try await begin(in: FlowPresentationContext(replay: FlowReplay(answers))).run()
+  }
+
+  /// Starts an unstructured run from the first step.
+  ///
+  /// Releasing the returned handle does not cancel the run.
+  ///
+  /// - Returns: The handle, through which to cancel and await the run.
+  @discardableResult
+  public func start() -> Run<Output> { begin().start() }
+
+  /// Starts an unstructured run from another step.
+  @discardableResult
+  public func start<Content, Result>(startingAt step: FlowStep<Content, Result>, content: Content) -> Run<Output> {
+    begin(startingAt: step) { step.content = content }.start()
+  }
+
+  /// Starts an unstructured run from another step that has its content, or needs none.
+  @discardableResult
+  public func start<Content, Result>(startingAt step: FlowStep<Content, Result>) -> Run<Output> {
+    begin(startingAt: step).start()
+  }
+
+  /// Starts an unstructured run with the answers of a log, as ``replay(answers:)`` does.
+  @discardableResult
+  public func start(replaying answers: FlowLog) -> Run<Output> {
+    begin(in: FlowPresentationContext(replay: FlowReplay(answers))).start()
+  }
+}
+
+// MARK: - Drawing
+
+extension Flow {
+  /// Returns a diagram of the flow: the transitions that `leadsTo` declares, and, dashed, those that its runs took.
+  public func describe(_ format: DiagramFormat = .text) -> String {
+    format.text(of: Diagram(definition, taken: currentRun.taken))
+  }
+}
+
+extension Diagram {
+  /// Creates the diagram of a flow.
+  @MainActor
+  fileprivate init(_ definition: FlowDefinition, taken: FlowTurns) {
+    self.init(isSequence: false)
+    let declared = definition.steps.flatMap { step in
+      let link = definition[step]
+      let turns = link.targets.map { FlowTurns.Turn(from: step, to: $0) }
+      return link.onAnswer == nil ? turns + [FlowTurns.Turn(from: step, to: nil)] : turns
+    }
+    let turns = declared + taken.all
+    let steps = definition.steps + turns.flatMap { [$0.from, $0.to].compactMap(\.self) }
+    var nodes: [AnyFlowStep?: Int] = [:]
+    for step in steps where nodes[step] == nil { nodes[step] = add(step.name) }
+    if turns.contains(where: { $0.to == nil }) { nodes[nil as AnyFlowStep?] = add("end", .end) }
+    for (index, turn) in turns.enumerated() {
+      guard let from = nodes[turn.from], let to = nodes[turn.to] else { continue }
+      add(Edge(from: from, to: to, isDashed: index >= declared.count))
+    }
   }
 }

@@ -13,7 +13,7 @@ import Testing
 struct FlowEventTests {
   let desk = Desk()
 
-  private func lines(_ events: FlowEvents) async -> [String] {
+  private func lines(_ events: some AsyncSequence<FlowEvent, Never> & Sendable) async -> [String] {
     var lines: [String] = []
     for await event in events {
       switch event {
@@ -70,8 +70,26 @@ struct FlowEventTests {
     var events = flow.events.makeAsyncIterator()
     try await flow.run()
     var count = 0
-    while await events.next() != nil { count += 1 }
+    while await events.next(isolation: #isolation) != nil { count += 1 }
     #expect(count == 6)
+  }
+
+  @Test func descriptionsOfEventsAndAnswersOfARunContainNoValue() async throws {
+    let step = desk.step("pay", of: String.self, Reply<String>.complete("4111 1111"))
+    let flow = Flow<String>("flow", first: step, content: "my card")
+    #expect(try await flow.run() == "4111 1111")
+    var texts: [String] = []
+    for await event in flow.events { texts.append("\(event)") }
+    #expect(texts == ["started", "pay presented", "pay answered", "succeeded with String"])
+    #expect("\(flow.answers)" == "[pay: answered with String]")
+    #expect("\(flow.answers.entries)" == "[pay: answered with \"4111 1111\"]")
+    #expect("\(flow.answers[0])" == "pay: answered with String")
+    #expect(String(reflecting: flow.answers[0]) == "pay: answered with \"4111 1111\"")
+
+    #expect("\(FlowAnswer.answered("4111 1111"))" == "answered with String")
+    #expect(String(reflecting: FlowAnswer.answered("4111 1111")) == "answered(\"4111 1111\")")
+    #expect("\(FlowAnswer<String>.back)" == "back")
+    #expect("\(FlowEnding.cancelled(Cancellation(reason: "later")))" == "cancelled: later")
   }
 
   @Test func picturesDrawWhatIsDeclaredAndDashedWhatWasTaken() async throws {

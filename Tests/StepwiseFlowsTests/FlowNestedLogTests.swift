@@ -49,12 +49,7 @@ struct FlowNestedLogTests {
     }
 
     func stored(_ log: FlowLog) throws -> FlowLog {
-      let encoder = JSONEncoder()
-      encoder.dateEncodingStrategy = .secondsSince1970
-      let decoder = JSONDecoder()
-      decoder.dateDecodingStrategy = .secondsSince1970
-      decoder.userInfo[.flowAnswers] = flow.answerTypes
-      return try decoder.decode(FlowLog.self, from: encoder.encode(log))
+      try JSONDecoder().decode(FlowLog.self, from: JSONEncoder().encode(log))
     }
   }
 

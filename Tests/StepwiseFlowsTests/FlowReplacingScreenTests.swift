@@ -213,4 +213,109 @@ struct FlowReplacingScreenTests {
       _ = await run.outcome
     }
   }
+
+  // G98
+  @Test func aReplayShowsTheScreenBelowAStepThatReplacedAnother() async throws {
+    let cases: [([FlowPresentation], [String])] = [
+      ([.push, .push, .replace], ["0", "2", "|"]), ([.push, .replace, .replace], ["2", "|"]),
+      ([.push, .replace, .push], ["2", "|"]), ([.push, .push, .present], ["0", "1", "|", "2"]),
+    ]
+    for (presentations, screens) in cases {
+      let live = World(presentations)
+      await live.start { number, steps in number == 0 ? .next(steps[1]) : .replace(steps[2]) }
+      await live.complete(0)
+      await live.complete(1)
+      let again = World(presentations)
+      await again.start(replaying: live.flow.answers) { number, steps in
+        number == 0 ? .next(steps[1]) : .replace(steps[2])
+      }
+      #expect(live.screens == screens)
+      #expect(again.screens == screens, "\(presentations)")
+      await live.end()
+      await again.end()
+    }
+  }
+
+  // G98
+  /// Over 1,000 seeds: a replay shows the screens that the run shows, and back leads through the same ones.
+  @Test func aReplayShowsTheScreensOfTheRun() async {
+    for seed in seeds() {
+      var dice = SeededGenerator(seed: seed)
+      let presentations: [FlowPresentation] = (0..<5).map { _ in Bool.random(using: &dice) ? .push : .replace }
+      let (live, again) = (World(presentations), World(presentations))
+      let route: @MainActor (Int, [FlowStep<String, Int>]) -> FlowTransition<Int> = { number, steps in
+        number < 5 ? .next(steps[number]) : .replace(steps[number - 5])
+      }
+      await live.start(route)
+      for _ in 0..<Int.random(in: 1..<12, using: &dice) { await live.complete(Int.random(in: 0..<10, using: &dice)) }
+      await again.start(replaying: live.flow.answers, route)
+      var turn = 0
+      while again.screens == live.screens, live.flow.path.count > 1 {
+        turn += 1
+        await live.back()
+        await again.back()
+      }
+      if again.screens != live.screens {
+        Issue.record("seed \(seed), \(presentations), \(turn) times back: \(again.screens) for \(live.screens)")
+      }
+      await live.end()
+      await again.end()
+    }
+  }
+
+  /// A flow of steps with a navigator, whose answers lead anywhere.
+  @MainActor
+  final class World {
+    let navigator = InMemoryNavigator<Screen>()
+    let made = Recorder<String>()
+    private(set) var steps: [FlowStep<String, Int>] = []
+    private(set) var flow: Flow<Int>
+    private var newest: FlowStepHandler<String, Int>?
+    private var run: Run<Int>?
+
+    init(_ presentations: [FlowPresentation]) {
+      flow = Flow("flow", first: FlowStep<String, Int>("none") { _ in })
+      for (number, presentation) in presentations.enumerated() {
+        let step = FlowStep<String, Int>("\(number)", presentation, on: navigator) { [unowned self] handler in
+          newest = handler
+          made.record("\(number)")
+          return Screen("\(number)", handler)
+        }
+        step.content = "\(number)"
+        steps.append(step)
+      }
+    }
+
+    /// The pushed screens, and after a line the presented ones.
+    var screens: [String] { navigator.stack.map(\.name) + ["|"] + navigator.presented.map(\.name) }
+
+    func start(
+      replaying log: FlowLog = [],
+      _ route: @escaping @MainActor (Int, [FlowStep<String, Int>]) -> FlowTransition<Int>
+    ) async {
+      let steps = steps
+      flow = Flow("flow", first: steps[0])
+      for step in steps { flow = flow.on(step) { number, _ in route(number, steps) } }
+      run = flow.start(replaying: log)
+      while flow.current?.isWaitingForResult != true { await Task.yield() }
+    }
+
+    func complete(_ number: Int) async { await answer { $0.complete(number) } }
+    func back() async { await answer { $0.back() } }
+
+    private func answer(_ answer: (FlowStepHandler<String, Int>) -> Bool) async {
+      let count = made.elements.count
+      guard let newest, answer(newest) else {
+        Issue.record("no screen waits")
+        return
+      }
+      await made.elements(atLeast: count + 1)
+      while flow.current?.isWaitingForResult != true { await Task.yield() }
+    }
+
+    func end() async {
+      run?.cancel()
+      _ = await run?.outcome
+    }
+  }
 }

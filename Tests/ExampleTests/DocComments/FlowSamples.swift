@@ -59,9 +59,7 @@ private func flows(
 @MainActor
 private func logs(flow: Flow<Int>) async throws {
   let data = try JSONEncoder().encode(flow.answers)
-  let decoder = JSONDecoder()
-  decoder.userInfo[.flowAnswers] = flow.answerTypes
-  let answers = try decoder.decode(FlowLog.self, from: data)
+  let answers = try JSONDecoder().decode(FlowLog.self, from: data)
   let output = try await flow.replay(answers: answers)
   show(output)
 }

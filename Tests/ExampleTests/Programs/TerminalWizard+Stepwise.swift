@@ -29,11 +29,9 @@ import StepwiseFlows
       return .next(confirm, step.content.with(\.count, number))
     }
     .on(confirm) { answer, step in answer == "y" ? .finish(step.content) : .back }
-  let decoder = JSONDecoder()
-  decoder.userInfo[.flowAnswers] = flow.answerTypes
   let order: Order?
   do {
-    order = try await flow.replay(answers: saved.map { try decoder.decode(FlowLog.self, from: $0) } ?? [])
+    order = try await flow.replay(answers: saved.map { try JSONDecoder().decode(FlowLog.self, from: $0) } ?? [])
   } catch is CancellationError {
     order = nil
   }

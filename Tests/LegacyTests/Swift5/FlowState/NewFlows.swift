@@ -46,7 +46,9 @@ extension Run {
     Task {
       switch await outcome {
       case .resolved: seen.record("resolved")
-      case .failed(let error): seen.record("\((error as? FlowError)?.code.description ?? "failed")")
+      case .failed(FlowError.back): seen.record("back")
+      case .failed(FlowError.abandoned): seen.record("abandoned")
+      case .failed: seen.record("failed")
       case .cancelled(let cancellation): seen.record("cancelled: \(cancellation.reason ?? "")")
       }
     }

@@ -3,6 +3,106 @@
 
 import Stepwise
 
+/// A step of a flow with its types erased: an element of a list of steps, and of a flow's path.
+@MainActor
+public class AnyFlowStep {
+  /// Called before a content is set, while a walk goes through a flow.
+  static var willSetContent: (@MainActor (AnyFlowStep) -> Void)?
+
+  /// The name of the step in events, errors, diagrams and answer logs; unique within a flow.
+  public nonisolated let name: String
+
+  /// A Boolean value that indicates whether the step is being presented.
+  public internal(set) var isWaitingForResult = false
+
+  /// The type of the step's result.
+  nonisolated let resultType: any Sendable.Type
+
+  /// The steps that are presented with it, concurrently.
+  let members: [AnyFlowStep]
+
+  nonisolated init(name: String, resultType: any Sendable.Type, members: [AnyFlowStep]) {
+    self.name = name
+    self.resultType = resultType
+    self.members = members
+  }
+
+  /// Whether neither the step nor any that is presented with it is being presented.
+  var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
+
+  /// Checks that the content may be set.
+  ///
+  /// A step that another flow presents keeps its content.
+  ///
+  /// - Throws: ``FlowError/alreadyPresented``.
+  func checkFree() throws(FlowError) {
+    guard isFree else { throw FlowError(.alreadyPresented, step: name) }
+  }
+
+  /// Presents the step outside of a flow, and removes its screen at the end.
+  func presentAlone() async -> FlowEnd {
+    let context = FlowPresentationContext()
+    let end = await present(in: context)
+    _ = context.shown?.finish(above: EmptyCollection())
+    return end
+  }
+
+  // MARK: - Content
+
+  /// Whether the step has the content that it is presented with.
+  var hasContent: Bool { anyContent != nil && members.allSatisfy(\.hasContent) }
+
+  /// A textual representation of the content, which distinguishes contents as far as possible.
+  var contentText: String {
+    members.isEmpty ? anyContent.map { "\($0)" } ?? "" : members.map(\.contentText).joined(separator: ", ")
+  }
+
+  /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
+  var savedContent: FlowContent? {
+    if !members.isEmpty { return .members(members.map(\.savedContent)) }
+    guard let content = anyContent, !(content is Void) else { return nil }
+    return .value({ content }, FlowContentCopy(content))
+  }
+
+  // MARK: - What FlowStep knows
+
+  /// The content that the step is presented with.
+  var anyContent: Any? { nil }
+
+  /// Whether the step runs another flow.
+  var isFlow: Bool { false }
+
+  /// The flow that the step runs for its current content.
+  var nestedFlow: FlowDefinition? { nil }
+
+  /// Presents the step with its current content.
+  func present(in context: FlowPresentationContext) async -> FlowEnd {
+    .ended(.failed(FlowError(.noContent, step: name)))
+  }
+
+  /// Whether its screen has a position on a navigator's stack.
+  var isStacked: Bool { false }
+
+  /// Returns the place of its screen, or of the one before it, when a replay passes the step without presenting it.
+  func pass(after previous: FlowShown?) -> FlowShown? { previous }
+
+  /// Sets a stored content.
+  ///
+  /// - Throws: ``FlowError/wrongAnswer`` when it has another type.
+  func restore(_ content: FlowContent?) throws(FlowError) {}
+}
+
+extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {
+  /// Returns a Boolean value that indicates whether two steps are identical.
+  public nonisolated static func == (left: AnyFlowStep, right: AnyFlowStep) -> Bool { left === right }
+
+  /// Hashes the step's identity.
+  public nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// The step's name.
+  public nonisolated var description: String { name }
+}
+
 /// One interaction of a flow, which is presented with a content and ends with a result.
 ///
 /// ```swift
@@ -34,8 +134,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// Returns the flow that the step runs, if any.
   private let flow: (@MainActor (Content) -> FlowDefinition)?
   private let body: Body
-  /// Shows the step as one that was answered earlier.
-  private let restoring: Show?
+  /// What shows a screen on a navigator's stack, and the position that the screen takes after another one.
+  private let stacked: (show: Show, place: @MainActor (FlowShown?) -> FlowShown.Place)?
   private var handlers: [@MainActor () -> FlowStepHandler<Content, Result>?] = []
   private var pruneLimit = 4
 
@@ -46,18 +146,22 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   ///   - intent: Shows the screen and passes it the handler. If the handler is not retained, the presentation ends as
   ///     abandoned. The handler may be completed before the closure returns.
   public convenience init(_ name: String, _ intent: @escaping @MainActor (FlowStepHandler<Content, Result>) -> Void) {
-    self.init(
-      name,
-      show: { handler, _ in
-        intent(handler)
-        return nil
-      }
-    )
+    self.init(name) { handler, _ in
+      intent(handler)
+      return nil
+    }
   }
 
-  /// `show` shows a screen, and returns what to remove later.
-  convenience init(_ name: String, isRestored: Bool = false, show: @escaping Show) {
-    self.init(name: name, restoring: isRestored ? show : nil) { step, content, context in
+  /// Creates a step with a screen.
+  ///
+  /// `show` shows the screen, and returns what to remove later. `place` returns the position that it takes after another
+  /// one on a navigator's stack, where a replay restores it.
+  convenience init(
+    _ name: String,
+    place: (@MainActor (FlowShown?) -> FlowShown.Place)? = nil,
+    show: @escaping Show
+  ) {
+    self.init(name: name, stacked: place.map { (show, $0) }) { step, content, context in
       await step.presentScreen(content, in: context, show)
     }
   }
@@ -66,12 +170,12 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     name: String,
     group: FlowGroup<Content>? = nil,
     flow: (@MainActor (Content) -> FlowDefinition)? = nil,
-    restoring: Show? = nil,
+    stacked: (show: Show, place: @MainActor (FlowShown?) -> FlowShown.Place)? = nil,
     body: @escaping Body
   ) {
     self.group = group
     self.flow = flow
-    self.restoring = restoring
+    self.stacked = stacked
     self.body = body
     super.init(name: name, resultType: Result.self, members: group?.steps ?? [])
   }
@@ -85,12 +189,12 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   ///
   /// - Parameter content: The content, which becomes the step's content.
   /// - Returns: The result, or how the presentation ended without one.
-  public func ask(_ content: Content) async -> FlowAnswer<Result> { FlowAnswer(await alone(content)) }
+  public func ask(_ content: Content) async -> FlowAnswer<Result> { await alone(content).answer() }
 
   /// Presents the step with its current content and waits for the outcome.
   ///
   /// - Returns: The result, or how the presentation ended without one; `.abandoned` when the step has no content.
-  public func ask() async -> FlowAnswer<Result> { FlowAnswer(await alone(nil)) }
+  public func ask() async -> FlowAnswer<Result> { await alone(nil).answer() }
 
   /// Presents the step with a content and waits for the result.
   ///
@@ -173,11 +277,19 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
 
-  override func restoreScreen(in context: FlowPresentationContext) {
-    guard let restoring, let content = knownContent else { return }
-    let answered = Once<FlowEnd>()
-    answered.settle(.ended(.abandoned))
-    context.shown = restoring(makeHandler(content, answered), context)
+  override var isStacked: Bool { stacked != nil }
+
+  override func pass(after previous: FlowShown?) -> FlowShown? {
+    guard let stacked else { return previous }
+    // Not the object itself, which would retain those of all turns before it.
+    let below = FlowShown(in: previous?.place)
+    let restore: @MainActor () -> FlowShown.Place? = { [self] in
+      guard let content = knownContent else { return nil }
+      let answered = Once<FlowEnd>()
+      answered.settle(.ended(.abandoned))
+      return stacked.show(makeHandler(content, answered), FlowPresentationContext(previous: below))?.place
+    }
+    return FlowShown(in: stacked.place(below), restoring: restore)
   }
 
   override func restore(_ saved: FlowContent?) throws(FlowError) {
@@ -188,8 +300,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
         guard let value = value() as? Content else { throw FlowError(.wrongAnswer, step: name) }
         content = value
       case .members(let contents): for (member, saved) in zip(members, contents) { try member.restore(saved) }
-      case .stored(let stored) where members.isEmpty: content = try stored.content(as: Content.self)
-      case .stored(let stored): try restore(.members(stored.members()))
+      case .json(let json) where members.isEmpty: content = try json.decoded(as: Content.self, of: name)
+      case .json(let json): try restore(.members(json.members ?? []))
       }
     } catch {
       throw FlowError(.wrongAnswer, step: name, detail: "its content: \(error)")
@@ -208,5 +320,29 @@ extension FlowLogEntry {
   @MainActor
   public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
     FlowLogEntry(step: step.name, end: .ended(ending))
+  }
+}
+
+/// The step that a result belongs to, as `on` receives it.
+@MainActor
+public struct FlowPresentedStep<Content, Result: Sendable> {
+  /// The step itself.
+  public let step: FlowStep<Content, Result>
+
+  private let latest: Content
+
+  init?(_ step: FlowStep<Content, Result>) {
+    guard let content = step.knownContent else { return nil }
+    self.step = step
+    latest = content
+  }
+
+  /// The step's name.
+  public var name: String { step.name }
+
+  /// The current content of the step; setting it notifies the screens that show it.
+  public var content: Content {
+    get { step.content ?? latest }
+    nonmutating set { step.content = newValue }
   }
 }

@@ -52,19 +52,33 @@ final class FlowShown {
   /// A position on a navigator's stack.
   @MainActor
   struct Place {
-    weak var screen: AnyObject?
-    weak var navigator: AnyObject?
+    fileprivate(set) weak var screen: AnyObject?
+    private(set) weak var navigator: AnyObject?
     /// Whether the screen replaced the one below, which is therefore gone.
     let isCovering: Bool
-    var staysAtEnd: Bool
-    let popScreen: @MainActor (AnyObject) -> Void
+    fileprivate var staysAtEnd: Bool
+    /// Whether no screen was shown there, because a replay has passed the step.
+    private(set) var isVacant = true
+    private var popScreen: @MainActor (AnyObject) -> Void = { _ in }
 
-    func pop() {
+    init(navigator: AnyObject, isCovering: Bool, staysAtEnd: Bool) {
+      self.navigator = navigator
+      self.isCovering = isCovering
+      self.staysAtEnd = staysAtEnd
+    }
+
+    mutating func fill(with screen: AnyObject, pop: @escaping @MainActor (AnyObject) -> Void) {
+      self.screen = screen
+      popScreen = pop
+      isVacant = false
+    }
+
+    fileprivate func pop() {
       if let screen { popScreen(screen) }
     }
 
     /// The screen below that this one covers, if a step with the same navigator shows it.
-    func below(_ lower: some Sequence<FlowShown>) -> FlowShown? {
+    fileprivate func below(_ lower: some Sequence<FlowShown>) -> FlowShown? {
       guard isCovering, let navigator else { return nil }
       return lower.first { $0.place?.navigator === navigator }
     }
@@ -72,12 +86,26 @@ final class FlowShown {
 
   private(set) var place: Place?
   private var dismiss: (@MainActor () -> Void)?
+  /// Shows the screen in a vacant place.
+  private var restoring: (@MainActor () -> Place?)?
 
   /// A screen on a navigator's stack, or a presented one, which keeps the position of its step on the stack.
-  init(in place: Place?, dismiss: (@MainActor () -> Void)? = nil) {
+  init(
+    in place: Place?,
+    dismiss: (@MainActor () -> Void)? = nil,
+    restoring: (@MainActor () -> Place?)? = nil
+  ) {
     self.place = place
     self.dismiss = dismiss
+    self.restoring = restoring
   }
+
+  /// Shows the screen, unless it was shown, because a replay ends above it.
+  func restore() {
+    if let restoring = restoring.take() { place = restoring() ?? place }
+  }
+
+  func place(on navigator: AnyObject) -> Place? { place?.navigator === navigator ? place : nil }
 
   /// Dismisses a presented screen, because the step has ended.
   func stepEnded() {

@@ -125,9 +125,10 @@ final class FlowRun {
         return try await present(step, replaying: FlowReplay(inside))
       }
       guard var end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
-      if case .answered(let stored as Box<FlowStored>) = end {
-        end = try stored.value.answer(of: step.name, as: step.resultType)
+      if case .answered(let json as Box<FlowJSON>) = end {
+        end = try json.value.answer(of: step.name, as: step.resultType)
       }
+      shown[step] = step.pass(after: shown[step])
       return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: entry.inside)
     } catch {
       // The enclosing flow must not treat it as a failure of the step.
@@ -206,11 +207,8 @@ final class FlowRun {
         if let content = replay.contents[step.name] { try step.restore(content) }
       }
     }
-    for step in course.path.steps.dropLast() where shown[step] == nil {
-      let restored = FlowPresentationContext()
-      step.restoreScreen(in: restored)
-      shown[step] = restored.shown
-    }
+    // The current step takes the place of the one that it replaced, unless it has no place for its screen.
+    for step in course.path.steps where step != course.path.top || !step.isStacked { shown[step]?.restore() }
   }
 
   /// Removes the screens of steps that left the path, newest first.

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// What a flow does after a step.
+@MainActor
+public struct FlowTransition<Output: Sendable> {
+  let move: FlowMove
+
+  /// Presents a step with a content.
+  ///
+  /// When the step is already on the path, the flow returns to it: the path and the answer log are cut there. The log
+  /// stores the new content.
+  public static func next<Content, Result>(_ step: FlowStep<Content, Result>, _ content: Content) -> FlowTransition {
+    FlowTransition(move: .present(step) { step.content = content })
+  }
+
+  /// Presents a step that has its content, or needs none.
+  ///
+  /// When the step is already on the path, the flow returns to it: the path and the answer log are cut there.
+  public static func next<Content, Result>(_ step: FlowStep<Content, Result>) -> FlowTransition {
+    FlowTransition(move: .present(step) {})
+  }
+
+  /// Presents a step with a content that replaces the current step, so that going back skips it.
+  public static func replace<Content, Result>(_ step: FlowStep<Content, Result>, _ content: Content) -> FlowTransition {
+    FlowTransition(move: .present(step, isReplacing: true) { step.content = content })
+  }
+
+  /// Presents a step that has its content, or needs none, and replaces the current step.
+  public static func replace<Content, Result>(_ step: FlowStep<Content, Result>) -> FlowTransition {
+    FlowTransition(move: .present(step, isReplacing: true) {})
+  }
+
+  /// Presents the previous step again; from the first step, the flow ends as back.
+  public static var back: FlowTransition { FlowTransition(move: .back) }
+
+  /// Finishes the flow with its output.
+  public static func finish(_ output: Output) -> FlowTransition {
+    FlowTransition(move: .end(.answered(Box(output))))
+  }
+
+  /// Fails the flow with an error.
+  public static func fail(_ error: any Error) -> FlowTransition { FlowTransition(move: .end(.ended(.failed(error)))) }
+}
+
+extension FlowTransition where Output == Void {
+  /// Finishes the flow.
+  public static var finish: FlowTransition { finish(()) }
+}
+
+/// A transition without the type of the flow's output.
+enum FlowMove {
+  /// Presents a step, which may replace the current one; `prepare` sets its content.
+  case present(AnyFlowStep, isReplacing: Bool = false, prepare: @MainActor () -> Void)
+  case back
+  case end(FlowEnd)
+}
+
+/// What a flow is made of: its steps, and what follows each of them.
+@MainActor
+struct FlowDefinition {
+  struct Link {
+    var onAnswer: (@MainActor (any AnyBox) throws -> FlowMove)?
+    var onEnding: (@MainActor (FlowEnding) throws -> FlowMove?)?
+    var targets: [AnyFlowStep] = []
+  }
+
+  let name: String
+  let logging: FlowLogging
+  let first: AnyFlowStep
+  let prepareFirst: @MainActor () -> Void
+  /// Returns the output of a flow that ends with a result; nil when that has another type.
+  let output: @MainActor (any AnyBox) -> (any AnyBox)?
+  /// All steps that the definition names, in order of appearance.
+  private(set) var steps: [AnyFlowStep] = []
+  private var links: [AnyFlowStep: Link] = [:]
+
+  init<Output: Sendable>(
+    _ name: String,
+    _ logging: FlowLogging,
+    first: AnyFlowStep,
+    output: Output.Type,
+    prepareFirst: @escaping @MainActor () -> Void
+  ) {
+    self.name = name
+    self.logging = logging
+    self.first = first
+    self.prepareFirst = prepareFirst
+    self.output = { box in box is Box<Output> ? box : (() as? Output).map { Box($0) } }
+    add(first)
+  }
+
+  private mutating func add(_ step: AnyFlowStep) {
+    guard links[step] == nil else { return }
+    links[step] = Link()
+    steps.append(step)
+  }
+
+  subscript(step: AnyFlowStep) -> Link {
+    get { links[step] ?? Link() }
+    set {
+      add(step)
+      newValue.targets.forEach { add($0) }
+      links[step] = newValue
+    }
+  }
+
+  /// Returns the transition after a step.
+  ///
+  /// - Throws: What `on` throws, and ``FlowError`` for a result without a rule.
+  func move(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowMove {
+    let link = self[step]
+    switch end {
+    case .answered(let box):
+      guard box.isBox(of: step.resultType) else { throw FlowError(.wrongAnswer, step: step.name) }
+      if let onAnswer = link.onAnswer { return try onAnswer(box) }
+      guard let output = output(box) else { throw FlowError(.unhandledResult, step: step.name) }
+      return .end(.answered(output))
+    case .ended(let ending):
+      if let move = try link.onEnding?(ending) { return move }
+      if case .back = ending { return .back }
+      return .end(end)
+    }
+  }
+}
+
+/// The progress of a run or a walk through a flow: its path, and the step that follows each result.
+///
+/// It neither presents steps nor suspends.
+@MainActor
+struct FlowCourse {
+  let definition: FlowDefinition
+  /// The step to start with instead of the first one.
+  private let start: AnyFlowStep?
+  private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
+  /// The steps by name.
+  private var named: [String: AnyFlowStep]
+
+  init(_ definition: FlowDefinition, startingAt start: AnyFlowStep? = nil) {
+    self.definition = definition
+    self.start = start
+    path = FlowPath(first: start ?? definition.first, keepsAll: definition.logging.keepsAll)
+    named = Dictionary(definition.steps.map { ($0.name, $0) }) { first, _ in first }
+    if let start { named[start.name] = start }
+  }
+
+  /// Sets the initial content, unless another flow presents the first step with its own content.
+  ///
+  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
+  ///   step to begin with is being presented.
+  func prepare() throws {
+    for step in definition.steps where named[step.name] !== step { throw FlowError(.duplicateName, step: step.name) }
+    let first = definition.first
+    try (start ?? first).checkFree()
+    // The caller has set the content of the step that it starts with.
+    if start == nil || (start === first ? !first.hasContent : first.isFree) { definition.prepareFirst() }
+  }
+
+  /// Runs the rule that `on` set for a step, and sets the content of the next step.
+  ///
+  /// This method does not change the course, so that the rule may read the flow.
+  ///
+  /// - Returns: The move on this path: back from the first step ends the flow, and a step on the path replaces nothing.
+  func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
+    do {
+      switch try definition.move(after: step, end) {
+      case .present(let next, let isReplacing, let prepare):
+        guard named[next.name, default: next] === next else { throw FlowError(.duplicateName, step: next.name) }
+        try next.checkFree()
+        prepare()
+        guard next.hasContent else { throw FlowError(.noContent, step: next.name) }
+        return .present(next, isReplacing: isReplacing && !path.contains(next), prepare: prepare)
+      case .back where path.steps.count == 1: return .end(.ended(.back))
+      case let move: return move
+      }
+    } catch {
+      return .end(.ended(.failed(error)))
+    }
+  }
+
+  /// Changes the path.
+  ///
+  /// - Returns: The steps that left the path, newest first.
+  @discardableResult
+  mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
+    switch move {
+    case .present(let next, let isReplacing, _):
+      named[next.name] = next
+      return isReplacing ? path.replace(with: next, by: entry) : path.next(next, by: entry)
+    case .back, .end(.ended(.back)): return path.back(by: entry)
+    case .end(.answered): path.finish(by: entry)
+    case .end(.ended): path.fail(by: entry)
+    }
+    return []
+  }
+}
+
+/// The path of a flow: the steps that going back leads through, and the answers between them.
+///
+/// A step is on the path at most once, and only answers between steps on the path are stored, so neither grows with the
+/// number of transitions. With `keepsAll` no answer is ever removed.
+struct FlowPath<Step: Hashable, Answer> {
+  /// The steps that replaced each other at one position, the current one last, each with the number of answers when it
+  /// joined the path.
+  private typealias Place = [(step: Step, mark: Int)]
+
+  private var places: [Place]
+  private var positions: [Step: Int] = [:]
+  /// The answers between the steps on the path.
+  private var between: [Answer] = []
+  /// Every answer, if all are stored.
+  private var all: [Answer]?
+
+  init(first: Step, keepsAll: Bool = false) {
+    all = keepsAll ? [] : nil
+    places = [[(first, 0)]]
+    positions[first] = 0
+  }
+
+  /// The steps, the first one first.
+  var steps: [Step] { places.compactMap(\.last?.step) }
+
+  var answers: [Answer] { all ?? between }
+
+  /// The current step; nil once the flow has gone back from the first one.
+  var top: Step? { places.last?.last?.step }
+
+  func contains(_ step: Step) -> Bool { positions[step] != nil }
+
+  /// Continues to a step, or returns to it when it is on the path.
+  ///
+  /// - Returns: the steps that left the path, newest first.
+  mutating func next(_ step: Step, by answer: Answer) -> [Step] {
+    all?.append(answer)
+    if let position = positions[step] { return cut(to: position) }
+    between.append(answer)
+    positions[step] = places.count
+    places.append([(step, between.count)])
+    return []
+  }
+
+  /// Goes back by one step; removes the first step when it is the only one.
+  ///
+  /// - Returns: the step that left the path.
+  mutating func back(by answer: Answer) -> [Step] {
+    all?.append(answer)
+    return cut(to: max(places.count - 2, -1))
+  }
+
+  /// Replaces the newest step, or returns to the given step when it is on the path.
+  ///
+  /// - Returns: the steps that left the path, newest first.
+  mutating func replace(with step: Step, by answer: Answer) -> [Step] {
+    guard positions[step] == nil, var place = places.popLast(), let old = place.last?.step else {
+      return next(step, by: answer)
+    }
+    all?.append(answer)
+    if let index = place.firstIndex(where: { $0.step == step }) {
+      // The step was here before: discard the answers of the detour.
+      between.removeSubrange(place[index].mark...)
+      place.removeSubrange((index + 1)...)
+    } else {
+      between.append(answer)
+      place.append((step, between.count))
+    }
+    positions[old] = nil
+    positions[step] = places.count
+    places.append(place)
+    return [old]
+  }
+
+  /// Stores the answer that finished the flow.
+  mutating func finish(by answer: Answer) {
+    all?.append(answer)
+    between.append(answer)
+  }
+
+  /// Stores the answer that failed the flow, if all answers are stored; the path ends before it.
+  mutating func fail(by answer: Answer) {
+    all?.append(answer)
+  }
+
+  private mutating func cut(to position: Int) -> [Step] {
+    let left = places[(position + 1)...].reversed().compactMap(\.last?.step)
+    for step in left { positions[step] = nil }
+    places.removeSubrange((position + 1)...)
+    between.removeSubrange((places.last?.last?.mark ?? 0)...)
+    return left
+  }
+}
