@@ -309,6 +309,18 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   }
 }
 
+/// Steps that are presented concurrently as one step, whose content consists of theirs.
+@MainActor
+struct FlowGroup<Content> {
+  let steps: [AnyFlowStep]
+
+  /// Returns the contents of all steps, when each has one.
+  let content: @MainActor () -> Content?
+
+  /// Sets the content of each step, and returns closures that notify the handlers.
+  let store: @MainActor (Content?) -> [@MainActor () -> Void]
+}
+
 extension FlowLogEntry {
   /// The answer of a step.
   @MainActor
@@ -320,29 +332,5 @@ extension FlowLogEntry {
   @MainActor
   public static func ended(_ step: AnyFlowStep, _ ending: FlowEnding) -> FlowLogEntry {
     FlowLogEntry(step: step.name, end: .ended(ending))
-  }
-}
-
-/// The step that a result belongs to, as `on` receives it.
-@MainActor
-public struct FlowPresentedStep<Content, Result: Sendable> {
-  /// The step itself.
-  public let step: FlowStep<Content, Result>
-
-  private let latest: Content
-
-  init?(_ step: FlowStep<Content, Result>) {
-    guard let content = step.knownContent else { return nil }
-    self.step = step
-    latest = content
-  }
-
-  /// The step's name.
-  public var name: String { step.name }
-
-  /// The current content of the step; setting it notifies the screens that show it.
-  public var content: Content {
-    get { step.content ?? latest }
-    nonmutating set { step.content = newValue }
   }
 }

@@ -133,18 +133,6 @@ extension FlowStep {
   }
 }
 
-/// Steps that are presented concurrently as one step, whose content consists of theirs.
-@MainActor
-struct FlowGroup<Content> {
-  let steps: [AnyFlowStep]
-
-  /// Returns the contents of all steps, when each has one.
-  let content: @MainActor () -> Content?
-
-  /// Sets the content of each step, and returns closures that notify the handlers.
-  let store: @MainActor (Content?) -> [@MainActor () -> Void]
-}
-
 /// Presents steps concurrently, and combines their results; the first one without a result cancels the others.
 @MainActor
 private func presentAll(_ steps: [AnyFlowStep], combine: ([FlowEnd]) throws -> any AnyBox) async -> FlowEnd {
