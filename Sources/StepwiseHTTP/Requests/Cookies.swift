@@ -19,8 +19,7 @@ extension HTTPCookieStorage {
   /// Stores the cookies of a response, and removes those that it ends.
   func keepCookies(of head: HTTPResponseHead, from url: URL) {
     let now = Date()
-    let received = head.headers.values("Set-Cookie").flatMap { HTTPCookie.cookies(header: $0, from: url, at: now) }
-    for cookie in received {
+    for cookie in head.headers.values("Set-Cookie").flatMap({ ReceivedCookie.cookies($0, from: url, at: now) }) {
       if let end = cookie.expiresDate, end <= now {
         let isSame = { (other: HTTPCookie) in
           other.name == cookie.name && other.domain == cookie.domain && other.path == cookie.path
@@ -43,34 +42,129 @@ extension HTTPCookie {
     let target = url.path(percentEncoded: true)
     return target == path || target.hasPrefix(path.hasSuffix("/") ? path : path + "/")
   }
+}
 
-  /// Returns the cookies of a header `Set-Cookie`, with `Max-Age` applied on every system.
-  ///
-  /// Foundation ignores it on Linux. Where the transport joins the lines of several cookies, it is unknown which one it
-  /// belongs to, and Foundation's result is kept.
-  static func cookies(header: String, from url: URL, at now: Date) -> [HTTPCookie] {
-    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": header], for: url)
-    guard cookies.count == 1, let cookie = cookies.first, let age = maximumAge(header),
-      var properties = cookie.properties
-    else { return cookies }
-    properties[.maximumAge] = nil
-    properties[.discard] = nil
-    properties[.expires] = age <= 0 ? Date(timeIntervalSince1970: 0) : now.addingTimeInterval(Double(age))
-    return HTTPCookie(properties: properties).map { [$0] } ?? cookies
+/// A header `Set-Cookie`, as RFC 6265 reads it, with the prefixes of its successor.
+struct ReceivedCookie {
+  private let name: String
+  private let value: String
+  /// Starts with a dot for a cookie of a domain.
+  private let domain: String
+  private let path: String
+  private var isSecure = false
+  private var expires: Date?
+  private var maximumAge: Int64?
+
+  /// Returns the cookies of a header that the URL's host may set.
+  static func cookies(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
+    fields(header).compactMap { ReceivedCookie($0, from: url)?.cookie(at: now) }
   }
 
-  /// Returns the last `Max-Age`, in seconds; nil when there is none, or when it is not a number.
-  private static func maximumAge(_ header: String) -> Int64? {
-    let values = header.split(separator: ";").dropFirst().compactMap { attribute -> Int64? in
-      let parts = attribute.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-      guard parts.count == 2, parts[0].lowercased() == "max-age", let first = parts[1].utf8.first else { return nil }
-      let digits = parts[1].dropFirst(first == UInt8(ascii: "-") ? 1 : 0)
-      guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-        return nil
-      }
-      // A value that does not fit counts as a century.
-      return first == UInt8(ascii: "-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
+  /// Separates the cookies that URLSession joins; a comma within a date or a value does not precede a name.
+  private static func fields(_ text: String) -> [String] {
+    var fields: [String] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let name = part.prefix { $0 != "=" && $0 != ";" }
+      let isCookie =
+        name.endIndex < part.endIndex && part[name.endIndex] == "="
+        && !name.trimmingCharacters(in: .whitespaces).contains(" ")
+      if isCookie || fields.isEmpty { fields.append(String(part)) } else { fields[fields.count - 1] += "," + part }
     }
-    return values.last
+    return fields
+  }
+
+  /// Nil for a cookie that the URL's host must not set.
+  private init?(_ field: String, from url: URL) {
+    let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { part in
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return pair.map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    guard parts[0].count == 2, !parts[0][0].isEmpty, let host = url.host?.lowercased() else { return nil }
+    (name, value) = (parts[0][0], parts[0][1])
+    var (domain, path): (String?, String?)
+    for part in parts.dropFirst() {
+      let text = part.count > 1 ? part[1] : ""
+      switch part[0].lowercased() {
+      case "secure": isSecure = true
+      case "domain": domain = text.lowercased()
+      case "path": path = text.hasPrefix("/") ? text : nil
+      case "expires": expires = HTTPDate.parse(text) ?? expires
+      case "max-age": maximumAge = Self.age(text) ?? maximumAge
+      default: break
+      }
+    }
+    if let text = domain, text.hasPrefix(".") { domain = String(text.dropFirst()) }
+    if domain?.isEmpty ?? false { domain = nil }
+    let prefix = name.lowercased()
+    let isSafe = isSecure && url.scheme == "https"
+    if prefix.hasPrefix("__secure-"), !isSafe { return nil }
+    if prefix.hasPrefix("__host-"), !isSafe || domain != nil || path != "/" { return nil }
+    guard let found = Self.domain(domain, of: host) else { return nil }
+    self.domain = found
+    self.path = path ?? Self.defaultPath(url)
+  }
+
+  /// Returns the domain of a cookie; nil when its host must not set it.
+  private static func domain(_ domain: String?, of host: String) -> String? {
+    guard let domain, domain != host || !isAddress(host) else { return host }
+    guard domain == host || host.hasSuffix("." + domain) && !isAddress(host) else { return nil }
+    #if canImport(Darwin)
+      // The system's jar knows the public suffixes.
+      return "." + domain
+    #else
+      // Without the list, no domain is known not to be a public suffix.
+      guard let isPublic = PublicSuffixes.contains?(domain) else { return host }
+      return isPublic ? domain == host ? host : nil : "." + domain
+    #endif
+  }
+
+  private static func isAddress(_ host: String) -> Bool {
+    host.contains(":") || host.split(separator: ".").last?.allSatisfy { $0.isASCII && $0.isNumber } ?? false
+  }
+
+  /// As section 5.1.4 of RFC 6265 defines it.
+  private static func defaultPath(_ url: URL) -> String {
+    let path = url.path(percentEncoded: true)
+    guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+    return String(path[..<slash])
+  }
+
+  /// Returns an age in seconds; nil when it is not a number.
+  private static func age(_ text: String) -> Int64? {
+    let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+    // A value that does not fit counts as a century.
+    return text.hasPrefix("-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
+  }
+
+  private func cookie(at now: Date) -> HTTPCookie? {
+    var properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: value, .domain: domain, .path: path]
+    if isSecure { properties[.secure] = "TRUE" }
+    if let maximumAge {
+      properties[.expires] = maximumAge == 0 ? Date(timeIntervalSince1970: 0) : now + Double(maximumAge)
+    } else if let expires {
+      properties[.expires] = expires
+    }
+    return HTTPCookie(properties: properties)
   }
 }
+
+#if !canImport(Darwin)
+  /// The domains under which anyone can register, such as `com` and `github.io`, of the system's libpsl.
+  private enum PublicSuffixes {
+    private typealias List = @convention(c) () -> UnsafeRawPointer?
+    private typealias Query = @convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32
+
+    /// Returns whether a domain is one of them; nil where there is no list.
+    static let contains: (@Sendable (String) -> Bool)? = {
+      guard let library = dlopen("libpsl.so.5", RTLD_NOW | RTLD_LOCAL), let list = dlsym(library, "psl_builtin"),
+        let query = dlsym(library, "psl_is_public_suffix")
+      else { return nil }
+      let (builtin, isSuffix) = (unsafeBitCast(list, to: List.self), unsafeBitCast(query, to: Query.self))
+      // Safety: the list is constant, and is never freed.
+      nonisolated(unsafe) let suffixes = builtin()
+      guard suffixes != nil else { return nil }
+      return { domain in suffixes.map { isSuffix($0, domain) != 0 } ?? true }
+    }()
+  }
+#endif

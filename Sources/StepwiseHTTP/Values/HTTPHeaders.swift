@@ -179,6 +179,7 @@ extension HTTPParameters.Item: CustomStringConvertible, CustomDebugStringConvert
 enum HTTPDate {
   private static let formats = [
     "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
+    "EEE, dd-MMM-yyyy HH:mm:ss zzz",
   ]
 
   static func parse(_ text: String) -> Date? {
