@@ -115,12 +115,13 @@ int stepwise_curl_easy_set_seek_callback(void *easy, int option, stepwise_curl_s
 }
 
 void stepwise_curl_easy_set_socket_callbacks(
-  void *easy, stepwise_curl_open_callback open, stepwise_curl_close_callback close, void *context) {
+  void *easy, stepwise_curl_open_callback open, void *open_context, stepwise_curl_close_callback close,
+  void *close_context) {
   const int open_function = 20163, open_data = 10164, close_function = 20208, close_data = 10209;
   curl.easy_setopt(easy, open_function, open);
-  curl.easy_setopt(easy, open_data, context);
+  curl.easy_setopt(easy, open_data, open_context);
   curl.easy_setopt(easy, close_function, close);
-  curl.easy_setopt(easy, close_data, context);
+  curl.easy_setopt(easy, close_data, close_context);
 }
 
 int stepwise_curl_open_socket(const void *address) {
@@ -133,6 +134,10 @@ int stepwise_curl_open_socket(const void *address) {
 
 long stepwise_curl_easy_get_long(void *easy, int info) {
   long value = 0;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+int64_t stepwise_curl_easy_get_offset(void *easy, int info) {
+  int64_t value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
 void *stepwise_curl_easy_get_pointer(void *easy, int info) {

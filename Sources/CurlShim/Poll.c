@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 int stepwise_poll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
@@ -49,6 +50,13 @@ int stepwise_poll_wait(int poll, struct stepwise_poll_event *events, int capacit
     events[index].events = (what & EPOLLIN ? 1 : 0) | (what & EPOLLOUT ? 2 : 0) | (what & (EPOLLERR | EPOLLHUP) ? 4 : 0);
   }
   return count < 0 ? 0 : count;
+}
+
+void stepwise_discard(int descriptor) {
+  char bytes[16384];
+  while (recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+  }
+  shutdown(descriptor, SHUT_RDWR);
 }
 
 void stepwise_close(int descriptor) { close(descriptor); }

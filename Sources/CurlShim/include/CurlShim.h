@@ -44,14 +44,17 @@ typedef int (*stepwise_curl_close_callback)(void *_Nullable context, int descrip
 
 /// Makes libcurl open the sockets of connections with one function and close them with the other.
 void stepwise_curl_easy_set_socket_callbacks(
-  void *_Nonnull easy, stepwise_curl_open_callback _Nonnull open, stepwise_curl_close_callback _Nonnull close,
-  void *_Nullable context);
+  void *_Nonnull easy, stepwise_curl_open_callback _Nonnull open, void *_Nullable open_context,
+  stepwise_curl_close_callback _Nonnull close, void *_Nullable close_context);
 
 /// Opens the socket that libcurl asks for, which child processes do not inherit; negative when that is impossible.
 int stepwise_curl_open_socket(const void *_Nonnull address);
 
 /// The value of a piece of information that is a number; 0 where there is none.
 long stepwise_curl_easy_get_long(void *_Nonnull easy, int info);
+
+/// The value of a piece of information that is a large number; 0 where there is none.
+int64_t stepwise_curl_easy_get_offset(void *_Nonnull easy, int info);
 
 /// The value of a piece of information that is a pointer; NULL where there is none.
 void *_Nullable stepwise_curl_easy_get_pointer(void *_Nonnull easy, int info);
@@ -101,6 +104,8 @@ struct stepwise_poll_event {
 /// Waits until there is something, so many milliseconds at most, or for ever when it is negative; returns how much there is.
 int stepwise_poll_wait(int poll, struct stepwise_poll_event *_Nonnull events, int capacity, int milliseconds);
 
+/// Discards what has arrived on a connection, and shuts it down.
+void stepwise_discard(int descriptor);
 void stepwise_close(int descriptor);
 
 #endif

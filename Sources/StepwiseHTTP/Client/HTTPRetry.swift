@@ -15,7 +15,8 @@ public import Stepwise
 /// once is not repeated. A request is repeated
 ///
 /// - after one of ``statuses``, when the server's `Retry-After` has passed, or without one the policy's wait;
-/// - when the connection was refused, could not be opened or was lost, and after the `headers` and `idle` deadlines.
+/// - when the connection was refused, could not be opened or was lost, and after each deadline but
+///   `total`.
 ///
 /// After the last attempt its response is returned, or its error is thrown. Cancellation ends the wait at once.
 public struct HTTPRetry: Sendable {
@@ -59,10 +60,8 @@ public struct HTTPRetry: Sendable {
 }
 
 extension HTTPRequest {
-  private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"]
-
   /// Whether the request may arrive twice.
-  var isIdempotent: Bool { Self.idempotent.contains(method) || headers["Idempotency-Key"] != nil }
+  var isIdempotent: Bool { HTTPTransferRequest.isIdempotent(method, headers) }
 }
 
 extension HTTPRetry {
@@ -87,7 +86,8 @@ extension HTTPRetry {
     guard request.isIdempotent, request.body?.isRepeatable ?? true else { return false }
     if let error = error as? HTTPStatusError { return (error.retryAfter ?? .zero) <= longestWait }
     switch error as? HTTPError {
-    case .connectionRefused, .connectionFailed, .connectionLost, .timedOut(.headers), .timedOut(.idle): return true
+    case .connectionRefused, .connectionFailed, .connectionLost: return true
+    case .timedOut(let deadline): return deadline != .total
     default: return false
     }
   }

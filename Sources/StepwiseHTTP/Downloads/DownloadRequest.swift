@@ -89,7 +89,7 @@ struct DownloadTag: Equatable {
   /// Nil when the response contains nothing to check the rest with.
   init?(_ head: HTTPResponseHead, from url: URL, total: Int64? = nil) {
     guard head.headers["Content-Encoding"] == nil else { return nil }
-    if let tag = head.headers["ETag"], tag.hasPrefix("\"") {
+    if let tag = head.headers["ETag"], tag.hasPrefix("\""), !tag.hasControlCharacter {
       validator = tag
     } else if let changed = head.headers["Last-Modified"].flatMap(HTTPDate.parse),
       // A file may change again within the second of its last modification.

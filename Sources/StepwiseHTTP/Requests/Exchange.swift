@@ -109,7 +109,10 @@ final class Exchange: BodySource {
     }
     startTimer()
     while true {
-      let transfer = session.transport.transfer(session.transferRequest(request, onSend: reporter(of: request)))
+      var outgoing = session.transferRequest(request)
+      outgoing.onSend = reporter(of: request)
+      outgoing.onWait = { [weak self] isWaiting in self?.wait(isWaiting) }
+      let transfer = session.transport.transfer(outgoing)
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
       session.jar?.keepCookies(of: head, from: request.url)
@@ -164,6 +167,11 @@ final class Exchange: BodySource {
       upload?.report(sent)
       self?.sent()
     }
+  }
+
+  private func wait(_ isWaiting: Bool) {
+    let now = stopwatch.elapsed()
+    state.withLock { $0.machine.wait(isWaiting, at: now) }
   }
 
   private func sent() {

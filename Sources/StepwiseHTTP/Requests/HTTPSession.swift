@@ -29,7 +29,7 @@ public final class HTTPSession: Sendable {
   /// The default maximum number of connections to one host: 16.
   ///
   /// Browsers have six, which a long poll or two use up; servers commonly serve some hundred clients at once. A request
-  /// that waits for a connection is in flight, and its deadlines count.
+  /// that waits for a connection is in flight; its `total` deadline counts, its `headers` deadline does not with libcurl.
   public static let defaultConnectionsPerHost = 16
 
   /// The default maximum number of bytes of a response's body in memory, decompressed: 64 MiB.
@@ -112,16 +112,17 @@ public final class HTTPSession: Sendable {
   }
 
   /// Returns the request of a hop as the transport sends it, with the cookies of the jar.
-  func transferRequest(_ request: HTTPRequest, onSend: (@Sendable (Int64) -> Void)?) -> HTTPTransferRequest {
+  func transferRequest(_ request: HTTPRequest) -> HTTPTransferRequest {
     var headers = request.headers
     if let jar, headers["Cookie"] == nil, let cookies = jar.header(for: request) { headers["Cookie"] = cookies }
-    return HTTPTransferRequest(
+    var transfer = HTTPTransferRequest(
       method: request.method,
       url: request.url,
       headers: headers,
-      body: request.body?.content ?? .none,
-      onSend: onSend
+      body: request.body?.content ?? .none
     )
+    transfer.connectLimit = request.deadlines?.connect
+    return transfer
   }
 
   private static func transport(
@@ -130,11 +131,11 @@ public final class HTTPSession: Sendable {
     proxy: HTTPProxy
   ) -> any HTTPTransport {
     #if os(Linux) || os(Android)
-      if let transport = CurlTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy) {
-        return transport
-      }
+      let transport = CurlTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
+      return transport.map { $0 as any HTTPTransport } ?? MissingTransport()
+    #else
+      return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
     #endif
-    return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
   }
 
   private static func transport(_ configuration: URLSessionConfiguration) -> any HTTPTransport {
@@ -142,10 +143,12 @@ public final class HTTPSession: Sendable {
       let names = { (configuration: URLSessionConfiguration) in
         (configuration.protocolClasses ?? []).map { String(describing: $0) }
       }
-      if names(configuration) == names(.ephemeral), configuration.connectionProxyDictionary?.isEmpty ?? true,
-        let transport = CurlTransport(connectionsPerHost: configuration.httpMaximumConnectionsPerHost)
-      {
-        return transport
+      if names(configuration) == names(.ephemeral), configuration.connectionProxyDictionary?.isEmpty ?? true {
+        return transport(
+          connectionsPerHost: configuration.httpMaximumConnectionsPerHost,
+          tls: HTTPTLSSettings(),
+          proxy: .system
+        )
       }
     #endif
     return URLSessionTransport(configuration: configuration)

@@ -34,6 +34,8 @@ struct RequestMachine {
   private var hop = 0
   /// When something was last sent or received, or the consumer started to wait.
   private var latest = Duration.zero
+  /// Whether the request waits for a connection, during which no response can arrive.
+  private var isWaiting = false
 
   init(_ request: HTTPRequest, limits: Limits) {
     self.request = request
@@ -58,6 +60,11 @@ struct RequestMachine {
 
   mutating func sent(at now: Duration) {
     if case .asking = state { latest = now }
+  }
+
+  mutating func wait(_ isWaiting: Bool, at now: Duration) {
+    self.isWaiting = isWaiting
+    sent(at: now)
   }
 
   enum AnswerAction {
@@ -134,6 +141,7 @@ struct RequestMachine {
     let limit: (time: Duration, kind: HTTPDeadlines.Kind)?
     switch state {
     case .ended: return .stop
+    case .asking where isWaiting: limit = nil
     case .idle, .asking: limit = limits.headers.map { (latest + $0, .headers) }
     case .answered: limit = nil
     case .reading: limit = limits.idle.map { (latest + $0, .idle) }

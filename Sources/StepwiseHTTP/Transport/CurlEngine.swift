@@ -22,6 +22,13 @@
     /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
     private var isEnding = false
+    /// Cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be stopped.
+    private var lookUps: [CurlJob] = []
+    /// Transfers that wait until there are fewer of them.
+    private var delayed: ArraySlice<CurlTransfer> = []
+    /// The number of rounds of the thread.
+    private var round = 0
+    private static let lookUpLimit = 64
     /// When to call libcurl next.
     private var alarm: ContinuousClock.Instant?
 
@@ -38,8 +45,9 @@
       let context = Unmanaged.passUnretained(self).toOpaque()
       stepwise_curl_multi_set_callbacks(
         multi,
-        { _, descriptor, what, context, _ in
-          CurlEngine.at(context)?.sockets.watch(descriptor, what)
+        { easy, descriptor, what, context, _ in
+          let isPaused = what == 4 && CurlHandle.running(easy)?.isPaused ?? false
+          CurlEngine.at(context)?.sockets.watch(descriptor, what, isPaused: isPaused)
           return 0
         },
         { _, milliseconds, context in
@@ -56,7 +64,8 @@
       // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
       // with libcurl 7.88; compare curl #10525).
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
-      repeat { turn() } while !isEnding || !jobs.isEmpty
+      repeat { turn() } while !isEnding || jobs.count > lookUps.count || !delayed.isEmpty
+      for job in lookUps { remove(job) }
       spares = []
       stepwise_curl_multi_cleanup(multi)
     }
@@ -66,10 +75,12 @@
     }
 
     private func turn() {
+      round += 1
+      endLookUps()
       for command in loop.takeCommands() { perform(command) }
       checkAlarm()
       deliver()
-      guard !isEnding || !jobs.isEmpty, loop.fallAsleep() else { return }
+      guard !isEnding || jobs.count > lookUps.count || !delayed.isEmpty, loop.fallAsleep() else { return }
       sockets.wait(patience, wakened: loop.wakeUp) { descriptor, events in
         _ = stepwise_curl_multi_act(multi, descriptor, events)
       }
@@ -96,7 +107,10 @@
       case .start(let transfer): start(transfer)
       case .cancel(let transfer):
         if let job = jobs[ObjectIdentifier(transfer)] {
-          remove(job)
+          cancel(job)
+        } else if let index = delayed.firstIndex(where: { $0 === transfer }) {
+          delayed.remove(at: index)
+          startNext(to: transfer.host)
         } else {
           queue.remove(transfer, from: transfer.host)
         }
@@ -109,22 +123,54 @@
     }
 
     private func start(_ transfer: CurlTransfer) {
-      guard !transfer.inbox.isEnded, queue.add(transfer, to: transfer.host), !begin(transfer) else { return }
-      startNext(to: transfer.host)
+      guard !transfer.inbox.isEnded else { return }
+      guard queue.add(transfer, to: transfer.host) else {
+        transfer.request.onWait?(true)
+        return
+      }
+      if !begin(transfer) { startNext(to: transfer.host) }
     }
 
     /// Starts a waiting transfer in place of one that has ended.
     private func startNext(to host: String) {
-      while let next = queue.next(for: host), !begin(next) {}
+      while let next = queue.next(for: host) {
+        next.request.onWait?(false)
+        if begin(next) { return }
+      }
+    }
+
+    /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up.
+    ///
+    /// A job of this round has not started its look-up, and one that may use a proxy may wait for something else.
+    private func cancel(_ job: CurlJob) {
+      guard job.round < round, job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
+      job.isCancelled = true
+      lookUps.append(job)
+    }
+
+    /// Ends the cancelled jobs whose look-up is over, and starts others in their place.
+    private func endLookUps() {
+      guard !lookUps.isEmpty || !delayed.isEmpty else { return }
+      for job in lookUps where !job.isLookingUp { remove(job) }
+      while lookUps.count < Self.lookUpLimit, let next = delayed.popFirst() {
+        next.request.onWait?(false)
+        if !begin(next) { startNext(to: next.host) }
+      }
     }
 
     /// Returns whether the transfer runs.
     private func begin(_ transfer: CurlTransfer) -> Bool {
       guard !transfer.inbox.isEnded else { return false }
+      if lookUps.count >= Self.lookUpLimit {
+        transfer.request.onWait?(true)
+        delayed.append(transfer)
+        return true
+      }
       guard let handle = spares.popLast() ?? CurlHandle() else {
         transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
         return false
       }
+      sockets.closeReadableIdle()
       do {
         let job = try CurlJob(transfer, handle: handle, engine: self)
         do {
@@ -136,6 +182,7 @@
           job.close()
           throw error
         }
+        job.round = round
         jobs[ObjectIdentifier(transfer)] = job
         return true
       } catch {
@@ -156,7 +203,7 @@
     private func deliver() {
       var result: Int32 = 0
       while let easy = stepwise_curl_multi_completed(multi, &result) {
-        guard let job = CurlHandle.at(stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData))?.job else { continue }
+        guard let job = CurlHandle.running(easy) else { continue }
         job.complete(result)
         remove(job)
       }
@@ -169,6 +216,7 @@
     private func remove(_ job: CurlJob) {
       _ = stepwise_curl_multi_remove(multi, job.handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
+      if job.isCancelled { lookUps.removeAll { $0 === job } }
       job.close()
       recycle(job.handle)
       startNext(to: job.transfer.host)
@@ -191,6 +239,8 @@
       var watched: Int32 = 0
       /// What libcurl wants to wait for.
       var wanted: Int32 = 0
+      /// Whether it belongs to a transfer that waits for its consumer.
+      var isPaused = false
       /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
       var isConnection = false
     }
@@ -212,15 +262,17 @@
     deinit { if poll >= 0 { stepwise_close(poll) } }
 
     /// Notifies this of the connections that a handle opens, and of their ends.
-    func observe(_ easy: UnsafeMutableRawPointer) {
+    func observe(_ handle: CurlHandle) {
       stepwise_curl_easy_set_socket_callbacks(
-        easy,
+        handle.easy,
         { context, _, address in
-          guard let address else { return -1 }
+          // A cancelled job does not connect.
+          guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
           let descriptor = stepwise_curl_open_socket(address)
-          if descriptor >= 0 { CurlSockets.at(context)?.change(descriptor) { $0 = Socket(isConnection: true) } }
+          if descriptor >= 0 { job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) } }
           return descriptor
         },
+        Unmanaged.passUnretained(handle).toOpaque(),
         { context, descriptor in
           CurlSockets.at(context)?.change(descriptor) { $0 = Socket() }
           stepwise_close(descriptor)
@@ -241,9 +293,10 @@
     }
 
     /// Waits for a descriptor as libcurl wants: 1 to read, 2 to write, 3 for both, 4 for nothing any more.
-    func watch(_ descriptor: Int32, _ what: Int32) {
+    func watch(_ descriptor: Int32, _ what: Int32, isPaused: Bool) {
       change(descriptor) { socket in
         socket.wanted = what == 4 ? 0 : what
+        socket.isPaused = isPaused
         if socket.isConnection, socket.wanted == 0 || socket.wanted == socket.watched { return }
         socket.setWatched(socket.wanted, by: poll, descriptor)
       }
@@ -266,11 +319,30 @@
           } else if sockets[Int(event.descriptor)].wanted != 0 {
             act(event.descriptor, event.events)
           } else {
-            // An idle connection that the server has closed, which libcurl finds out when it wants to use it.
-            change(event.descriptor) { $0.setWatched(0, by: poll, event.descriptor) }
+            closeIdle(event.descriptor)
           }
         }
       }
+    }
+
+    /// Closes the idle connections on which something has arrived: no request waits for it.
+    func closeReadableIdle() {
+      withUnsafeTemporaryAllocation(of: stepwise_poll_event.self, capacity: Self.eventCapacity) { events in
+        guard let base = events.baseAddress else { return }
+        let count = Int(stepwise_poll_wait(poll, base, Int32(Self.eventCapacity), 0))
+        for event in events.prefix(count)
+        where event.descriptor != wakeup && sockets[Int(event.descriptor)].wanted == 0 {
+          closeIdle(event.descriptor)
+        }
+      }
+    }
+
+    /// Ends an idle connection that the server has closed, or on which it has sent what was not requested.
+    ///
+    /// libcurl closes it when it wants to use it. It would read what has arrived as the next response.
+    private func closeIdle(_ descriptor: Int32) {
+      change(descriptor) { $0.setWatched(0, by: poll, descriptor) }
+      if !sockets[Int(descriptor)].isPaused { stepwise_discard(descriptor) }
     }
   }
 
@@ -288,7 +360,13 @@
     unowned let engine: CurlEngine
     let upload: CurlUpload?
     var isTouched = false
+    /// The round in which it began.
+    var round = 0
+    /// Whether it remains only until the look-up of its host's name is over.
+    var isCancelled = false
     private var parser: CurlHeadParser
+    /// Whether the body has a content encoding that was not offered.
+    private var refusesBody = false
     /// What ended the transfer from one of the callbacks.
     private var failure: (any Error)?
     /// Which directions wait for the consumer or for the source of the body.
@@ -299,6 +377,7 @@
       self.handle = handle
       self.engine = engine
       parser = CurlHeadParser(limit: transfer.request.headerLimit)
+      isIdempotent = HTTPTransferRequest.isIdempotent(transfer.request.method, transfer.request.headers)
       upload = try CurlUpload(transfer.request.body, of: transfer, on: engine.loop)
     }
 
@@ -319,18 +398,30 @@
       return bytes.count
     }
 
+    /// Whether the head of the response is complete.
+    var hasHead: Bool { parser.isDone }
+
     private func receive(_ head: HTTPResponseHead) {
+      let encoding = head.headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? ""
+      refusesBody = !["", "identity", "gzip", "x-gzip", "deflate"].contains(encoding)
       transfer.inbox.update { $0.receive(head) }
       engine.touch(self)
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard !refusesBody else { return 0 }
       let isTaken = transfer.inbox.update { $0.offer(bytes) }
       engine.touch(self)
       if isTaken { return bytes.count }
       pauses |= CurlValue.pauseReceiving
       return CurlValue.pause
     }
+
+    /// Whether the name of the host is being looked up.
+    var isLookingUp: Bool { stepwise_curl_easy_get_offset(handle.easy, CurlInfo.nameLookupTime) == 0 }
+
+    /// Whether it waits for the consumer or for the source of the body.
+    var isPaused: Bool { pauses != 0 }
 
     func continueReceiving() { resume(CurlValue.pauseReceiving) }
 
@@ -356,15 +447,21 @@
       }
     }
 
+    /// Whether the request may be sent again on another connection.
+    let isIdempotent: Bool
+
     func seek(to offset: Int64, from origin: Int32) -> Int32 {
-      guard origin == SEEK_SET, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
+      guard origin == SEEK_SET, isIdempotent, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
       return CurlValue.seekDone
     }
 
     func complete(_ code: Int32) {
-      // libcurl takes a head that ends early for a response, as does this.
-      if code == 0, let head = parser.finish() { receive(head) }
-      let error = code == 0 ? nil : failure ?? CurlFailure(code, self).error
+      // libcurl takes a head that ends early for a response.
+      if refusesBody, code != 0, failure == nil {
+        failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
+      }
+      let end = parser.isCut ? TransferFailure.cutHead : nil
+      let error: (any Error)? = if code == 0 { end } else { failure ?? CurlFailure(code, self).error }
       transfer.inbox.update { $0.complete(error) }
       engine.touch(self)
     }
@@ -372,7 +469,7 @@
 
   /// Assembles the head of a response from the lines that libcurl delivers one by one.
   ///
-  /// libcurl has checked the lines. Lines after the head are trailers, and are dropped.
+  /// libcurl has checked the lines. Lines after the head are trailers, which count as the head does, and are dropped.
   struct CurlHeadParser {
     private enum State {
       case status
@@ -396,7 +493,6 @@
     init(limit: Int) { self.limit = limit }
 
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Event {
-      if case .done = state { return .more }
       size += bytes.count
       guard size <= limit else { return .tooLarge }
       var line = bytes[...]
@@ -423,12 +519,13 @@
       }
     }
 
-    /// Returns the head of a response that ended within it, if it has a status.
-    mutating func finish() -> HTTPResponseHead? {
-      guard case .fields = state, status > 0 else { return nil }
-      state = .done
-      return head
+    /// Whether the head of the final response is complete.
+    var isDone: Bool {
+      if case .done = state { true } else { false }
     }
+
+    /// Whether the head has begun and is not complete.
+    var isCut: Bool { size > 0 && !isDone }
 
     private var head: HTTPResponseHead {
       var headers = HTTPHeaders()

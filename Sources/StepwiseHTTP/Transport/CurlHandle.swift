@@ -15,6 +15,7 @@
     /// Whether the options are those of a GET without a body.
     private var isPlain = false
     private var headers: HTTPHeaders?
+    private var connectLimit: Duration?
     private var headerList: UnsafeMutableRawPointer?
     private let errorText: UnsafeMutablePointer<CChar>
 
@@ -44,6 +45,12 @@
         try reset(job.engine)
         try setBody(job)
       }
+      if request.connectLimit != connectLimit || !self.isPlain {
+        connectLimit = request.connectLimit
+        let milliseconds = connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
+        let limit = Int(max(1, min(milliseconds, Double(Int32.max))))
+        try set(CurlOption.connectTimeoutMilliseconds, limit)
+      }
       try set(CurlOption.url, request.url.absoluteString)
       try setHeaders(request.headers)
       errorText[0] = 0
@@ -62,12 +69,12 @@
       // Where the names and IP addresses of a URL lead is decided above.
       try set(CurlOption.pathAsIs, 1)
       setOptional(CurlOption.protocols, "http,https")
-      try set(CurlOption.acceptEncoding, "")
+      // Of br and zstd, libcurl decompresses up to 64 MiB from one buffer while the consumer does not read.
+      try set(CurlOption.acceptEncoding, "gzip")
       try set(CurlOption.userAgent, "StepwiseHTTP")
       // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have
       // one.
       setOptional(CurlOption.bufferSize, 32 * 1024)
-      try set(CurlOption.connectTimeoutMilliseconds, Int(Int32.max))
       setOptional(CurlOption.suppressConnectHeaders, 1)
       // Otherwise cancelling a transfer waits until its host's name has been looked up.
       setOptional(CurlOption.quickExit, 1)
@@ -103,7 +110,12 @@
           CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
         }
       )
-      engine.sockets.observe(easy)
+      engine.sockets.observe(self)
+    }
+
+    /// Returns the transfer of one of libcurl's handles.
+    static func running(_ easy: UnsafeMutableRawPointer?) -> CurlJob? {
+      easy.flatMap { at(stepwise_curl_easy_get_pointer($0, CurlInfo.privateData)) }?.job
     }
 
     static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
@@ -128,8 +140,14 @@
       case ("GET", nil): break
       case (_, nil): try set(CurlOption.customRequest, method)
       }
-      // On a reused connection that the server has closed, libcurl sends the body again, and a sequence may have none.
-      if case .chunks = job.transfer.request.body { try set(CurlOption.freshConnect, 1) }
+      // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
+      // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
+      // have no second body, get a new connection.
+      if case .chunks = job.transfer.request.body {
+        try set(CurlOption.freshConnect, 1)
+      } else if !job.isIdempotent, job.upload?.length ?? 0 == 0 {
+        try set(CurlOption.freshConnect, 1)
+      }
       if job.upload != nil { setOptional(CurlOption.uploadBufferSize, 128 * 1024) }
     }
 
@@ -224,23 +242,26 @@
     private let systemError: Int32
     private let proxyStatus: Int
     private let verifyResult: Int
+    /// Whether the head of the response was not complete.
+    private let isInHead: Bool
+    /// Whether the time to connect was limited.
+    private let hasLimit: Bool
+    /// The URL of a request that may go through a proxy.
+    private let url: URL?
+
+    /// The maximum size of a header line in libcurl.
+    private static let lineLimit = 100 * 1024
 
     init(_ code: Int32, _ job: CurlJob) {
-      self.init(
-        code,
-        words: job.handle.words,
-        systemError: Int32(stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.systemError)),
-        proxyStatus: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.proxyConnectStatus),
-        verifyResult: stepwise_curl_easy_get_long(job.handle.easy, CurlInfo.verifyResult)
-      )
-    }
-
-    init(_ code: Int32, words: String, systemError: Int32 = 0, proxyStatus: Int = 0, verifyResult: Int = 0) {
+      let easy = job.handle.easy
       self.code = code
-      self.words = words
-      self.systemError = systemError
-      self.proxyStatus = proxyStatus
-      self.verifyResult = verifyResult
+      words = job.handle.words
+      systemError = Int32(stepwise_curl_easy_get_long(easy, CurlInfo.systemError))
+      proxyStatus = stepwise_curl_easy_get_long(easy, CurlInfo.proxyConnectStatus)
+      verifyResult = stepwise_curl_easy_get_long(easy, CurlInfo.verifyResult)
+      isInHead = !job.hasHead
+      hasLimit = job.transfer.request.connectLimit != nil
+      url = job.engine.loop.settings.mayHaveProxy ? job.transfer.request.url : nil
     }
 
     var error: HTTPError {
@@ -249,22 +270,35 @@
       case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
       case 5: return .proxy(reason: "its host is not known")
       case 6: return Network.isUp ? .hostNotFound : .offline
-      case 7: return connecting
+      case 7: return isProxy ? .proxy(reason: connecting.description) : connecting
       case 8: return .protocolError(reason: "its head is malformed")
+      case 27, 100:
+        if isInHead { return .headersTooLarge(limit: Self.lineLimit) }
+        return .protocolError(reason: "its body decompresses to more than libcurl can store")
       case 16, 92, 95:
         return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server gave the request up")
       case 18: return .connectionLost(reason: "the response is not as long as its headers say")
-      case 28: return .connectionFailed(reason: "the host does not answer")
+      case 28: return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
       case 52: return .connectionLost(reason: "the server closed it without a response")
       case 55: return .connectionLost(reason: "the server closed it while the request was sent")
       case 56: return receiving
       case 61: return .protocolError(reason: "its body cannot be decompressed")
-      case 65: return .connectionLost(reason: "the body would have to be sent again, and can be read only once")
+      case 65: return .connectionLost(reason: "the server closed it, and the request cannot be sent again")
       case 77: return .refused(reason: "the file of certificate authorities cannot be read")
       case 97: return .proxy(reason: "it breaks off")
       case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security)
       default: return .protocolError(reason: "libcurl reports error \(code)")
       }
+    }
+
+    /// Whether libcurl names another host or port than the URL does, which is then that of the proxy.
+    private var isProxy: Bool {
+      guard let url, let start = words.range(of: "Failed to connect to ") else { return false }
+      let parts = words[start.upperBound...].split(separator: " ")
+      guard parts.count > 2, parts[1] == "port" else { return false }
+      let port = url.port ?? (url.scheme == "https" ? 443 : 80)
+      return parts[0].lowercased() != url.host?.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        || Int(parts[2].prefix { $0.isNumber }) != port
     }
 
     private var connecting: HTTPError {
@@ -282,6 +316,7 @@
       let words = words.lowercased()
       if words.contains("proxy") { return .proxy(reason: "it breaks off") }
       if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
+      if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * Self.lineLimit) }
       let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
       if isBroken || systemError == ECONNRESET { return .connectionLost(reason: "the server closed it") }
       return .protocolError(reason: "its head or its chunks are malformed")
@@ -313,7 +348,7 @@
     static let isAvailable: Bool = {
       let name = ProcessInfo.processInfo.environment[variable] ?? "libcurl.so.4"
       guard let problem = stepwise_curl_load(name) else { return true }
-      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests go through URLSession instead.\n"
+      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests are refused; install libcurl.\n"
       FileHandle.standardError.write(Data(line.utf8))
       return false
     }()
@@ -372,6 +407,7 @@
 
   enum CurlInfo {
     static let privateData: Int32 = 0x10_0000 + 21
+    static let nameLookupTime: Int32 = 0x60_0000 + 51
     static let verifyResult: Int32 = 0x20_0000 + 13
     static let systemError: Int32 = 0x20_0000 + 25
     static let proxyConnectStatus: Int32 = 0x20_0000 + 22

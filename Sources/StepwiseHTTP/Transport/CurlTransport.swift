@@ -30,7 +30,7 @@
     ) {
       guard CurlLibrary.isAvailable else { return nil }
       loop = CurlLoop(
-        settings: CurlSettings(connectionsPerHost: max(1, connectionsPerHost), tls: tls, proxy: proxy)
+        settings: CurlSettings(connectionsPerHost: min(max(1, connectionsPerHost), 65_536), tls: tls, proxy: proxy)
       )
     }
 
@@ -43,11 +43,37 @@
     public func invalidate() { loop.send(.end) }
   }
 
+  /// The transport where libcurl cannot be loaded: URLSession on Linux ends the process at a trailer.
+  final class MissingTransport: HTTPTransport, HTTPTransfer {
+    func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { self }
+
+    func invalidate() {}
+
+    nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+      throw HTTPError.refused(reason: "libcurl cannot be loaded; install it, such as the package libcurl4")
+    }
+
+    nonisolated(nonsending) func chunk() async throws -> Data? { nil }
+
+    func cancel() {}
+  }
+
   /// The settings that all transfers of a ``CurlTransport`` share.
   struct CurlSettings: Sendable {
     var connectionsPerHost: Int
     var tls = HTTPTLSSettings()
     var proxy = HTTPProxy.system
+
+    /// Whether there may be a proxy between this machine and a server.
+    var mayHaveProxy: Bool {
+      switch proxy.kind {
+      case .none: false
+      case .server: true
+      case .system:
+        ProcessInfo.processInfo.environment.keys.map { $0.lowercased() }
+          .contains { $0.hasSuffix("_proxy") && $0 != "no_proxy" }
+      }
+    }
   }
 
   /// One transfer of a ``CurlTransport``, as its consumer sees it.
@@ -343,8 +369,9 @@
 
     private func pullNext(_ open: () throws -> HTTPTransferBody.Source) throws {
       guard pull == nil else { return }
-      let source = try source ?? open()
-      self.source = source
+      // Storing the closure again would wrap it once more for each piece.
+      if source == nil { source = try open() }
+      guard let source else { return }
       pull = Task { [loop, transfer, generation] in
         let result: Result<Data?, any Error>
         do {

@@ -84,6 +84,13 @@ public struct HTTPTransferRequest: Sendable {
   /// It is called as the network accepts them, in order, and must return quickly.
   public var onSend: (@Sendable (_ sentBytes: Int64) -> Void)?
 
+  /// The limit for opening a connection, whose error is ``HTTPError/timedOut(_:)``; nil for none.
+  public var connectLimit: Duration?
+
+  /// Called with true when the transfer has to wait until fewer connections to its host are in use, and with false
+  /// when it starts, so that the `headers` deadline does not include the wait.
+  public var onWait: (@Sendable (_ isWaiting: Bool) -> Void)?
+
   /// Creates a request.
   ///
   /// - Parameters:
@@ -127,7 +134,16 @@ public struct HTTPResponseHead: Sendable {
   /// The length of the body, if it is known; it is unknown when the transport decompresses the body.
   var length: Int64? {
     guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
-    return headers["Content-Length"].flatMap { Int64($0) }
+    return headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+  }
+}
+
+extension HTTPTransferRequest {
+  private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"]
+
+  /// Returns whether a request may arrive twice.
+  static func isIdempotent(_ method: String, _ headers: HTTPHeaders) -> Bool {
+    idempotent.contains(method) || headers["Idempotency-Key"] != nil
   }
 }
 
@@ -140,6 +156,9 @@ extension HTTPResponseHead: CustomStringConvertible {
 package enum TransferFailure {
   /// The connection ended before any response arrived.
   package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
+
+  /// The connection ended within the head of the response.
+  static var cutHead: HTTPError { .connectionLost(reason: "the server closed it within the head of the response") }
 
   /// Fewer bytes arrived than were announced.
   package static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }

@@ -19,7 +19,7 @@ import Synchronization
 /// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has
 ///   no streams for bodies on Linux.
 ///
-/// On Linux, where it is used when libcurl cannot be loaded, also:
+/// On Linux, where it is used for a configuration with protocol classes or proxies, also:
 /// - Trust settings, a client certificate and a proxy are refused with an error that names them.
 /// - A 401 that requests Basic authentication waits until a deadline passes.
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
@@ -88,7 +88,7 @@ public final class URLSessionTransport: HTTPTransport {
     proxy: HTTPProxy = .system
   ) {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
+    configuration.httpMaximumConnectionsPerHost = min(max(1, connectionsPerHost), 65_536)
     self.init(configuration: configuration, tls: tls, proxy: proxy)
   }
 

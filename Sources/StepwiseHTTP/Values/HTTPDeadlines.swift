@@ -8,6 +8,8 @@
 public struct HTTPDeadlines: Sendable {
   /// One of the deadlines.
   public enum Kind: Sendable, Hashable, CustomStringConvertible {
+    /// ``HTTPDeadlines/connect``.
+    case connect
     /// ``HTTPDeadlines/headers``.
     case headers
     /// ``HTTPDeadlines/idle``.
@@ -18,12 +20,18 @@ public struct HTTPDeadlines: Sendable {
     /// What did not happen in time.
     public var description: String {
       switch self {
+      case .connect: "the connection was not opened within the `connect` deadline"
       case .headers: "the head of the response did not arrive within the `headers` deadline"
       case .idle: "no further piece of the body arrived within the `idle` deadline"
       case .total: "the response was not complete within the `total` deadline"
       }
     }
   }
+
+  /// The limit for opening a connection, with the look-up of the host's name and the TLS handshake; nil for none.
+  ///
+  /// libcurl measures it in real time; URLSession does not have it.
+  public var connect: Duration?
 
   /// The limit from the start, or from the last byte of the body that was sent, to the head of the response; nil for
   /// none.
@@ -42,11 +50,13 @@ public struct HTTPDeadlines: Sendable {
 
   /// Creates deadlines; by default a minute for the head and a minute between pieces.
   public init(
+    connect: Duration? = nil,
     headers: Duration? = .seconds(60),
     idle: Duration? = .seconds(60),
     total: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
+    self.connect = connect
     self.headers = headers
     self.idle = idle
     self.total = total

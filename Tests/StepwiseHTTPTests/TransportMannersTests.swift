@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if os(Linux)
+  import Foundation
+  import Loopback
+  import Stepwise
+  import StepwiseTesting
+  import Testing
+
+  @testable import StepwiseHTTP
+
+  /// What libcurl does by itself, and this transport does not pass on.
+  @Suite(.timeLimit(.minutes(5))) struct TransportMannersTests {
+    private static func client(_ url: URL, deadlines: HTTPDeadlines = .standard) -> HTTPClient {
+      HTTPClient(baseURL: url, session: HTTPSession(), deadlines: deadlines)
+    }
+
+    // MARK: Numbers
+
+    @Test("A limit of connections may be as large as an integer") func manyConnections() async {
+      await #expect(processExitsWith: .success) {
+        let server = try serve { _ in .text("ok") }
+        let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(connectionsPerHost: .max))
+        let text = try await client.get().text
+        #expect(text == "ok")
+      }
+    }
+
+    @Test(
+      "A length that no file can have does not end the process",
+      arguments: [
+        "Content-Length: 9223372036854775807", "Content-Length: 9223372036854775808", "Content-Length: -1",
+        "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775806/9223372036854775807",
+        "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775807/*",
+      ]
+    )
+    func lengths(fields: String) async throws {
+      let server = try RawServer { head in
+        guard head.contains("Range: bytes=5-") else {
+          return RawServer.Answer("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 10\r\n\r\nhello")
+        }
+        let status = fields.contains("Content-Range") ? "206 Part" : "200 OK"
+        return RawServer.Answer("HTTP/1.1 \(status)\r\nETag: \"a\"\r\n\(fields)\r\n\r\nhello")
+      }
+      try await inFolder { folder in
+        let (url, file) = (try server.url(), folder.appendingPathComponent("file"))
+        await #expect(throws: HTTPError.self) { try await HTTP.download(url, to: file) }
+        // Whatever the result is.
+        _ = try? await HTTP.download(url, to: file)
+        #expect(server.requests.count >= 2)
+      }
+    }
+
+    // MARK: Connections
+
+    @Test(
+      "A request that is not idempotent is sent once, also when its reused connection is closed without a response",
+      arguments: ["POST", "PATCH"],
+      ["bytes", "file", "sequence", "none"]
+    )
+    func sentOnce(method: String, body: String) async throws {
+      let server = try RawServer { head in
+        head.hasPrefix("GET") ? RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", end: .hold) : nil
+      }
+      let client = Self.client(try server.url())
+      try await inFolder { folder in
+        let file = folder.appendingPathComponent("body")
+        try Data("pay 100".utf8).write(to: file)
+        #expect(try await client.get().text == "ok")
+        let pieces = AsyncStream<Data> { continuation in
+          continuation.yield(Data("pay 100".utf8))
+          continuation.finish()
+        }
+        var request = HTTPRequest(method: method, url: try server.url())
+        switch body {
+        case "bytes": request.body = .bytes(Data("pay 100".utf8))
+        case "file": request.body = .file(file)
+        case "sequence": request.body = .sequence(pieces, length: 7)
+        default: break
+        }
+        let sent = request
+        await #expect(throws: HTTPError.connectionLost(reason: "")) { try await client.send(sent) }
+      }
+      #expect(server.requests.count { $0.hasPrefix(method) } == 1, "\(server.requests)")
+    }
+
+    @Test("A response that no request is waiting for closes its connection") func unsolicited() async throws {
+      let port = try DeadPort()
+      let client = Self.client(try port.url)
+      let first = Task { try await client.get("first").text }
+      let connection = try #require(await onThread { port.waitForConnection() })
+      _ = await onThread { connection.receive() }
+      func answer(_ text: String) -> ArraySlice<UInt8> {
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)".utf8)[...]
+      }
+      #expect(connection.send(answer("one")))
+      #expect(try await first.value == "one")
+      #expect(connection.send(answer("unsolicited")))
+      let second = Task { try await client.get("second").text }
+      let (two, three) = (answer("two"), answer("three"))
+      Thread.detachNewThread {
+        guard let other = port.waitForConnection() else { return }
+        _ = other.receive()
+        _ = other.send(two)
+        _ = other.receive()
+        _ = other.send(three)
+      }
+      #expect(try await second.value == "two")
+      #expect(try await client.get("third").text == "three")
+      connection.close()
+    }
+
+    // MARK: Heads
+
+    @Test("Trailers count as headers") func trailers() async throws {
+      let body = "5\r\nhello\r\n0\r\n" + String(repeating: "X-Trailer: 1\r\n", count: 50_000)
+      let server = try RawServer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body, end: .hold)
+      let client = Self.client(try server.url(), deadlines: HTTPDeadlines(idle: .seconds(5)))
+      await #expect(throws: HTTPError.headersTooLarge(limit: 0)) { try await client.get() }
+    }
+
+    @Test("A head that is cut off anywhere is an error") func cutHeads() async throws {
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+      let server = try RawServer { request in
+        let count = request.dropFirst(5).prefix { $0.isNumber }
+        return RawServer.Answer(Array(head.utf8.prefix(Int(count) ?? 0)))
+      }
+      let client = Self.client(try server.url())
+      for count in 0..<head.utf8.count {
+        await #expect(throws: HTTPError.self, "\(count)") { try await client.get("\(count)") }
+      }
+    }
+
+    @Test("One header line that is too large is an error of that name", arguments: [90_000, 300_000, 3_000_000])
+    func largeLine(count: Int) async throws {
+      let line = "X-Large: " + String(repeating: "a", count: count)
+      let server = try RawServer("HTTP/1.1 200 OK\r\n\(line)\r\nX-Other: \(line)\r\n\(line)\r\n\(line)\r\n\r\n")
+      let client = Self.client(try server.url())
+      await #expect(throws: HTTPError.headersTooLarge(limit: 0)) { try await client.get() }
+    }
+
+    // MARK: Bodies
+
+    @Test("Only gzip is offered, and a body with another encoding or two is refused") func encodings() async throws {
+      let zeros = [UInt8](repeating: 0, count: 100)
+      let server = try serve { request in
+        if request.path == "/offer" { return .text(request.header("Accept-Encoding") ?? "-") }
+        let encoding = request.path.dropFirst().replacingOccurrences(of: "+", with: ", ")
+        return Reply(headers: [("Content-Encoding", encoding)], body: zeros)
+      }
+      let client = Self.client(try server.url())
+      #expect(try await client.get("offer").text == "gzip")
+      for encoding in ["br", "zstd", "gzip+gzip", "br+gzip"] {
+        let error = await #expect(throws: HTTPError.self) { try await client.get(encoding) }
+        guard case .protocolError(let reason) = error, reason.contains("encoding") else {
+          Issue.record("\(encoding): \(String(describing: error))")
+          continue
+        }
+        #expect(try await client.head(encoding).status == 200)
+      }
+    }
+
+    @Test("A sequence of many pieces is sent in linear time", .enabled(if: isMeasurable)) func pieces() async throws {
+      let server = try UploadServer()
+      let client = Self.client(try server.url())
+      func time(_ count: Int) async throws -> Duration {
+        let before = ContinuousClock.now
+        let pieces = AsyncStream<Data> { continuation in
+          for _ in 0..<count { continuation.yield(Data(count: 1_000)) }
+          continuation.finish()
+        }
+        #expect(try await client.put(body: .sequence(pieces, length: Int64(count) * 1_000)).status == 200)
+        return ContinuousClock.now - before
+      }
+      _ = try await time(100)
+      let (few, many) = (try await time(1_000), try await time(10_000))
+      // Ten times as many; with a cost that grows with each piece it was over a hundred times as long.
+      #expect(many < few * 40, "\(few) and \(many)")
+    }
+
+    // MARK: Names
+
+    /// Where the system's name server does not answer, each look-up takes a thread for ten seconds.
+    @Test("Cancelled look-ups leave few threads", .enabled(if: isMeasurable)) func lookUps() async throws {
+      func threads() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0 }
+      let before = threads()
+      let session = HTTPSession()
+      for index in 0..<600 {
+        let url = try #require(URL(string: "http://host\(index).stepwise.example:9/"))
+        let request = Task { try await HTTPClient(baseURL: url, session: session).get() }
+        if index.isMultiple(of: 20) { try? await ContinuousClock().pause(.milliseconds(20)) }
+        request.cancel()
+        _ = await request.result
+      }
+      #expect(threads() - before < 200)
+    }
+  }
+#endif
