@@ -77,7 +77,7 @@ import Testing
   @Test func encoderAndDecoderAreTheClients() async throws {
     struct Track: Codable, Equatable { var albumTitle: String }
     let server = try serve { request in .ok(request.body) }
-    let client = HTTPClient(baseURL: try server.url())
+    var client = HTTPClient(baseURL: try server.url())
     client.encoder.keyEncodingStrategy = .convertToSnakeCase
     client.decoder.keyDecodingStrategy = .convertFromSnakeCase
     let response = try await client.post(json: Track(albumTitle: "Parade"))

@@ -79,7 +79,7 @@ extension HTTPClient {
     } else {
       response = try await session.open(self.interceptors.isEmpty ? request : request.checked())
     }
-    response.decoder = decoder
+    response.coders = coders
     return response
   }
 }

@@ -46,10 +46,28 @@ public struct HTTPClient: Sendable {
   public var retry: HTTPRetry?
 
   /// The encoder of the `json` of every request.
-  public var encoder = JSONEncoder()
+  ///
+  /// A copy of the client has settings of its own.
+  public var encoder: JSONEncoder {
+    mutating get { ownCoders().encoder }
+    set { coders = HTTPCoders(newValue, coders.decoder) }
+  }
 
   /// The decoder that ``HTTPResponse/decoded(as:using:)`` uses for the responses of this client.
-  public var decoder = JSONDecoder()
+  ///
+  /// A copy of the client has settings of its own.
+  public var decoder: JSONDecoder {
+    mutating get { ownCoders().decoder }
+    set { coders = HTTPCoders(coders.encoder, newValue) }
+  }
+
+  private(set) var coders = HTTPCoders(JSONEncoder(), JSONDecoder())
+
+  /// Returns the coders, whose settings no other client shares.
+  private mutating func ownCoders() -> HTTPCoders {
+    if !isKnownUniquelyReferenced(&coders) { coders = coders.copy() }
+    return coders
+  }
 
   /// The session that sends the requests.
   public let session: HTTPSession

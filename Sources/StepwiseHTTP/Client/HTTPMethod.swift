@@ -49,7 +49,7 @@ public struct HTTPMethod: Sendable {
       url: try client.url(of: address),
       query: query,
       headers: headers,
-      body: try json.map { try .json($0, encoder: client.encoder) } ?? form.map { .form($0) }
+      body: try json.map { try .json($0, encoder: client.coders.encoder) } ?? form.map { .form($0) }
         ?? body.map { .bytes($0) },
       credentials: credentials
     )

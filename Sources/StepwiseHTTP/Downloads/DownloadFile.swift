@@ -120,7 +120,7 @@ final class DownloadFile: Sendable {
     }
     try await finish()
     var response = HTTPResponse(status: status, headers: stream.headers, url: stream.url)
-    response.decoder = stream.decoder
+    response.coders = stream.coders
     return response
   }
 

@@ -22,7 +22,7 @@ public struct HTTPResponse: Sendable {
   public let url: URL
 
   /// The decoder of the client that sent the request; nil without a client.
-  var decoder: JSONDecoder?
+  var coders: HTTPCoders?
 
   /// Creates a response, for tests of code that receives one.
   public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
@@ -55,12 +55,16 @@ public struct HTTPResponse: Sendable {
   ///   - type: The type of the value.
   ///   - decoder: The decoder; nil for the client's ``HTTPClient/decoder``.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`. The status is ignored: call ``requireSuccess()`` first where it matters.
+  /// - Throws: `DecodingError`, whose description has the status and the path of the URL. The status is ignored: call ``requireSuccess()`` first where it matters.
   public func decoded<Value: Decodable>(
     as type: Value.Type = Value.self,
     using decoder: JSONDecoder? = nil
   ) throws -> Value {
-    try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
+    do {
+      return try (decoder ?? coders?.decoder ?? JSONDecoder()).decode(type, from: body)
+    } catch let error as DecodingError {
+      throw error.adding("status \(status), \(url.path)")
+    }
   }
 
   /// Returns how long the server wants the client to wait before the next attempt, from its header `Retry-After`.
@@ -152,4 +156,61 @@ extension HTTPStatusError: CustomStringConvertible, LocalizedError {
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
+}
+
+/// The encoder and the decoder of a client, which are objects.
+final class HTTPCoders: Sendable {
+  let encoder: JSONEncoder
+  let decoder: JSONDecoder
+
+  init(_ encoder: JSONEncoder, _ decoder: JSONDecoder) {
+    self.encoder = encoder
+    self.decoder = decoder
+  }
+
+  /// Returns coders with the same settings; an object of a subclass is shared.
+  func copy() -> HTTPCoders {
+    var (encoder, decoder) = (self.encoder, self.decoder)
+    if type(of: encoder) == JSONEncoder.self {
+      encoder = JSONEncoder()
+      encoder.outputFormatting = self.encoder.outputFormatting
+      encoder.dateEncodingStrategy = self.encoder.dateEncodingStrategy
+      encoder.dataEncodingStrategy = self.encoder.dataEncodingStrategy
+      encoder.nonConformingFloatEncodingStrategy = self.encoder.nonConformingFloatEncodingStrategy
+      encoder.keyEncodingStrategy = self.encoder.keyEncodingStrategy
+      encoder.userInfo = self.encoder.userInfo
+    }
+    if type(of: decoder) == JSONDecoder.self {
+      decoder = JSONDecoder()
+      decoder.dateDecodingStrategy = self.decoder.dateDecodingStrategy
+      decoder.dataDecodingStrategy = self.decoder.dataDecodingStrategy
+      decoder.nonConformingFloatDecodingStrategy = self.decoder.nonConformingFloatDecodingStrategy
+      decoder.keyDecodingStrategy = self.decoder.keyDecodingStrategy
+      decoder.userInfo = self.decoder.userInfo
+      decoder.allowsJSON5 = self.decoder.allowsJSON5
+      decoder.assumesTopLevelDictionary = self.decoder.assumesTopLevelDictionary
+    }
+    return HTTPCoders(encoder, decoder)
+  }
+}
+
+extension DecodingError {
+  /// Returns the error with a further text in its description, and the coding path.
+  fileprivate func adding(_ text: String) -> DecodingError {
+    func added(_ context: Context) -> Context {
+      let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+      return Context(
+        codingPath: context.codingPath,
+        debugDescription: "\(context.debugDescription) (\(text), at \(path.isEmpty ? "the top level" : path))",
+        underlyingError: context.underlyingError
+      )
+    }
+    switch self {
+    case .typeMismatch(let type, let context): return .typeMismatch(type, added(context))
+    case .valueNotFound(let type, let context): return .valueNotFound(type, added(context))
+    case .keyNotFound(let key, let context): return .keyNotFound(key, added(context))
+    case .dataCorrupted(let context): return .dataCorrupted(added(context))
+    @unknown default: return self
+    }
+  }
 }

@@ -19,7 +19,7 @@ public struct HTTPResponseStream: Sendable {
   public let body: HTTPBodyStream
 
   /// The decoder of the client that sent the request; nil without a client.
-  var decoder: JSONDecoder?
+  var coders: HTTPCoders?
 
   /// Creates a response, for tests and interceptors.
   public init(status: Int, headers: HTTPHeaders = [:], url: URL, body: HTTPBodyStream = HTTPBodyStream()) {
@@ -71,7 +71,7 @@ public struct HTTPResponseStream: Sendable {
 
   func response(body: Data) -> HTTPResponse {
     var response = HTTPResponse(status: status, headers: headers, body: body, url: url)
-    response.decoder = decoder
+    response.coders = coders
     return response
   }
 }
