@@ -77,7 +77,11 @@ let package = Package(
     ),
     // How the tests run unless the environment says otherwise; linked into all of them, which are one program.
     .target(name: "TestDefaults", path: "Tests/TestDefaults"),
-    .testTarget(name: "StepwiseTests", dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"]),
+    .executableTarget(name: "SignalChild", dependencies: ["Stepwise"], path: "Tests/SignalChild"),
+    .testTarget(
+      name: "StepwiseTests",
+      dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults", "SignalChild"]
+    ),
     .testTarget(
       name: "StepwiseTracingTests",
       dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestDefaults"]

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Loopback
+import Stepwise
 
 #if canImport(Darwin)
   import Darwin
@@ -44,7 +45,7 @@ enum Command: Sendable {
   static func execute(
     _ arguments: [String],
     scenes: [Scene] = Scene.all,
-    write: @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.write
+    write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.write
   ) async -> ExitCode {
     func complain(_ error: any Error) {
       write("Tour: \(Console.oneLine(String(describing: error)))\n", .error)
@@ -55,7 +56,7 @@ enum Command: Sendable {
         write(help(scenes), .output)
         return .success
       case .run(let scene, let arguments):
-        return try await scene.body(arguments)
+        return try await run(scene, arguments, write)
       }
     } catch let error as UsageError {
       complain(error)
@@ -63,6 +64,24 @@ enum Command: Sendable {
     } catch {
       complain(error)
       return .failure
+    }
+  }
+
+  /// Runs a scene; the first Ctrl-C cancels it, and it ends after its undos and handlers.
+  private static func run(
+    _ scene: Scene,
+    _ arguments: [String],
+    _ write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void
+  ) async throws -> ExitCode {
+    try await withTerminationSignals {
+      try await withCancellationToken { token in
+        do {
+          return try await scene.body(arguments)
+        } catch is CancellationError where token.isCancelled {
+          write("Tour: cancelled: \(token.reason ?? "no reason given")\n", .error)
+          return .interrupted
+        }
+      }
     }
   }
 

@@ -61,10 +61,11 @@
         )
       )
       fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
-      let token = Fleet.terminationToken()
-      while !token.isCancelled {
-        // A server that is down at first is waited for.
-        do { try await fleet.work(until: token) } catch { continue }
+      try? await withTerminationSignals {
+        while !Task.isCancelled {
+          // A server that is down at first is waited for.
+          do { try await fleet.work() } catch { continue }
+        }
       }
     }
   }

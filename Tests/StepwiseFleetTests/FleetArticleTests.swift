@@ -35,7 +35,7 @@
     func work() async throws {
       let fleet = Fleet("host=db.internal dbname=work")
       fleet.register(Import.self)
-      try await fleet.work(until: Fleet.terminationToken())
+      try await withTerminationSignals { try await fleet.work() }
     }
 
     @Test("A transaction of the caller's enqueues a job")

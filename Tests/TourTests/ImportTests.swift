@@ -47,11 +47,17 @@ import Testing
     let first = try await TourProcess.run(["import", "long.txt"], in: workshop.directory) { output in
       output.contains("index batch 2 ")
     }
-    #expect(first.exitCode == 130 && first.error.contains("cancelled: Ctrl-C"))
+    #expect(first.exitCode == 130 && first.error == "Tour: cancelled: SIGINT\n")
     let second = try await TourProcess.run(["import", "long.txt"], in: workshop.directory)
     #expect(second.exitCode == 0)
     #expect(second.lines.first?.hasPrefix("resumes at: index batch") == true, "\(second.output)")
     #expect(try workshop.names == ["long.txt", "long.txt.index"])
+  }
+
+  @Test("Ctrl-C during the demonstration ends its child, and is one line")
+  func ctrlCEndsTheDemonstration() async throws {
+    let result = try await TourProcess.run(["import"]) { output in output.contains("A child process imports") }
+    #expect(result.exitCode == 130 && result.error == "Tour: cancelled: SIGINT\n", "\(result.error)")
   }
 
   @Test func aFileThatWasChangedMeanwhileBeginsAgain() async throws {

@@ -102,7 +102,7 @@ import Testing
       return true
     }
     #expect(result.isOrderly && result.exitCode == 130)
-    #expect(result.error == "Tour: cancelled: Ctrl-C\n")
+    #expect(result.error == "Tour: cancelled: SIGINT\n")
     #expect(partial.elements.count == 1)
     #expect(try workshop.names == ["taken.bmp"])
     #expect(try workshop.bytes(of: "taken.bmp") == [1, 2, 3])
@@ -112,7 +112,7 @@ import Testing
   @Test func endsTheFirstSceneOnCtrlC() async throws {
     let result = try await TourProcess.run([]) { output in output.contains("%  download") }
     #expect(result.isOrderly && result.exitCode == 130)
-    #expect(result.error == "Tour: cancelled: Ctrl-C\n")
+    #expect(result.error == "Tour: cancelled: SIGINT\n")
     #expect(!result.output.contains("saved"))
   }
 }

@@ -11,7 +11,7 @@
   /// let fleet = Fleet("host=db.internal dbname=work")
   /// fleet.register(Import.self)
   /// try await fleet.enqueue(Import.start(file), id: "import-42")
-  /// try await fleet.work(until: Fleet.terminationToken())  // in each worker
+  /// try await withTerminationSignals { try await fleet.work() }  // in each worker
   /// let result = try await fleet.result(of: "import-42", as: Import.self)  // anywhere
   /// ```
   ///

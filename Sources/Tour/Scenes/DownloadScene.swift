@@ -35,14 +35,10 @@ extension Scene {
 
   /// Downloads four files at a time, and says how each has ended.
   private static func download(_ files: [DownloadedFile], deadlines: HTTPDeadlines) async throws -> ExitCode {
-    let token = CancellationToken()
-    Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
     do {
-      let successes = try await withCancellation(by: token) {
-        try await Chain("files") { (files: [DownloadedFile]) in files }
-          .thenMap("download", maxConcurrent: 4) { file in try await file.download(deadlines: deadlines) }
-          .run(files)
-      }
+      let successes = try await Chain("files") { (files: [DownloadedFile]) in files }
+        .thenMap("download", maxConcurrent: 4) { file in try await file.download(deadlines: deadlines) }
+        .run(files)
       return successes.allSatisfy(\.self) ? .success : .failure
     } catch is CancellationError {
       return .interrupted

@@ -35,7 +35,7 @@
         let fleet = FleetShow.fleet(connection)
         fleet.register(FleetImport.self, retry: FleetShow.retry)
         FleetImport.journal = journal
-        try await fleet.work(until: Fleet.terminationToken())
+        try await fleet.work()
         return .success
       case (let command?, let id?, let connection?):
         guard let control = FleetControl(rawValue: command) else { fallthrough }

@@ -32,16 +32,14 @@
 
     /// Returns whether every import is done as it should be, on a given server or on a private one.
     func run(on connectionString: String?) async throws -> Bool {
-      let token = CancellationToken()
-      Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
-      if let connectionString { return try await run(on: connectionString, until: token) }
+      if let connectionString { return try await show(on: connectionString) }
       let server = try PrivatePostgres()
       defer { server.stop() }
       Console.writeLine("A private PostgreSQL runs: STEPWISE_FLEET='\(server.connectionString)'")
-      return try await run(on: server.connectionString, until: token)
+      return try await show(on: server.connectionString)
     }
 
-    private func run(on connectionString: String, until token: CancellationToken) async throws -> Bool {
+    private func show(on connectionString: String) async throws -> Bool {
       let fleet = Self.fleet(connectionString)
       // What an earlier show has left; jobs that did not end then are run now, too.
       try await fleet.prune(olderThan: .zero, states: [.done, .failed, .cancelled])
@@ -55,7 +53,7 @@
       defer { for worker in workers { worker.terminate() } }
       let board = FleetBoard()
       var (journal, killed) = (FleetJournal(path: path), 0)
-      while !token.isCancelled {
+      while true {
         let counts = try await fleet.counts()
         let (done, total) = (counts[.done] ?? 0, counts.values.reduce(0, +))
         try await board.show(counts, fleet.workers(), journal.stages(), killed: killed)
@@ -71,7 +69,6 @@
       }
       for worker in workers { worker.terminate() }
       for worker in workers { worker.waitUntilExit() }
-      guard !token.isCancelled else { return false }
       return try await check(fleet, ids, journal.lines(), killed)
     }
 

@@ -21,21 +21,12 @@ extension Scene {
     let source = try ImportSource(path)
     let work = ImportWork(source: source)
     let store = try await work.open()
-    let token = CancellationToken()
-    Interrupts.onInterrupt { token.cancel(reason: "Ctrl-C") }
     do {
-      try await withCancellation(by: token) {
-        do {
-          try await follow(source, in: store)
-        } catch CheckpointError.differentStart {
-          Console.writeLine("The file has changed since the import started: it starts over.")
-          try await store.remove(ImportWork.id)
-          try await follow(source, in: store)
-        }
-      }
-    } catch is CancellationError {
-      Console.writeError("Tour: cancelled: \(token.reason ?? "no reason given"); run the same command again to resume")
-      return .interrupted
+      try await follow(source, in: store)
+    } catch CheckpointError.differentStart {
+      Console.writeLine("The file has changed since the import started: it starts over.")
+      try await store.remove(ImportWork.id)
+      try await follow(source, in: store)
     }
     try work.remove()
     Console.writeLine("saved   \(path).index")
@@ -166,6 +157,8 @@ struct ChildProcess: Sendable {
     process.arguments = child.arguments
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
+    // Ctrl-C reaches both processes, and one of them says so.
+    process.standardError = FileHandle.nullDevice
     try process.run()
     resolver.onCancel { _ in kill(process.processIdentifier, SIGKILL) }
     Thread.detachNewThread {

@@ -46,23 +46,15 @@ extension Scene {
         return pictures
       }
       .finally { _ in file.remove() }
-    Interrupts.onInterrupt { halve.cancellationToken.cancel(reason: "Ctrl-C") }
 
     try file.create()
     let run = halve.start(url)
     await ProgressBar().follow(run.progress)
-    switch await run.outcome {
-    case .resolved(let pictures):
-      Console.writeLine("before  \(pictures.before.width) x \(pictures.before.height)")
-      Console.writeLine("after   \(pictures.after.width) x \(pictures.after.height)")
-      Console.writeLine("saved   \(path)")
-      return .success
-    case .failed(let error):
-      throw error
-    case .cancelled(let cancellation):
-      Console.writeError("Tour: cancelled: \(cancellation.reason ?? "no reason given")")
-      return .interrupted
-    }
+    let pictures = try await run.outcome.get()
+    Console.writeLine("before  \(pictures.before.width) x \(pictures.before.height)")
+    Console.writeLine("after   \(pictures.after.width) x \(pictures.after.height)")
+    Console.writeLine("saved   \(path)")
+    return .success
   }
 }
 

@@ -96,7 +96,6 @@ private final class ProfileFlow {
     defer { server.stop() }
     let run = flow.start()
     if isTyped {
-      Interrupts.onInterrupt { run.cancel(reason: "Ctrl-C") }
       let navigator = navigator
       let lines = Self.typedLines()
       let typing = Task {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Dispatch
 import Foundation
 import Stepwise
 import StepwiseCheckpoints
@@ -134,40 +133,29 @@ struct WorkRecipeTests {
     #expect(try await importRows() == 6)
   }
 
-  func untilInterrupted<Value: Sendable>(
-    by number: Int32 = SIGINT,
-    _ body: @escaping () async throws -> Value
-  ) async throws -> Value {
-    let token = CancellationToken()
-    let interrupts = DispatchSource.makeSignalSource(signal: number)
-    interrupts.setEventHandler { token.cancel(reason: "Ctrl-C") }
-    interrupts.resume()
-    defer { interrupts.cancel() }
-    #if canImport(Darwin)
-      signal(number, SIG_IGN)
-    #endif
-    return try await withCancellation(by: token, body)
-  }
-
-  // The signal is one that does not end a process without a handler.
-  @Test("Ctrl-C cancels what runs, and undoes it")
+  @Test("Ctrl-C cancels what runs, and undoes it before the tool ends")
   func interrupts() async throws {
-    let (endless, log) = (Endless(), Recorder<String>())
-    let work = Chain("reserve", undo: { (_: String) in log.record("undone") }) { "a seat" }
-      .then("pay") { seat in try await endless(seat) }
-      .finally { state in log.record("\(state)") }
-    let interrupting = Task {
-      await endless.begun.elements(atLeast: 1)
-      while log.elements.isEmpty {
-        kill(getpid(), SIGWINCH)
-        await Task.yield()
+    await #expect(processExitsWith: .exitCode(3)) {
+      let (endless, log) = (Endless(), Recorder<String>())
+      let convert = Chain("reserve", undo: { (_: String) in log.record("undone") }) { (file: String) in file }
+        .then("convert") { file in try await endless(file) }
+        .finally { state in log.record("\(state)") }
+      let file = "a.txt"
+      func show(_ fraction: Double) {}
+      Task {
+        await endless.begun.elements(atLeast: 1)
+        kill(getpid(), SIGINT)
+      }
+      do {
+        try await withTerminationSignals {
+          let run = convert.start(file)
+          for await progress in run.progress { show(progress.fractionCompleted) }
+          try await run.value
+        }
+      } catch is CancellationError {
+        exit(log.elements == ["undone", "cancelled: SIGINT"] ? 3 : 4)
       }
     }
-    await #expect(throws: CancellationError.self) {
-      try await untilInterrupted(by: SIGWINCH) { try await work.run() }
-    }
-    await interrupting.value
-    #expect(log.elements == ["undone", "cancelled: Ctrl-C"])
   }
 
   @Test("A recipe is cancelled at each of its suspension points")

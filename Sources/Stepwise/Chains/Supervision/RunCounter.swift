@@ -14,11 +14,13 @@ struct RunCounter: ~Copyable, Sendable {
 
   func begin() {
     runs.add(1, ordering: .sequentiallyConsistent)
+    RunsBegun.beginRun()
   }
 
   func end() {
     let (_, remaining) = runs.subtract(1, ordering: .sequentiallyConsistent)
     if remaining == 0, isAwaited.load(ordering: .sequentiallyConsistent) { release() }
+    RunsBegun.endRun()
   }
 
   /// Returns when no run is in flight, or when the waiting task is cancelled.

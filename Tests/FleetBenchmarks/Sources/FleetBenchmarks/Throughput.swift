@@ -9,14 +9,15 @@ import StepwiseFleet
 enum Throughput {
   /// What a process of two runs: four workers, until standard input ends.
   static func work(_ connectionString: String) async throws {
-    let token = Fleet.terminationToken()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<4 {
-        let fleet = Database(connectionString: connectionString).fleet()
-        fleet.register(Count.self)
-        group.addTask { try await fleet.work(until: token) }
+    try await withTerminationSignals {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          let fleet = Database(connectionString: connectionString).fleet()
+          fleet.register(Count.self)
+          group.addTask { try await fleet.work() }
+        }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
     }
   }
 

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import StepwiseTesting
+import Testing
+
+@testable import Stepwise
+
+#if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
+  /// `withTerminationSignals`, in processes that are really signalled.
+  @Suite(.timeLimit(.minutes(5)))
+  struct TerminationSignalsTests {
+    // MARK: - A tool that is signalled from outside
+
+    // G140
+    @Test(
+      "The first signal cancels, and the tool ends after the undos and `finally` of its runs",
+      arguments: [SIGINT, SIGTERM], ["plain", "started"]
+    )
+    func endsAfterItsRuns(number: Int32, form: String) async throws {
+      let tool = try Tool([form])
+      await tool.lines.elements(atLeast: 1)
+      tool.signal(number)
+      await tool.end()
+      let name = number == SIGINT ? "SIGINT" : "SIGTERM"
+      #expect(tool.lines.elements == ["begun", "undone", "cancelled: \(name)", "returned"])
+      #expect(tool.process.terminationReason == .exit && tool.process.terminationStatus == 0)
+    }
+
+    // G140
+    @Test("After the first signal either signal ends the tool", arguments: [SIGINT, SIGTERM], [SIGINT, SIGTERM])
+    func theSecondSignalEndsTheTool(first: Int32, second: Int32) async throws {
+      let tool = try Tool(["stubborn"])
+      await tool.lines.elements(atLeast: 1)
+      tool.signal(first)
+      await tool.lines.elements(atLeast: 3)
+      tool.signal(second)
+      await tool.end()
+      #expect(tool.lines.elements == ["begun", "undone", "stubborn"])
+      #expect(tool.process.terminationReason == .uncaughtSignal && tool.process.terminationStatus == second)
+    }
+
+    // G140
+    @Test("A signal that the tool was started to ignore stays ignored")
+    func ignoredSignalsStayIgnored() async throws {
+      let tool = try Tool(["started"], ignoring: "INT")
+      await tool.lines.elements(atLeast: 1)
+      tool.signal(SIGINT)
+      tool.signal(SIGTERM)
+      await tool.end()
+      #expect(tool.lines.elements == ["begun", "undone", "cancelled: SIGTERM", "returned"])
+    }
+
+    // MARK: - A process that signals itself
+
+    // G140
+    @Test("Nested and concurrent calls share the handler, and a call that begins meanwhile is cancelled, too")
+    func callsShareTheHandler() async {
+      await #expect(processExitsWith: .exitCode(7)) {
+        let (begun, reasons) = (Recorder<Int>(), Recorder<String>())
+        @Sendable func wait(_ number: Int) async {
+          await withCancellationToken { token in
+            begun.record(number)
+            await token.cancellation
+            reasons.record("\(number) \(token.reason ?? "none")")
+          }
+        }
+        async let other: Void? = try? withTerminationSignals { await wait(1) }
+        async let nested: Void? = try? withTerminationSignals {
+          try? await withTerminationSignals { await wait(2) }
+          // The other calls have not returned yet.
+          try? await withTerminationSignals { await wait(3) }
+        }
+        async let late: Void? = try? withTerminationSignals {
+          await wait(4)
+          try? await Task { try await withTerminationSignals { await wait(5) } }.value
+        }
+        await begun.elements(atLeast: 3)
+        kill(getpid(), SIGTERM)
+        _ = await (other, nested, late)
+        let expected = (1...5).map { "\($0) SIGTERM" }
+        exit(reasons.elements.sorted() == expected ? 7 : 8)
+      }
+    }
+
+    @Test("When the last call has returned, a signal has its earlier effect again")
+    func theEffectIsRestored() async {
+      await #expect(processExitsWith: .signal(SIGTERM)) {
+        try await withTerminationSignals { try await withTerminationSignals {} }
+        kill(getpid(), SIGTERM)
+        await Once<Void>().valueIgnoringCancellation()
+      }
+      await #expect(processExitsWith: .exitCode(9)) {
+        signal(SIGINT) { _ in _exit(9) }
+        try await withTerminationSignals {}
+        kill(getpid(), SIGINT)
+        await Once<Void>().valueIgnoringCancellation()
+      }
+    }
+
+    @Test("A call after one that was cancelled handles the signals again")
+    func laterCallsHandleSignals() async {
+      await #expect(processExitsWith: .exitCode(6)) {
+        for number in [SIGINT, SIGTERM, SIGINT] {
+          let chain = Chain("wait") {
+            kill(getpid(), number)
+            try await Task.sleep(for: .seconds(3_600))
+          }
+          let outcome = try await withTerminationSignals { await chain.start().outcome }
+          guard outcome.cancellation?.reason == (number == SIGINT ? "SIGINT" : "SIGTERM") else { exit(5) }
+        }
+        exit(6)
+      }
+    }
+
+    // MARK: - Without a signal
+
+    // G140
+    @Test("It returns after every run that was begun in the body, started or plain, also in tasks created there")
+    func waitsForRuns() async throws {
+      let (log, begun) = (Recorder<String>(), Recorder<String>())
+      let isEnding = Once<Void>()
+      @Sendable func chain(_ name: String) -> Chain<Void, Void> {
+        Chain(name) {
+          begun.record(name)
+          await isEnding.valueIgnoringCancellation()
+        }
+        .finally { _ in
+          for _ in 0..<1_000 { await Task.yield() }
+          log.record(name)
+        }
+      }
+      let value = try await withTerminationSignals {
+        chain("started").start()
+        chain("token").start(cancelledBy: CancellationToken())
+        Job("job") { try await chain("in a job").run() }.launch(on: JobQueue(maxConcurrent: 1))
+        let plain = chain("plain")
+        Task { try await plain.run() }
+        let inner = chain("in an inner call")
+        Task { try await withTerminationSignals { _ = inner.start() } }
+        await begun.elements(atLeast: 5)
+        isEnding.settle(())
+        return 5
+      }
+      log.record("returned")
+      #expect(value == 5)
+      #expect(log.elements.sorted().count == 6 && log.elements.last == "returned", "\(log.elements)")
+    }
+
+    @Test("It throws the error of the body, after the runs that were begun in it")
+    func throwsTheErrorOfTheBody() async throws {
+      let log = Recorder<String>()
+      await #expect(throws: Fault(3)) {
+        try await withTerminationSignals {
+          Chain("a") {}.finally { _ in
+            for _ in 0..<1_000 { await Task.yield() }
+            log.record("finally")
+          }.start()
+          throw Fault(3)
+        }
+      }
+      #expect(log.elements == ["finally"])
+    }
+  }
+
+  /// The tool `SignalChild`, with the lines that it has printed so far.
+  private final class Tool: Sendable {
+    let process: Process
+    let lines = Recorder<String>()
+    private let ended = Once<Void>()
+
+    init(_ arguments: [String], ignoring ignored: String? = nil) throws {
+      final class Anchor {}
+      let bundle = Bundle(for: Anchor.self).bundleURL
+      let programs = [bundle, bundle.deletingLastPathComponent(), Bundle.main.bundleURL]
+        .map { $0.appendingPathComponent("SignalChild") }
+      let program = try #require(programs.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+      process = Process()
+      process.executableURL = URL(filePath: "/bin/sh")
+      let trap = ignored.map { "trap '' \($0); " } ?? ""
+      process.arguments = ["-c", "\(trap)exec \"$0\" \"$@\"", program.path] + arguments
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      Thread.detachNewThread { [lines, process, ended] in
+        var text = ""
+        while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+          text += String(decoding: data, as: UTF8.self)
+          while let end = text.firstIndex(of: "\n") {
+            lines.record(String(text[..<end]))
+            text = String(text[text.index(after: end)...])
+          }
+        }
+        process.waitUntilExit()
+        ended.settle(())
+      }
+    }
+
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    func end() async { await ended.valueIgnoringCancellation() }
+  }
+#endif
