@@ -89,3 +89,136 @@ extension Resolver where Value == Void {
   @discardableResult
   public func resolve(_ error: (any Error)?) -> Bool { resolve(error == nil ? () : nil, error) }
 }
+
+/// Waits for a callback.
+///
+/// The body starts the work and passes the resolver to the callback. It runs in the caller's isolation, on the current
+/// task, and may capture anything. When the task is cancelled while it waits, the wait ends as soon as the resolver's
+/// `onCancel` handlers have returned, even if the callback is never called. Until the body returns, it observes
+/// cancellation only through its task.
+///
+/// - Parameters:
+///   - isolation: The isolation of the body, by default the caller's.
+///   - file: The file to name in errors.
+///   - line: The line to name in errors.
+///   - body: Starts the work.
+/// - Returns: The value of the resolver's first call.
+/// - Throws: The error of the first call; ``ResolverError/abandoned`` when the resolver was released without a call;
+///   `CancellationError` when the task was cancelled first; the error of the body.
+public func withResolver<Value: Sendable>(
+  isolation: isolated (any Actor)? = #isolation,
+  file: String = #fileID,
+  line: UInt = #line,
+  _ body: (Resolver<Value>) async throws -> Void
+) async throws -> Value {
+  let box = ResolverBox<Value>(file: file, line: line)
+  await handOut(box, isolation: isolation, body)
+  return try await box.value()
+}
+
+/// Runs the body in its own frame, so that no waiting frame retains the resolver.
+private func handOut<Value: Sendable>(
+  _ box: ResolverBox<Value>,
+  isolation: isolated (any Actor)?,
+  _ body: (Resolver<Value>) async throws -> Void
+) async {
+  let resolver = Resolver(box: box)
+  do {
+    try await body(resolver)
+  } catch let error where Task.isCancelled {
+    box.cancel(reason: CancellationScope.current?.cancellationCause?.reason, throwing: error)
+  } catch {
+    box.fail(error)
+  }
+}
+
+/// An error that a resolver fails with when its callback delivers neither a value nor an error.
+///
+/// Two errors are equal when they have the same cause, so that you can compare with ``abandoned`` and
+/// ``noValueAndNoError``, also in a `catch` clause.
+public struct ResolverError: Error, Hashable, CustomStringConvertible {
+  package enum Cause {
+    case abandoned, noValueAndNoError
+  }
+
+  private let cause: Cause
+
+  /// The file in which the resolver was created.
+  public let file: String
+
+  /// The line at which the resolver was created.
+  public let line: UInt
+
+  package init(_ cause: Cause, file: String, line: UInt) {
+    self.cause = cause
+    self.file = file
+    self.line = line
+  }
+
+  /// For comparison: the resolver was released without being called.
+  public static let abandoned = ResolverError(.abandoned, file: "", line: 0)
+
+  /// For comparison: the callback delivered neither a value nor an error.
+  public static let noValueAndNoError = ResolverError(.noValueAndNoError, file: "", line: 0)
+
+  /// Returns a Boolean value that indicates whether two errors have the same cause.
+  public static func == (left: ResolverError, right: ResolverError) -> Bool { left.cause == right.cause }
+
+  /// Matches an error in a `catch` clause.
+  public static func ~= (pattern: ResolverError, error: any Error) -> Bool { (error as? ResolverError) == pattern }
+
+  /// Hashes the cause, consistently with `==`.
+  public func hash(into hasher: inout Hasher) { hasher.combine(cause) }
+
+  /// What went wrong, where the resolver was created, and how to fix it.
+  public var description: String {
+    switch cause {
+    case .abandoned:
+      "resolver created at \(file):\(line) was released without being resolved; call `resolve` or `fail` on every path"
+    case .noValueAndNoError:
+      "the callback of the resolver created at \(file):\(line) delivered neither a value nor an error"
+    }
+  }
+}
+
+/// A diagnostic: a callback called its resolver after the first call had settled it.
+///
+/// The extra call has no effect. It is reported because it usually indicates a bug in the callback's code.
+public struct ResolverMisuse: Sendable, CustomStringConvertible {
+  /// The file in which the resolver was created.
+  public let file: String
+
+  /// The line at which the resolver was created.
+  public let line: UInt
+
+  /// The number of calls so far, including the first one.
+  public let count: Int
+
+  package init(file: String, line: UInt, count: Int) {
+    self.file = file
+    self.line = line
+    self.count = count
+  }
+
+  /// The location of the resolver and the number of calls.
+  public var description: String {
+    "resolver created at \(file):\(line) was called \(count) times; only the first call counts"
+  }
+
+  private static let current = Lock<@Sendable (ResolverMisuse) -> Void>(reportInDebugBuilds)
+
+  /// Called with each diagnostic, on the thread of the call.
+  ///
+  /// By default it writes a line to standard error in debug builds and does nothing in release builds.
+  public static var handler: @Sendable (ResolverMisuse) -> Void {
+    get { current.withLock { $0 } }
+    // The previous handler is released outside the lock.
+    set { _ = current.withLock { exchange(&$0, with: newValue) } }
+  }
+
+  @Sendable private static func reportInDebugBuilds(_ misuse: ResolverMisuse) {
+    #if DEBUG
+      Platform.reportToStandardError("Stepwise: \(misuse)")
+    #endif
+  }
+}

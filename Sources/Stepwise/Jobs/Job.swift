@@ -80,3 +80,200 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     return JobRun(run: run, launch: launch)
   }
 }
+
+/// The context of a job's work, through which it reports updates.
+public struct JobContext<Update: Sendable>: Sendable {
+  let launch: JobLaunch
+
+  /// Delivers an update to the `onUpdate` handlers and to the subscribers of ``JobRun/updates``.
+  ///
+  /// This method does not suspend, and may be called from any thread. Each handler receives each update, in the order
+  /// of the calls. Pending updates are buffered until the main actor handles them, so work that is faster than the main
+  /// actor for a long time grows the buffer. Without handlers and subscribers nothing is buffered. Once the work has
+  /// ended or the job was cancelled, handlers receive no further update.
+  ///
+  /// - Parameter update: The update.
+  public func update(_ update: Update) { launch.update(Box(update)) }
+}
+
+extension Job where Update == Never {
+  // Disfavoured, because a context is not an input.
+
+  /// Creates a job whose work reports no updates.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the input. An error that it throws ends the job.
+  @_disfavoredOverload
+  public init(
+    _ name: String,
+    _ work: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(name) { input, _ in try await work(input) }
+  }
+}
+
+extension Job where Input == Void {
+  /// Creates a job without input whose work reports updates.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the context through which to report updates. An error that it throws ends the job.
+  public init(
+    _ name: String,
+    _ work: nonisolated(nonsending) @escaping @Sendable (JobContext<Update>) async throws -> Output
+  ) {
+    self.init(name) { _, context in try await work(context) }
+  }
+
+  /// Launches the job, like `launch(_:on:cancelledBy:)`.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that schedules the job.
+  ///   - token: Cancels the run.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
+  @discardableResult
+  public func launch(on queue: JobQueue = .shared, cancelledBy token: CancellationToken? = nil) -> JobRun<
+    Update, Output
+  > {
+    launch((), on: queue, cancelledBy: token)
+  }
+}
+
+extension Job where Input == Void, Update == Never {
+  /// Creates a job without input whose work reports no updates.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the job in queues.
+  ///   - work: The work. An error that it throws ends the job.
+  public init(
+    _ name: String,
+    _ work: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+  ) {
+    self.init(name) { (_: Void, _: JobContext<Never>) in try await work() }
+  }
+}
+
+// When a modifier is applied repeatedly, the last one takes effect.
+extension Job {
+  /// Limits the duration of the work, not counting the time in the queue.
+  ///
+  /// When the time is up, the work is cancelled and awaited, and the job ends with ``TimeoutError``. A value that the
+  /// work still returns is the job's value.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the work.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new job; this one is unchanged.
+  public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
+    setting { $0.timeout = .init(duration: duration, clock: clock) }
+  }
+
+  /// Limits the time from the launch, including the time in the queue.
+  ///
+  /// A job that is still waiting when the time is up leaves the queue and never starts. A running job ends like with
+  /// ``timeout(_:clock:)``. Both count as a timeout.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the job.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new job; this one is unchanged.
+  public func deadline(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
+    setting { $0.deadline = .init(duration: duration, clock: clock) }
+  }
+
+  /// Sets the priority of the job's task, which also determines its position in the queue.
+  ///
+  /// A waiting job of a higher priority starts first. A job without this modifier counts as `.medium` in the queue.
+  ///
+  /// - Parameter priority: The priority.
+  /// - Returns: A new job; this one is unchanged.
+  public func priority(_ priority: TaskPriority) -> Job {
+    setting { $0.priority = priority }
+  }
+
+  /// Binds the handlers to an owner: once it is deallocated, no handler is called.
+  ///
+  /// The job does not retain the owner, which need not be Sendable, because only its identity is used. The work
+  /// continues without the owner. To end the work as well, cancel the run or call
+  /// ``JobQueue/cancel(named:boundTo:reason:)``.
+  ///
+  /// - Parameter owner: The owner of the handlers, usually a screen.
+  /// - Returns: A new job; this one is unchanged.
+  public func bound(to owner: AnyObject) -> Job {
+    let owner = JobOwner(owner)
+    return setting { $0.owner = owner }
+  }
+}
+
+// A job may have several handlers of each kind, called in the order in which they were attached; `onError` calls one.
+extension Job {
+  /// Calls a handler when the job is launched.
+  ///
+  /// The handler also runs while the job waits in its queue. It is called before every other handler.
+  ///
+  /// - Parameter handler: Called on the main actor.
+  /// - Returns: A new job; this one is unchanged.
+  public func onStart(_ handler: @escaping @MainActor () -> Void) -> Job {
+    setting { $0.handlers.onStart.append(handler) }
+  }
+
+  /// Calls a handler with each update that the work reports, in order.
+  ///
+  /// - Parameter handler: Called on the main actor.
+  /// - Returns: A new job; this one is unchanged.
+  public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
+    setting { settings in
+      settings.handlers.onUpdate.append { box in
+        if let update = (box as? Box<Update>)?.value { handler(update) }
+      }
+    }
+  }
+
+  /// Calls a handler when `timeout` or `deadline` ended the job.
+  ///
+  /// A `TimeoutError` that the work itself throws is handled like any other error. In a job without this handler, the
+  /// job's own timeout is passed to `onError`.
+  ///
+  /// - Parameter handler: Called on the main actor, before `onFinish`.
+  /// - Returns: A new job; this one is unchanged.
+  public func onTimeout(_ handler: @escaping @MainActor () -> Void) -> Job {
+    setting { $0.handlers.onTimeout.append(handler) }
+  }
+
+  /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
+  ///
+  /// Only one error handler is called: the one for the error's own type, otherwise for the most derived of its base
+  /// classes, otherwise for a protocol that it conforms to, otherwise for all errors. Among equals, the one that was
+  /// attached first is called.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error: a concrete type, a base class, or a protocol such as `(any NetworkProblem).self`.
+  ///   - handler: Called on the main actor, before `onFinish`.
+  /// - Returns: A new job; this one is unchanged.
+  public func onError<Failure>(of type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) -> Job {
+    setting { $0.handlers.onError.append(JobErrorHandler(type, handler)) }
+  }
+
+  /// Calls a handler when the job failed with an error that no other handler matches.
+  ///
+  /// - Parameter handler: Called on the main actor, before `onFinish`.
+  /// - Returns: A new job; this one is unchanged.
+  public func onError(_ handler: @escaping @MainActor (any Error) -> Void) -> Job {
+    onError(of: (any Error).self, handler)
+  }
+
+  /// Calls a handler when the job has completed, unless it was cancelled; called after all other handlers.
+  ///
+  /// - Parameter handler: Called on the main actor with the outcome of the job.
+  /// - Returns: A new job; this one is unchanged.
+  public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
+    setting { $0.handlers.onFinish.append { outcome, output in handler(outcome.map { output.copy() }) } }
+  }
+
+  func setting(_ change: (inout JobSettings) -> Void) -> Job {
+    var job = self
+    change(&job.settings)
+    return job
+  }
+}

@@ -44,3 +44,89 @@ final class JobOwner: Sendable {
   /// Returns whether an object is the owner, and not a later one at the same address.
   func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }
+
+/// The time limits of one launch.
+struct JobLimits: Sendable {
+  private let timeout: TimeLimit?
+  private let deadline: TimeLimit?
+
+  /// Starts the time of the deadline; returns nil when there is no limit.
+  init?(_ settings: JobSettings) {
+    guard settings.timeout != nil || settings.deadline != nil else { return nil }
+    timeout = settings.timeout
+    deadline = settings.deadline?.started()
+  }
+
+  /// Waits for a slot in the queue and does the work.
+  ///
+  /// - Throws: The error of the work; `TimeoutError` when no time was left.
+  nonisolated(nonsending) func limit<Output: Sendable>(
+    _ launch: JobLaunch,
+    _ work: @escaping @Sendable () async throws -> Output
+  ) async throws -> Output {
+    guard let deadline else { return try await limitInTurn(launch, work) }
+    return try await limited(to: deadline, step: launch.timeIsUp) { try await limitInTurn(launch, work) }
+  }
+
+  private nonisolated(nonsending) func limitInTurn<Output: Sendable>(
+    _ launch: JobLaunch,
+    _ work: @escaping @Sendable () async throws -> Output
+  ) async throws -> Output {
+    try await launch.waitForTurn()
+    guard let timeout else { return try await work() }
+    return try await limited(to: timeout, step: launch.timeIsUp, operation: work)
+  }
+}
+
+/// A handler for errors of one type.
+struct JobErrorHandler: Sendable {
+  /// How specific a handler is for an error, most specific first.
+  private enum Closeness: Int {
+    /// The handler's type is that of the error.
+    case same
+    /// The handler's type is a base class of the error's.
+    case base
+    /// The handler's type is a protocol, or a type that the error converts to.
+    case convertible
+    /// The handler accepts every error.
+    case any
+  }
+
+  private let type: Any.Type
+  private let closeness: @Sendable (any Error) -> Closeness?
+  /// Returns whether a class is the handler's or derived from it.
+  private let isBase: @Sendable (Any.Type) -> Bool
+  private let handler: @MainActor (any Error) -> Void
+
+  init<Failure>(_ type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) {
+    self.type = type
+    closeness = { error in
+      if Failure.self == (any Error).self { return .any }
+      guard error is Failure else { return nil }
+      let own = Swift.type(of: error) as Any.Type
+      return own == Failure.self ? .same : own is Failure.Type ? .base : .convertible
+    }
+    isBase = { $0 is Failure.Type }
+    self.handler = { error in
+      if let failure = error as? Failure { handler(failure) }
+    }
+  }
+
+  @MainActor func callAsFunction(_ error: any Error) { handler(error) }
+
+  /// Returns the handler to call for an error: the most specific one, and among equals the one that was attached first.
+  static func mostSpecific(of handlers: [JobErrorHandler], for error: any Error) -> JobErrorHandler? {
+    var best: (handler: JobErrorHandler, closeness: Closeness)?
+    for handler in handlers {
+      guard let closeness = handler.closeness(error) else { continue }
+      if let best {
+        guard closeness.rawValue <= best.closeness.rawValue else { continue }
+        let isEqual = closeness == best.closeness
+        let isDerived = closeness == .base && handler.type != best.handler.type && best.handler.isBase(handler.type)
+        if isEqual, !isDerived { continue }
+      }
+      best = (handler, closeness)
+    }
+    return best?.handler
+  }
+}

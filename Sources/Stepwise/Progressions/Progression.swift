@@ -47,3 +47,194 @@ extension Progression {
     throw ProgressionError.completed(stage: String(describing: self))
   }
 }
+
+/// An error that ends a progression.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum ProgressionError: Error, Sendable {
+  /// `next()` was called on the last stage.
+  case completed(stage: String)
+}
+
+extension ProgressionError: CustomStringConvertible {
+  /// What went wrong, and how to fix it.
+  public var description: String {
+    switch self {
+    case .completed(let stage):
+      "\(stage) is the last stage of its progression; read its `result` instead of calling `next()`"
+    }
+  }
+}
+
+extension Progression {
+  /// The stages from this one to the last; see ``Stages``.
+  @inlinable
+  public nonisolated var stages: Stages<Self> { Stages(first: self) }
+
+  /// Runs the stages from this one to the last and returns the result.
+  ///
+  /// The run belongs to the task that awaits it. The stages run off the caller's actor. When the task is cancelled, no
+  /// further stage starts. A stage that has a result returns it immediately.
+  ///
+  /// - Returns: The result of the last stage, even when the task was cancelled while that stage was being produced.
+  /// - Throws: The error of a stage; `CancellationError` when the task was cancelled before a stage.
+  @concurrent @inlinable
+  public nonisolated func run() async throws -> Result {
+    var stage = self
+    while true {
+      if let result = stage.result { return result }
+      if Task.isCancelled { throw CancellationError() }
+      stage = try await stage.next()
+    }
+  }
+}
+
+extension Progression {
+  /// Starts an unstructured run.
+  ///
+  /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
+  /// cancellation. Releasing the returned handle does not cancel the run. The run's events report the stages as
+  /// `stageReached`.
+  ///
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func start() -> Run<Result> { start(priority: nil) }
+
+  /// Starts an unstructured run and calls a closure when the run completes.
+  ///
+  /// The completion runs off the caller's actor, unless the closure is isolated: `stage.execute { @MainActor useResult
+  /// in … }`.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority of the stages and of the completion.
+  ///   - completion: Called exactly once with a function that returns the result or throws the error of the run. For a
+  ///     cancelled run that is `CancellationError`.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func execute(
+    priority: TaskPriority = .utility,
+    _ completion:
+      nonisolated(nonsending) @escaping @Sendable (
+        _ useResult: @escaping @Sendable () throws -> Result
+      ) async -> Void
+  ) -> Run<Result> {
+    let run = start(priority: priority)
+    _ = spawn(priority: priority) {
+      let outcome = await run.finalOutcome
+      await completion { try outcome.get() }
+    }
+    return run
+  }
+
+  private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
+    let core = ChainCore(Path(name: nil, Chain<Void, Result>.code(running: { _ in self })))
+    return Run(of: core, input: (), priority: priority)
+  }
+}
+
+/// The stages of a progression, as an asynchronous sequence that starts with the first stage.
+///
+/// ```swift
+/// for try await stage in FileOpen.read(url).stages { show(stage) }
+/// ```
+///
+/// The run never gets ahead of the consumer: requesting an element does the work of the stage before it, off the
+/// caller's actor. Leaving the loop stops the progression. To resume it, call ``Progression/run()`` or `stages` on the
+/// last stage received. The sequence ends after the stage that has a result. It throws the error of a stage and ends
+/// then. When the iterating task is cancelled, it throws `CancellationError` instead of starting the work of a stage.
+///
+/// Each iterator starts at the first stage and repeats the work. Use ``shared(_:)`` to iterate one run several times.
+public struct Stages<P: Progression>: AsyncSequence, Sendable {
+  /// A stage of the progression.
+  public typealias Element = P
+  /// The type of the errors that stages throw.
+  public typealias Failure = any Error
+
+  @usableFromInline let first: P
+
+  @usableFromInline
+  init(first: P) {
+    self.first = first
+  }
+
+  /// Creates an iterator that starts at the first stage.
+  @inlinable
+  public func makeAsyncIterator() -> Iterator { Iterator(first) }
+
+  /// An iterator over the stages for one consumer.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// The stage returned last, or the first one; nil while its work runs, and after the end.
+    @usableFromInline var stage: P?
+    @usableFromInline var isBegun = false
+
+    @usableFromInline
+    init(_ first: P) {
+      stage = first
+    }
+
+    /// Does the work of the stage returned last, off the isolation of the calling actor.
+    ///
+    /// - Returns: The next stage; nil after the one that has a result.
+    /// - Throws: The error of the stage; `CancellationError` when the task is cancelled before the work starts.
+    @inlinable
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+      guard isBegun else {
+        isBegun = true
+        return stage
+      }
+      // Stays nil when the work throws, so that the iteration ends.
+      guard let stage = stage.take(), stage.result == nil else { return nil }
+      if Task.isCancelled { throw CancellationError() }
+      let next = try await stage.next()
+      self.stage = next
+      return next
+    }
+  }
+}
+
+@available(*, unavailable)
+extension Stages.Iterator: Sendable {}
+
+extension Chain {
+  /// Appends a step that runs a progression.
+  ///
+  /// The run's events report each stage as `stageReached`; a slow subscriber receives only the newest one. The step is
+  /// cancelled like any other step: the run checks for cancellation before each stage.
+  ///
+  /// ```swift
+  /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.appending(running: FileOpen.read)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The step's name in events, errors and descriptions.
+  ///   - first: Receives the output of the previous step and returns the stage to begin with.
+  /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
+  public nonisolated func appending<P: Progression>(
+    _ name: String? = nil,
+    running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
+  ) -> Chain<Input, P.Result> {
+    Chain<Input, P.Result>(path.appending(name: name, Chain<Output, P.Result>.code(running: first)))
+  }
+
+  /// Creates a chain of one step that runs a progression.
+  package init<P: Progression>(
+    _ name: String,
+    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
+  ) where P.Result == Output {
+    self.init(Path(name: name, Self.code(running: first)))
+  }
+
+  static func code<P: Progression>(
+    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
+  ) -> StepCode where Output == P.Result {
+    { frame in
+      let (context, recorder, index) = (frame.context, frame.recorder, frame.index)
+      var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
+      while let stage = try await stages.next(isolation: nil) {
+        recorder?.reached(index, stage: stage)
+        if let result = stage.result { return frame.slot.put(result) }
+        if context.isCancellationRequested { throw CancellationError() }
+      }
+    }
+  }
+}

@@ -1,6 +1,40 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// An error thrown when a step, or the steps that a timeout covers, exceed their time limit.
+public struct TimeoutError: Error, CustomStringConvertible {
+  /// The running step: its name, or its position in the chain.
+  public let step: String
+
+  /// The time limit.
+  public let duration: Duration
+
+  /// The error that the cancelled step threw, unless it was a `CancellationError`.
+  public let underlyingError: (any Error)?
+
+  init(step: String, duration: Duration, underlyingError: (any Error)? = nil) {
+    self.step = step
+    self.duration = duration
+    self.underlyingError = underlyingError is CancellationError ? nil : underlyingError
+  }
+
+  /// The step, its time limit, and the error that it threw.
+  public var description: String {
+    let cause = underlyingError.map { ": \($0)" } ?? ""
+    return "\(step) did not end within \(duration.spoken)\(cause)"
+  }
+}
+
+extension Duration {
+  /// The duration as error texts say it: "1 second", "0.2 seconds", where `description` is "1.0 seconds".
+  package var spoken: String {
+    if self == .seconds(1) { return "1 second" }
+    // The components of a duration of more than `Int64.max` seconds trap.
+    guard self == clamped else { return description }
+    return components.attoseconds == 0 ? "\(components.seconds) seconds" : description
+  }
+}
+
 /// How long something may take, by which clock.
 struct TimeLimit: Sendable {
   let duration: Duration
@@ -103,4 +137,65 @@ private final class TimerRace: Sendable {
 
   var isLost: Bool { state.withLock { if case .lost = $0 { true } else { false } } }
   var step: String? { state.withLock { if case .lost(let step) = $0 { step } else { nil } } }
+}
+
+/// How work ended that is not awaited longer than its time.
+enum AbandonedEnd<Value: Sendable>: Sendable {
+  case inTime(Result<Value, any Error>)
+  case expired(TimeoutError)
+
+  func get() throws -> Value {
+    switch self {
+    case .inTime(let result): try result.get()
+    case .expired(let error): throw error
+    }
+  }
+}
+
+/// Runs an operation and stops waiting for it when its time is up.
+///
+/// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
+/// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
+/// its time is up; before that, `onCancel` is called. The operation receives a closure that returns whether it is still
+/// awaited.
+func abandoned<Value: Sendable>(
+  after limit: TimeLimit,
+  onCancel: @escaping @Sendable () -> Void = {},
+  step name: @escaping @Sendable () -> String,
+  discarding: nonisolated(nonsending) @escaping @Sendable (Value) async -> Void,
+  operation: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) async throws -> Value
+) async -> AbandonedEnd<Value> {
+  let first = Once<AbandonedEnd<Value>>()
+  let isAwaited: @Sendable () -> Bool = { first.settled == nil }
+  let awaited = AwaitedTask.make()
+  let step = StepContext.current?.reporting(while: isAwaited)
+  let work = spawn {
+    let result = await awaited.run {
+      await StepContext.$current.withValue(step) { await Result.of { try await operation(isAwaited) } }
+    }
+    guard !first.settle(.inTime(result)), case .success(let late) = result else { return }
+    await CancellationScope.withCancellationShield { await discarding(late) }
+  }
+  let timer = spawn {
+    guard (try? await limit.sleep()) != nil else { return }
+    guard first.settle(.expired(TimeoutError(step: name(), duration: limit.duration))) else { return }
+    awaited?.end()
+    work.cancel()
+  }
+  defer { timer.cancel() }
+  return await withTaskCancellationHandler {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+      return await first.valueIgnoringCancellation()
+    }
+    return await withTaskPriorityEscalationHandler {
+      // An escalation may have occurred before the handler was registered.
+      work.escalatePriority(to: Task.currentPriority)
+      return await first.valueIgnoringCancellation()
+    } onPriorityEscalated: { _, priority in
+      work.escalatePriority(to: priority)
+    }
+  } onCancel: {
+    onCancel()
+    work.cancel()
+  }
 }
