@@ -48,7 +48,9 @@ public func withTerminationSignals<Value: Sendable>(
   let call = TerminationSignals.shared.begin(token)
   defer { TerminationSignals.shared.end(call) }
   do {
-    let value = try await RunsBegun.$current.withValue(runs) { try await withCancellation(by: token, isolation: isolation, body) }
+    let value = try await RunsBegun.$current.withValue(runs) {
+      try await withCancellation(by: token, isolation: isolation, body)
+    }
     await runs.completion()
     return value
   } catch {
@@ -163,7 +165,8 @@ private final class TerminationSignals: Sendable {
   private static func replaceActions(_ state: inout State) {
     if !state.hasPipe { state.hasPipe = openPipe() }
     guard state.hasPipe else {
-      return Platform.reportToStandardError("Stepwise: no pipe or thread is left, so signals have their default effect.")
+      Platform.reportToStandardError("Stepwise: no pipe or thread is left, so signals have their default effect.")
+      return
     }
     for number in [SIGINT, SIGTERM] {
       var action = sigaction()

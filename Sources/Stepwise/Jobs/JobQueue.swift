@@ -34,6 +34,16 @@ public final class JobQueue: Sendable {
   /// Resumes the queue after ``suspend()``.
   public func resume() { gate.resume() }
 
+  /// Waits until no job runs or waits in the queue.
+  ///
+  /// This method does not refuse new jobs, and waits for those, too. It returns early when the waiting task is
+  /// cancelled. Called in a job of this queue, it also waits for that job, so that only cancellation ends the wait.
+  public nonisolated(nonsending) func drain() async {
+    while !Task.isCancelled, case let entrants = gate.entrants, !entrants.isEmpty {
+      for (_, run) in entrants { _ = await run.completion.value() }
+    }
+  }
+
   /// Cancels all running and waiting jobs with a name.
   ///
   /// Each job is cancelled as by ``JobRun/cancel(reason:)``. Waiting jobs never start.

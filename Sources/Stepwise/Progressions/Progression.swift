@@ -24,6 +24,8 @@
 /// A stage holds everything that later stages need, so that any stage can be stored and resumed.
 public nonisolated protocol Progression<Result>: Sendable {
   /// The type of the result that the last stage holds.
+  ///
+  /// Inside a progression this name hides Swift's own `Result`: write `Swift.Result` there.
   associatedtype Result: Sendable
 
   /// Does the work of this stage.

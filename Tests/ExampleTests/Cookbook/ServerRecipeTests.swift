@@ -204,7 +204,7 @@ struct ServerRecipeTests {
     }
 
     let batch = Chain("list") { (files: [String]) in files }
-      .thenMap("convert", maxConcurrent: 4) { (file: String) -> Result<Int, any Error> in
+      .thenMap("convert", maxConcurrent: 4) { (file: String) -> Swift.Result<Int, any Error> in
         do {
           return .success(try await convert(file))
         } catch {

@@ -16,7 +16,8 @@ import Testing
     // G140
     @Test(
       "The first signal cancels, and the tool ends after the undos and `finally` of its runs",
-      arguments: [SIGINT, SIGTERM], ["plain", "started"]
+      arguments: [SIGINT, SIGTERM],
+      ["plain", "started"]
     )
     func endsAfterItsRuns(number: Int32, form: String) async throws {
       let tool = try Tool([form])

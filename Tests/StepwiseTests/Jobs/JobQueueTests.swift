@@ -177,6 +177,28 @@ struct JobQueueTests {
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
+  @Test("drain() returns when no job runs or waits, those included that are launched meanwhile")
+  func drains() async throws {
+    let queue = JobQueue(maxConcurrent: 1)
+    await queue.drain()
+    queue.suspend()
+    let next = Job("next") { [done] in done.record("next") }
+    let first = Job("first") { [done, queue] in
+      done.record("first")
+      next.launch(on: queue)
+    }
+    .onFinish { [done] _ in done.record("first finished") }
+    let run = first.launch(on: queue)
+    let cancelled = Task { await queue.drain() }
+    cancelled.cancel()
+    await cancelled.value
+    #expect(done.elements == [], "the drain of a cancelled task returns early")
+    queue.resume()
+    await queue.drain()
+    #expect(run.isFinished)
+    #expect(done.elements == ["first", "first finished", "next"])
+  }
+
   @Test func aReleasedSuspendedQueueResumesItsJobs() async throws {
     weak var queue: JobQueue?
     let runs = { () -> [Run<Void>] in
