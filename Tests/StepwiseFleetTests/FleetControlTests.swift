@@ -93,8 +93,16 @@
       }
     }
 
-    @Test("A drained worker saves the stage in progress, and the job goes on elsewhere after it")
-    func drains() async throws {
+    /// What begins the drain of a worker.
+    enum Drain: CaseIterable {
+      case token, task, surroundingToken
+    }
+
+    @Test(
+      "A drained worker saves the stage in progress, and the job goes on elsewhere after it",
+      arguments: Drain.allCases
+    )
+    func drains(by drain: Drain) async throws {
       let journal = Journal()
       let hasStarted = Once<Void>()
       let mayEnd = Once<Void>()
@@ -103,17 +111,25 @@
         if step == 2 {
           hasStarted.settle(())
           await mayEnd.valueIgnoringCancellation()
+          // A drain does not cancel what a stage runs.
+          try await Chain("inner") {}.then {}.run()
         }
       }
       let (first, second) = (test.fleet(), test.fleet())
       for fleet in [first, second] { fleet.register(Work.self) }
       try await first.enqueue(work, id: "a")
       let token = CancellationToken()
-      async let drained: Void = first.work(until: token)
+      let worker = Task {
+        switch drain {
+        case .token: try await first.work(until: token)
+        case .task: try await first.work()
+        case .surroundingToken: try await withCancellation(by: token) { try await first.work() }
+        }
+      }
       await hasStarted.valueIgnoringCancellation()
-      token.cancel()
+      if drain == .task { worker.cancel() } else { token.cancel() }
       mayEnd.settle(())
-      try await drained
+      try await worker.value
       let status = try await first.status(of: "a")
       #expect(status?.state == .queued)
       #expect(status?.stageCount == 3)

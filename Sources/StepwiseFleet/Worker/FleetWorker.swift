@@ -59,14 +59,17 @@
       defer { fleet.hub.removeWorker(key) }
       let registration = token.onCancel { [weak self] _ in self?.drain() }
       defer { registration.remove() }
-      // The work below goes on while the worker drains: the caller's cancellation only begins that.
-      let work = spawn { await self.work() }
+      // The work below goes on while the worker drains: neither the caller's cancellation nor the tokens around it
+      // reach the stages.
+      let work = spawn { await CancellationScope.$current.withValue(nil) { await self.work() } }
       await withTaskCancellationHandler {
         await work.value
       } onCancel: {
         drain()
       }
-      try await unregister()
+      try await shielded { () async -> Result<Void, any Error> in
+        do { return .success(try await self.unregister()) } catch { return .failure(error) }
+      }.get()
     }
 
     private func work() async {
