@@ -9,8 +9,10 @@ public import Stepwise
 /// of a suspension point and a source (task, token, handle), cancels there, and checks that
 ///
 /// - the run completes, and a `finally` handler of the whole runs exactly once;
-/// - the handlers that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as without a
+/// - the handlers of the chain that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as without a
 ///   cancellation;
+/// - the handlers of a nested chain do so in every run that is cancelled after the first in which they ran. Until then
+///   the nested chain may not have begun, and a handler that no cancellation calls is not found;
 /// - what called ``RunProbe/completed(_:)`` and was not resolved is undone once, newest first, before the handlers;
 /// - no task that the run started is left suspended, nothing sleeps on the clock, and no tracked object is left.
 ///

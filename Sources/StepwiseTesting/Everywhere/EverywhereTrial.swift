@@ -46,9 +46,13 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
   ///
   /// - Returns: The number of disturbances.
   func compare(_ disturbances: [Disturbance], with plain: Record) async throws -> Int {
+    // Each run is the plain one up to its interruption, so a nested chain that had begun has begun in every later run.
+    var begun: Set<String> = []
     for disturbance in disturbances {
       try Task.checkCancellation()
-      try check(try await record(disturbance, comesBack: plain.comesBack), disturbance, against: plain)
+      let record = try await record(disturbance, comesBack: plain.comesBack)
+      try check(record, disturbance, against: plain, begun: begun)
+      begun.formUnion(record.finalized)
     }
     return disturbances.count
   }
@@ -70,7 +74,11 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       if case .fail(let step, _) = disturbance { failingStep = step }
       let probe = RunProbe(clock: clock, failingStep: failingStep)
       probes.withLock { $0 = probe }
-      let chain = try await makeChain(probe).finally { _ in finalizations.withLock { $0 += 1 } }
+      let chain = try await makeChain(probe).then { output in
+        probe.ended()
+        return output
+      }
+      .finally { _ in finalizations.withLock { $0 += 1 } }
       return await EverywhereLocals.$token.withValue(tracker.track()) {
         await run(chain, disturbance, interruption)
       }
@@ -121,17 +129,26 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Throws when the record violates a guarantee.
-  private func check(_ record: Record, _ disturbance: Disturbance, against plain: Record?) throws {
+  private func check(
+    _ record: Record,
+    _ disturbance: Disturbance,
+    against plain: Record?,
+    begun: Set<String> = []
+  ) throws {
     var violations: [String] = []
     if record.outcome == nil { violations.append("The run does not complete.") }
     if record.finalizations != 1 {
       violations.append("A `finally` handler of the whole chain ran \(record.finalizations) times, not once.")
     }
     if let plain {
-      let (expected, found) = (plain.finalized, record.finalized)
+      let (expected, all) = (plain.ownFinalized, record.finalized)
+      let found = all.filter(expected.contains)
       if found != expected { violations.append("The `finally` handlers \(found) ran, not \(expected).") }
+      for name in begun.subtracting(expected).subtracting(all).sorted() {
+        violations.append("The `finally` handler '\(name)' of a nested chain that had begun did not run.")
+      }
     }
-    violations += undoViolations(record)
+    violations += undoViolations(record, own: (plain ?? record).ownFinalized)
     if record.aliveTasks > 0 { violations.append("A task that the run started is still alive: nothing resumes it.") }
     if record.sleepers > 0 { violations.append("\(record.sleepers) tasks still sleep on the clock.") }
     if record.probe.aliveObjects > 0 {
@@ -149,7 +166,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     )
   }
 
-  private func undoViolations(_ record: Record) -> [String] {
+  /// Handlers of a nested chain may run before the steps around it are undone.
+  private func undoViolations(_ record: Record, own: [String]) -> [String] {
     var completed: [String] = []
     for mark in record.probe.marks {
       switch mark {
@@ -159,9 +177,10 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
         guard let last = completed.popLast() else { return ["'\(name)' was undone, but it had not completed."] }
         guard last == name else { return ["'\(name)' was undone before '\(last)', which completed later."] }
       case .finalized(let name):
-        guard record.isResolved || completed.isEmpty else {
+        guard record.isResolved || completed.isEmpty || !own.contains(name) else {
           return ["The `finally` handler '\(name)' ran before \(completed) were undone."]
         }
+      case .ended: break
       }
     }
     return record.isResolved || completed.isEmpty ? [] : ["\(completed) completed and were not undone."]
@@ -171,6 +190,14 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
 extension EverywhereTrial.Record {
   var isResolved: Bool {
     if case .resolved = outcome { true } else { false }
+  }
+
+  /// The handlers of the chain itself: a nested chain calls its own before the last step has completed.
+  ///
+  /// All of them, where that step did not complete.
+  var ownFinalized: [String] {
+    let ends = probe.marks.lastIndex(of: .ended).map { probe.marks[$0...] } ?? probe.marks[...]
+    return ends.compactMap { mark in if case .finalized(let name) = mark { name } else { nil } }
   }
 
   var finalized: [String] {

@@ -12,6 +12,8 @@ public final class RunProbe: Sendable {
     case completed(String)
     case undone(String)
     case finalized(String)
+    /// The steps of the whole chain have completed; only its own handlers follow.
+    case ended
   }
 
   private struct State: Sendable {
@@ -52,7 +54,7 @@ public final class RunProbe: Sendable {
     state.withLock { $0.marks.append(.undone(name)) }
   }
 
-  /// Marks that a `finally` handler ran; call it first in the handler of the chain under test.
+  /// Marks that a `finally` handler ran; call it first in the handler of the chain under test, or of a chain in it.
   public func finalized(_ name: String) {
     state.withLock { $0.marks.append(.finalized(name)) }
   }
@@ -62,6 +64,10 @@ public final class RunProbe: Sendable {
   /// - Returns: The object.
   public func track() -> LifetimeTracker.Tracked {
     tracker.track()
+  }
+
+  func ended() {
+    state.withLock { $0.marks.append(.ended) }
   }
 
   var marks: [Mark] { state.withLock { $0.marks } }

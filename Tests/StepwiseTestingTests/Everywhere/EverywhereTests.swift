@@ -52,6 +52,61 @@ struct EverywhereTests {
     #expect(try await cancelEverywhere(input: 1, makeChain) > 10)
   }
 
+  enum Nesting: String, CaseIterable, Sendable { case appending, zip, race, retry }
+
+  /// A chain that holds on to something, in a chain that holds on to something else.
+  @Sendable private static func order(_ nesting: Nesting, _ probe: RunProbe) -> Chain<Int, Int> {
+    func part(_ name: String, seconds: Int) -> Chain<Int, Int> {
+      Chain(name) { (number: Int) in
+        try probe.step(name)
+        if seconds > 0 { try await probe.clock.sleep(for: .seconds(seconds)) }
+        return number
+      }
+      .finally { _ in probe.finalized("close \(name)") }
+    }
+    let reserve = Chain<Int, Int>("reserve") { number in
+      try probe.step("reserve")
+      try await probe.clock.sleep(for: .seconds(1))
+      return number
+    }
+    let whole =
+      switch nesting {
+      case .appending: reserve.appending(part("pay", seconds: 0)).appending(part("send", seconds: 2))
+      case .zip: reserve.appending(Chain.zip(part("pay", seconds: 2), part("send", seconds: 1)).then { $0.0 + $0.1 })
+      case .race: reserve.appending(Chain.race(part("pay", seconds: 2), part("send", seconds: 1)))
+      case .retry:
+        reserve.appending(part("pay", seconds: 1))
+          .retry(RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1))), clock: probe.clock)
+      }
+    return whole.finally { _ in probe.finalized("hide") }
+  }
+
+  @Test("A handler of a nested chain that has not begun need not run", arguments: Nesting.allCases)
+  func nestedHandlers(nesting: Nesting) async throws {
+    #expect(try await cancelEverywhere(input: 1) { Self.order(nesting, $0) } > 10)
+    #expect(try await failEverywhere(input: 1) { Self.order(nesting, $0) } > 1)
+  }
+
+  @Test("A handler of a nested chain that has begun must run")
+  func nestedHandlerIsMissing() async {
+    let found = await violations { probe in
+      Chain { (number: Int) in number }
+        .appending(
+          Chain { (number: Int) in
+            try await probe.clock.sleep(for: .seconds(1))
+            try? await probe.clock.sleep(for: .seconds(1))
+            return number
+          }
+          .finally { state in
+            // Only a run that is left alone, or is interrupted early, calls it.
+            let now = probe.clock.now.offset
+            if now < .seconds(1) || now >= .seconds(2) { probe.finalized("close") }
+          }
+        )
+    }
+    #expect(found.contains("'close' of a nested chain that had begun did not run"))
+  }
+
   private func violations<Output: Sendable>(
     _ makeChain: @escaping @Sendable (RunProbe) async throws -> Chain<Int, Output>
   ) async -> String {
