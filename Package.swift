@@ -90,16 +90,22 @@ let package = Package(
       name: "StepwiseFlowsTests",
       dependencies: ["StepwiseFlows", "Stepwise", "StepwiseTesting", "StepwiseTracing"]
     ),
+    // Starts a program, kills it and checks what it resumes from.
+    .target(
+      name: "CrashTesting",
+      dependencies: ["StepwiseCheckpoints", "StepwiseTesting"],
+      path: "Tests/CrashTesting"
+    ),
     .executableTarget(
       name: "CheckpointCrashChild",
-      dependencies: ["StepwiseCheckpoints", "Stepwise", "StepwiseTesting"],
+      dependencies: ["CrashTesting", "StepwiseCheckpoints", "Stepwise"],
       path: "Tests/CheckpointCrashChild"
     ),
     .testTarget(
       name: "StepwiseCheckpointsTests",
       dependencies: [
         "StepwiseCheckpoints", "Stepwise", "StepwiseFiles", "StepwiseTesting", "StepwiseTracing",
-        "CheckpointCrashChild",
+        "CheckpointCrashChild", "CrashTesting",
       ],
       exclude: ["Golden"]
     ),
@@ -107,17 +113,11 @@ let package = Package(
       name: "StepwiseHTTPTests",
       dependencies: ["StepwiseHTTP", "StepwiseHTTPTesting", "Loopback", "Stepwise", "StepwiseFiles", "StepwiseTesting"]
     ),
-    // The child of the article on crashes, to copy.
-    .executableTarget(
-      name: "ImportCrashChild",
-      dependencies: ["Stepwise", "StepwiseTesting"],
-      path: "Tests/CrashTemplate"
-    ),
     .testTarget(
       name: "ExampleTests",
       dependencies: [
         "Stepwise", "StepwiseCheckpoints", "StepwiseFlows", "StepwiseHTTP", "StepwiseHTTPTesting", "StepwiseTesting",
-        "StepwiseTracing", "Loopback", "ImportCrashChild",
+        "StepwiseTracing", "Loopback",
       ]
     ),
     .testTarget(

@@ -90,3 +90,104 @@ extension CheckpointStore {
   /// Returns the location of an id: by default the name of the store's type.
   public func location(of id: String) -> String { String(describing: Self.self) }
 }
+
+/// The exclusive right of one run to save under an id.
+public struct CheckpointLease: Sendable, Hashable {
+  /// The id.
+  public let id: String
+
+  /// The fencing number: higher than that of every earlier lease of the id, so that a late save can be detected.
+  public let fence: UInt64
+
+  /// How long the lease lasts after it was acquired or renewed; nil when it ends only with its holder.
+  ///
+  /// A run renews the lease whenever a third of its duration has passed, and more often while the store is unreachable.
+  /// The lease is lost when its duration has passed since the last successful renewal, or when the store throws
+  /// ``CheckpointError/lostLease(id:location:)``. Then the stage in progress is cancelled, and the run throws that
+  /// error.
+  public let duration: Duration?
+
+  /// The id, parsed; nil when it is not valid.
+  package let key: CheckpointID?
+
+  /// Creates a lease; called by stores.
+  ///
+  /// - Parameters:
+  ///   - id: The id.
+  ///   - fence: The fencing number.
+  ///   - duration: How long the lease lasts without a renewal; nil when it ends only with its holder.
+  public init(id: String, fence: UInt64, duration: Duration? = nil) {
+    self.id = id
+    self.fence = fence
+    self.duration = duration
+    key = try? CheckpointID(id)
+  }
+
+  package init(_ key: CheckpointID, fence: UInt64, duration: Duration? = nil) {
+    id = key.text
+    self.fence = fence
+    self.duration = duration
+    self.key = key
+  }
+}
+
+/// A page of the ids under which a store holds a record.
+public struct CheckpointPage: Sendable, Hashable {
+  /// The ids, ordered by their UTF-8.
+  public let ids: [String]
+
+  /// A Boolean value that indicates whether there are further ids, which `list(after: ids.last, …)` returns.
+  public let hasMore: Bool
+
+  /// Creates a page.
+  ///
+  /// - Parameters:
+  ///   - ids: The ids, ordered by their UTF-8.
+  ///   - hasMore: Whether there are further ids.
+  public init(ids: [String], hasMore: Bool) {
+    self.ids = ids
+    self.hasMore = hasMore
+  }
+
+  /// Creates the page of a store that knows all of its ids, in any order, without sorting all of them.
+  init(of all: some Sequence<CheckpointID>, after last: String?, limit: Int) {
+    let limit = max(1, min(limit, .max / 4))
+    // No id is empty, so that each follows the empty one.
+    let last = Array((last ?? "").utf8)
+    // The smallest ids so far, of which one more than the limit is needed.
+    var smallest: [CheckpointID] = []
+    var bound: CheckpointID?
+    for id in all where last.lexicographicallyPrecedes(id.bytes) && bound.map({ id < $0 }) ?? true {
+      smallest.append(id)
+      guard smallest.count > 2 * limit else { continue }
+      smallest.sort()
+      smallest.removeLast(smallest.count - limit - 1)
+      bound = smallest.last
+    }
+    smallest.sort()
+    self.init(ids: smallest.prefix(limit).map(\.text), hasMore: smallest.count > limit)
+  }
+
+  /// Creates the page of a store that has its ids in order.
+  init(ofSorted all: [CheckpointID], after last: String?, limit: Int) {
+    let last = Array((last ?? "").utf8)
+    var range = all.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      let follows = last.lexicographicallyPrecedes(all[middle].bytes)
+      range = follows ? range.lowerBound..<middle : (middle + 1)..<range.upperBound
+    }
+    let rest = all[range.lowerBound...]
+    self.init(ids: rest.prefix(max(1, limit)).map(\.text), hasMore: rest.count > max(1, limit))
+  }
+}
+
+/// A store that records with the last stage of a progression that the progression is done.
+package protocol LastStageStore: CheckpointStore {
+  /// Saves as `save(_:ifVersionIs:under:)` does the stage that has the result.
+  @concurrent func saveLast(
+    _ record: CheckpointRecord,
+    ifVersionIs version: UInt64?,
+    under lease: CheckpointLease
+  ) async throws
+}

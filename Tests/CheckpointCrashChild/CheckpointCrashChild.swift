@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CrashTesting
 import Foundation
 import Stepwise
 import StepwiseCheckpoints
-import StepwiseTesting
 
 /// Adds up numbers, a stage for each, under a checkpoint: the child that is killed.
 enum Sum: Progression, Codable, Equatable {

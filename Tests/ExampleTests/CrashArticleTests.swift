@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-// Nothing is shared with a child that is killed, so ThreadSanitizer has nothing to find here.
-#if (os(Linux) || os(macOS)) && !TSAN
-  import StepwiseTesting
-  import Testing
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
 
-  /// The samples of the page on crashes; the child is in Tests/CrashTemplate.
-  @Suite(.timeLimit(.minutes(5)), .serialized)
-  struct CrashArticleTests {
-    @Test func nothingIsLostInACrash() async throws {
-      let harness = CrashHarness(program: try CrashHarness.program(named: "ImportCrashChild"))
-      let report = try await harness.killAtRandom(kills: 20, seed: 1)
-      #expect(report.problems.isEmpty && report.kills >= 20)
+/// The samples of the page on crashes.
+@Suite(.timeLimit(.minutes(5)))
+struct CrashArticleTests {
+  struct Crash: Error {}
+
+  @Test("A crash at each save leads to the same result", arguments: [false, true])
+  func crashAtEachSave(isSaved: Bool) async throws {
+    let undisturbed = FaultInjectingStore(MemoryCheckpointStore())
+    let expected = try await Import.start(lines: ["1", "2", "3"]).run(id: "import", in: undisturbed)
+    #expect(undisturbed.saves > 3)
+
+    for save in 1...undisturbed.saves {
+      let store = MemoryCheckpointStore()
+      let crashing = FaultInjectingStore(store, faults: [save: isSaved ? .failAfterwards(Crash()) : .fail(Crash())])
+      await #expect(throws: Crash.self) {
+        try await Import.start(lines: ["1", "2", "3"]).run(id: "import", in: crashing)
+      }
+      #expect(try await Import.start(lines: ["1", "2", "3"]).run(id: "import", in: store) == expected)
+    }
+  }
+
+  enum Import: Progression, Codable {
+    case start(lines: [String]), sum([Int], at: Int, total: Int), done(Int)
+
+    func next() async throws -> Import {
+      switch self {
+      case .start(let lines): .sum(lines.compactMap { Int($0) }, at: 0, total: 0)
+      case .sum(let numbers, let place, let total) where place < numbers.count:
+        .sum(numbers, at: place + 1, total: total + numbers[place])
+      case .sum(_, _, let total): .done(total)
+      case .done: try completed()
+      }
     }
 
-    #if os(Linux)
-      /// The sample of the harness, not run.
-      func harness(child: String) async throws {
-        let report = try await CrashHarness(program: child).killAtEveryCall()
-        #expect(report.problems.isEmpty && report.kills > 100)
-      }
-
-      @Test func noCallIsABadMomentToDie() async throws {
-        let harness = CrashHarness(program: try CrashHarness.program(named: "ImportCrashChild"))
-        let report = try await harness.killAtEveryCall(torn: true)
-        #expect(report.problems.isEmpty && report.kills == report.calls)
-        #expect(report.kills > 20)
-      }
-    #endif
+    var result: Int? {
+      if case .done(let total) = self { total } else { nil }
+    }
   }
-#endif
+}

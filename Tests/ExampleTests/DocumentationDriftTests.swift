@@ -87,8 +87,7 @@ struct DocumentationDriftTests {
 
   private static func exampleSources() throws -> [String] {
     try sources(in: [
-      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/CrashTemplate",
-      "Tests/StepwiseFleetTests",
+      "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/StepwiseFleetTests",
       "Tests/ObserverAdapters/Sources/ObserverAdapters", pairs,
     ])
   }

@@ -3,6 +3,12 @@
 
 public import Stepwise
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A progression whose stored shape has changed, and that can still read stages that older versions stored.
 ///
 /// ```swift
@@ -37,4 +43,67 @@ public protocol VersionedProgression: Progression, Codable {
 extension VersionedProgression {
   /// The name of the type, with the name of its module.
   public static var progressionName: String { StageCoder<Self>.typeName }
+}
+
+/// Converts a stage that an older version stored into one of this version.
+public struct CheckpointMigration<Stage>: Sendable {
+  /// The older version; 0 for stages of a progression that declared none.
+  public let version: Int
+
+  /// Decodes the older shape and converts it.
+  let decode: @Sendable (any Decoder) throws -> Stage
+
+  /// Creates a migration.
+  ///
+  /// - Parameters:
+  ///   - version: The older version; 0 for stages of a progression that declared none.
+  ///   - migrate: Converts a stage in the older shape into one of this version. Keep the type of the older shape for
+  ///     this; it need not be a progression.
+  public init<Old: Decodable & SendableMetatype>(
+    from version: Int,
+    _ migrate: @escaping @Sendable (Old) throws -> Stage
+  ) {
+    self.init(version: version) { decoder in try migrate(decoder.singleValueContainer().decode(Old.self)) }
+  }
+
+  init(version: Int, decode: @escaping @Sendable (any Decoder) throws -> Stage) {
+    self.version = version
+    self.decode = decode
+  }
+
+  func migrate(_ bytes: [UInt8]) throws -> Stage {
+    let decoder = JSONDecoder.ofStages
+    if let key = migrationKey { decoder.userInfo[key] = decode }
+    return try decoder.decode(Migrated<Stage>.self, from: Data(bytes)).stage
+  }
+}
+
+/// A stage that is decoded with the migration in its decoder's user info.
+private struct Migrated<Stage>: Decodable {
+  let stage: Stage
+
+  init(from decoder: any Decoder) throws {
+    typealias Decode = @Sendable (any Decoder) throws -> Stage
+    guard let key = migrationKey, let decode = decoder.userInfo[key] as? Decode else {
+      throw UnknownShape(reason: "it is decoded without its migration")
+    }
+    stage = try decode(decoder)
+  }
+}
+
+private let migrationKey = CodingUserInfoKey(rawValue: "stepwise.migration")
+
+extension Serial: VersionedProgression where P: VersionedProgression, P.Result: Codable {
+  /// The version of the contained progressions.
+  public static var schemaVersion: Int { P.schemaVersion }
+
+  /// The migrations of the contained progressions, applied to each stage; results keep their shape.
+  public static var migrations: [CheckpointMigration<Serial>] {
+    P.migrations.map { migration in
+      CheckpointMigration(version: migration.version) { decoder in try Serial(from: decoder, migration.decode) }
+    }
+  }
+
+  /// The name of the type, with the name of the contained progressions.
+  public static var progressionName: String { "Stepwise.Serial<\(P.progressionName)>" }
 }

@@ -54,3 +54,15 @@ public func checkCheckpointStore(
   if let reopen { try await check.isSeenByAnother(LimitedStore(base: try await reopen(), limit: timeLimit)) }
   try await check.removeAll()
 }
+
+/// A guarantee of `CheckpointStore` that a store violates.
+public struct CheckpointStoreViolation: Error, Sendable, CustomStringConvertible {
+  /// The guarantee.
+  public let rule: String
+
+  /// What happened instead.
+  public let detail: String
+
+  /// The guarantee, and what happened instead.
+  public var description: String { "\(rule): \(detail)" }
+}

@@ -85,3 +85,128 @@ public struct FlowExplorer<Output: Sendable> {
     return map.exploration(isComplete: isComplete)
   }
 }
+
+/// The findings of a `FlowExplorer`.
+public struct FlowExploration: Sendable, CustomStringConvertible {
+  /// A result after which the flow could not continue.
+  public struct Unhandled: Sendable, CustomStringConvertible {
+    /// The step with this result.
+    public let step: String
+    /// The description of the result.
+    public let result: String
+    /// The error that the flow would fail with.
+    public let error: any Error
+
+    /// The finding in one line.
+    public var description: String { "\(step): \(result): \(error)" }
+  }
+
+  /// The steps that were reached, in the order of the flow.
+  public let reached: [String]
+
+  /// The steps of the flow that no supplied answer leads to.
+  public let unreached: [String]
+
+  /// The steps that were reached and that no supplied answer leads away from.
+  public let deadEnds: [String]
+
+  /// Cycles of steps that no supplied answer leads out of.
+  public let loops: [[String]]
+
+  /// The results without a rule, or with a rule that leads to a step that cannot be presented.
+  public let unhandled: [Unhandled]
+
+  /// A Boolean value that indicates whether every position was visited, within the limit.
+  public let isComplete: Bool
+
+  /// A Boolean value that indicates whether there are no findings.
+  public var isSound: Bool {
+    isComplete && unreached.isEmpty && deadEnds.isEmpty && loops.isEmpty && unhandled.isEmpty
+  }
+
+  /// The findings, one per line.
+  public var description: String {
+    var lines = ["reached: \(reached.joined(separator: ", "))"]
+    lines += unreached.map { "never reached: \($0)" }
+    lines += deadEnds.map { "dead end: \($0)" }
+    lines += loops.map { "no way out of: \($0.joined(separator: ", "))" }
+    lines += unhandled.map { "not handled: \($0)" }
+    if !isComplete { lines.append("not every position was visited") }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// The steps that a walk has visited, and the transitions between them.
+@MainActor
+struct FlowMap {
+  private var steps: [AnyFlowStep] = []
+  private var reached: Set<AnyFlowStep> = []
+  private var turns: [AnyFlowStep: Set<AnyFlowStep>] = [:]
+  /// The steps with an answer that ends the flow.
+  private var exits: Set<AnyFlowStep> = []
+  private var unhandled: [FlowExploration.Unhandled] = []
+
+  mutating func add(_ step: AnyFlowStep) {
+    if !steps.contains(step) { steps.append(step) }
+  }
+
+  mutating func enter(_ walk: FlowWalk) {
+    for step in walk.steps + walk.named { add(step) }
+    reached.formUnion(walk.steps)
+    for (outer, inner) in zip(walk.steps, walk.steps.dropFirst()) { turns[outer, default: []].insert(inner) }
+  }
+
+  mutating func note(_ walk: FlowWalk, after step: AnyFlowStep, _ end: FlowEnd) {
+    switch walk.end {
+    case nil:
+      enter(walk)
+      if let next = walk.steps.last { turns[step, default: []].insert(next) }
+    case .ended(.failed(let error as FlowError))
+    where [.unhandledResult, .noContent, .duplicateName].contains(error):
+      let result = if case .answered(let box) = end { "\(box.any)" } else { "\(end)" }
+      guard !unhandled.contains(where: { $0.step == step.name && $0.result == result }) else { return }
+      unhandled.append(FlowExploration.Unhandled(step: step.name, result: result, error: error))
+    default:
+      exits.insert(step)
+    }
+  }
+
+  func exploration(isComplete: Bool) -> FlowExploration {
+    let deadEnds = steps.filter { reached.contains($0) && !exits.contains($0) && (turns[$0] ?? []).isEmpty }
+    return FlowExploration(
+      reached: names(of: steps.filter(reached.contains)),
+      unreached: names(of: steps.filter { !reached.contains($0) }),
+      deadEnds: names(of: deadEnds),
+      loops: loops(stoppingAt: exits.union(deadEnds)).map(names),
+      unhandled: unhandled,
+      isComplete: isComplete
+    )
+  }
+
+  private func names(of steps: [AnyFlowStep]) -> [String] { steps.map(\.name) }
+
+  /// Returns the cycles from which none of the stops can be reached.
+  private func loops(stoppingAt stops: Set<AnyFlowStep>) -> [[AnyFlowStep]] {
+    let reach = Dictionary(uniqueKeysWithValues: steps.map { ($0, reachable(from: $0)) })
+    var reported: Set<AnyFlowStep> = []
+    return steps.compactMap { step in
+      guard !reported.contains(step), !stops.contains(step), let ahead = reach[step] else { return nil }
+      guard ahead.contains(step), ahead.isDisjoint(with: stops) else { return nil }
+      let circle = steps.filter { ahead.contains($0) && reach[$0]?.contains(step) == true }
+      // A cycle that leads into another one is reported with that one.
+      guard ahead.isSubset(of: circle) else { return nil }
+      reported.formUnion(circle)
+      return circle
+    }
+  }
+
+  /// Returns the steps that one or more transitions lead to.
+  private func reachable(from step: AnyFlowStep) -> Set<AnyFlowStep> {
+    var found: Set<AnyFlowStep> = []
+    var waiting = Array(turns[step] ?? [])
+    while let next = waiting.popLast() {
+      if found.insert(next).inserted { waiting += turns[next] ?? [] }
+    }
+    return found
+  }
+}

@@ -50,3 +50,18 @@ public final class LifetimeTracker: Sendable {
     await counts.wait { $0.alive == 0 }
   }
 }
+
+extension LifetimeTracker {
+  /// An object that its tracker counts as alive until it is released.
+  public final class Tracked: Sendable {
+    private let counts: Watched<Counts>
+
+    init(counts: Watched<Counts>) {
+      self.counts = counts
+    }
+
+    deinit {
+      counts.mutate { $0.alive -= 1 }
+    }
+  }
+}

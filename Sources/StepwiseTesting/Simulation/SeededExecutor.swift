@@ -4,6 +4,17 @@
 import Dispatch
 import Foundation
 import Stepwise
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
 
 /// A task executor that runs all its jobs on one thread, in an order that a scheduler decides.
 ///
@@ -180,5 +191,149 @@ extension UnownedJob {
   fileprivate var taskNumber: UInt64? {
     // The description is the only public form of it: "UnownedJob(id: 7)".
     UInt64(description.drop { !$0.isNumber }.prefix { $0.isNumber })
+  }
+}
+
+/// What a seeded executor knows, as a pure value: the jobs that are ready, who chooses among them, and what ran.
+struct SeededExecutorState<Job: Sendable>: Sendable {
+  private struct Ready: Sendable {
+    let job: Job
+    /// The number of its task in the order in which the simulation saw them; for a job of an actor, of the task that
+    /// called it.
+    let task: Int?
+  }
+
+  private var ready: [Ready] = []
+  private var numbers: [UInt64: Int] = [:]
+  private var running: Int?
+  private var isRunning = false
+  /// Whether the latest run ended because nothing could resume its body.
+  private(set) var isStalled = false
+  private(set) var scheduler: Scheduler
+  private(set) var trace = SimulationTrace()
+  private(set) var escapes: [SimulationEscape] = []
+  /// The number of jobs that ran.
+  private(set) var steps = 0
+
+  init(_ scheduler: Scheduler) {
+    self.scheduler = scheduler
+  }
+
+  /// Reserves the executor for one run, or returns false when it is in use.
+  mutating func begin() -> Bool {
+    guard !isRunning else { return false }
+    isRunning = true
+    isStalled = false
+    return true
+  }
+
+  mutating func stalled() {
+    isStalled = true
+  }
+
+  /// Releases the executor.
+  mutating func end() {
+    isRunning = false
+  }
+
+  /// Adds a ready job of a task, or of an actor when the task is nil.
+  mutating func enqueue(_ job: Job, of task: UInt64? = nil) {
+    ready.append(Ready(job: job, task: task.map { number(of: $0) } ?? running))
+  }
+
+  private mutating func number(of task: UInt64) -> Int {
+    if let known = numbers[task] { return known }
+    numbers[task] = numbers.count + 1
+    return numbers.count
+  }
+
+  /// Removes the ready job that runs next.
+  mutating func next() -> Job? {
+    guard !ready.isEmpty else {
+      running = nil
+      return nil
+    }
+    let chosen = ready.remove(at: scheduler.choose(among: ready.map(\.task)))
+    steps += 1
+    running = chosen.task
+    trace.append(.ran(task: chosen.task, ready: ready.count + 1))
+    return chosen.job
+  }
+
+  mutating func advanced(to instant: ManualClock.Instant) {
+    trace.append(.advanced(to: instant))
+  }
+
+  mutating func note(_ text: String) {
+    trace.append(.note(text, task: running))
+  }
+
+  mutating func escaped(to destination: SimulationEscape.Destination) {
+    if let index = escapes.firstIndex(where: { $0.destination == destination }) {
+      escapes[index].count += 1
+    } else {
+      escapes.append(SimulationEscape(destination: destination, count: 1))
+    }
+  }
+
+  var hasReadyJobs: Bool { !ready.isEmpty }
+}
+
+/// Returns to the simulation the jobs that its thread sends to the global executor.
+///
+/// The runtime calls `swift_task_enqueueGlobal_hook`, a variable of its binary interface, for each such job. It is
+/// looked up by name: where it is missing, that work leaves the simulation. The hook applies to the whole process and
+/// passes on everything that no simulation's thread enqueued.
+enum GlobalExecutorHook {
+  private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
+  private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
+
+  /// The simulations that are running, by their thread.
+  private static let simulations = Lock<[UInt: SeededExecutor]>([:])
+  /// Lets the hook pass on at once when no simulation is running.
+  private static let count = Atomic<Int>(0)
+
+  /// Calls the body with the executor known as the simulation of the calling thread.
+  static func observing<Result>(_ executor: SeededExecutor, _ body: () throws -> Result) rethrows -> Result {
+    install
+    let thread = Platform.currentThread
+    simulations.withLock { $0[thread] = executor }
+    count.add(1, ordering: .sequentiallyConsistent)
+    defer {
+      count.subtract(1, ordering: .sequentiallyConsistent)
+      _ = simulations.withLock { $0.removeValue(forKey: thread) }
+    }
+    return try body()
+  }
+
+  /// The simulation of the calling thread.
+  static var simulation: SeededExecutor? {
+    guard count.load(ordering: .relaxed) > 0 else { return nil }
+    let thread = Platform.currentThread
+    return simulations.withLock { $0[thread] }
+  }
+
+  /// Installs the hook, once.
+  ///
+  /// One that was installed before is replaced, as the runtime has room for one.
+  private static let install: Void = {
+    let enqueue: EnqueueHook = { job, original in
+      guard let simulation = GlobalExecutorHook.simulation else { return original(job) }
+      simulation.adopt(job)
+    }
+    guard let variable = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else { return }
+    variable.assumingMemoryBound(to: EnqueueHook?.self).pointee = enqueue
+  }()
+}
+
+extension TaskExecutor {
+  /// Retains the executor while the body runs.
+  ///
+  /// `enqueue` needs this for everything that it does after it has handed over the job: the runtime does not retain an
+  /// executor, and the job may release what does. `withExtendedLifetime` relies on the caller's reference.
+  func whileRetained(_ body: () -> Void) {
+    let reference = Unmanaged.passRetained(self)
+    defer { reference.release() }
+    body()
   }
 }

@@ -73,3 +73,150 @@ extension SimulationFailure: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 }
+
+/// Why a simulation did not complete.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum SimulationError: Error, Hashable, Sendable {
+  /// Nothing is ready to run and no task sleeps on the simulation's clock, but the body has not returned: a deadlock,
+  /// or a task that waits for something outside the simulation.
+  case stalled
+  /// The text is not a schedule that a simulation printed.
+  case invalidSchedule(String)
+  /// The executor is already running a body.
+  case busy
+  /// A condition of ``require(_:_:)`` does not hold.
+  case unmet(String)
+}
+
+extension SimulationError: CustomStringConvertible {
+  /// The cause and, where there is one, the remedy.
+  public var description: String {
+    switch self {
+    case .stalled:
+      """
+      The simulation stalled: nothing is ready to run and no task sleeps on its clock, but its body has not returned. It is \
+      a deadlock, or a task waits for something outside the simulation: the main actor, an actor with its own executor, \
+      another thread, another clock.
+      """
+    case .invalidSchedule(let text):
+      "'\(text)' is not a schedule. Copy the text after 'schedule:' from the report of a failed simulation."
+    case .busy:
+      "The executor is already running a body. Use one executor for each simulation."
+    case .unmet(let message):
+      message
+    }
+  }
+}
+
+/// Throws when a condition does not hold, for the body of a simulation.
+///
+/// A test framework's own expectation reports a failure each time, also while a failing schedule is being shrunk; this
+/// function reports it once, through ``SimulationFailure``.
+///
+/// - Parameters:
+///   - condition: What must hold.
+///   - message: What was found instead.
+/// - Throws: ``SimulationError/unmet(_:)`` with the message.
+public func require(_ condition: Bool, _ message: String = "The condition does not hold.")
+  throws(SimulationError)
+{
+  if !condition { throw .unmet(message) }
+}
+
+/// Work that left a simulation, where the order and the time are not the simulation's.
+public struct SimulationEscape: Sendable, Hashable {
+  /// Where work can go.
+  public struct Destination: Sendable, Hashable, CustomStringConvertible {
+    enum Kind: Sendable, Hashable { case mainActor, globalExecutor, outside }
+    let kind: Kind
+
+    /// The main actor.
+    public static let mainActor = Destination(kind: .mainActor)
+    /// The global executor, for `Task { }` and `Task.detached`; the simulation takes this work back and runs it.
+    public static let globalExecutor = Destination(kind: .globalExecutor)
+    /// Another thread, from where a task was resumed.
+    ///
+    /// It is one of a clock other than the simulation's (such as that of `Task.sleep(for:)`), of Dispatch, a thread of
+    /// its own, that of an actor with its own executor, or, after `Task.yield()` in a default actor that was called from
+    /// `Task { }` or `Task.detached`, one of the default executor. The runtime does not show which.
+    public static let outside = Destination(kind: .outside)
+
+    /// The destination, in words.
+    public var description: String {
+      switch kind {
+      case .mainActor: "the main actor"
+      case .globalExecutor: "Task { } or Task.detached, which the simulation took over"
+      case .outside:
+        """
+        another thread, from where a task was resumed (another clock, Dispatch, a thread, an actor with its own executor, or \
+        Task.yield() in an actor that was called from Task { } or Task.detached)
+        """
+      }
+    }
+  }
+
+  /// Where the work went.
+  public let destination: Destination
+  /// How often.
+  public internal(set) var count: Int
+}
+
+extension SimulationEscape: CustomStringConvertible {
+  /// The destination and the count.
+  public var description: String { "\(destination) (\(count)×)" }
+}
+
+/// What ran in a simulation, in order.
+///
+/// Two runs with the same seed have equal traces, on every machine, unless something escaped the simulation.
+public struct SimulationTrace: Sendable, Hashable {
+  enum Entry: Sendable, Hashable {
+    case ran(task: Int?, ready: Int)
+    case advanced(to: ManualClock.Instant)
+    case note(String, task: Int?)
+  }
+
+  private static let capacity = 10_000
+
+  /// The latest entries; bounded.
+  private(set) var entries: [Entry] = []
+  /// The number of earlier entries that are not in ``lines``.
+  public private(set) var droppedCount = 0
+
+  init() {}
+
+  mutating func append(_ entry: Entry) {
+    if entries.count == Self.capacity {
+      entries.removeFirst(Self.capacity / 2)
+      droppedCount += Self.capacity / 2
+    }
+    entries.append(entry)
+  }
+
+  /// One line for each turn of a task, each move of the clock and each note; only the latest when there are very many.
+  public var lines: [String] {
+    entries.map { entry in
+      switch entry {
+      case .ran(let task, 1): "\(Self.name(task))"
+      case .ran(let task, let ready): "\(Self.name(task)), one of \(ready) ready"
+      case .advanced(let instant): "the clock moves to \(instant.offset)"
+      case .note(let text, let task): "  \(Self.name(task)): \(text)"
+      }
+    }
+  }
+
+  static func name(_ task: Int?) -> String {
+    task.map { "task \($0)" } ?? "an unknown task"
+  }
+}
+
+extension SimulationTrace: CustomStringConvertible {
+  /// The lines; the first and the last ones when there are very many.
+  public var description: String {
+    let lines = lines
+    guard lines.count > 80 else { return lines.joined(separator: "\n") }
+    let left = droppedCount + lines.count - 80
+    return (lines.prefix(40) + ["… \(left) more …"] + lines.suffix(40)).joined(separator: "\n")
+  }
+}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Stepwise
+import StepwiseCheckpoints
+
 /// A clock whose time a test advances.
 ///
 /// ```swift
@@ -95,5 +98,199 @@ public final class ManualClock: Clock, Sendable {
     while case .wake(let sleeper) = state.mutate({ $0.step() }) {
       sleeper.resume()
     }
+  }
+}
+
+extension ManualClock {
+  /// A point in the time of a manual clock, defined by its distance from the clock's zero.
+  public struct Instant: InstantProtocol, Hashable, Sendable {
+    /// The distance from the clock's zero.
+    public let offset: Duration
+
+    /// Creates the instant at the given distance from the clock's zero.
+    public init(offset: Duration = .zero) {
+      self.offset = offset
+    }
+
+    /// Returns the instant that is the given duration after this one.
+    public func advanced(by duration: Duration) -> Instant {
+      Instant(offset: offset + duration)
+    }
+
+    /// Returns the time from this instant to another, negative when the other is earlier.
+    public func duration(to other: Instant) -> Duration {
+      other.offset - offset
+    }
+
+    /// Returns a Boolean value that indicates whether an instant is earlier than another.
+    public static func < (left: Instant, right: Instant) -> Bool {
+      left.offset < right.offset
+    }
+  }
+}
+
+extension ManualClock {
+  /// Runs the body, and advances the time to the next deadline whenever the body has nothing left to do but sleep.
+  ///
+  /// ```swift
+  /// let clock = ManualClock()
+  /// let value = try await clock.run { try await chain.retry(policy, clock: clock).run(input) }
+  /// #expect(clock.now.offset == .seconds(3))
+  /// ```
+  ///
+  /// Suspends until the body returns. The body runs on a separate thread, together with its child tasks, the default
+  /// actors that it calls, and the runs that it starts. The time advances only while all of them are suspended, so
+  /// sleepers wake in the order of their deadlines. Other work is not waited for: the main actor, other actors with
+  /// their own executor, `Task.detached`, files, the network. A body that polls is never suspended, so the time does
+  /// not advance; await instead.
+  ///
+  /// Cancellation reaches the body. The time stops when the body returns, even if tasks still sleep.
+  /// - Parameter body: The work.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws.
+  public nonisolated(nonsending) func run<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let executor = QuietExecutor()
+    return try await withTaskExecutorPreference(executor) { @concurrent in
+      try await withThrowingTaskGroup(of: Value?.self) { group in
+        group.addTask { try await body() }
+        group.addTask {
+          await self.passTime(when: executor)
+          return nil
+        }
+        defer { group.cancelAll() }
+        while let value = try await group.next() {
+          if let value { return value }
+        }
+        // The body returns a value or throws before the time stops.
+        throw CancellationError()
+      }
+    }
+  }
+
+  /// Advances the time whenever the executor is idle, until the task is cancelled.
+  @concurrent
+  private func passTime(when executor: QuietExecutor) async {
+    while !Task.isCancelled {
+      await sleepers(atLeast: 1)
+      await executor.quiet()
+      if !Task.isCancelled { _ = advanceToNextDeadline() }
+    }
+  }
+}
+
+/// The state of a manual clock, as a value: the time, its target, and the sleepers.
+package struct ManualClockState<Waiter: Sendable>: Sendable {
+  package typealias Instant = ManualClock.Instant
+
+  /// A sleep, ordered by deadline, then by arrival.
+  package struct Sleep: Hashable, Comparable, Sendable {
+    package let deadline: Instant
+    package let arrival: UInt64
+
+    package static func < (left: Sleep, right: Sleep) -> Bool {
+      (left.deadline, left.arrival) < (right.deadline, right.arrival)
+    }
+  }
+
+  /// What happens to a sleeper that is parked.
+  package enum ParkAction: Sendable {
+    /// It sleeps.
+    case suspended
+    /// Its deadline passed before it was parked.
+    case wake
+    /// It was cancelled before it was parked.
+    case cancelled
+  }
+
+  /// The next action of an advancing clock.
+  package enum StepAction {
+    /// The time is at a deadline: resume its sleeper, then step again.
+    case wake(Waiter)
+    /// The time has reached its target.
+    case arrived
+  }
+
+  package private(set) var now: Instant
+  private var goal: Instant
+  private var arrivals: UInt64 = 0
+  private var sleepers = WaitingList<Sleep, Waiter>()
+
+  package init(now: Instant = Instant()) {
+    self.now = now
+    goal = now
+  }
+
+  package var sleeperCount: Int { sleepers.count }
+
+  package var nextDeadline: Instant? { sleepers.first?.key.deadline }
+
+  /// Announces a sleep, which `park` must follow; returns nil when its deadline has passed.
+  package mutating func enter(until deadline: Instant) -> Sleep? {
+    guard deadline > now else { return nil }
+    arrivals += 1
+    let sleep = Sleep(deadline: deadline, arrival: arrivals)
+    sleepers.enter(sleep)
+    return sleep
+  }
+
+  /// Parks the waiter of a sleep, which is stored only if the result is `suspended`.
+  package mutating func park(_ sleep: Sleep, _ waiter: Waiter) -> ParkAction {
+    guard sleepers.park(sleep, waiter) else { return .cancelled }
+    guard sleep.deadline <= now else { return .suspended }
+    _ = sleepers.cancel(sleep)
+    return .wake
+  }
+
+  /// Ends a sleep, and returns its waiter if it was suspended.
+  package mutating func cancel(_ sleep: Sleep) -> Waiter? {
+    sleepers.cancel(sleep)
+  }
+
+  /// Moves the target by a duration; concurrent advances add up.
+  package mutating func aim(by duration: Duration) {
+    aim(at: goal.advanced(by: max(duration, .zero)))
+  }
+
+  /// Moves the target to an instant, unless it is before the current target.
+  package mutating func aim(at instant: Instant) {
+    goal = max(goal, instant)
+  }
+
+  /// Moves towards the target, to the next deadline at most.
+  package mutating func step() -> StepAction {
+    if let first = sleepers.first, first.key.deadline <= goal {
+      now = max(now, first.key.deadline)
+      _ = sleepers.removeFirst()
+      return .wake(first.waiter)
+    }
+    now = goal
+    return .arrived
+  }
+}
+
+/// A task executor with one thread that can be awaited until it has nothing to do.
+final class QuietExecutor: TaskExecutor {
+  private let threads = IOThreads(limit: 1, patience: 1_000_000)
+  /// The number of jobs that are queued or running.
+  private let jobs = Watched(0)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.mutate { $0 += 1 }
+    whileRetained {
+      threads.submit { [self] in
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        jobs.mutate { $0 -= 1 }
+      }
+    }
+  }
+
+  /// Suspends until no job is queued or running, or until the waiting task is cancelled.
+  ///
+  /// To be called on this executor: as long as the caller does not wait, there is a job.
+  nonisolated(nonsending) func quiet() async {
+    await jobs.wait { $0 == 0 }
   }
 }

@@ -3,6 +3,7 @@
 
 // Nothing is shared with a child that is killed, so ThreadSanitizer has nothing to find here.
 #if (os(Linux) || os(macOS)) && !TSAN
+  import CrashTesting
   import Foundation
   import StepwiseCheckpoints
   import StepwiseTesting

@@ -207,6 +207,36 @@ struct SimulateTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
+  private actor Account {
+    func yielding() async -> ObjectIdentifier {
+      await Task.yield()
+      return currentThread()
+    }
+  }
+
+  @Test("A yield in an actor stays in the simulation, except in a task without its executor, which is reported")
+  func yieldsInActors() async throws {
+    for seed in 0..<200 as Range<UInt64> {
+      let run = try await simulate(seed: seed) { _ in
+        let (thread, account) = (currentThread(), Account())
+        async let first = account.yielding()
+        async let second = account.yielding()
+        return await [first, second].allSatisfy { $0 == thread }
+      }
+      #expect(run.value && run.escapes.isEmpty)
+
+      let escaped = try await simulate(seed: seed) { _ in
+        let (thread, account) = (currentThread(), Account())
+        let tasks = (0..<2).map { _ in Task { await account.yielding() } }
+        var stayed = true
+        for task in tasks { stayed = await task.value == thread && stayed }
+        return stayed
+      }
+      let outside = escaped.escapes.first { $0.destination == .outside }
+      #expect(escaped.value || outside?.description.contains("Task.yield() in an actor") == true)
+    }
+  }
+
   @Test func taskLocalsReachTheBody() async throws {
     try await Local.$name.withValue("test") {
       let run = try await simulate(seed: 1) { _ in Local.name }

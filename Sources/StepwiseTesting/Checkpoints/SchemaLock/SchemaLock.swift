@@ -3,6 +3,7 @@
 
 public import Stepwise
 import StepwiseCheckpoints
+public import StepwiseTracing
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -214,4 +215,42 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
     try data.write(to: URL(fileURLWithPath: path), options: .atomic)
   }
+}
+
+extension SchemaLock {
+  /// Returns a diagram of the samples, one stage for each case, in the order of the samples.
+  ///
+  /// The edges are true when that is the order in which a run reaches the cases; see `describe(_:stages:)` of
+  /// `Progression`.
+  ///
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The diagram, in lines that end with a line break.
+  public func describe(_ format: DiagramFormat = .text) -> String {
+    var names: Set<String> = []
+    return P.describe(format, stages: samples.filter { names.insert($0.stageName).inserted })
+  }
+}
+
+/// What a check of a `SchemaLock` did to its file.
+public enum SchemaLockResult: Sendable, Hashable {
+  /// The file did not exist and was written.
+  case recorded
+
+  /// New cases, labels or samples were added.
+  case extended
+
+  /// The file is unchanged.
+  case unchanged
+}
+
+/// An error thrown when an edit makes stored stages unreadable.
+public struct SchemaLockError: Error, Sendable, CustomStringConvertible {
+  /// The path of the lock's file.
+  public let file: String
+
+  /// The stages that cannot be read and the migrations to write, one or two sentences for each case.
+  public let problems: [String]
+
+  /// All of the problems.
+  public var description: String { (problems + ["What is stored is noted in \(file)."]).joined(separator: "\n") }
 }

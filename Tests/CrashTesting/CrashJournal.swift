@@ -13,7 +13,7 @@
   /// A record of a child process's stages, from which repeated and lost stages are detected afterwards.
   ///
   /// Each entry is one write to the end of the file `journal` of the workspace, which survives a kill.
-  public struct CrashJournal: Sendable {
+  package struct CrashJournal: Sendable {
     /// A line of the journal.
     enum Line: Equatable {
       case run
@@ -26,19 +26,19 @@
     /// Opens the journal of a workspace.
     ///
     /// - Parameter workspace: The directory that `CrashHarness` passed to the child as its last argument.
-    public init(workspace: String) {
+    package init(workspace: String) {
       path = workspace + "/journal"
     }
 
     /// Records that a stage was received, and therefore is saved; call it for each element of `stages(id:in:)`.
     ///
     /// - Parameter stage: The stage's number; the first one is 0.
-    public func saved(_ stage: Int) { append("saved \(stage)\n") }
+    package func saved(_ stage: Int) { append("saved \(stage)\n") }
 
     /// Records that the work of a stage starts; call it in `next()`.
     ///
     /// - Parameter stage: The stage's number; the first one is 0.
-    public func begun(_ stage: Int) { append("begun \(stage)\n") }
+    package func begun(_ stage: Int) { append("begun \(stage)\n") }
 
     /// Records that a child is started.
     func run() { append("run\n") }

@@ -3,6 +3,13 @@
 
 #if os(Linux) || os(macOS)
   import StepwiseCheckpoints
+  import StepwiseTesting
+
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
 
   /// Kills a child process repeatedly, and checks that its checkpoints lead to the same result as without a kill.
   ///
@@ -15,7 +22,7 @@
   /// let report = try await CrashHarness(program: child).killAtEveryCall()
   /// #expect(report.problems.isEmpty && report.kills > 100)
   /// ```
-  public struct CrashHarness: Sendable {
+  package struct CrashHarness: Sendable {
     /// Separate threads, because a child occupies one for a long time.
     private static let threads = IOThreads(limit: 4, patience: 1_000_000_000)
 
@@ -34,7 +41,7 @@
     ///   - timeLimit: The time limit for a child. One that exceeds it is killed and reported as a problem.
     ///   - workspaces: An empty directory for the workspaces; nil for a temporary one, which is removed afterwards
     ///     unless there are problems. For `killAtEveryCall` its path must not contain spaces or colons.
-    public init(
+    package init(
       program: String,
       arguments: [String] = [],
       environment: [String: String] = [:],
@@ -61,7 +68,7 @@
     /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call,
     ///   or the uninterrupted one exceeds the time limit.
     @concurrent
-    public func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
+    package func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
       try await report { trial in
         let shim = try KillShim(in: trial.directory)
         let expected = try trial.undisturbed().output
@@ -88,7 +95,7 @@
     /// - Returns: The calls, in order.
     /// - Throws: ``CrashHarnessError`` when no child can be started, or observed in this way.
     @concurrent
-    public func callsUndisturbed() async throws -> [String] {
+    package func callsUndisturbed() async throws -> [String] {
       var calls: [String] = []
       _ = try await report { trial in
         let (shim, workspace) = (try KillShim(in: trial.directory), try trial.workspace("watched"))
@@ -114,7 +121,7 @@
     /// - Returns: The findings.
     /// - Throws: ``CrashHarnessError`` when no child can be started, or the uninterrupted one exceeds the time limit.
     @concurrent
-    public func killAtRandom(kills: Int, seed: UInt64) async throws -> CrashReport {
+    package func killAtRandom(kills: Int, seed: UInt64) async throws -> CrashReport {
       try await report { trial in
         var random = SeededGenerator(seed: seed)
         let clock = ContinuousClock()
@@ -159,11 +166,107 @@
   }
 
   /// An error that prevents a `CrashHarness` from working.
-  public struct CrashHarnessError: Error, Sendable, CustomStringConvertible {
+  package struct CrashHarnessError: Error, Sendable, CustomStringConvertible {
     /// What is missing.
-    public let reason: String
+    package let reason: String
 
     /// What is missing.
-    public var description: String { reason }
+    package var description: String { reason }
+  }
+
+  /// The findings of a `CrashHarness`.
+  package struct CrashReport: Sendable {
+    /// The number of children that were killed by SIGKILL, as observed by their parent.
+    package internal(set) var kills = 0
+
+    /// The number of calls to the file system at which a child could be killed; 0 for kills at random instants.
+    package internal(set) var calls = 0
+
+    /// How many children were started.
+    package internal(set) var runs = 0
+
+    /// The directory of the workspaces that the harness made and kept, because there are problems; nil otherwise.
+    package internal(set) var workspaces: String?
+
+    /// What was repeated, lost, damaged, or different from the undisturbed run.
+    ///
+    /// Empty when all is well.
+    package internal(set) var problems: [String] = []
+  }
+
+  /// One use of a `CrashHarness`: its directory and its findings.
+  struct CrashTrial: Sendable {
+    var report = CrashReport()
+    var calls: [String] = []
+    let directory: String
+    private let harness: CrashHarness
+    private let isTemporary: Bool
+
+    init(_ harness: CrashHarness, in workspaces: String?) throws {
+      self.harness = harness
+      isTemporary = workspaces == nil
+      directory = try workspaces ?? ChildProcess.makeTemporaryDirectory()
+    }
+
+    /// Removes the harness's own directory, unless there are problems to inspect.
+    mutating func cleanUp() {
+      guard isTemporary else { return }
+      if report.problems.isEmpty {
+        try? FileManager.default.removeItem(atPath: directory)
+      } else {
+        report.workspaces = directory
+      }
+    }
+
+    mutating func undisturbed() throws -> ChildProcess.End {
+      let end = try child(try workspace("undisturbed-\(report.runs)-\(UInt32.random(in: 0 ... .max))"), [:])
+      guard end.code == 0, !end.isKilled else {
+        throw CrashHarnessError(reason: "the undisturbed child \(description(of: end))")
+      }
+      return end
+    }
+
+    mutating func finish(_ workspace: String, _ what: String, _ expected: String) throws {
+      let end = try child(workspace, [:])
+      check(end, what)
+      if end.output != expected { report.problems.append("\(what): the result is \(end.output), not \(expected)") }
+      let lines = CrashJournal(workspace: workspace).lines
+      report.problems += CrashJournal.problems(in: lines).map { "\(what): \($0)" }
+    }
+
+    /// Records a child that did not end correctly.
+    mutating func check(_ end: ChildProcess.End, _ what: String) {
+      if end.code != 0 { report.problems.append("\(what): the child \(description(of: end))") }
+    }
+
+    func description(of end: ChildProcess.End) -> String {
+      end.isTimedOut
+        ? "did not end within \(harness.timeLimit) and was killed: \(end.output)"
+        : "ended with exit code \(end.code): \(end.output)"
+    }
+
+    mutating func child(
+      _ workspace: String,
+      _ environment: [String: String],
+      killedAfter delay: Duration? = nil
+    ) throws -> ChildProcess.End {
+      CrashJournal(workspace: workspace).run()
+      let child = try ChildProcess(
+        harness.program,
+        harness.arguments + [workspace],
+        environment: harness.environment.merging(environment) { _, new in new },
+        output: workspace + "/output"
+      )
+      let end = child.wait(killAfter: delay, limit: harness.timeLimit)
+      report.runs += 1
+      if end.isKilled { report.kills += 1 }
+      return end
+    }
+
+    func workspace(_ name: String) throws -> String {
+      let path = directory + "/" + name
+      try ChildProcess.makeDirectory(path)
+      return path
+    }
   }
 #endif
