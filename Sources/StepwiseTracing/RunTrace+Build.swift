@@ -45,26 +45,24 @@ extension RunTrace.Span {
   }
 }
 
-/// Rebuilds the spans of runs from their logs.
+/// Builds the spans of a run from the entries of its record.
 struct TraceBuilder {
   /// A span that may not have ended.
   final class Node {
     let kind: RunTrace.Kind
     let name: String
-    let steps: Range<Int>
     let role: String?
-    var attempt = 1
+    let attempt: Int
     /// The position among the events; a run that a step started follows them.
-    var order = Int.max
-    /// How many runs of the log contain it, if it is a run.
+    let order: Int
+    let start: Duration
+    let end: Duration?
     var depth = 0
-    /// The innermost run around it that may have children, if it is nested too deeply to have any.
+    /// The innermost span around it that may have children, if it is nested too deeply to have any.
     unowned var shallower: Node?
     /// Where its steps and runs are shown.
     var holder: Node { shallower ?? self }
-    var start: Duration
-    var end: Duration?
-    var status = RunTrace.Status.running
+    var status: RunTrace.Status
     var detail: String?
     var isUndone = false
     var notes: [RunTrace.Note] = []
@@ -73,145 +71,116 @@ struct TraceBuilder {
     init(
       _ kind: RunTrace.Kind,
       _ name: String,
-      _ steps: Range<Int>,
       role: String? = nil,
-      start: Duration
+      _ entry: RunRecord.Entry?,
+      start: Duration,
+      end: Duration?,
+      _ status: RunTrace.Status
     ) {
       self.kind = kind
       self.name = name
-      self.steps = steps
       self.role = role
+      attempt = entry?.attempt ?? 1
+      order = entry?.number ?? .max
       self.start = start
-    }
-
-    func end(at time: Duration, _ status: RunTrace.Status, _ detail: String? = nil) {
-      end = time
+      self.end = end
       self.status = status
-      self.detail = detail
     }
   }
 
-  /// Runs that are nested more deeply are siblings, because a tree of thousands of levels exhausts the stack, and its
+  /// What is nested more deeply is shown as siblings, because a tree of thousands of levels exhausts the stack, and its
   /// text grows with the square of the depth.
   private static let maxDepth = 32
 
   let run: RunReading
-  let root: Node
+  private(set) var root: Node
   private(set) var runs: [UInt64: Node] = [:]
-  private var openRuns: [Node]
-  private var eventCount = 0
-  private var openSteps: [Int: Node] = [:]
-  /// The newest attempt of each step.
-  private var attempts: [Int: Node] = [:]
+  private var nodes: [Int: Node] = [:]
 
   init(_ run: RunReading) {
     self.run = run
-    root = Node(.run, run.name ?? run.name(of: run.steps), run.steps, start: run.start)
-    openRuns = [root]
-    if let id = run.id { runs[id] = root }
-    for entry in run.entries { add(entry) }
+    root = Node(.run, run.name ?? run.name(of: run.steps), nil, start: run.start, end: nil, .running)
     // What has not ended when the run has was abandoned.
-    guard let end = root.end else { return }
-    for node in openRuns.dropFirst() + openSteps.values where node.end == nil { node.end(at: end, .abandoned) }
+    let end = run.entries.first.flatMap { $0.number == 0 ? $0.ended : nil }
+    for entry in run.entries { add(entry, until: end) }
   }
 
-  private mutating func add(_ entry: RunLog.Entry) {
-    let (index, time) = (Int(entry.step), entry.time)
-    eventCount += 1
-    let steps = index..<index + max(0, Int(entry.number))
-    switch entry.event {
-    case .runStarted(let identity, let nesting): startRun(steps, identity?.name, nesting, at: time)
-    case .runIdentified(let id): runs[id] = openRuns.last { $0.steps.lowerBound == index } ?? root
-    case .runSucceeded: endRun(steps)?.end(at: time, .succeeded)
-    case .runFailed(let failure):
-      let node = endRun(steps)
-      node?.end(at: time, .failed, text(failure, node === root ? run.error : nil))
-    case .runCancelled(let cause):
-      endRun(steps)?.end(at: time, .cancelled, [cause.source, cause.reason].compactMap { $0 }.joined(separator: ": "))
-    case .stepStarted:
-      let step = Node(.step, run.step(index).description, index..<index + 1, start: time)
-      step.attempt = (attempts[index]?.attempt ?? 0) + 1
-      step.order = eventCount
-      parent(of: step.steps).holder.children.append(step)
-      attempts[index] = step
-      openSteps[index] = step
-    case .stepFinished(let failure):
-      guard let step = openSteps.removeValue(forKey: index) else { return }
-      guard let failure else { return step.end(at: time, .succeeded) }
-      step.end(at: time, failure.isCancellation ? .cancelled : .failed)
-      if !failure.isCancellation { step.detail = text(failure, isLatest(step) ? run.latestErrors[index] : nil) }
-    case .attemptFailed(let failure):
-      let node = openSteps[index] ?? parent(of: index..<index + 1)
-      note("attempt \(entry.number) failed: \(text(failure))", at: time, on: node)
-    case .undone(let failure):
-      attempts[index]?.isUndone = failure == nil
-      let text = failure.map { "undo of \(run.step(index)) failed: \(self.text($0))" } ?? "undid \(run.step(index))"
-      note(text, at: time, on: parent(of: index..<index + 1))
-    case .timedOut:
-      note("timed out", at: time, on: parent(of: steps))
-      for index in steps {
-        guard let step = attempts[index], step.status == .cancelled, step.detail == nil else { continue }
-        step.detail = "timed out"
-      }
-    case .abandoned(let depth):
-      for (index, step) in openSteps where steps.contains(index) {
-        openSteps[index] = nil
-        step.end(at: time, .abandoned)
-      }
-      for node in openRuns where node.depth > depth && steps.contains(node.steps.lowerBound) {
-        node.end(at: time, .abandoned)
-      }
-      openRuns.removeAll { $0.depth > depth && $0.end != nil }
-      note("abandoned", at: time, on: parent(of: steps))
-    case .recovered: note("recovered", at: time, on: parent(of: index..<index + 1))
+  private mutating func add(_ entry: RunRecord.Entry, until end: Duration?) {
+    switch entry.kind {
+    case .run(let name, let nesting, let steps, let id):
+      let isRoot = nesting == .none
+      let name = name ?? run.name(of: steps)
+      let node = Node(
+        .run,
+        name,
+        role: isRoot ? nil : "\(nesting)",
+        isRoot ? nil : entry,
+        start: isRoot ? run.start : entry.begun,
+        end: entry.ended ?? end,
+        status(of: entry, until: end)
+      )
+      node.detail = detail(of: entry)
+      if let id { runs[id] = node }
+      if isRoot { root = node } else { add(node, to: parent(of: entry)) }
+      nodes[entry.number] = node
+    case .step(let index, let inner):
+      let name = inner ?? run.step(index).description
+      let node = Node(.step, name, entry, start: entry.begun, end: entry.ended ?? end, status(of: entry, until: end))
+      node.detail = detail(of: entry)
+      if case .undone(nil) = entry.state { node.isUndone = true }
+      add(node, to: parent(of: entry))
+      nodes[entry.number] = node
+    case .attemptFailed(let attempt, let failure): note("attempt \(attempt) failed: \(text(failure))", entry)
+    case .timedOut: note("timed out", entry)
+    case .abandoned: note("abandoned", entry)
+    case .recovered: note("recovered", entry)
+    case .undone(let step, nil): note("undid \(step)", entry)
+    case .undone(let step, let failure?): note("undo of \(step) failed: \(text(failure))", entry)
     }
   }
 
-  private mutating func startRun(
-    _ steps: Range<Int>,
-    _ name: String?,
-    _ nesting: RunLog.Nesting,
-    at time: Duration
-  ) {
-    guard nesting != .none else { return }
-    let name = name ?? run.name(of: steps)
-    let node = Node(.run, name, steps, role: "\(nesting)", start: time)
-    let parent = parent(of: steps)
-    node.order = eventCount
+  private func add(_ node: Node, to parent: Node) {
     node.depth = parent.depth + 1
     if node.depth >= Self.maxDepth { node.shallower = parent.holder }
     parent.holder.children.append(node)
-    openRuns.append(node)
   }
 
-  /// Returns the run that ends; the root stays open for what its own end may still bring.
-  private mutating func endRun(_ steps: Range<Int>) -> Node? {
-    guard let index = openRuns.lastIndex(where: { $0.steps == steps }) else { return nil }
-    return index == 0 ? root : openRuns.remove(at: index)
+  private func status(of entry: RunRecord.Entry, until end: Duration?) -> RunTrace.Status {
+    switch entry.state {
+    case .running, .progress, .stage: end == nil ? .running : .abandoned
+    case .succeeded, .undone: .succeeded
+    case .failed: .failed
+    case .cancelled, .timedOut: .cancelled
+    case .abandoned: .abandoned
+    }
   }
 
-  /// The innermost run that contains steps.
-  private func parent(of steps: Range<Int>) -> Node {
-    openRuns.last { $0.steps.lowerBound <= steps.lowerBound && steps.upperBound <= $0.steps.upperBound } ?? root
+  private func detail(of entry: RunRecord.Entry) -> String? {
+    switch entry.state {
+    case .failed(let failure): text(failure)
+    case .timedOut: "timed out"
+    case .cancelled(nil, nil): nil
+    case .cancelled(let source, let reason): [source, reason].compactMap { $0 }.joined(separator: ": ")
+    default: nil
+    }
   }
 
-  private func isLatest(_ step: Node) -> Bool { attempts[step.steps.lowerBound] === step }
+  /// The span that contains an entry; the whole run, where that was dropped.
+  private func parent(of entry: RunRecord.Entry) -> Node { nodes[entry.parent] ?? root }
 
-  private func note(_ text: String, at time: Duration, on node: Node) {
-    node.notes.append(RunTrace.Note(time: time, text: text, order: eventCount))
+  private func note(_ text: String, _ entry: RunRecord.Entry) {
+    parent(of: entry).notes.append(RunTrace.Note(time: entry.begun, text: text, order: entry.number))
   }
 
-  private func text(_ failure: RunLog.Failure, _ known: (any Error)? = nil) -> String {
+  private func text(_ failure: RunRecord.Failure) -> String {
     switch failure {
     case .error(let error): "\(error)"
-    case .type(let type):
-      if let known, Swift.type(of: known) == type { "\(known)" } else { "\(type)" }
+    case .type(let type): "\(type)"
     }
   }
 }
 
 extension RunReading {
-  /// The name of the first and the last of some steps.
   fileprivate func name(of steps: Range<Int>) -> String {
     let (first, last) = (step(steps.lowerBound), step(max(steps.lowerBound, steps.upperBound - 1)))
     return first == last ? first.description : "\(first) → \(last)"

@@ -12,7 +12,7 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   init(box: ResolverBox<Value>) {
     self.box = box
-    step = StepContext.current
+    step = Scope.current?.step
   }
 
   deinit { box.release() }
@@ -126,7 +126,7 @@ private func handOut<Value: Sendable>(
   do {
     try await body(resolver)
   } catch let error where Task.isCancelled {
-    box.cancel(reason: CancellationScope.current?.cancellationCause?.reason, throwing: error)
+    box.cancel(reason: Scope.current?.cancellationCause?.reason, throwing: error)
   } catch {
     box.fail(error)
   }

@@ -60,7 +60,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
   ///
   /// When the task is cancelled, returns as soon as the cancel handlers have returned.
   nonisolated(nonsending) func value() async throws -> Value {
-    let scope = CancellationScope.current
+    let scope = Scope.current
     let settled = await withTaskCancellationHandler {
       await result.valueIgnoringCancellation()
     } onCancel: {

@@ -15,7 +15,6 @@ public final class CancellationToken: Sendable {
     /// A closure of the library, which may still run while it is removed.
     case action(@Sendable (_ reason: String?) -> Void)
     case task(any CancellableTask)
-    case run(any CancellationSource)
     case child(Child)
   }
 
@@ -90,7 +89,6 @@ public final class CancellationToken: Sendable {
       case .handler(let handler): handler.call(reason: reason)
       case .action(let action): action(reason)
       case .task(let task): task.cancel()
-      case .run(let run): run.cancel(reason: reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
@@ -144,15 +142,6 @@ public final class CancellationToken: Sendable {
   func listen(_ task: any CancellableTask) -> Key? {
     let key = add(.task(task))
     if key == nil { task.cancel() }
-    return key
-  }
-
-  /// Cancels a run when the token is cancelled; immediately if it already is.
-  ///
-  /// - Returns: The key with which to remove the run; nil if it has been cancelled.
-  func listen(_ run: any CancellationSource) -> Key? {
-    let key = add(.run(run))
-    if key == nil { run.cancel(reason: reason) }
     return key
   }
 

@@ -25,16 +25,13 @@ public func withCancellation<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping () async throws -> Value
 ) async throws -> Value {
-  let scope = (CancellationScope.current ?? CancellationScope()).inside(token)
+  let scope = Scope.inside(token)
   let isCancelled = Task.isCancelled
-  let awaited = AwaitedTask.make()
   let task = spawn { () async throws -> Value in
     _ = isolation
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    defer { awaited?.end() }
-    let inner = awaited.map(scope.inThisTask) ?? scope
-    return try await CancellationScope.$current.withValue(inner) { try await body() }
+    return try await Scope.$current.withValue(scope) { try await body() }
   }
   let listener = token.listen(task)
   defer { token.remove(listener) }
@@ -60,7 +57,7 @@ public func withCancellationToken<Value>(
   _ body: (CancellationToken) async throws -> Value
 ) async rethrows -> Value {
   let token = CancellationToken()
-  let scope = CancellationScope.current
+  let scope = Scope.current
   return try await withTaskCancellationHandler {
     try await body(token)
   } onCancel: {

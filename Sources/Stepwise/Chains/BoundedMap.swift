@@ -26,13 +26,9 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         return false
       }
       begun = index + 1
-      let awaited = AwaitedTask.make()
       let isAdded = group.addTaskUnlessCancelled {
-        let output = try await awaited.run {
-          guard let progress else { return try await transform(element) }
-          return try await progress.runElement(at: index) { try await transform(element) }
-        }
-        return (index, output)
+        guard let progress else { return (index, try await transform(element)) }
+        return (index, try await progress.runElement(at: index) { try await transform(element) })
       }
       guard isAdded else {
         throw CancellationError()

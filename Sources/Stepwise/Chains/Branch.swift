@@ -17,7 +17,7 @@ struct FinishedBranch: Sendable {
 /// One of several chains that run concurrently on one input, with its output type erased.
 struct Branch<Input: Sendable>: Sendable {
   /// The branches retain the chain, and this closure does not: see `NestedChains`.
-  private let run: @Sendable (ChainCore, Input, ChildRun) async throws -> FinishedBranch
+  private let run: @Sendable (ChainCore, Input, Child) async throws -> FinishedBranch
 
   init<Output: Sendable>(of chain: Chain<Input, Output>) {
     run = { core, input, child in
@@ -29,7 +29,7 @@ struct Branch<Input: Sendable>: Sendable {
   fileprivate func finish(
     _ core: ChainCore,
     _ input: Input,
-    as child: ChildRun
+    as child: Child
   ) async -> Result<FinishedBranch, any Error> {
     await .of { try await run(core, input, child) }
   }
@@ -57,17 +57,14 @@ struct Branches<Input: Sendable>: Sendable {
   ///   undoes what the others completed.
   func runAll(
     on input: Input,
-    as first: ChildRun
+    as first: Child
   ) async -> (succeeded: [FinishedBranch], failure: (any Error)?) {
-    let ended = await run(on: input, as: first) { if case .failure = $0 { true } else { false } }
+    let ended = await run(on: input, as: first)
     var succeeded: [FinishedBranch] = []
     succeeded.reserveCapacity(count)
     for case .success(let finished)? in ended { succeeded.append(finished) }
     guard succeeded.count < count else { return (succeeded, nil) }
-    // The first one to fail: others may have failed after they were cancelled, and may have finished their handlers
-    // sooner.
-    let deciding = first.siblings.decider ?? ended.firstIndex { $0?.error != nil }
-    return (succeeded, deciding.flatMap { ended[$0]?.error })
+    return (succeeded, first.fork.decider.flatMap { ended[$0]?.error })
   }
 
   /// Runs all branches until one succeeds; the others are then cancelled and awaited.
@@ -77,15 +74,10 @@ struct Branches<Input: Sendable>: Sendable {
   ///   threw no errors of their own.
   func runFirst(
     on input: Input,
-    as first: ChildRun
+    as first: Child
   ) async throws -> (winner: FinishedBranch, others: [FinishedBranch]) {
-    var winner: FinishedBranch?
-    let ended = await run(on: input, as: first) { result in
-      guard case .success(let finished) = result else { return false }
-      winner = winner ?? finished
-      return true
-    }
-    guard let winner else {
+    let ended = await run(on: input, as: first)
+    guard let decider = first.fork.decider, case .success(let winner)? = ended[decider] else {
       let errors = ended.compactMap { $0?.error }
       if first.outer.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
         throw CancellationError()
@@ -95,31 +87,36 @@ struct Branches<Input: Sendable>: Sendable {
     return (winner, ended.compactMap { try? $0?.get() }.filter { $0.output !== winner.output })
   }
 
-  /// Runs all branches concurrently.
+  /// Runs all branches concurrently, and cancels the others when one has decided the step.
   ///
   /// - Parameters:
   ///   - input: The input of each branch.
   ///   - first: The relation of the first branch's run to the run that contains the step.
-  ///   - isDecided: Called with each result as it arrives; returning true cancels the other branches.
   /// - Returns: The results, in the order of the branches.
-  private func run(
-    on input: Input,
-    as first: ChildRun,
-    until isDecided: (Result<FinishedBranch, any Error>) -> Bool
-  ) async -> [Result<FinishedBranch, any Error>?] {
+  private func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
-    await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>).self) { group in
+    await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>)?.self) { group in
       var child = first
       for place in all.indices {
         let (branch, core) = (all[place], chains.cores[place])
-        let awaited = AwaitedTask.make()
-        group.addTask { [child] in (place, await awaited.run { await branch.finish(core, input, as: child) }) }
+        group.addTask { [child] in (place, await branch.finish(core, input, as: child)) }
         child = child.next(after: core.program)
       }
+      // A branch decides with its last step, and may have undos and handlers to call after that.
+      if let decision = first.fork.decision {
+        group.addTask {
+          _ = await decision.value()
+          return nil
+        }
+      }
       var ended = Array(repeating: Result<FinishedBranch, any Error>?.none, count: count)
-      while case .success((let place, let result)) = await group.nextResult() {
-        ended[place] = result
-        if isDecided(result) { group.cancelAll() }
+      while case .success(let next) = await group.nextResult() {
+        if let (place, result) = next {
+          ended[place] = result
+          // One that was refused has not run.
+          first.fork.end(at: place, hasValue: result.error == nil)
+        }
+        if first.fork.decider != nil { group.cancelAll() }
       }
       return ended
     }

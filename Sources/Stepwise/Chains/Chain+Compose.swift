@@ -20,7 +20,7 @@ extension Chain {
     return Chain(
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
-        let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.count))
+        let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.chains, .zip))
         await frame.adopt(branches.undos(of: finished), isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
@@ -46,9 +46,10 @@ extension Chain {
     return Chain(
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
-        let (winner, others) = try await branches.runFirst(on: input, as: frame.fork(into: branches.count, until: .any))
+        let child = frame.fork(into: branches.chains, .race)
+        let (winner, others) = try await branches.runFirst(on: input, as: child)
         let undos = UndoStack.Entry.newestFirst(branches.undos(of: others))
-        await frame.context.undoShielded(undos, recorder: frame.recorder)
+        await frame.execution.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
         frame.slot.put(winner.output(as: Output.self))
       }

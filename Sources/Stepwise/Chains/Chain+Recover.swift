@@ -11,7 +11,7 @@ extension Chain {
   public nonisolated func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
-    appendingRecovery(of: nil) { error in try await replacement(error) }
+    appendingRecovery { error in try await replacement(error) }
   }
 
   /// Replaces an error of one type, thrown by the previous steps, with a value.
@@ -24,20 +24,19 @@ extension Chain {
     from type: Failure.Type,
     _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
   ) -> Chain {
-    appendingRecovery(of: { $0 is Failure }) { error in
+    appendingRecovery { error in
       guard let failure = error as? Failure else { throw error }
       return try await replacement(failure)
     }
   }
 
   private nonisolated func appendingRecovery(
-    of matches: (@Sendable (any Error) -> Bool)?,
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
     let code: StepCode = { frame in
       guard let failure = frame.failure.take() else { return }
       frame.slot.put(try await replacement(failure))
     }
-    return Chain(path.appending(.recover(matches, code)))
+    return Chain(path.appending(.recover(code)))
   }
 }

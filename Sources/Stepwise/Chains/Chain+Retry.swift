@@ -21,20 +21,17 @@ extension Chain {
       let input: Input = frame.slot.take()
       let part = frame.covered
       var attempts = Attempts(policy, clock: clock)
-      let isRetried = frame.isRetried
-      defer { frame.isRetried = isRetried }
       while true {
-        frame.isRetried = isRetried || attempts.number < policy.maxAttempts
         do {
           frame.slot.put(input)
           return try await frame.perform(part: part)
         } catch {
-          guard !frame.context.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
+          guard !frame.execution.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
           else { throw error }
           await frame.undoAll()
-          let step = frame.context.currentStep.index
-          frame.recorder?.retrying(step, attempt: attempts.number + 1, after: error)
-          guard await attempts.waitForNext(by: frame.context.wait), !frame.context.isCancellationRequested else {
+          let step = frame.execution.currentStep.index
+          frame.recording?.retrying(step: step, attempt: attempts.number + 1, after: error)
+          guard await attempts.waitForNext(by: frame.execution.wait), !frame.execution.isCancellationRequested else {
             throw error
           }
         }

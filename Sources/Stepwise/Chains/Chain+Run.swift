@@ -32,7 +32,7 @@ extension Chain {
   /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func start(_ input: Input, cancelledBy token: CancellationToken? = nil) -> Run<Output> {
-    CancellationScope.adding(token) { Run(of: core, input: input) }
+    Scope.adding(token) { Run(of: core, input: input) }
   }
 
   /// Starts an unstructured run and calls a closure when the run completes.

@@ -17,24 +17,21 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let undos = frame.sharedUndos()
-      let steps = CoveredSteps(coveredBy: &frame, undos: undos)
+      let steps = CoveredSteps(coveredBy: &frame, undos: nil)
       do {
         try await limited(to: TimeLimit(duration: duration, clock: clock)) {
-          steps.cancel()
-        } step: {
           steps.currentStep
         } operation: {
           try await steps.run()
         }
         frame.slot = steps.takeValue()
       } catch {
-        frame.recorder?.timedOut(frame.context.firstStep..<frame.index, error: error)
-        frame.markUndos()
+        frame.recording?.timedOut(frame.execution.firstStep..<frame.index, error: error)
+        frame.undosIfAny?.markAll()
         throw error
       }
     }
-    return Chain(path.appending(.limit(how: "timeout \(duration)", code)))
+    return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
   }
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
@@ -57,8 +54,6 @@ extension Chain {
       let undos = UndoStack()
       let steps = CoveredSteps(coveredBy: &frame, undos: undos)
       let end = await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
-        steps.cancel()
-      } step: {
         steps.currentStep
       } discarding: {
         var late = steps.takeValue()
@@ -71,15 +66,15 @@ extension Chain {
         frame.slot = steps.takeValue()
         return
       }
-      let context = frame.context
+      let execution = frame.execution
       if case .expired(let error) = end {
-        frame.recorder?.abandon(context.firstStep..<frame.index, at: context.depth, error: error)
+        frame.recording?.abandon(execution.firstStep..<frame.index, error: error)
       }
-      context.setChildren(nil)
+      execution.setFork(nil)
       await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
       try end.get()
     }
-    return Chain(path.appending(.limit(how: "abandon after \(duration)", code)))
+    return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))
   }
 
   /// Runs the previous steps on an executor.

@@ -27,7 +27,7 @@ package struct ChainPlan {
       case .step(let name, let isUndoable, _): .step(name: name, isUndoable: isUndoable)
       case .chains(let chains, let how, _): .chains(chains.cores.map { ChainPlan($0.node) }, how: how)
       case .recover: .recover
-      case .enclosing(let how, _), .limit(let how, _): .enclosing(how)
+      case .enclosing(let how, _): .enclosing(how)
       case .onError: .onError
       case .finally: .finally
       case .overlap(let policy): .overlap(policy)

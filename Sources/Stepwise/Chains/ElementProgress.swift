@@ -18,7 +18,7 @@ final class ElementProgress: Sendable {
 
   /// Nil where no one observes the step.
   init?(count: Int?) {
-    guard let step = StepContext.current else { return nil }
+    guard let step = Scope.current?.step else { return nil }
     self.step = step
     state = Lock(State(count: count))
   }
@@ -40,7 +40,7 @@ final class ElementProgress: Sendable {
     _ operation: nonisolated(nonsending) () async throws -> Value
   ) async rethrows -> Value {
     let element = ElementStep(progress: self, index: index, step: step, isOpen: { true })
-    return try await StepContext.$current.withValue(element) { try await operation() }
+    return try await Scope.$current.withValue(Scope.current?.inside(step: element)) { try await operation() }
   }
 
   private func change(_ change: (inout State) -> Void) {

@@ -5,21 +5,19 @@
 ///
 /// Releasing the handle does not cancel the run.
 public final class Run<Output: Sendable>: Sendable {
-  private let state: RunState
+  private let state: StartedRun
   private let task: Task<Void, any Error>
   let recorder: RunRecorder
 
-  init<Input: Sendable>(
-    of chain: ChainCore,
-    input: Input,
-    priority: TaskPriority? = nil,
-    entrance: Entrance? = nil,
-    handlers: (any RunHandlers)? = nil
-  ) {
-    let program = chain.program
-    recorder = RunRecorder(of: program)
-    state = RunState(of: program, entrance: entrance ?? chain.entrance, input: ValueSlot(input), handlers: handlers)
-    task = chain.launch(state, of: .handle(priority), recorder: recorder)
+  convenience init<Input: Sendable>(of chain: ChainCore, input: Input, priority: TaskPriority? = nil) {
+    let run = StartedRun(of: chain.program, entrance: chain.entrance, input: ValueSlot(input))
+    self.init(of: chain, run, priority: priority)
+  }
+
+  init(of chain: ChainCore, _ run: StartedRun, priority: TaskPriority?) {
+    recorder = RunRecorder(of: chain.program, .make(for: chain.program, in: .current))
+    state = run
+    task = chain.launch(run, of: .handle(recorder, priority))
   }
 
   deinit {
@@ -46,12 +44,7 @@ public final class Run<Output: Sendable>: Sendable {
   /// run is returned in a cancelled task as well.
   public var value: Output {
     get async throws {
-      try await state.whileAwaited { try await valueOfEnd }
-    }
-  }
-
-  private var valueOfEnd: Output {
-    get async throws {
+      if !isFinished { try state.checkReentrancy() }
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         task.escalatePriority(to: Task.currentPriority)
       }
@@ -65,17 +58,12 @@ public final class Run<Output: Sendable>: Sendable {
 
   /// The run's outcome, once the run has completed; the wait ignores cancellation of the waiting task.
   ///
-  /// The outcome is `.failed` with ``ChainError/reentrant`` when the run waits for the step that awaits it. In a task
-  /// that such a step created, where this cannot be detected, cancelling that task ends the wait with the same outcome.
+  /// The outcome is `.failed` with ``ChainError/reentrant`` when the run cannot complete before the step that awaits it.
   public var outcome: Outcome<Output> {
     get async {
-      if let scope = CancellationScope.current, !scope.isOfThisTask, await state.completion.value() == nil,
-        scope.runs.contains(where: state.waits)
-      {
-        return .failed(ChainError.reentrant)
-      }
       do {
-        return try await state.whileAwaited { await finalOutcome }
+        if !isFinished { try state.checkReentrancy() }
+        return await finalOutcome
       } catch {
         return .failed(error)
       }
@@ -96,13 +84,21 @@ public final class Run<Output: Sendable>: Sendable {
   public var failedStep: ChainStep? { state.end?.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { state.undoLog?.all ?? [] }
+  public var undoErrors: [UndoError] { state.undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
-  public var events: ChainEvents { ChainEvents(recorder: recorder, run: self) }
+  ///
+  /// If you subscribe late, you receive for each step that it started and its latest state, and then what follows. A
+  /// slow subscriber misses superseded events, but never the last one. The sequence ends after
+  /// ``ChainEvent/ended(_:)``, or when the iterating task is cancelled. Each iterator is an independent subscription.
+  /// A run retains its newest 1,024 steps.
+  public var events: some AsyncSequence<ChainEvent, Never> & Sendable { recorder.events(of: self) }
 
   /// The progress of the run, for any number of subscribers, at any time.
-  public var progress: ChainProgressUpdates { ChainProgressUpdates(recorder: recorder, run: self) }
+  ///
+  /// It starts with the current progress. A slow subscriber receives the newest element. The sequence ends after the
+  /// last element of the run, or when the iterating task is cancelled.
+  public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { recorder.progress(of: self) }
 
   /// What the run has recorded so far.
   package var reading: RunReading { recorder.reading() }

@@ -43,7 +43,6 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     chain = Chain(name) { (input: JobInput<Input>) in
       let (launch, context) = (input.launch, JobContext<Update>(launch: input.launch))
       if let limits = launch.limits { return try await limits.limit(launch) { try await work(input.value, context) } }
-      try await launch.waitForTurn()
       return try await work(input.value, context)
     }
   }
@@ -69,13 +68,10 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     on queue: JobQueue = .shared,
     cancelledBy token: CancellationToken? = nil
   ) -> JobRun<Update, Output> {
-    let launch = JobLaunch(name: name, settings: settings)
-    let priority = settings.priority
-    let entrance = Entrance(gate: queue.gate, mode: .queue, priority: Int((priority ?? .medium).rawValue))
-    let input = JobInput(launch: launch, value: input)
-    let run = CancellationScope.adding(token) {
-      Run<Output>(of: chain.core, input: input, priority: priority, entrance: entrance, handlers: launch)
-    }
+    let core = chain.core
+    let launch = JobLaunch(of: core.program, on: queue, name: name, settings: settings)
+    launch.put(ValueSlot(JobInput(launch: launch, value: input)))
+    let run = Scope.adding(token) { Run<Output>(of: core, launch, priority: settings.priority) }
     launch.callPending()
     return JobRun(run: run, launch: launch)
   }

@@ -12,7 +12,7 @@ struct JobInput<Value: Sendable>: Sendable {
 /// One launch of a job: its handlers, on the main actor, and its newest update, for subscribers.
 ///
 /// It has no generic parameters, so that launching a job needs no type metadata lookup.
-final class JobLaunch: RunHandlers {
+final class JobLaunch: StartedRun, @unchecked Sendable {
   typealias Updates = Broadcast<(any AnyBox)?, UpdateKey>
 
   /// The only key of the broadcast.
@@ -42,25 +42,27 @@ final class JobLaunch: RunHandlers {
   private let isTimeUp = Atomic(false)
   private let state: Lock<State>
 
-  init(name: String, settings: JobSettings) {
+  init(of program: Program, on queue: JobQueue, name: String, settings: JobSettings) {
     self.name = name
     owner = settings.owner
     var state = State(handlers: settings.handlers, limits: JobLimits(settings))
     if !state.handlers.onStart.isEmpty { _ = state.calls.owe(.start) }
     self.state = Lock(state)
+    let priority = Int((settings.priority ?? .medium).rawValue)
+    super.init(
+      of: program,
+      entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority),
+      input: ValueSlot()
+    )
   }
 
   // MARK: - Work
 
   var limits: JobLimits? { state.withLock { $0.limits } }
 
-  /// Waits for a slot in the queue.
-  ///
-  /// - Throws: `CancellationError` when the waiting task is cancelled.
-  nonisolated(nonsending) func waitForTurn() async throws {
-    await CancellationScope.current?.innermostRun?.waitForAdmission()
-    // A job that is cancelled may have been admitted first.
-    try Task.checkCancellation()
+  override nonisolated(nonsending) func waitForAdmission() async throws {
+    guard let deadline = limits?.deadline else { return try await super.waitForAdmission() }
+    try await limited(to: deadline, step: timeIsUp) { try await super.waitForAdmission() }
   }
 
   /// Records that one of the job's own timers has fired; called before the work is cancelled for it.
@@ -107,15 +109,20 @@ final class JobLaunch: RunHandlers {
     guard state.withLock({ $0.calls.isTelling }) else { return }
     // The handlers are shielded from the cancellation of the work, and have no step to report to.
     _ = spawn { @MainActor () async throws -> Void in
-      await CancellationScope.$current.withValue(nil) {
-        await StepContext.$current.withValue(nil) { await self.tell() }
-      }
+      await Scope.$current.withValue(nil) { await self.tell() }
     }
   }
 
-  func silence() { _ = state.withLock { $0.calls.silence() } }
+  /// Calls no further handler.
+  private func silence() { _ = state.withLock { $0.calls.silence() } }
 
-  nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+  /// Silences the handlers, even too late to change the outcome.
+  override func cancel(reason: String?) -> Bool {
+    silence()
+    return super.cancel(reason: reason)
+  }
+
+  override nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
     let isNeeded = state.withLock { state in
       state.isClosed = true
@@ -123,7 +130,7 @@ final class JobLaunch: RunHandlers {
       // A handler that is in progress is awaited even when no call follows it.
       return state.calls.isTelling || (!state.calls.isSilent && state.handlers.include(outcome))
     }
-    if isNeeded { await CancellationScope.$current.withValue(nil) { await tell(outcome, with: output) } }
+    if isNeeded { await Scope.$current.withValue(nil) { await tell(outcome, with: output) } }
     // Released outside the lock.
     let old = state.withLock { state in
       exchange(&state, with: State(newest: state.newest, updates: state.updates, isClosed: true, isFinished: true))

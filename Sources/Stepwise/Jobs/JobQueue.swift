@@ -15,7 +15,7 @@ public final class JobQueue: Sendable {
   public static let shared = JobQueue(maxConcurrent: 1)
 
   /// Its jobs retain the gate instead of the queue.
-  let gate: Gate<RunState>
+  let gate: Gate<StartedRun>
 
   /// Creates an empty queue.
   ///
@@ -73,7 +73,7 @@ public final class JobQueue: Sendable {
   public func cancelAll(reason: String? = nil) { cancelJobs(reason: reason) { _ in true } }
 
   private func cancelJobs(reason: String?, where isMeant: (JobLaunch) -> Bool) {
-    let jobs = gate.entrants.filter { ($0.entrant.handlers as? JobLaunch).map(isMeant) ?? false }
+    let jobs = gate.entrants.filter { ($0.entrant as? JobLaunch).map(isMeant) ?? false }
     // All of them leave the queue at one instant, before a running job frees a slot.
     gate.withdraw(jobs.map(\.id))
     for (_, run) in jobs { run.cancel(reason: reason) }

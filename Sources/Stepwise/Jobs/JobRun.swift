@@ -48,10 +48,10 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   public var undoErrors: [UndoError] { run.undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
-  public var events: ChainEvents { run.events }
+  public var events: some AsyncSequence<ChainEvent, Never> & Sendable { run.events }
 
   /// The progress of the run, for any number of subscribers, at any time.
-  public var progress: ChainProgressUpdates { run.progress }
+  public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { run.progress }
 }
 
 private struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {

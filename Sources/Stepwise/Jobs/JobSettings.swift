@@ -48,7 +48,7 @@ final class JobOwner: Sendable {
 /// The time limits of one launch.
 struct JobLimits: Sendable {
   private let timeout: TimeLimit?
-  private let deadline: TimeLimit?
+  let deadline: TimeLimit?
 
   /// Starts the time of the deadline; returns nil when there is no limit.
   init?(_ settings: JobSettings) {
@@ -57,22 +57,21 @@ struct JobLimits: Sendable {
     deadline = settings.deadline?.started()
   }
 
-  /// Waits for a slot in the queue and does the work.
+  /// Does the work.
   ///
   /// - Throws: The error of the work; `TimeoutError` when no time was left.
   nonisolated(nonsending) func limit<Output: Sendable>(
     _ launch: JobLaunch,
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
-    guard let deadline else { return try await limitInTurn(launch, work) }
-    return try await limited(to: deadline, step: launch.timeIsUp) { try await limitInTurn(launch, work) }
+    guard let deadline else { return try await limitTime(launch, work) }
+    return try await limited(to: deadline, step: launch.timeIsUp) { try await limitTime(launch, work) }
   }
 
-  private nonisolated(nonsending) func limitInTurn<Output: Sendable>(
+  private nonisolated(nonsending) func limitTime<Output: Sendable>(
     _ launch: JobLaunch,
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
-    try await launch.waitForTurn()
     guard let timeout else { return try await work() }
     return try await limited(to: timeout, step: launch.timeIsUp, operation: work)
   }

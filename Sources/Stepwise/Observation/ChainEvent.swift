@@ -23,6 +23,15 @@ public enum ChainEvent: Sendable {
   /// A later attempt or `recover` may follow; ``Run/failedStep`` is the step that the run failed at.
   case stepFinished(ChainStep, duration: Duration, error: (any Error)?)
 
+  /// The time limit of a step, or of the steps that include it, has cancelled the step.
+  case timedOut(ChainStep, duration: Duration)
+
+  /// The run no longer waits for a step that exceeded its time; the step may still be running.
+  case abandoned(ChainStep, duration: Duration)
+
+  /// The stored value of a step was returned instead of running its body.
+  case replayed(ChainStep)
+
   /// A completed step was undone, with an error if its undo threw one.
   case undone(ChainStep, error: (any Error)?)
 
@@ -46,6 +55,9 @@ extension ChainEvent: CustomStringConvertible, CustomDebugStringConvertible {
     case .stageReached(let step, let value): "\(step) reached \(stage(value))"
     case .stepFinished(let step, let duration, nil): "\(step) finished after \(duration)"
     case .stepFinished(let step, let duration, let error?): "\(step) failed after \(duration): \(error)"
+    case .timedOut(let step, let duration): "\(step) timed out after \(duration)"
+    case .abandoned(let step, let duration): "\(step) was abandoned after \(duration)"
+    case .replayed(let step): "\(step) replayed"
     case .undone(let step, nil): "\(step) undone"
     case .undone(let step, let error?): "undo of \(step) failed: \(error)"
     case .ended(let state): text(state)

@@ -52,6 +52,15 @@ public protocol RunObserver: Sendable {
   ///   - error: The error of the undo, if it threw one.
   func stepUndone(_ step: ObservedStep, error: (any Error)?)
 
+  /// A run has progressed: a step has reported progress or has ended.
+  ///
+  /// A chain that is a step of the run counts as part of it, and so does a chain that a step runs itself.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - progress: The completed fraction, which never decreases, and the step that started last.
+  func runProgressed(_ run: ObservedRun, progress: ChainProgress)
+
   /// A run has ended, including its handlers; the last call for it, exactly once.
   ///
   /// A nested run that its outer run abandoned may end after that one.
@@ -74,6 +83,8 @@ extension RunObserver {
   public func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {}
   /// Does nothing.
   public func stepUndone(_ step: ObservedStep, error: (any Error)?) {}
+  /// Does nothing.
+  public func runProgressed(_ run: ObservedRun, progress: ChainProgress) {}
   /// Does nothing.
   public func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) {}
 }

@@ -10,6 +10,6 @@ public enum StepProgress: Sendable {
   ///
   /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
   public static func report(_ fraction: Double) {
-    StepContext.current?.report(fraction)
+    Scope.current?.step?.report(fraction)
   }
 }

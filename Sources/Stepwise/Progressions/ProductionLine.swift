@@ -244,10 +244,8 @@ final class LineHandle: Sendable {
   nonisolated(nonsending) func take() async -> (any AnyBox)? { await core.take() }
 }
 
-/// Calls a closure without the cancellation scope and the step context of the current task.
+/// Calls a closure as if no run, token or observer were around it.
 nonisolated(nonsending) func outsideRuns(_ body: nonisolated(nonsending) () async -> Void) async {
-  if CancellationScope.current == nil, StepContext.current == nil { return await body() }
-  await CancellationScope.$current.withValue(nil) {
-    await StepContext.$current.withValue(nil) { await body() }
-  }
+  if Scope.current == nil { return await body() }
+  await Scope.$current.withValue(nil) { await body() }
 }

@@ -230,12 +230,12 @@ extension Chain {
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {
     { frame in
-      let (context, recorder, index) = (frame.context, frame.recorder, frame.index)
+      let (execution, recording, entry) = (frame.execution, frame.recording, frame.entry)
       var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
       while let stage = try await stages.next(isolation: nil) {
-        recorder?.reached(index, stage: stage)
+        recording?.reached(entry, stage: stage)
         if let result = stage.result { return frame.slot.put(result) }
-        if context.isCancellationRequested { throw CancellationError() }
+        if execution.isCancellationRequested { throw CancellationError() }
       }
     }
   }

@@ -5,12 +5,15 @@
 final class Gate<Entrant: Sendable>: Sendable {
   private let machine: Lock<GateMachine<Entrant>>
   private let admit: @Sendable (Entrant) -> Void
+  /// Whether an entrant inside keeps all others out.
+  let hasOneSlot: Bool
 
   /// - Parameters:
   ///   - slots: The maximum number of entrants inside; at least one.
   ///   - admit: Notifies a waiting entrant that it has a slot.
   init(slots: Int, admit: @escaping @Sendable (Entrant) -> Void) {
     machine = Lock(GateMachine(slots: slots))
+    hasOneSlot = slots <= 1
     self.admit = admit
   }
 
@@ -20,9 +23,6 @@ final class Gate<Entrant: Sendable>: Sendable {
 
   /// All entrants, in order of arrival.
   var entrants: [(id: GateID, entrant: Entrant)] { machine.withLock { $0.entrants } }
-
-  /// The entrants that must leave before one that waits is admitted; none with several slots, one of which suffices.
-  var blockers: [Entrant] { machine.withLock { $0.blockers } }
 
   /// Removes waiting entrants from the queue, all at one instant.
   func withdraw(_ ids: some Sequence<GateID>) {
@@ -89,7 +89,6 @@ struct GateMachine<Entrant> {
   }
 
   private var insiders: [Entrant] { Array(inside.values) }
-  var blockers: [Entrant] { slots == 1 ? insiders : [] }
   var entrants: [(id: GateID, entrant: Entrant)] {
     let inside = inside.map { (id: $0, entrant: $1) }
     return (inside + (queue?.entrants ?? [])).sorted { $0.id < $1.id }

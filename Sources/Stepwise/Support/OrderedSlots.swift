@@ -11,7 +11,7 @@ package struct OrderedSlots<Element> {
     fileprivate let serial: UInt64
   }
 
-  private struct Slot {
+  fileprivate struct Slot {
     var element: Element?
     var serial: UInt64
     var previous: Int
@@ -103,6 +103,10 @@ package struct OrderedSlots<Element> {
     return slot.element
   }
 }
+
+extension OrderedSlots: Sendable where Element: Sendable {}
+
+extension OrderedSlots.Slot: Sendable where Element: Sendable {}
 
 /// Elements by rank, highest first, and within a rank in order of insertion.
 ///

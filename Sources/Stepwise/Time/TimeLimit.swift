@@ -74,69 +74,100 @@ struct TimeLimit: Sendable {
 /// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
 /// it.
 ///
-/// When the calling task is cancelled, `onCancel` is called before the operation is cancelled.
+/// An operation whose task is cancelled before it begins does not begin.
 ///
 /// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to limit: TimeLimit,
-  onCancel: @escaping @Sendable () -> Void = {},
   step: @escaping @Sendable () -> String,
   operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   // Separate tasks instead of a group, which would wait for a clock that ignores cancellation.
   let race = TimerRace()
-  let awaited = AwaitedTask.make()
-  let work = spawn { () async throws -> Value in
-    defer { race.end() }
-    return try await awaited.run { try await operation() }
-  }
-  let timer = spawn { () async throws -> Void in
-    try await limit.sleep()
-    guard race.expire() else { return }
-    race.name(step())
-    work.cancel()
-  }
-  defer { timer.cancel() }
-  let result = await withTaskCancellationHandler {
-    await work.result
+  let (work, timer) = await withTaskCancellationHandler {
+    let work = spawn { () async throws -> Value in
+      defer { race.end() }
+      try race.begin()
+      return try await operation()
+    }
+    race.attach(work)
+    let timer = spawn { () async throws -> Void in
+      try await limit.sleep()
+      guard race.expire() else { return }
+      race.name(step())
+      work.cancel()
+    }
+    _ = await work.result
+    return (work, timer)
   } onCancel: {
-    onCancel()
-    work.cancel()
+    race.cancel()
   }
-  guard race.isLost, case .failure(let error) = result else { return try result.get() }
+  timer.cancel()
+  guard race.isLost, case .failure(let error) = await work.result else { return try await work.value }
   throw TimeoutError(step: race.step ?? step(), duration: limit.duration, underlyingError: error)
 }
 
 /// Which comes first: the end of an operation, or its timer.
 private final class TimerRace: Sendable {
-  private enum State {
+  private enum Verdict {
     case running, won
     /// The timer came first; then it looks which step is running.
     case lost(step: String?)
   }
 
-  private let state = Lock(State.running)
+  private struct State {
+    var verdict = Verdict.running
+    var isCancelled = false
+    var work: (any CancellableTask)?
+  }
+
+  private let state = Lock(State())
+
+  /// The operation is about to begin.
+  ///
+  /// - Throws: `CancellationError` when the waiting task has been cancelled, although its own task may not be yet.
+  func begin() throws {
+    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+  }
+
+  func attach(_ work: any CancellableTask) {
+    let isLate = state.withLock { state in
+      state.work = work
+      return state.isCancelled
+    }
+    if isLate { work.cancel() }
+  }
+
+  func cancel() {
+    let work = state.withLock { state in
+      state.isCancelled = true
+      return state.work
+    }
+    work?.cancel()
+  }
 
   /// The operation has ended.
   func end() {
-    state.withLock { state in
-      if case .running = state { state = .won }
+    let work = state.withLock { state in
+      if case .running = state.verdict { state.verdict = .won }
+      return state.work.take()
     }
+    _ = work
   }
 
   /// The timer has fired; returns whether it came first.
   func expire() -> Bool {
     state.withLock { state in
-      guard case .running = state else { return false }
-      state = .lost(step: nil)
+      guard case .running = state.verdict else { return false }
+      state.verdict = .lost(step: nil)
       return true
     }
   }
 
-  func name(_ step: String) { state.withLock { $0 = .lost(step: step) } }
+  func name(_ step: String) { state.withLock { $0.verdict = .lost(step: step) } }
 
-  var isLost: Bool { state.withLock { if case .lost = $0 { true } else { false } } }
-  var step: String? { state.withLock { if case .lost(let step) = $0 { step } else { nil } } }
+  var isLost: Bool { state.withLock { if case .lost = $0.verdict { true } else { false } } }
+  var step: String? { state.withLock { if case .lost(let step) = $0.verdict { step } else { nil } } }
 }
 
 /// How work ended that is not awaited longer than its time.
@@ -156,30 +187,26 @@ enum AbandonedEnd<Value: Sendable>: Sendable {
 ///
 /// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
 /// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
-/// its time is up; before that, `onCancel` is called. The operation receives a closure that returns whether it is still
+/// its time is up. The operation receives a closure that returns whether it is still
 /// awaited.
 func abandoned<Value: Sendable>(
   after limit: TimeLimit,
-  onCancel: @escaping @Sendable () -> Void = {},
   step name: @escaping @Sendable () -> String,
   discarding: nonisolated(nonsending) @escaping @Sendable (Value) async -> Void,
   operation: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) async throws -> Value
 ) async -> AbandonedEnd<Value> {
   let first = Once<AbandonedEnd<Value>>()
   let isAwaited: @Sendable () -> Bool = { first.settled == nil }
-  let awaited = AwaitedTask.make()
-  let step = StepContext.current?.reporting(while: isAwaited)
+  let scope = Scope.current
+  let inner = scope.flatMap { scope in scope.step.map { scope.inside(step: $0.reporting(while: isAwaited)) } } ?? scope
   let work = spawn {
-    let result = await awaited.run {
-      await StepContext.$current.withValue(step) { await Result.of { try await operation(isAwaited) } }
-    }
+    let result = await Scope.$current.withValue(inner) { await Result.of { try await operation(isAwaited) } }
     guard !first.settle(.inTime(result)), case .success(let late) = result else { return }
-    await CancellationScope.withCancellationShield { await discarding(late) }
+    await Scope.withCancellationShield { await discarding(late) }
   }
   let timer = spawn {
     guard (try? await limit.sleep()) != nil else { return }
     guard first.settle(.expired(TimeoutError(step: name(), duration: limit.duration))) else { return }
-    awaited?.end()
     work.cancel()
   }
   defer { timer.cancel() }
@@ -195,7 +222,6 @@ func abandoned<Value: Sendable>(
       work.escalatePriority(to: priority)
     }
   } onCancel: {
-    onCancel()
     work.cancel()
   }
 }

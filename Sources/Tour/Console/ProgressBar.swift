@@ -55,7 +55,7 @@ final class ProgressBar: Sendable {
   }
 
   /// Shows the progress of a run until it completes.
-  func follow(_ progress: ChainProgressUpdates) async {
+  func follow(_ progress: some AsyncSequence<ChainProgress, Never>) async {
     for await update in progress { show(fraction: update.fractionCompleted, label: update.step) }
     finish()
   }

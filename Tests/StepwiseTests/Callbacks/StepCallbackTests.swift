@@ -55,7 +55,7 @@ struct StepCallbackTests {
     var seen: [Double] = []
     for fraction in [0.25, 0.5, 0.25, -1, .nan, 7] {
       await onForeignThread { resolver.report(fraction) }
-      guard let next = await progress.next() else { break }
+      guard let next = await progress.next(isolation: nil) else { break }
       #expect(next.step == "load")
       seen.append(next.fractionCompleted)
     }
@@ -65,7 +65,7 @@ struct StepCallbackTests {
     #expect(resolver.resolve(7))
     #expect(try await run.value == 7)
     var last: Double?
-    while let next = await progress.next() { last = next.fractionCompleted }
+    while let next = await progress.next(isolation: nil) { last = next.fractionCompleted }
     #expect(last == 1)
   }
 
@@ -86,7 +86,7 @@ struct StepCallbackTests {
     await entered.elements(atLeast: 1)
     resolvers.elements[0].report(0.1)
     var progress = run.progress.makeAsyncIterator()
-    let now = await progress.next()
+    let now = await progress.next(isolation: nil)
     #expect(now?.fractionCompleted == 0.5)
     #expect(now?.step == "two")
     gate.record(1)

@@ -87,7 +87,7 @@ struct RunMachineTests {
     let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = RunState(of: chain.core.program, entrance: nil, input: ValueSlot(0))
+      let run = StartedRun(of: chain.core.program, entrance: nil, input: ValueSlot(0))
       let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")

@@ -18,10 +18,10 @@ struct IteratorTests {
     let run = chain.start(1)
     _ = await run.outcome
     var events = run.events.makeAsyncIterator()
-    if case .started = await events.next() {} else { Issue.record("not started") }
+    if case .started = await events.next(isolation: nil) {} else { Issue.record("not started") }
     var progress = run.progress.makeAsyncIterator()
-    #expect(await progress.next()?.fractionCompleted == 1)
-    #expect(await progress.next() == nil)
+    #expect(await progress.next(isolation: nil)?.fractionCompleted == 1)
+    #expect(await progress.next(isolation: nil) == nil)
     let launched = job.launch(1)
     var updates = launched.updates.makeAsyncIterator()
     #expect(await updates.next(isolation: nil) == 1)
@@ -33,7 +33,7 @@ struct IteratorTests {
     _ = await run.outcome
     var events = run.events.makeAsyncIterator()
     var count = 0
-    while await events.next() != nil { count += 1 }
+    while await events.next(isolation: nil) != nil { count += 1 }
     #expect(count == 4)
     var progress = run.progress.makeAsyncIterator()
     #expect(await progress.next(isolation: nil)?.fractionCompleted == 1)

@@ -56,9 +56,9 @@ struct ShieldTests {
     let token = CancellationToken()
     let requests = try await withCancellation(by: token) {
       token.cancel(reason: "asked")
-      let outside = CancellationScope.current?.request?.reason
-      let inside = await CancellationScope.withCancellationShield {
-        [CancellationScope.current?.request?.reason, CancellationScope.current?.cancellationCause?.reason]
+      let outside = Scope.current?.surroundings.request?.reason
+      let inside = await Scope.withCancellationShield {
+        [Scope.current?.surroundings.request?.reason, Scope.current?.cancellationCause?.reason]
       }
       return [outside] + inside
     }

@@ -111,7 +111,7 @@ struct StepAbandonTests {
     await discarded.elements(atLeast: 1)
     var iterator = subscription
     var lines: [String] = []
-    while let event = await iterator.next() { lines.append(event.line) }
+    while let event = await iterator.next(isolation: nil) { lines.append(event.line) }
     #expect(lines.last?.hasPrefix("ended failed") == true)
     #expect(lines.filter { $0.hasPrefix("ended") }.count == 1)
   }

@@ -114,4 +114,29 @@ struct UndoOrderTests {
       try require(undone.elements == done.elements.reversed(), "done \(done.elements), undone \(undone.elements)")
     }
   }
+
+  /// With what a failed part completed undone before what replaces the error.
+  @Test(arguments: ["timeout", "abandon", "zip"])
+  func whatAFailedPartCompletedIsUndoneBeforeItIsReplaced(what: String) async throws {
+    let log = Recorder<String>()
+    let clock = ManualClock()
+    let booked = Chain("a", undo: { _ in log.record("undo a") }) { (number: Int) in number }
+    let failing = booked.then { _ -> Int in throw Fault(1) }
+    let first = Chain("first", undo: { _ in log.record("undo first") }) { (number: Int) in number }
+    let chain =
+      switch what {
+      case "timeout": failing.timeout(.seconds(1), clock: clock)
+      case "abandon": failing.abandon(after: .seconds(1), clock: clock)
+      default: first.appending(Chain.zip(booked, failing).then { $0 + $1 })
+      }
+    let recovered = chain.recover { error in
+      log.record("recover \(error)")
+      return 7
+    }
+    #expect(try await recovered.run(1) == 7)
+    let undone = what == "zip" ? ["undo a", "undo a"] : ["undo a"]
+    #expect(log.elements == undone + ["recover \(Fault(1))"])
+    await #expect(throws: Fault(2)) { try await recovered.then { _ -> Int in throw Fault(2) }.run(1) }
+    #expect(log.elements.filter { $0 == "undo first" }.count == (what == "zip" ? 1 : 0))
+  }
 }

@@ -147,8 +147,8 @@ struct RunHandleTests {
     #expect(log.elements == ["failure \(error)", "failed \(error)", "failure \(error)"])
   }
 
-  /// No run awaits such a task, so it may wait.
-  @Test func aTaskMadeInAStepOrAHandlerMayAwaitTheRun() async throws {
+  /// Such a task does not belong to the run.
+  @Test func aDetachedTaskMadeInAStepOrAHandlerMayAwaitTheRun() async throws {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<String>()
     let watch: @Sendable () async -> Void = {
@@ -158,10 +158,10 @@ struct RunHandleTests {
       log.record(await resultOf { try await run.value }.brief)
     }
     let chain = Chain { () -> Int in
-      Task { await watch() }
+      Task.detached { await watch() }
       return 5
     }
-    .finally { _ in Task { await watch() } }
+    .finally { _ in Task.detached { await watch() } }
     let run = chain.start()
     handle.mutate { $0 = run }
     await log.elements(atLeast: 4)

@@ -43,6 +43,9 @@ nonisolated(nonsending) func briefEvents<Value>(of run: Run<Value>) async -> [St
     case .stepRetrying(let step, let attempt): events.append("retry \(step) \(attempt)")
     case .stageReached(let step, let stage): events.append("stage \(step) \(stage)")
     case .stepFinished(let step, _, let error): events.append("end \(step)" + (error.map { " \($0)" } ?? ""))
+    case .timedOut(let step, _): events.append("timed out \(step)")
+    case .abandoned(let step, _): events.append("abandoned \(step)")
+    case .replayed(let step): events.append("replayed \(step)")
     case .undone(let step, let error): events.append("undone \(step)" + (error.map { " \($0)" } ?? ""))
     case .ended(let state): events.append(state.brief)
     }

@@ -3,22 +3,34 @@
 
 import Synchronization
 
+/// How a run enters a gate: that of its chain, or that of a queue of jobs.
+struct Entrance: Sendable {
+  let gate: Gate<StartedRun>
+  let mode: GateMode
+  var priority = 0
+}
+
+extension Gate<StartedRun> {
+  /// Creates a gate of runs.
+  convenience init(slots: Int) {
+    self.init(slots: slots) { $0.admission.settle(()) }
+  }
+}
+
 /// What is shared about a run with its own task, by that task, the run's handle, and what cancels it or waits for it.
 ///
 /// It does not retain the chain, so the handle of a completed run retains no step.
-final class RunState: CancellationSource, AnyBox {
+// Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
+class StartedRun: AnyBox, @unchecked Sendable {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
-    /// Released on completion, so that the handle of a completed run retains nothing else.
-    var handlers: (any RunHandlers)?
     var slot = Slot.none
-    var waits = OrderedSlots<Wait>()
-    var enclosing: RunState?
+    var undos: UndoStack?
+    var enclosing: StartedRun?
     /// The input until the run begins, and the output once it has ended.
     var value: ValueSlot?
     var end: End?
-    var undos: [UndoStack.Entry] = []
     /// Whether no one will ask for the output any more.
     var isForgotten = false
   }
@@ -31,13 +43,6 @@ final class RunState: CancellationSource, AnyBox {
 
     var isWaiting: Bool { if case .waiting = self { true } else { false } }
     var isHeld: Bool { if case .held = self { true } else { false } }
-  }
-
-  /// A run that this one waits for.
-  private struct Wait {
-    let run: RunState
-    /// The waiting task, if it is not the run's own.
-    let task: AwaitedTask?
   }
 
   /// How the run has ended.
@@ -55,40 +60,32 @@ final class RunState: CancellationSource, AnyBox {
   let admission = OnceCell<Void>()
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
-  /// Nil when no step can be undone.
-  let undoLog: UndoLog?
   private let state: Lock<State>
   private let flag = Atomic(false)
-  private let begun = Atomic(0)
 
   /// - Parameters:
   ///   - program: The program of the run's chain, which is not retained.
   ///   - entrance: How it enters its gate, if there is one.
   ///   - input: The input of the first step.
   ///   - enclosing: The run whose task awaits this one.
-  ///   - handlers: Its own handlers, in addition to those of the chain.
   init(
     of program: Program,
     entrance: Entrance?,
     input: consuming ValueSlot,
-    inside enclosing: RunState? = nil,
-    handlers: (any RunHandlers)? = nil
+    inside enclosing: StartedRun? = nil
   ) {
-    state = Lock(State(handlers: handlers, enclosing: enclosing, value: input))
+    state = Lock(State(enclosing: enclosing, value: input))
     self.program = ObjectIdentifier(program)
     self.entrance = entrance
-    undoLog = program.canUndo ? UndoLog() : nil
   }
 
   var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
   var request: Cancellation? { isCancellationRequested ? state.withLock { $0.machine.request } : nil }
-  var handlers: (any RunHandlers)? { state.withLock { $0.handlers } }
   var isOver: Bool { state.withLock { $0.machine.isOver } }
 
   /// Returns whether this call cancelled the run.
   @discardableResult
   func cancel(reason: String?) -> Bool {
-    handlers?.silence()
     let (isFirst, task): (Bool, Task<Void, any Error>?) = state.withLock { state in
       guard state.machine.requestCancellation(Cancellation(reason: reason)) else { return (false, nil) }
       flag.store(true, ordering: .releasing)
@@ -110,12 +107,6 @@ final class RunState: CancellationSource, AnyBox {
     if isLate { task.cancel() }
   }
 
-  /// The identifier of the run's own task; 0 before it has started.
-  var task: Int { begun.load(ordering: .acquiring) }
-
-  /// Called by the run's own task.
-  func begin() { begun.store(Platform.currentTask, ordering: .releasing) }
-
   /// Decides the outcome.
   ///
   /// A request from another source counts if the run itself was not cancelled.
@@ -133,12 +124,7 @@ final class RunState: CancellationSource, AnyBox {
   func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
   /// Stores how the run ends, and its output unless no one will ask for it.
-  ///
-  /// - Parameters:
-  ///   - end: How it ends.
-  ///   - slot: The output, if it has one.
-  ///   - undos: How to undo what it completed, for the run of which it is a step.
-  func keep(_ end: End, _ slot: consuming ValueSlot, undos: [UndoStack.Entry]) {
+  func keep(_ end: End, _ slot: consuming ValueSlot) {
     var output: ValueSlot? = slot
     switch end.outcome {
     case .resolved: break
@@ -147,26 +133,23 @@ final class RunState: CancellationSource, AnyBox {
     // Returns an input that no step has taken, to release it outside the lock.
     _ = state.withLock { state -> ValueSlot? in
       state.end = end
-      state.undos = undos
       let input = state.value.take()
       if !state.isForgotten { state.value = output.take() }
       return input
     }
   }
 
-  /// Removes and returns how to undo what the run completed, newest last.
-  ///
-  /// Empty unless the run was a step of another one, to which they belong.
-  func takeUndos() -> [UndoStack.Entry] { state.withLock { exchange(&$0.undos, with: []) } }
-
   /// The run has completed, including its handlers.
-  func complete() {
-    // Released outside the lock.
-    _ = state.withLock { state in
-      state.machine.end()
-      return state.handlers.take()
-    }
+  func complete() { state.withLock { $0.machine.end() } }
+
+  /// Stores the input of a run that was created without one.
+  func put(_ input: consuming ValueSlot) {
+    var input: ValueSlot? = input
+    state.withLock { $0.value = input.take() }
   }
+
+  /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
+  nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
 
   /// Releases the output, which no one will ask for.
   func forget() {
@@ -203,6 +186,18 @@ final class RunState: CancellationSource, AnyBox {
   /// A copy of the output, with its type erased.
   var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
 
+  /// What to undo and what could not be undone; created when it is first needed.
+  var undos: UndoStack {
+    state.withLock { state in
+      let undos = state.undos ?? UndoStack()
+      state.undos = undos
+      return undos
+    }
+  }
+
+  /// The failed undos so far.
+  var undoErrors: [UndoError] { state.withLock { $0.undos }?.failures ?? [] }
+
   // MARK: - Waiting
 
   var slot: Slot {
@@ -210,10 +205,42 @@ final class RunState: CancellationSource, AnyBox {
     set { state.withLock { $0.slot = newValue } }
   }
 
-  /// The innermost run in flight whose task awaits this one.
+  /// Requests a slot at the gate, if there is one, and cancels the runs that it displaces.
+  ///
+  /// - Parameter reason: The reason for a run that is refused or displaced.
+  func enterGate(reason: String) {
+    guard let entrance else { return }
+    switch entrance.gate.arrive(self, mode: entrance.mode, priority: entrance.priority) {
+    case .admit(let place): slot = .held(place)
+    case .refuse: cancel(reason: reason)
+    case .wait(let place, let displaced):
+      for run in displaced { run.cancel(reason: reason) }
+      slot = .waiting(place)
+    }
+  }
+
+  /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
+  ///
+  /// - Throws: An error that ends the run, if it may not wait any longer.
+  nonisolated(nonsending) func waitForAdmission() async throws {
+    guard case .waiting(let place) = slot else { return }
+    let isAdmitted = await admission.value() != nil
+    slot = isAdmitted ? .held(place) : .none
+    if !isAdmitted { entrance?.gate.leave(place) }
+  }
+
+  /// Frees the slot, or leaves the queue.
+  func leaveGate() {
+    switch slot {
+    case .none: break
+    case .waiting(let place), .held(let place): entrance?.gate.leave(place)
+    }
+  }
+
+  /// The innermost run in flight that awaits this one.
   ///
   /// Those that have ended are left out for good, so that runs that start each other without end need no memory.
-  var enclosing: RunState? {
+  var enclosing: StartedRun? {
     while true {
       guard let outer = state.withLock({ $0.enclosing }), outer.isOver else { return state.withLock { $0.enclosing } }
       let next = outer.state.withLock { $0.enclosing }
@@ -221,59 +248,19 @@ final class RunState: CancellationSource, AnyBox {
     }
   }
 
-  /// Awaits this run on behalf of the run that contains the current task, if that run awaits the task.
+  /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
   ///
-  /// Each run registers what it waits for before it checks for a cycle. When runs start to wait for each other at the
-  /// same time, at least one of them detects the cycle.
-  ///
-  /// - Throws: The error of the operation; `ChainError.reentrant` when this run waits for that one.
-  nonisolated(nonsending) func whileAwaited<Value>(
-    _ operation: nonisolated(nonsending) () async throws -> Value
-  ) async throws -> Value {
-    guard let scope = CancellationScope.current, scope.isAwaited, let waiter = scope.innermostRun else {
-      return try await operation()
-    }
-    let wait = Wait(run: self, task: scope.awaitedTask)
-    let key = waiter.state.withLock { $0.waits.append(wait) }
-    defer { _ = waiter.state.withLock { $0.waits.remove(key) } }
-    if waits(for: waiter) { throw ChainError.reentrant }
-    return try await operation()
-  }
-
-  /// Returns whether this run waits for another, directly or through others, or is that run.
-  func waits(for other: RunState) -> Bool {
-    var seen: Set<ObjectIdentifier> = []
-    var next = [self]
-    while let run = next.popLast() {
-      if run === other { return true }
-      if seen.insert(ObjectIdentifier(run)).inserted { next += run.blockers }
-    }
-    return false
-  }
-
-  /// The runs that must complete before this one can continue.
-  private var blockers: [RunState] {
-    let (slot, waits) = state.withLock { state in
-      var waits: [Wait] = []
-      state.waits.forEach { _, wait in waits.append(wait) }
-      return (state.slot, waits)
-    }
-    let awaited = waits.filter { $0.task?.isAwaited ?? true }.map(\.run)
+  /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
+  func checkReentrancy() throws {
+    guard let scope = Scope.current else { return }
     // One that is cancelled leaves the queue.
-    guard !isCancellationRequested else { return awaited }
-    return slot.isWaiting ? awaited + (entrance?.gate.blockers ?? []) : awaited
+    let isWaiting = slot.isWaiting && !isCancellationRequested
+    for run in scope.startedRuns where run === self || (isWaiting && run.blocks(entrance)) { throw ChainError.reentrant }
   }
-}
 
-extension CancellationScope {
-  /// The innermost run with its own task whose steps the current task, or the one that created it, belongs to.
-  var innermostRun: RunState? { run as? RunState }
-
-  /// The runs with their own task around the current one, innermost first; those that have ended may be left out.
-  var runs: some Sequence<RunState> {
-    sequence(state: innermostRun) { next in
-      defer { next = next?.enclosing }
-      return next
-    }
+  /// Whether the run holds the only slot of a gate.
+  func blocks(_ other: Entrance?) -> Bool {
+    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot else { return false }
+    return slot.isHeld && !isOver
   }
 }

@@ -51,3 +51,41 @@ public enum RunObservers: Sendable {
     }
   }
 }
+
+/// The observers and traces of the runs that the current task starts.
+struct ObservationScope: Sendable {
+  static var current: ObservationScope? { Scope.current?.surroundings.observation }
+
+  /// The observers of scopes, outermost first.
+  var observers: [any RunObserver] = []
+  var collectors: [RunCollector] = []
+  /// Measures the time of traces; nil for the continuous clock.
+  var clock: (@Sendable () -> Duration)?
+  /// The innermost observed run around.
+  var parentID: UInt64?
+
+  /// Whether a trace needs the runs also when their handles are gone.
+  var isTraced: Bool { collectors.contains(where: \.isOpen) }
+
+  /// The number of entries that traces need.
+  var capacity: Int { collectors.map(\.capacity).max() ?? 0 }
+}
+
+/// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
+///
+/// - Parameters:
+///   - observer: Receives the events of each run.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns.
+/// - Throws: Only what the body throws.
+public func withRunObserver<Value>(
+  _ observer: some RunObserver,
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async rethrows -> Value {
+  RunObservers.use()
+  var scope = ObservationScope.current ?? ObservationScope()
+  scope.observers.append(observer)
+  return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
+}

@@ -18,14 +18,6 @@ final class Program: Sendable {
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
-  /// The position of the last operation that takes the previous value.
-  ///
-  /// The value of a later operation is that of the run.
-  let lastStep: Int
-  /// The positions of the operations that may replace an error.
-  private let recoveries: [Int]
-  /// The position of the last time limit, which may end the steps before it with a timeout.
-  private let lastLimit: Int
   let stepCount: Int
   private let allNames = Lock<[Int: String]?>(nil)
   /// Whether there is a step that can be undone.
@@ -54,9 +46,9 @@ final class Program: Sendable {
         operations.append(Operation(kind: .step, code: code, node: node, firstStep: firstStep))
       case .chains(_, _, let code):
         operations.append(Operation(kind: .chains, code: code, node: node, firstStep: firstStep))
-      case .recover(_, let code):
+      case .recover(let code):
         operations.append(Operation(kind: .recover, code: code, node: node, firstStep: firstStep))
-      case .enclosing(_, let code), .limit(_, let code):
+      case .enclosing(_, let code):
         operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: firstStep))
       case .onError(let handler): errorHandlers.append(handler)
       case .finally(let handler): finallyHandlers.append(handler)
@@ -66,33 +58,12 @@ final class Program: Sendable {
     operations.reverse()
     self.operations = operations
     enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
-    lastStep = operations.lastIndex { $0.kind == .step || $0.kind == .chains } ?? -1
-    recoveries = operations.indices.filter { operations[$0].kind == .recover }
-    lastLimit = operations.lastIndex { if case .limit = $0.node.part { true } else { false } } ?? -1
     self.stepCount = stepCount
     canUndo = operations.contains { $0.node.canUndo }
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
     self.overlap = overlap ?? .concurrent
   }
-
-  /// Looks for an operation that may replace an error, or the timeout that takes its place.
-  ///
-  /// - Parameters:
-  ///   - error: The error; nil when it is not known.
-  ///   - position: The position of the operation that fails.
-  /// - Returns: Whether one follows.
-  func mayRecover(from error: (any Error)?, at position: Int) -> Bool {
-    guard let last = recoveries.last, last > position else { return false }
-    guard let error, lastLimit < position else { return true }
-    return recoveries.reversed().prefix { $0 > position }.contains { recovery in
-      guard case .recover(let matches?, _) = operations[recovery].node.part else { return true }
-      return matches(error)
-    }
-  }
-
-  /// Returns whether a time limit that follows may end an operation with a timeout.
-  func isLimited(at position: Int) -> Bool { lastLimit > position }
 
   var observers: [any RunObserver] { identity?.observers ?? [] }
 

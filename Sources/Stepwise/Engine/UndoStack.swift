@@ -3,18 +3,25 @@
 
 import Synchronization
 
-/// The undos of the steps that have completed.
+/// The undos of the steps that have completed, and those that have failed.
 final class UndoStack: Sendable {
   struct Entry: Sendable {
     let step: ChainStep
+    /// The number of the step in the record; -1 without one.
+    let entry: Int
     let undo: nonisolated(nonsending) @Sendable () async throws -> Void
     /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.
     private let number = Self.completed.add(1, ordering: .relaxed).newValue
 
     private static let completed = Atomic(0)
 
-    init(step: ChainStep, undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void) {
+    init(
+      step: ChainStep,
+      entry: Int,
+      undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+    ) {
       self.step = step
+      self.entry = entry
       self.undo = undo
     }
 
@@ -26,6 +33,8 @@ final class UndoStack: Sendable {
     /// The first of the entries to undo regardless of what follows, because the part that they belong to failed.
     var firstMarked: Int?
     var isClosed = false
+    var unreported: [UndoError] = []
+    var reported: [UndoError] = []
   }
 
   private let state = Lock(State())
@@ -60,27 +69,37 @@ final class UndoStack: Sendable {
       return Entry.newestFirst(exchange(&state.entries, with: []))
     }
   }
-}
 
-/// The failed undos of a run.
-final class UndoLog: Sendable {
-  private struct Failed {
-    var unreported: [UndoError] = []
-    var reported: [UndoError] = []
-  }
+  // MARK: - Failures
 
-  private let failed = Lock(Failed())
-
-  var all: [UndoError] { failed.withLock { $0.unreported + $0.reported } }
+  /// All failed undos so far.
+  var failures: [UndoError] { state.withLock { $0.unreported + $0.reported } }
 
   /// The failures that the chain's handlers receive when the run ends.
-  var unreported: [UndoError] { failed.withLock { $0.unreported } }
+  var unreported: [UndoError] { state.withLock { $0.unreported } }
 
-  func add(_ errors: [UndoError]) {
-    failed.withLock { $0.unreported += errors }
+  func add(_ errors: [UndoError]) { state.withLock { $0.unreported += errors } }
+
+  /// Adds failures that come too late for the handlers.
+  func add(reported errors: [UndoError]) { state.withLock { $0.reported += errors } }
+}
+
+/// An error thrown when the undo of a completed step fails.
+public struct UndoError: Error, CustomStringConvertible {
+  /// The step that was not undone: its name, or its position in the chain.
+  public let step: String
+
+  /// The error of the undo.
+  public let underlying: any Error
+
+  let chainStep: ChainStep
+
+  init(step: ChainStep, underlying: any Error) {
+    self.step = step.description
+    self.underlying = underlying
+    chainStep = step
   }
 
-  func add(reported errors: [UndoError]) {
-    failed.withLock { $0.reported += errors }
-  }
+  /// The step, and the error of its undo.
+  public var description: String { "\(step) could not be undone: \(underlying)" }
 }

@@ -3,8 +3,9 @@
 
 import Synchronization
 
-// Whether a run should stop, and why: its task, itself, its chain, a token around it, or a run that contains it.
-extension RunContext {
+// Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
+// step, or a run that contains it.
+extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
   var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
@@ -24,37 +25,40 @@ extension RunContext {
   }
 
   private var isCancellationRequestedHere: Bool {
-    if chain.isRequested { return true }
-    if let run, run.isCancellationRequested { return true }
-    return scope?.request != nil
+    if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
+    if let started, started.isCancellationRequested { return true }
+    if let child, child.fork.isLost(at: child.place) { return true }
+    return surroundings.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.
   var request: Cancellation? {
-    requestFromElsewhere ?? (Task.isCancelled ? scope?.cancellationCause ?? Cancellation() : nil)
+    for execution in sequence(first: self, next: \.outer) {
+      if let request = execution.requestToItself { return request }
+    }
+    guard Task.isCancelled || isCancellationRequestedElsewhere else { return nil }
+    return surroundings.request ?? enclosing?.request ?? Cancellation()
+  }
+
+  private var requestToItself: Cancellation? {
+    started?.request ?? registry.tokenIfTaken?.request ?? generation.request ?? surroundings.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String {
-    if let request = run?.request, program.overlap.mode != nil, request.reason == program.overlap.description {
+    if let request = started?.request, let overlap = program?.overlap, overlap.mode != nil,
+      request.reason == overlap.description
+    {
       return "overlap policy"
     }
-    if chain.runs.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
-    if chain.generation.isCancelled { return "cancelRuns" }
-    if scope?.request != nil { return "a token around it" }
+    if registry.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
+    if generation.isCancelled { return "cancelRuns" }
+    if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
-    if let siblings = child?.siblings, siblings.decider.map({ $0 != child?.place }) ?? false {
-      return siblings.nesting == .race ? "a faster branch" : "a failed branch"
+    if let child, child.fork.isLost(at: child.place) {
+      return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
     }
-    return hasHandle && run?.request != nil ? "its handle" : "its task"
-  }
-
-  var requestFromElsewhere: Cancellation? {
-    requestToItself ?? outers.lazy.compactMap(\.requestToItself).first
-  }
-
-  private var requestToItself: Cancellation? {
-    run?.request ?? chain.request ?? scope?.request
+    return hasHandle && started?.request != nil ? "its handle" : "its task"
   }
 
   /// Waits in such a way that any cancellation of the run ends the wait.
@@ -63,10 +67,10 @@ extension RunContext {
   /// waits in a separate task.
   nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
-    for context in sequence(first: self, next: \.outer) where context.run == nil {
-      tokens.append(context.chain.generation)
-      if let token = context.chain.runs.tokenIfTaken { tokens.append(token) }
-      tokens += context.scope?.tokens ?? []
+    for execution in sequence(first: self, next: \.outer) where execution.started == nil {
+      tokens.append(execution.generation)
+      if let token = execution.registry.tokenIfTaken { tokens.append(token) }
+      tokens += execution.surroundings.tokens
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)

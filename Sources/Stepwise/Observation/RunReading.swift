@@ -17,10 +17,8 @@ package struct RunReading: Sendable {
   /// The time at which it was read.
   package let now: Duration
   /// What happened, oldest first.
-  package let entries: [RunLog.Entry]
+  package let entries: [RunRecord.Entry]
   package let droppedCount: Int
-  /// The errors that the record still holds, where the entries have only their types.
-  package let latestErrors: [Int: any Error]
   /// The error of the run.
   package let error: (any Error)?
 }
@@ -56,14 +54,14 @@ package func collectingRuns<Value>(
   let elapsed: @Sendable () -> Duration
   if clock is ContinuousClock {
     scope.clock = nil
-    elapsed = { RunLog.time(of: .now) }
+    elapsed = { RunRecorder.now(nil) }
   } else {
     elapsed = stopwatch(on: clock)
     scope.clock = elapsed
   }
   let result: Result<Value, any Error>
   do {
-    result = .success(try await ObservationScope.$current.withValue(scope) { try await body() })
+    result = .success(try await Scope.$current.withValue(.observed(by: scope)) { try await body() })
   } catch {
     result = .failure(error)
   }

@@ -4,10 +4,10 @@
 import Synchronization
 
 /// The state that a chain shares with the chains derived from it: the token, and the runs that it can interrupt.
-final class RunRegistry: TokenOwner {
+final class RunRegistry: Sendable {
   private let isTaken = Atomic(false)
   private let madeToken = Lock<CancellationToken?>(nil)
-  private let runs = Lock(OrderedSlots<RunState>())
+  private let runs = Lock(OrderedSlots<StartedRun>())
 
   /// The token, if it has been accessed.
   var tokenIfTaken: CancellationToken? {
@@ -32,17 +32,17 @@ final class RunRegistry: TokenOwner {
   }
 
   /// Adds a run that a cancellation interrupts immediately.
-  func add(_ run: RunState) -> OrderedSlots<RunState>.Key {
+  func add(_ run: StartedRun) -> OrderedSlots<StartedRun>.Key {
     runs.withLock { $0.append(run) }
   }
 
-  func remove(_ key: OrderedSlots<RunState>.Key) {
+  func remove(_ key: OrderedSlots<StartedRun>.Key) {
     runs.withLock { $0.remove(key) }
   }
 
-  func cancelRuns(reason: String?, where isMeant: (RunState) -> Bool) {
+  func cancelRuns(reason: String?, where isMeant: (StartedRun) -> Bool) {
     let runs = runs.withLock { runs in
-      var all: [RunState] = []
+      var all: [StartedRun] = []
       runs.forEach { _, run in all.append(run) }
       return all
     }

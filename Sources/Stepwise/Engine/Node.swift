@@ -18,12 +18,10 @@ final class Node: Sendable {
     case step(name: String?, isUndoable: Bool, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
-    /// Replaces errors: those that match, or all when there is no condition.
-    case recover((@Sendable (any Error) -> Bool)?, StepCode)
+    /// Replaces errors.
+    case recover(StepCode)
     /// Covers everything before it.
     case enclosing(how: String, StepCode)
-    /// Covers everything before it, and may replace its end with an error.
-    case limit(how: String, StepCode)
     case onError(ErrorHandler)
     case finally(FinallyHandler)
     case overlap(Overlap)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Stepwise
 
-/// The machine behind chains that are one step, with runs that are numbers.
+/// Which of several chains decides the step that they form, with branches that are numbers.
 @Suite(.timeLimit(.minutes(5)))
-struct ChildRunsMachineTests {
-  private typealias Machine = ChildRunsMachine<Int>
+struct ForkMachineTests {
+  private typealias Machine = ForkMachine<Int>
 
   private func begun(_ count: Int, _ rule: Machine.Rule) -> Machine {
     var machine = Machine(count: count, rule: rule)
@@ -20,52 +20,69 @@ struct ChildRunsMachineTests {
   @Test func ofAllTheLastValueEndsTheStep() {
     var machine = begun(3, .all)
     #expect(machine.firstRunning == 0)
-    #expect(machine.end(at: 0, hasValue: true) == .none)
+    let ended1 = machine.end(at: 0, hasValue: true)
+    #expect(!ended1)
     #expect(machine.firstRunning == 10)
-    #expect(machine.end(at: 2, hasValue: true) == .none)
+    let ended2 = machine.end(at: 2, hasValue: true)
+    #expect(!ended2)
     #expect(machine.decider == nil)
-    #expect(machine.end(at: 1, hasValue: true) == .step)
+    let ended3 = machine.end(at: 1, hasValue: true)
+    #expect(ended3)
     #expect(machine.decider == 1)
     #expect(machine.firstRunning == nil)
   }
 
   @Test func ofAllTheFirstErrorEndsTheStep() {
     var machine = begun(3, .all)
-    #expect(machine.end(at: 0, hasValue: true) == .none)
-    #expect(machine.end(at: 2, hasValue: false) == .step)
-    #expect(machine.end(at: 1, hasValue: false) == .none)
+    let ended4 = machine.end(at: 0, hasValue: true)
+    #expect(!ended4)
+    let ended5 = machine.end(at: 2, hasValue: false)
+    #expect(ended5)
+    let ended6 = machine.end(at: 1, hasValue: false)
+    #expect(!ended6)
     #expect(machine.decider == 2)
   }
 
   @Test func ofAnyTheFirstValueEndsTheStep() {
     var machine = begun(3, .any)
-    #expect(machine.end(at: 0, hasValue: false) == .none)
-    #expect(machine.end(at: 1, hasValue: true) == .step)
-    #expect(machine.end(at: 2, hasValue: true) == .none)
+    let ended7 = machine.end(at: 0, hasValue: false)
+    #expect(!ended7)
+    let ended8 = machine.end(at: 1, hasValue: true)
+    #expect(ended8)
+    let ended9 = machine.end(at: 2, hasValue: true)
+    #expect(!ended9)
     #expect(machine.decider == 1)
   }
 
   @Test func ofAnyTheLastErrorEndsTheStep() {
     var machine = begun(2, .any)
-    #expect(machine.end(at: 1, hasValue: false) == .none)
-    #expect(machine.end(at: 0, hasValue: false) == .step)
+    let ended10 = machine.end(at: 1, hasValue: false)
+    #expect(!ended10)
+    let ended11 = machine.end(at: 0, hasValue: false)
+    #expect(ended11)
   }
 
   @Test func oneEndsOnce() {
     var machine = begun(2, .all)
-    #expect(machine.end(at: 0, hasValue: true) == .none)
-    #expect(machine.end(at: 0, hasValue: true) == .none)
-    #expect(machine.end(at: 1, hasValue: true) == .step)
-    #expect(machine.end(at: 1, hasValue: false) == .none)
+    let ended12 = machine.end(at: 0, hasValue: true)
+    #expect(!ended12)
+    let ended13 = machine.end(at: 0, hasValue: true)
+    #expect(!ended13)
+    let ended14 = machine.end(at: 1, hasValue: true)
+    #expect(ended14)
+    let ended15 = machine.end(at: 1, hasValue: false)
+    #expect(!ended15)
   }
 
-  /// A run that was refused before it started leaves the decision to the others, if any.
-  @Test func oneThatNeverBeganDecidesNothing() {
+  /// A branch that was refused before it started counts as failed.
+  @Test func aBranchThatNeverBeganEndsToo() {
     var machine = Machine(count: 2, rule: .any)
     machine.begin(1, at: 1)
-    #expect(machine.end(at: 0, hasValue: false) == .none)
-    #expect(machine.end(at: 1, hasValue: false) == .none)
-    #expect(machine.decider == nil)
+    let ended16 = machine.end(at: 0, hasValue: false)
+    #expect(!ended16)
+    let ended17 = machine.end(at: 1, hasValue: false)
+    #expect(ended17)
+    #expect(machine.decider == 1)
   }
 
   @Test func forEverySeedOneEndsTheStepAsTheRuleSays() throws {
@@ -79,7 +96,7 @@ struct ChildRunsMachineTests {
       let deciding = order.firstIndex { values[$0] == (rule == .any) } ?? count - 1
       for (turn, place) in order.enumerated() {
         let ending = machine.end(at: place, hasValue: values[place])
-        try #require((ending == .step) == (turn == deciding), "seed \(seed): \(place) is \(ending)")
+        try #require(ending == (turn == deciding), "seed \(seed): \(place) is \(ending)")
         try #require(machine.decider == (turn < deciding ? nil : order[deciding]), "seed \(seed)")
       }
       try #require(machine.firstRunning == nil)

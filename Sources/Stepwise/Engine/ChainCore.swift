@@ -22,6 +22,14 @@ final class ChainCore: Sendable {
   /// The chains that run as steps of this one.
   var nestedChains: [ChainCore] { node.nestedChains }
 
+  /// Whether nothing but tokens around them can reach its runs, so that they need no task of their own.
+  var isPlain: Bool { !registry.isTokenTaken && entrance == nil }
+
+  /// Whether nothing follows the last step of a run.
+  var endsWithItsSteps: Bool {
+    isPlain && program.errorHandlers.isEmpty && program.finallyHandlers.isEmpty
+  }
+
   // MARK: - Cancelling all runs
 
   /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it.

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+// A run does not know the types of the values that pass through it. The typed callers of these methods store the first
+// input in the frame and remove the last output from it.
+
+// MARK: - In the caller's task
+
+extension ChainCore {
+  /// Returns what a run in the caller's task needs; nil when the run needs its own task.
+  @usableFromInline
+  func makeFrame() -> Frame? {
+    isPlain ? Frame(program, makeExecution(), slot: ValueSlot()) : nil
+  }
+
+  private func makeExecution(as child: Child? = nil) -> Execution {
+    guard let scope = Scope.current else {
+      return Execution(self, currentGeneration, child: child, in: .none, inside: nil)
+    }
+    return Execution(self, currentGeneration, child: child, in: scope.surroundings, inside: scope.startedRun, of: scope.step)
+  }
+
+  /// Runs the chain in the caller's task.
+  ///
+  /// It leaves the caller's actor here, once for all steps.
+  ///
+  /// - Throws: The error of the run.
+  @concurrent @usableFromInline
+  func runInPlace(_ frame: inout Frame) async throws {
+    counter.begin()
+    defer { counter.end() }
+    try await frame.execute().get()
+  }
+
+  /// Runs the chain as a step of another run.
+  ///
+  /// - Returns: The output, and how to undo what was completed.
+  /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
+  nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: Child
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    guard isPlain else { return try await runApart(input, as: child) }
+    counter.begin()
+    defer { counter.end() }
+    var frame = Frame(program, makeExecution(as: child), slot: ValueSlot(input))
+    try Self.check(await frame.execute(), in: child.outer)
+    return (frame.slot.take(), frame.undosIfAny?.takeAll().reversed() ?? [])
+  }
+
+  @inline(never)
+  private nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: Child
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    let run = try await runApart(ValueSlot(input), as: child)
+    if let outcome = run.end?.outcome { try Self.check(outcome, in: child.outer) }
+    return (try run.takeOutput(), run.undos.takeAll().reversed())
+  }
+
+  private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {
+    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError,
+      outer.isCancellationRequested
+    {
+      throw error
+    }
+    try outcome.get()
+  }
+}
+
+// MARK: - In its own task
+
+extension ChainCore {
+  /// Who a run with its own task belongs to.
+  enum Owner {
+    /// A handle: `start` started it, with a priority or with that of the calling task.
+    case handle(RunRecorder, TaskPriority?)
+    /// The current task, which awaits it; it may be a step of another run.
+    case task(Child?)
+  }
+
+  /// Where a run with its own task is registered.
+  private struct Entry: Sendable {
+    let membership: OrderedSlots<StartedRun>.Key
+    let tokens: [CancellationToken]
+    let listeners: [CancellationToken.Key?]
+  }
+
+  /// Admits a run and starts its task, which every source of cancellation can cancel.
+  ///
+  /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
+  /// cancelled is not admitted, so that it displaces no other run.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - owner: Who it belongs to; a run of the current task inherits the scope of the task.
+  /// - Returns: The task.
+  func launch(_ run: StartedRun, of owner: Owner) -> Task<Void, any Error> {
+    // Read before the run counts as in flight: a later `cancelRuns` applies to it.
+    let generation = currentGeneration
+    counter.begin()
+    let membership = registry.add(run)
+    // A cancellation before the run was registered, or of the token, has not reached it.
+    if let request = registry.tokenIfTaken?.request ?? generation.request { run.cancel(reason: request.reason) }
+    let scope = Scope.current
+    var surroundings = scope?.surroundings ?? .none
+    var priority: TaskPriority?
+    var child: Child?
+    var recorder: RunRecorder?
+    var outerStep: (any StepReporting)?
+    switch owner {
+    case .handle(let own, let chosen): (surroundings, priority, recorder) = (surroundings.ofStartedRuns, chosen, own)
+    case .task(let relation): (child, outerStep) = (relation, scope?.step)
+    }
+    let listeners = surroundings.tokens.map { token in token.listen { reason in run.cancel(reason: reason) } }
+    if case .task = owner, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
+    if !run.isCancellationRequested { run.enterGate(reason: program.overlap.description) }
+    let execution = Execution(
+      self,
+      generation,
+      started: run,
+      child: child,
+      handle: recorder,
+      in: surroundings,
+      inside: run.enclosing,
+      of: outerStep
+    )
+    let entry = Entry(membership: membership, tokens: surroundings.tokens, listeners: listeners)
+    let task = spawn(priority: priority) { () async throws -> Void in
+      await self.perform(run, as: execution)
+      self.finish(run, leaving: entry, recorder: execution.hasHandle ? execution.recording?.recorder : nil)
+    }
+    run.attach(task)
+    return task
+  }
+
+  /// Runs the chain in its own task, which the caller's task awaits and cancels.
+  ///
+  /// - Returns: The run, which has ended.
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  nonisolated(nonsending) func runApart(
+    _ input: consuming ValueSlot,
+    as child: Child? = nil
+  ) async throws -> StartedRun {
+    let scope = Scope.current
+    if let entrance, let scope, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
+      throw ChainError.reentrant
+    }
+    let run = StartedRun(of: program, entrance: entrance, input: input, inside: scope?.startedRun)
+    let task = launch(run, of: .task(child))
+    await withTaskCancellationHandler {
+      _ = await task.result
+    } onCancel: {
+      run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
+    }
+    return run
+  }
+
+  /// Runs the chain in its own task.
+  ///
+  /// - Throws: The error of the run.
+  @usableFromInline
+  nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
+    try await runApart(ValueSlot(input)).takeOutput()
+  }
+
+  /// Waits for a slot at the gate, then runs.
+  @inline(never)
+  private func perform(_ run: StartedRun, as execution: Execution) async {
+    var refusal: (any Error)?
+    if run.entrance != nil {
+      do { try await run.waitForAdmission() } catch { refusal = error }
+    }
+    if run.isCancellationRequested { refusal = CancellationError() }
+    var frame = Frame(program, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
+    frame.end(run, with: await frame.execute(endingWith: refusal))
+  }
+
+  /// Ends the registrations of a run, and then tells those who wait for it.
+  @inline(never)
+  private func finish(_ run: StartedRun, leaving entry: Entry, recorder: RunRecorder?) {
+    run.leaveGate()
+    for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
+    registry.remove(entry.membership)
+    run.complete()
+    counter.end()
+    run.completion.settle(())
+    if let recorder, let outcome = run.end?.outcome { recorder.end(outcome.map { run }) }
+  }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+/// One run of one chain, plain or started: what cancels it, what it is part of, and what it has completed.
+package final class Execution: Sendable {
+  /// Nil once the run has completed: a task that a step created may live on, and retains this object.
+  private let plan: Lock<Program?>
+  /// What a run with its own task has in addition.
+  let started: StartedRun?
+  /// Whether a handle was returned for the run.
+  let hasHandle: Bool
+  /// The relation of this run to the run that contains it as a step.
+  let child: Child?
+  let recording: Recording?
+  let surroundings: Surroundings
+  /// The recorded step of another run that awaits this one.
+  private let outerStep: (any StepReporting)?
+  private let stepCount: Int
+  /// The innermost run with its own task that awaits this one.
+  let enclosing: StartedRun?
+  /// What the chain shares with those derived from it: the token, if one was made.
+  let registry: RunRegistry
+  /// Cancelled by `cancelRuns`.
+  let generation: CancellationToken
+  /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
+  let lookedAt = Atomic(-1)
+  private let step: Atomic<Int>
+  /// The chains that form, or formed last, a step of this one.
+  private let fork = Lock<Fork?>(nil)
+  /// Created for the first step that can be undone.
+  private let stack = Lock<UndoStack?>(nil)
+
+  init(
+    _ core: ChainCore,
+    _ generation: CancellationToken,
+    started: StartedRun? = nil,
+    child: Child? = nil,
+    handle recorder: RunRecorder? = nil,
+    in surroundings: Surroundings,
+    inside enclosing: StartedRun?,
+    of outerStep: (any StepReporting)? = nil
+  ) {
+    plan = Lock(core.program)
+    registry = core.registry
+    self.generation = generation
+    self.started = started
+    self.child = child
+    self.enclosing = enclosing
+    self.outerStep = child == nil ? outerStep : child?.outer.outerStep
+    stepCount = child?.outer.stepCount ?? core.program.stepCount
+    hasHandle = recorder != nil
+    recording = .make(for: core.program, own: recorder, as: child, observedBy: surroundings.observation)
+    var surroundings = surroundings
+    if let scope = recording?.scope { surroundings.observation = scope }
+    self.surroundings = surroundings
+    step = Atomic(child?.firstStep ?? 0)
+    child?.fork.begin(self, at: child?.place ?? 0)
+  }
+
+  var program: Program? { plan.withLock { $0 } }
+
+  /// Releases the steps and the handlers.
+  func complete() { _ = plan.withLock { $0.take() } }
+
+  /// The run that contains this one as a step.
+  var outer: Execution? { child?.outer }
+
+  /// The index of the chain's first step in events.
+  var firstStep: Int { child?.firstStep ?? 0 }
+
+  /// The runs that contain this one as a step, innermost first.
+  var outers: some Sequence<Execution> {
+    sequence(state: outer) { next in
+      defer { next = next?.outer }
+      return next
+    }
+  }
+
+  // MARK: - Position
+
+  /// The current step, the first one of concurrent chains; the step that ended last when none is running.
+  var currentStep: ChainStep {
+    var execution = self
+    while let inner = execution.fork.withLock({ $0 })?.firstRunning { execution = inner }
+    return execution.lastStep
+  }
+
+  /// The step that began last or, once chains that ran as a step have ended, the one of theirs that ended them.
+  ///
+  /// When the run has failed, that is the step that failed.
+  var lastStep: ChainStep {
+    let index = step.load(ordering: .relaxed)
+    return ChainStep(index: index, name: program?.name(at: index - firstStep))
+  }
+
+  /// Reports the progress of this run as that of the step that runs it, after a step has ended.
+  func reportEnd(ofStep index: Int) { outerStep?.report(Double(index + 1) / Double(max(1, stepCount))) }
+
+  func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
+
+  func setFork(_ new: Fork?) { _ = fork.withLock { exchange(&$0, with: new) } }
+
+  // MARK: - Outcome
+
+  /// Decides the outcome of the run after its own last step, before undos and handlers run.
+  ///
+  /// Later events do not change it.
+  func close(with error: (any Error)?) -> Outcome<Void> {
+    let request = error == nil ? nil : request
+    let outcome = started?.close(with: error, asked: request) ?? RunMachine.outcome(of: error, cancelledBy: request)
+    if let child {
+      child.fork.end(at: child.place, hasValue: error == nil)
+      if !child.fork.isLost(at: child.place) { child.outer.enter(step.load(ordering: .relaxed)) }
+    }
+    return outcome
+  }
+
+  // MARK: - Undos
+
+  /// What to undo, created when it is first needed.
+  var undos: UndoStack {
+    stack.withLock { stack in
+      if let stack { return stack }
+      let new = started?.undos ?? UndoStack()
+      stack = new
+      return new
+    }
+  }
+
+  var undosIfAny: UndoStack? { stack.withLock { $0 } }
+
+  /// The failed undos of this run and of its nested runs that have not been reported yet.
+  var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
+
+  /// Undoes steps, newest first; continues after a failure.
+  ///
+  /// - Returns: The failures.
+  func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
+    var errors: [UndoError] = []
+    for entry in entries {
+      do {
+        try await entry.undo()
+        recording?.undone(entry.entry, entry.step, error: nil)
+      } catch {
+        recording?.undone(entry.entry, entry.step, error: error)
+        errors.append(UndoError(step: entry.step, underlying: error))
+      }
+    }
+    return errors
+  }
+
+  /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
+  nonisolated(nonsending) func undoShielded(_ entries: [UndoStack.Entry], recording: Recording?) async {
+    guard !entries.isEmpty else { return }
+    await Scope.withCancellationShield { self.keep(await self.undo(entries, recording: recording)) }
+  }
+
+  /// Undoes the steps of an abandoned part, newest first.
+  ///
+  /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
+  /// `undoErrors`.
+  nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
+    guard !entries.isEmpty else { return }
+    await Scope.withCancellationShield {
+      let errors = await self.undo(entries, recording: nil)
+      for execution in sequence(first: self, next: \.outer) { execution.undos.add(reported: errors) }
+    }
+  }
+
+  /// Stores failed undos for the handlers of this run and of the runs that contain it.
+  func keep(_ errors: [UndoError]) {
+    guard !errors.isEmpty else { return }
+    for execution in sequence(first: self, next: \.outer) { execution.undos.add(errors) }
+  }
+}

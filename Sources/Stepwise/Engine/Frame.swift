@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// One pass through the steps of a chain: the current value, and what to undo.
+@usableFromInline
+struct Frame: ~Copyable {
+  @usableFromInline var slot: ValueSlot
+  let program: Program
+  let execution: Execution
+  let recording: Recording?
+  /// The undos of an abandoned part; nil for those of the run.
+  private let ownUndos: UndoStack?
+  /// The index of the current operation in events.
+  private(set) var index = 0
+  /// The number of the current step in the record; -1 without one.
+  private(set) var entry = -1
+  /// The part of the program that the current operation covers.
+  private(set) var covered = 0
+  /// The error for the next `recover` to replace.
+  var failure: (any Error)?
+  /// The step that failed, if the run has ended with an error of its own.
+  private(set) var failedStep: ChainStep?
+
+  init(_ program: Program, _ execution: Execution, slot: consuming ValueSlot) {
+    self.init(program, execution, slot: slot, undos: nil, recording: execution.recording)
+  }
+
+  /// Creates a frame for a part of the run with its own undos and record.
+  init(
+    _ program: Program,
+    _ execution: Execution,
+    slot: consuming ValueSlot,
+    undos: UndoStack?,
+    recording: Recording?
+  ) {
+    self.slot = slot
+    self.program = program
+    self.execution = execution
+    ownUndos = undos
+    self.recording = recording
+  }
+
+  /// The index of the last part.
+  ///
+  /// Each part ends before an operation that covers it and all parts before; the last one ends at the end.
+  var lastPart: Int { program.enclosings.count }
+
+  private func start(ofPart part: Int) -> Int { part == 0 ? 0 : program.enclosings[part - 1] }
+  private func end(ofPart part: Int) -> Int { part == lastPart ? program.operations.count : program.enclosings[part] }
+
+  /// Runs the operations of one part, in a loop.
+  ///
+  /// The first of them covers the parts before.
+  nonisolated(nonsending) mutating func perform(part: Int) async throws {
+    if let recording { return try await performRecorded(part: part, by: recording) }
+    var position = start(ofPart: part)
+    let end = end(ofPart: part)
+    while position < end {
+      let operation = program.operations[position]
+      do {
+        if operation.kind == .step {
+          index = execution.firstStep + operation.firstStep
+          guard !execution.isCancellationRequested else { throw CancellationError() }
+          execution.enter(index)
+          try await operation.code(&self)
+          execution.reportEnd(ofStep: index)
+        } else {
+          try await perform(at: position, part: part)
+        }
+        position += 1
+      } catch {
+        position = try await recover(from: error, at: position, end: end)
+      }
+    }
+  }
+
+  @inline(never)
+  private nonisolated(nonsending) mutating func perform(at position: Int, part: Int) async throws {
+    let operation = program.operations[position]
+    guard operation.kind != .recover else { return }
+    // A nested chain does not start once cancellation is requested, so its handlers are not called.
+    if operation.kind == .chains, execution.isCancellationRequested { throw CancellationError() }
+    index = execution.firstStep + operation.firstStep
+    if operation.kind == .chains { execution.enter(index) }
+    covered = part - 1
+    try await operation.code(&self)
+  }
+
+  /// Finds a `recover` after the failed operation, which replaces the error.
+  ///
+  /// - Returns: The position at which to continue.
+  /// - Throws: The error, when it was not replaced.
+  @inline(never)
+  private nonisolated(nonsending) mutating func recover(
+    from error: any Error,
+    at position: Int,
+    end: Int
+  ) async throws -> Int {
+    var error = error
+    for next in position..<end where program.operations[next].kind == .recover {
+      if execution.isCancellationRequested { break }
+      if let marked = undosIfAny?.takeMarked(), !marked.isEmpty {
+        await execution.undoShielded(marked, recording: recording)
+        if execution.isCancellationRequested { break }
+      }
+      failure = error
+      do {
+        try await program.operations[next].code(&self)
+        recording?.recovered()
+        return next + 1
+      } catch let replacement {
+        error = replacement
+      }
+    }
+    throw error
+  }
+}
+
+// MARK: - Recording
+
+extension Frame {
+  @inline(never)
+  private nonisolated(nonsending) mutating func performRecorded(part: Int, by recording: Recording) async throws {
+    var position = start(ofPart: part)
+    let end = end(ofPart: part)
+    var mark = ContinuousClock.now
+    while position < end {
+      let operation = program.operations[position]
+      do {
+        if operation.kind == .step {
+          try await performRecorded(operation, recording, mark: &mark)
+        } else {
+          try await perform(at: position, part: part)
+          mark = .now
+        }
+        position += 1
+      } catch {
+        position = try await recover(from: error, at: position, end: end)
+        mark = .now
+      }
+    }
+  }
+
+  /// Runs a step between two readings of the clock; the first is shared with the previous step.
+  private nonisolated(nonsending) mutating func performRecorded(
+    _ operation: Program.Operation,
+    _ recording: Recording,
+    mark: inout ContinuousClock.Instant
+  ) async throws {
+    index = execution.firstStep + operation.firstStep
+    guard !execution.isCancellationRequested else { throw CancellationError() }
+    execution.enter(index)
+    let number = recording.begin(index, at: mark)
+    entry = number
+    do {
+      let step = RecordedStep(recording: recording, number: number)
+      try await Scope.$current.withValue(Scope.current?.inside(step: step)) { try await operation.code(&self) }
+    } catch {
+      mark = .now
+      recording.finish(number, error: error, at: mark)
+      throw error
+    }
+    mark = .now
+    recording.finish(number, at: mark)
+    execution.reportEnd(ofStep: index)
+  }
+}
+
+// MARK: - Chains that run as a step
+
+extension Frame {
+  /// Returns the relation of the first of some chains to this run, of which they form one step.
+  func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
+    let fork = Fork(chains.cores, nesting)
+    execution.setFork(fork)
+    return Child(outer: execution, fork: fork, recording: recording, place: 0, firstStep: index)
+  }
+}
+
+// MARK: - Undos
+
+extension Frame {
+  var undos: UndoStack { ownUndos ?? execution.undos }
+  var undosIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
+
+  /// The current step.
+  var step: ChainStep {
+    ChainStep(index: index, name: program.name(at: index - execution.firstStep))
+  }
+
+  /// Stores how to undo the step that has just completed.
+  nonisolated(nonsending) mutating func keep(
+    undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+  ) async {
+    await adopt([UndoStack.Entry(step: step, entry: entry, undo: undo)])
+  }
+
+  /// Stores how to undo what nested chains have completed.
+  ///
+  /// If the part that contains them was abandoned meanwhile, they are undone immediately.
+  ///
+  /// - Parameters:
+  ///   - entries: How to undo the steps.
+  ///   - isMarked: Whether to undo them in any case, even when a `recover` follows.
+  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
+    guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
+    await execution.undoLate(UndoStack.Entry.newestFirst(entries))
+  }
+
+  /// Undoes everything that has completed so far.
+  nonisolated(nonsending) mutating func undoAll() async {
+    guard let entries = undosIfAny?.takeAll() else { return }
+    await execution.undoShielded(entries, recording: recording)
+  }
+}
+
+// MARK: - From the first step to the last handler
+
+extension Frame {
+  /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
+  ///
+  /// - Parameter error: Ends the run before its first step: it was cancelled, or not admitted in time.
+  /// - Returns: How the run ended.
+  nonisolated(nonsending) mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
+    if error == nil { execution.recording?.enter() }
+    let scope = Scope.run(execution, step: nil)
+    return await Scope.$current.withValue(scope) {
+      guard error == nil else { return await conclude(with: error) }
+      do {
+        try await perform(part: lastPart)
+      } catch {
+        return await conclude(with: error)
+      }
+      return await conclude(with: nil)
+    }
+  }
+
+  /// Decides the outcome and runs the handlers.
+  private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+    let outcome = execution.close(with: error)
+    var source: String?
+    // Before the handlers, during which others may be cancelled.
+    if case .cancelled = outcome, execution.recording != nil { source = execution.cancellationSource }
+    if case .failed = outcome { failedStep = execution.lastStep }
+    var undos: [UndoStack.Entry] = []
+    if error != nil || execution.outer == nil { undos = undosIfAny?.takeAll() ?? [] }
+    if error == nil { undos = [] }
+    if program.hasHandlers(for: outcome) || !undos.isEmpty || !execution.undoErrors.isEmpty {
+      let state: ChainState = outcome.map { slot.erased }
+      await runHandlers(state, undoing: undos)
+    }
+    if let run = execution.started { await run.conclude(outcome, with: slot) }
+    if let recording = execution.recording { recording.leave(outcome, through: source) { slot.erased } }
+    execution.complete()
+    return outcome
+  }
+
+  /// Stores how a run with its own task ends, with its output.
+  @inline(never)
+  consuming func end(_ run: StartedRun, with outcome: Outcome<Void>) {
+    run.keep(StartedRun.End(outcome: outcome, failedStep: execution.outer == nil ? failedStep : nil), slot)
+  }
+
+  private nonisolated(nonsending) func runHandlers(
+    _ state: ChainState,
+    undoing entries: [UndoStack.Entry]
+  ) async {
+    let (program, execution) = (program, execution)
+    let handlers: @Sendable () async -> Void = {
+      execution.keep(await execution.undo(entries, recording: execution.recording))
+      if case .failed(let error) = state, !program.errorHandlers.isEmpty {
+        let step = execution.lastStep
+        for handler in program.errorHandlers { await handler(error, step) }
+      }
+      for error in execution.undoErrors {
+        for handler in program.errorHandlers { await handler(error, error.chainStep) }
+      }
+      for handler in program.finallyHandlers { await handler(state) }
+    }
+    // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
+    let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
+    await Scope.withCancellationShield(isCancelled: !isSafe, handlers)
+  }
+}
+
+extension Program {
+  fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
+    if case .failed = outcome, !errorHandlers.isEmpty { return true }
+    return !finallyHandlers.isEmpty
+  }
+}
+
+/// A frame belongs to one run and is not shared.
+@available(*, unavailable)
+extension Frame: Sendable {}

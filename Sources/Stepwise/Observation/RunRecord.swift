@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// What has happened in a run and in the chains that are steps of it: a bounded list of entries, oldest first.
+///
+/// Events, progress, traces and observers read it; nothing else is recorded. The names of planned steps are elsewhere.
+package struct RunRecord: Sendable {
+  /// An error; only its type for attempts that others have followed, because errors belong to the user.
+  package enum Failure: Sendable {
+    case error(any Error)
+    case type(any Any.Type)
+  }
+
+  /// What a chain is to the run of which it is a step.
+  package enum Nesting: UInt8, Sendable {
+    case none, chain, zip, race
+  }
+
+  package enum Kind: Sendable {
+    /// The run, or a chain that is a step of it; observers know it by the number.
+    case run(name: String?, Nesting, steps: Range<Int>, id: UInt64?)
+    /// One attempt of a step; a step within that one has a name of its own.
+    case step(index: Int, inner: String?)
+    /// What happened at one time to the entry above.
+    case attemptFailed(attempt: Int, Failure)
+    case timedOut, abandoned, recovered
+    case undone(ChainStep, Failure?)
+  }
+
+  package enum State: Sendable {
+    case running
+    case progress(Double)
+    case stage(any Sendable)
+    case succeeded
+    case failed(Failure)
+    /// Cancelled through something for a reason, which a run knows.
+    case cancelled(source: String?, reason: String?)
+    case timedOut
+    case abandoned
+    case undone(Failure?)
+
+    /// Whether it has not ended.
+    var isActive: Bool {
+      switch self {
+      case .running, .progress, .stage: true
+      default: false
+      }
+    }
+  }
+
+  package struct Entry: Sendable {
+    /// The position among all entries of the run, those dropped included.
+    package let number: Int
+    /// The number of the run or step that it is part of; -1 for the run itself.
+    package let parent: Int
+    package let kind: Kind
+    package let attempt: Int
+    package let begun: Duration
+    package fileprivate(set) var ended: Duration?
+    package fileprivate(set) var state: State
+    /// The number of the attempt that follows a failure.
+    fileprivate(set) var retrying: Int?
+
+    var isDroppable: Bool {
+      if case .failed = state { return false }
+      if number == 0 { return false }
+      return !state.isActive
+    }
+  }
+
+  /// The entries that a run without a trace retains.
+  static let defaultCapacity = 1_024
+
+  private(set) var entries: [Entry] = []
+  /// How many completed entries were dropped.
+  private(set) var droppedCount = 0
+  private var nextNumber = 0
+  let capacity: Int
+  /// Whether the errors of attempts that others have followed are retained.
+  private let keepsErrors: Bool
+  private let firstStep: Int
+  /// For each planned step the number of its newest entry, increased by one; negative once that has succeeded.
+  private var newest: [Int]
+  /// How often the steps have begun that have begun more than once.
+  private var attempts: [Int: Int] = [:]
+  private var completeCount = 0
+  /// The number of the step that began last.
+  private(set) var current: ChainStep
+  private(set) var fraction = 0.0
+  private(set) var outcome: Outcome<any AnyBox>?
+
+  /// - Parameters:
+  ///   - steps: The planned steps, those of nested chains included.
+  ///   - capacity: The number of entries to retain.
+  ///   - keepsErrors: Whether to retain the errors of attempts that others have followed.
+  init(steps: Range<Int>, capacity: Int, keepsErrors: Bool = false) {
+    self.capacity = capacity
+    self.keepsErrors = keepsErrors
+    firstStep = steps.lowerBound
+    newest = Array(repeating: 0, count: steps.count)
+    current = ChainStep(index: steps.lowerBound, name: nil)
+    entries.reserveCapacity(min(capacity, steps.count) + 1)
+  }
+
+  // MARK: - Adding entries
+
+  /// Adds an entry.
+  ///
+  /// - Parameter dropped: Receives the entries that exceed the capacity, for release outside the lock.
+  /// - Returns: Its number.
+  mutating func add(
+    _ kind: Kind,
+    in parent: Int,
+    attempt: Int = 1,
+    _ state: State = .running,
+    at time: Duration,
+    dropping dropped: inout [Entry]
+  ) -> Int {
+    if entries.count >= 2 * capacity { dropped += trim() }
+    let number = nextNumber
+    nextNumber += 1
+    let ended = state.isActive ? nil : time
+    let entry = Entry(number: number, parent: parent, kind: kind, attempt: attempt, begun: time, ended: ended, state: state)
+    entries.append(entry)
+    return number
+  }
+
+  /// Drops the oldest completed entries that exceed the capacity, and failed ones only if nothing else is left.
+  mutating func trim() -> [Entry] {
+    var dropped: [Entry] = []
+    for mayDropFailed in [false, true] where entries.count > capacity {
+      var surplus = entries.count - capacity
+      entries.removeAll { entry in
+        guard surplus > 0, entry.isDroppable || mayDropFailed && !entry.state.isActive else { return false }
+        surplus -= 1
+        dropped.append(entry)
+        return true
+      }
+    }
+    droppedCount += dropped.count
+    return dropped
+  }
+
+  /// Begins an attempt of a planned step.
+  mutating func beginStep(_ index: Int, in parent: Int, at time: Duration, dropping dropped: inout [Entry]) -> Int {
+    let slot = newest[index - firstStep]
+    var attempt = 1
+    if slot != 0 {
+      attempt = attempts[index, default: 1] + 1
+      attempts[index] = attempt
+      if slot < 0 { completeCount -= 1 }
+      let keepsErrors = keepsErrors
+      change(abs(slot) - 1) { entry in
+        dropped.append(entry)
+        if !keepsErrors, case .failed(.error(let error)) = entry.state { entry.state = .failed(.type(type(of: error))) }
+        if case .stage = entry.state { entry.state = .running }
+      }
+    }
+    let kind = Kind.step(index: index, inner: nil)
+    let number = add(kind, in: parent, attempt: attempt, at: time, dropping: &dropped)
+    newest[index - firstStep] = number + 1
+    current = ChainStep(index: index, name: nil)
+    return number
+  }
+
+  // MARK: - Changing entries
+
+  /// Ends a step.
+  ///
+  /// - Returns: Whether anything changed; not when the step had ended, because it was abandoned.
+  mutating func end(_ number: Int, as state: State, at time: Duration) -> Bool {
+    let isChanged = change(number) { entry in
+      guard entry.state.isActive else { return false }
+      entry.ended = time
+      entry.state = state
+      entry.retrying = nil
+      return true
+    }
+    guard isChanged == true else { return false }
+    if case .succeeded = state, let index = plannedStep(number) {
+      newest[index - firstStep] *= -1
+      completeCount += 1
+      advance(within: 0)
+    }
+    return true
+  }
+
+  /// Replaces the state of a step that is running.
+  mutating func set(_ number: Int, to state: State, dropping dropped: inout [Entry]) -> Bool {
+    let old = change(number) { entry -> Entry? in
+      guard entry.state.isActive else { return nil }
+      defer {
+        entry.state = state
+        entry.retrying = nil
+      }
+      return entry
+    }
+    guard let entry = old ?? nil else { return false }
+    dropped.append(entry)
+    if case .progress(let part) = state, plannedStep(number) != nil { advance(within: part) }
+    return true
+  }
+
+  /// Another attempt follows a failure at a step, which may have ended.
+  mutating func retry(_ number: Int, attempt: Int) { change(number) { $0.retrying = attempt } }
+
+  /// Marks a completed step as undone.
+  mutating func undo(_ number: Int, _ failure: Failure?) -> Bool {
+    if let index = plannedStep(number), newest[index - firstStep] < 0 {
+      newest[index - firstStep] *= -1
+      completeCount -= 1
+    }
+    return change(number) { $0.state = .undone(failure) } != nil
+  }
+
+  /// Gives steps that were cancelled by a time limit that state.
+  ///
+  /// - Returns: The numbers of the steps.
+  mutating func timeOut(_ steps: Range<Int>) -> [Int] {
+    steps.compactMap { index in
+      let number = self.number(ofStep: index)
+      let isTimedOut = change(number) { entry in
+        guard case .cancelled = entry.state else { return false }
+        entry.state = .timedOut
+        return true
+      }
+      return isTimedOut == true ? number : nil
+    }
+  }
+
+  mutating func end(_ outcome: Outcome<any AnyBox>) {
+    self.outcome = outcome
+    if case .resolved = outcome { fraction = 1 }
+  }
+
+  // MARK: - Reading
+
+  /// The number of the newest entry of a planned step; -1 without any.
+  func number(ofStep index: Int) -> Int {
+    let position = index - firstStep
+    return newest.indices.contains(position) ? abs(newest[position]) - 1 : -1
+  }
+
+  subscript(number: Int) -> Entry? { position(of: number).map { entries[$0] } }
+
+  /// The active entries of steps and nested runs that belong to some steps.
+  func active(in steps: Range<Int>) -> [Entry] {
+    entries.filter { entry in
+      guard entry.state.isActive else { return false }
+      switch entry.kind {
+      case .step(let index, _): return steps.contains(index)
+      case .run(_, let nesting, let own, _): return nesting != .none && steps.contains(own.lowerBound)
+      default: return false
+      }
+    }
+  }
+
+  /// Whether an entry is the newest attempt of its step.
+  func isNewest(_ entry: Entry) -> Bool {
+    guard case .step(let index, let inner) = entry.kind else { return false }
+    return inner != nil || number(ofStep: index) == entry.number
+  }
+
+  /// The step of an entry that is planned, and not within another one.
+  private func plannedStep(_ number: Int) -> Int? {
+    guard let entry = self[number], case .step(let index, nil) = entry.kind, isNewest(entry) else { return nil }
+    return index
+  }
+
+  /// Advances the overall progress, which never decreases, even when steps are retried or undone.
+  private mutating func advance(within part: Double) {
+    fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, newest.count))))
+  }
+
+  @discardableResult
+  private mutating func change<Result>(_ number: Int, _ body: (inout Entry) -> Result) -> Result? {
+    position(of: number).map { body(&entries[$0]) }
+  }
+
+  /// The entries are in the order of their numbers, and mostly the last one is meant.
+  private func position(of number: Int) -> Int? {
+    guard number >= 0, let first = entries.first, let last = entries.last else { return nil }
+    if number > last.number || number < first.number { return nil }
+    if last.number - first.number == entries.count - 1 { return number - first.number }
+    var (low, high) = (0, entries.count - 1)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return entries[low].number == number ? low : nil
+  }
+}

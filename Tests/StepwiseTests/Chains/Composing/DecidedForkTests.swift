@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// `zip` and `race` are decided by the last step of one branch, not by its handlers.
+@Suite(.timeLimit(.minutes(5)))
+struct DecidedForkTests {
+  enum Cancel: CaseIterable, Sendable { case never, handle, chain }
+
+  private let log = Recorder<String>()
+
+  /// Two steps of five seconds each.
+  private func makeSlow(_ clock: ManualClock, _ overlap: Overlap) -> Chain<Int, String> {
+    let log = log
+    return Chain("b1") { (number: Int) in
+      try await clock.sleep(for: .seconds(5))
+      return number
+    }
+    .then("b2", undo: { _ in log.record("b2 undone") }) { (_: Int) in
+      log.record("b2")
+      try await clock.sleep(for: .seconds(5))
+      return "B"
+    }
+    .overlap(overlap)
+  }
+
+  private func run(_ chain: Chain<Int, String>, _ cancel: Cancel, _ clock: ManualClock) async -> String {
+    let run = chain.start(1)
+    if cancel != .never {
+      try? await clock.sleep(for: .seconds(2))
+      switch cancel {
+      case .never: break
+      case .handle: run.cancel(reason: "user")
+      case .chain: chain.cancelRuns(reason: "user")
+      }
+    }
+    return await run.outcome.brief
+  }
+
+  // G23
+  @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
+  func theFirstBranchOfARaceWithAValueWins(cancel: Cancel, overlap: Overlap) async throws {
+    let log = log
+    try await simulate(seed: 1) { clock in
+      let fast = Chain<Int, String>("a") { _ in
+        try await clock.sleep(for: .seconds(1))
+        return "A"
+      }
+      .finally { _ in try? await clock.sleep(for: .seconds(60)) }
+      let outcome = await run(Chain.race(fast, makeSlow(clock, overlap)), cancel, clock)
+      log.record("\(outcome) at \(clock.now.offset)")
+    }
+    #expect(log.elements == ["resolved A at 61.0 seconds"])
+  }
+
+  // G23
+  @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
+  func theFirstBranchOfAZipToFailEndsIt(cancel: Cancel, overlap: Overlap) async throws {
+    let log = log
+    try await simulate(seed: 1) { clock in
+      let failing = Chain<Int, String>("a") { _ in
+        try await clock.sleep(for: .seconds(1))
+        throw Fault(1)
+      }
+      .finally { _ in try? await clock.sleep(for: .seconds(60)) }
+      let both = Chain.zip(failing, makeSlow(clock, overlap)).then { first, second in first + second }
+      let outcome = await run(both, cancel, clock)
+      log.record("\(outcome) at \(clock.now.offset)")
+    }
+    let isCancelled = [.handle, .chain].contains(cancel)
+    #expect(log.elements == ["\(isCancelled ? "cancelled user" : "failed") \(Fault(1)) at 61.0 seconds"])
+  }
+}
