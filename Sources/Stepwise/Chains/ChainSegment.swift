@@ -65,7 +65,8 @@ extension Chain: ChainSegment {
     let nested = NestedChains([core])
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
-      let (output, undos): (Output, [UndoStack.Entry]) = try await nested.cores[0].run(input, as: frame.fork(into: nested, .chain))
+      let child = frame.fork(into: nested, .chain)
+      let (output, undos): (Output, [UndoStack.Entry]) = try await nested.cores[0].run(input, as: child)
       await frame.adopt(undos)
       frame.slot.put(output)
     }

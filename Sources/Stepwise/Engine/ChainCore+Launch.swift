@@ -17,7 +17,14 @@ extension ChainCore {
     guard let scope = Scope.current else {
       return Execution(self, currentGeneration, child: child, in: .none, inside: nil)
     }
-    return Execution(self, currentGeneration, child: child, in: scope.surroundings, inside: scope.startedRun, of: scope.step)
+    return Execution(
+      self,
+      currentGeneration,
+      child: child,
+      in: scope.surroundings,
+      inside: scope.startedRun,
+      of: scope.step
+    )
   }
 
   /// Runs the chain in the caller's task.

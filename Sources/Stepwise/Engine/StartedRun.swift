@@ -255,7 +255,9 @@ class StartedRun: AnyBox, @unchecked Sendable {
     guard let scope = Scope.current else { return }
     // One that is cancelled leaves the queue.
     let isWaiting = slot.isWaiting && !isCancellationRequested
-    for run in scope.startedRuns where run === self || (isWaiting && run.blocks(entrance)) { throw ChainError.reentrant }
+    for run in scope.startedRuns where run === self || (isWaiting && run.blocks(entrance)) {
+      throw ChainError.reentrant
+    }
   }
 
   /// Whether the run holds the only slot of a gate.

@@ -12,6 +12,7 @@ struct JobInput<Value: Sendable>: Sendable {
 /// One launch of a job: its handlers, on the main actor, and its newest update, for subscribers.
 ///
 /// It has no generic parameters, so that launching a job needs no type metadata lookup.
+// Safety: it has constants, an atomic and a lock alone.
 final class JobLaunch: StartedRun, @unchecked Sendable {
   typealias Updates = Broadcast<(any AnyBox)?, UpdateKey>
 

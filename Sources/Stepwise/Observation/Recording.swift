@@ -59,6 +59,7 @@ struct Recording: Sendable {
   ///   - own: Its own recorder, if it has a handle.
   ///   - child: Its relation to the run that contains it as a step.
   ///   - observation: The observers around it.
+  /// - Returns: The recording.
   static func make(
     for program: Program,
     own: RunRecorder?,
@@ -66,9 +67,11 @@ struct Recording: Sendable {
     observedBy observation: ObservationScope?
   ) -> Recording? {
     if let outer = child?.recording, let child { return outer.nested(program, as: child) }
-    guard let recorder = own ?? RunWatch.make(for: program, in: observation).map({ watch in
-      RunRecorder(of: program, firstStep: child?.firstStep ?? 0, watch)
-    }) else { return nil }
+    var new: RunRecorder?
+    if own == nil, let watch = RunWatch.make(for: program, in: observation) {
+      new = RunRecorder(of: program, firstStep: child?.firstStep ?? 0, watch)
+    }
+    guard let recorder = own ?? new else { return nil }
     let recording = Recording(recorder, nil)
     recording.start(program, .none, recorder.steps, recorder.watch, in: -1, at: recorder.created)
     return recording
@@ -334,9 +337,11 @@ struct Recording: Sendable {
       return
     }
     let step = inner.map { ChainStep(index: index, name: $0) } ?? recorder.step(index)
-    let observed = content.state.active[number]?.step ?? ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
-    let observers = content.state.active[number]?.observers ?? watch.observers
-    content.state.call(observers) { $0.attemptFailed(observed, attempt: attempt - 1, error: error) }
+    let active = content.state.active[number]
+    let observed = active?.step ?? ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
+    content.state.call(active?.observers ?? watch.observers) {
+      $0.attemptFailed(observed, attempt: attempt - 1, error: error)
+    }
   }
 
   /// An error as it is stored for as long as the record.

@@ -104,10 +104,9 @@ package struct RunRecord: Sendable {
 
   // MARK: - Adding entries
 
-  /// Adds an entry.
+  /// Adds an entry and returns its number.
   ///
-  /// - Parameter dropped: Receives the entries that exceed the capacity, for release outside the lock.
-  /// - Returns: Its number.
+  /// The entries that exceed the capacity are released outside the lock.
   mutating func add(
     _ kind: Kind,
     in parent: Int,
@@ -120,8 +119,9 @@ package struct RunRecord: Sendable {
     let number = nextNumber
     nextNumber += 1
     let ended = state.isActive ? nil : time
-    let entry = Entry(number: number, parent: parent, kind: kind, attempt: attempt, begun: time, ended: ended, state: state)
-    entries.append(entry)
+    entries.append(
+      Entry(number: number, parent: parent, kind: kind, attempt: attempt, begun: time, ended: ended, state: state)
+    )
     return number
   }
 

@@ -144,3 +144,12 @@ private func traces(checkout: Chain<[String], String>, cart: [String]) async thr
   let order = try traced.value
   show(order)
 }
+
+@MainActor
+private func signals(convert: Chain<[URL], Int>, files: [URL], bar: (show: (Double) -> Void, Void)) async throws {
+  try await withTerminationSignals {
+    let run = convert.start(files)
+    for await progress in run.progress { bar.show(progress.fractionCompleted) }
+    try await run.value
+  }
+}

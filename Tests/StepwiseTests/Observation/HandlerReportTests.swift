@@ -31,7 +31,8 @@ struct HandlerReportTests {
       return number
     }
     let events = await briefEvents(of: outer.start(1))
-    #expect(events == ["started", "begin outer", "end outer", "resolved 1"])
+    // The steps of a run that the step awaits are its progress.
+    #expect(events.filter { $0 != "progress outer 0.5" } == ["started", "begin outer", "end outer", "resolved 1"])
   }
 
   @Test func whatAHandlerStartsDoesNotReportForTheStep() async {

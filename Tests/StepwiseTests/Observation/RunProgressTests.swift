@@ -36,6 +36,8 @@ struct RunProgressTests {
     _ = try await chain.named("run").observed(by: bar).run(1)
     for await progress in run.progress { fractions.append(Int(progress.fractionCompleted * 100)) }
     #expect(fractions == [100])
-    #expect(bar.fractions.elements.map { $0.split(separator: " ")[1] }.map { Int($0) ?? -1 } == [50, 62, 75, 87, 100, 100])
+    #expect(
+      bar.fractions.elements.map { $0.split(separator: " ")[1] }.map { Int($0) ?? -1 } == [50, 62, 75, 87, 100, 100]
+    )
   }
 }
