@@ -71,9 +71,8 @@ final class RunRecorder: Sendable {
 
   private static let origin = ContinuousClock.now
 
-  /// Changes the record, and then calls the observers; what it drops is released outside the lock.
-  ///
-  /// - Parameter isCalling: Whether to call the observers now, and not with the next change.
+  /// Changes the record, and then calls the observers, unless the next change is to; what it drops is released outside
+  /// the lock.
   @discardableResult
   func change<Result: Sendable>(
     isCalling: Bool = true,
@@ -194,9 +193,7 @@ final class RunRecorder: Sendable {
     ChainProgress(fractionCompleted: record.fraction, step: step(record.current.index).description)
   }
 
-  /// A copy of the record and of what is needed to read it.
-  ///
-  /// - Parameter time: The current time; nil for that of the clock of the run.
+  /// A copy of the record and of what is needed to read it, at a time or else now.
   func reading(at time: Duration? = nil) -> RunReading {
     let (entries, droppedCount, outcome) = broadcast.update { content in
       let dropped = content.state.record.trim()
