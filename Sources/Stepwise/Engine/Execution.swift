@@ -17,6 +17,8 @@ package final class Execution: Sendable {
   let surroundings: Surroundings
   /// The recorded step of another run that awaits this one.
   private let outerStep: (any StepReporting)?
+  /// Whether there is one; the value itself would be copied by every step that asks.
+  private let hasOuterStep: Bool
   private let stepCount: Int
   /// The innermost run with its own task that awaits this one.
   let enclosing: StartedRun?
@@ -48,7 +50,9 @@ package final class Execution: Sendable {
     self.started = started
     self.child = child
     self.enclosing = enclosing
-    self.outerStep = child == nil ? outerStep : child?.outer.outerStep
+    let outerStep = child == nil ? outerStep : child?.outer.outerStep
+    self.outerStep = outerStep
+    hasOuterStep = outerStep != nil
     stepCount = child?.outer.stepCount ?? core.program.stepCount
     hasHandle = recorder != nil
     recording = .make(for: core.program, own: recorder, as: child, observedBy: surroundings.observation)
@@ -96,7 +100,10 @@ package final class Execution: Sendable {
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { outerStep?.report(Double(index + 1) / Double(max(1, stepCount))) }
+  func reportEnd(ofStep index: Int) { if hasOuterStep { report(index + 1) } }
+
+  @inline(never)
+  private func report(_ count: Int) { outerStep?.report(Double(count) / Double(max(1, stepCount))) }
 
   func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
 

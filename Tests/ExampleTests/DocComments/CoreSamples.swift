@@ -146,7 +146,7 @@ private func traces(checkout: Chain<[String], String>, cart: [String]) async thr
 }
 
 @MainActor
-private func signals(convert: Chain<[URL], Int>, files: [URL], bar: (show: (Double) -> Void, Void)) async throws {
+private func signals(convert: Chain<[URL], Void>, files: [URL], bar: (show: (Double) -> Void, Void)) async throws {
   try await withTerminationSignals {
     let run = convert.start(files)
     for await progress in run.progress { bar.show(progress.fractionCompleted) }
