@@ -38,6 +38,24 @@ func forecast(
     .onError { error, step in print("\(step) failed: \(error)") }
 }
 
+func report(from server: WeatherServer) -> Chain<[String], String> {
+  Chain("report") { (cities: [String]) in
+    var lines: [String] = []
+    for city in cities {
+      lines.append(try await step("fetch \(city)") { try await server.forecast(for: city) })
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+@Test func aReportHasAStepForEachCity() async throws {
+  let cities = ["Oslo", "Bergen"]
+  #expect(try await report(from: WeatherServer(failures: 0)).run(cities) == "Oslo: rain, 12 degrees\nBergen: rain, 12 degrees")
+  let run = report(from: WeatherServer(failures: 1)).start(cities)
+  _ = await run.outcome
+  #expect(run.failedStep?.name == "fetch Oslo")
+}
+
 @Test func aBusyServerIsTriedAgain() async throws {
   let clock = ManualClock()
   let chain = forecast(from: WeatherServer(failures: 4), clock: clock)

@@ -5,6 +5,8 @@
 #   measure.sh required   what has to hold, in about a minute; fails where it does not
 #   measure.sh beyond     what is beyond the compiler, beside a stand-in of five lines with one single `then`; fails where
 #                         the stand-in is better; takes ten minutes
+#   measure.sh steps      steps in plain Swift, beside the same statements without `step`; fails where those are better, or a
+#                         correct function takes more than 1.3 times as long; takes two minutes
 #   measure.sh all        a table of everything, beside a stand-in of five lines with one single `then`; takes an hour
 #
 # Seconds are user CPU seconds of the compiler, so that a busy machine changes little.
@@ -22,12 +24,17 @@ failed=0
 # The words by which an error names the mistake.
 words() {
   case $1 in
-    member) echo "has no member 'f(oo|rist)'" ;;
+    member) echo "has no member 'f(oo|rist|liter)'" ;;
     function) echo "cannot convert value of type .*T[0-9]+" ;;
+    call) echo "cannot find 'describbe' in scope" ;;
     unknown) echo "cannot find 'g[0-9]+' in scope" ;;
     return) echo "String" ;;
     try) echo "not marked with 'try'" ;;
     capture) echo "non-Sendable (type 'Box'|function value)" ;;
+    variable) echo "cannot find 'factr' in scope" ;;
+    label) echo "incorrect argument label" ;;
+    await) echo "not marked with 'await'" ;;
+    type | operator) echo "'?String'?" ;;
   esac
 }
 
@@ -44,20 +51,25 @@ compile() {
 
 # measure LIBRARY STEPS FORM TYPES MISTAKE: leaves `seconds` and a verdict: exact, or what is not.
 measure() {
-  local line first
   awk -v library="$1" -v steps="$2" -v form="$3" -v types="$4" -v mistake="$5" \
     -f "$here/chain.awk" > "$work/chain.swift"
   compile
+  judge "$5"
+}
+
+# judge MISTAKE: leaves the verdict on what was compiled last.
+judge() {
+  local line first
   line=$(sed -n '/[/][/] mistake$/=' "$work/chain.swift")
   first=$(head -n 1 "$work/errors")
-  if [ "$5" = none ]; then
+  if [ "$1" = none ]; then
     verdict=exact
     [ -z "$first" ] || verdict="does not compile"
   elif [ -z "$first" ]; then
     verdict="no error"
   elif [ "${first%%:*}" != "$line" ]; then
     verdict="wrong line"
-  elif ! grep -qE "$(words "$5")" <<< "$first"; then
+  elif ! grep -qE "$(words "$1")" <<< "$first"; then
     verdict="right line, wrong words"
   elif [ "$(wc -l < "$work/errors")" -gt 1 ]; then
     verdict="exact, and more errors"
@@ -135,6 +147,36 @@ beyond() {
   [ $failed = 0 ] || echo "error: the stand-in is better"
 }
 
+# measureSteps LIBRARY STEPS MISTAKE: leaves the least `seconds` of five, and a verdict.
+measureSteps() {
+  local least=
+  awk -v library="$1" -v steps="$2" -v mistake="$3" -f "$here/steps.awk" > "$work/chain.swift"
+  for _ in 1 2 3 4 5; do
+    compile
+    least=$(printf '%s\n' $least $seconds | sort -n | head -n 1)
+  done
+  seconds=$least
+  judge "$3"
+}
+
+steps() {
+  local count mistake mine mySeconds myVerdict
+  echo "| steps | mistake | s | first error | plain Swift, s | first error |"
+  echo "|---:|---|---:|---|---:|---|"
+  for count in 5 10 20 40; do
+    for mistake in none member variable type operator call label try await; do
+      measureSteps Stepwise $count $mistake
+      mySeconds=$seconds myVerdict=$verdict
+      measureSteps Plain $count $mistake
+      echo "| $count | $mistake | $mySeconds | $myVerdict | $seconds | $verdict |"
+      [ "$verdict" != exact ] || [ "$myVerdict" = exact ] || failed=1
+      [ $mistake != none ] || awk -v a=$mySeconds -v b=$seconds 'BEGIN { exit !(a > 1.3 * b) }' || continue
+      [ $mistake != none ] || failed=1
+    done
+  done
+  [ $failed = 0 ] || echo "error: plain Swift is better"
+}
+
 all() {
   local steps form types mistake mine theirs
   heading
@@ -157,7 +199,7 @@ all() {
 }
 
 case ${1:-} in
-  required | beyond | all) "$1" ;;
-  *) echo "usage: measure.sh required|beyond|all"; exit 2 ;;
+  required | beyond | steps | all) "$1" ;;
+  *) echo "usage: measure.sh required|beyond|steps|all"; exit 2 ;;
 esac
 exit "$failed"

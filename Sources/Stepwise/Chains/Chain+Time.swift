@@ -53,7 +53,7 @@ extension Chain {
     let code: StepCode = { frame in
       let undos = UndoStack()
       let steps = CoveredSteps(coveredBy: &frame, undos: undos)
-      let end = await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
+      let end = await abandoned(after: TimeLimit(duration: duration, clock: clock), undos: undos) {
         steps.currentStep
       } discarding: {
         var late = steps.takeValue()
@@ -62,7 +62,7 @@ extension Chain {
         try await steps.run(isAwaited: isAwaited)
       }
       if case .inTime(.success) = end {
-        await frame.adopt(undos.takeAll().reversed())
+        await frame.adopt(undos.takeAll(closing: true).reversed())
         frame.slot = steps.takeValue()
         return
       }

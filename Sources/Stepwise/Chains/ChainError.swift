@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A chain was used in a way that could never complete.
+/// A chain or a step was used where it cannot work.
 public struct ChainError: Error, Hashable, CustomStringConvertible {
   private enum Kind {
-    case reentrant
+    case reentrant, outsideRun
   }
 
   private let kind: Kind
@@ -18,12 +18,21 @@ public struct ChainError: Error, Hashable, CustomStringConvertible {
   /// `start` there, which does not wait, and await the value outside of the step.
   public static let reentrant = ChainError(kind: .reentrant)
 
+  /// A step that can be undone began outside of a run, or in an undo or a handler, where nothing would undo it.
+  public static let outsideRun = ChainError(kind: .outsideRun)
+
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ChainError, error: any Error) -> Bool { (error as? ChainError) == pattern }
 
   /// What was wrong, and what to do instead.
   public var description: String {
-    "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
-      + "Call `start` there, and await the run outside of the step."
+    switch kind {
+    case .reentrant:
+      "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
+        + "Call `start` there, and await the run outside of the step."
+    case .outsideRun:
+      "A step with `undo:` began outside of a run, or in an undo or handler, so nothing would undo it. "
+        + "Call `step` in the step of a chain, or leave out `undo:`."
+    }
   }
 }

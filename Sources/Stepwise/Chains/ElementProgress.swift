@@ -79,6 +79,8 @@ private struct ElementStep: StepReporting {
 
   func retrying(attempt: Int, after error: any Error) { step.retrying(attempt: attempt, after: error) }
 
+  func begin(_ name: String) -> RecordedStep { step.begin(name) }
+
   func reporting(while isStillOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
     ElementStep(
       progress: progress,

@@ -23,7 +23,8 @@ extension ChainCore {
       child: child,
       in: scope.surroundings,
       inside: scope.startedRun,
-      of: scope.step
+      of: scope.step,
+      part: scope.steps
     )
   }
 
@@ -130,7 +131,8 @@ extension ChainCore {
       handle: recorder,
       in: surroundings,
       inside: run.enclosing,
-      of: outerStep
+      of: outerStep,
+      part: scope?.steps
     )
     let entry = Entry(membership: membership, tokens: surroundings.tokens, listeners: listeners)
     let task = spawn(priority: priority) { () async throws -> Void in

@@ -28,6 +28,7 @@ extension Execution {
     if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.place) { return true }
+    if let outerPart, outerPart.isAbandoned { return true }
     return surroundings.request != nil
   }
 

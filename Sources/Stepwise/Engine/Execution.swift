@@ -28,7 +28,14 @@ package final class Execution: Sendable {
   let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
   let lookedAt = Atomic(-1)
+  /// The part of the outer run that contains this one.
+  let outerPart: StepPart?
+  /// The calls of `step` in flight, except those that the run may abandon.
+  let calls = StepCalls()
   private let step: Atomic<Int>
+  /// The call of `step` that threw last, unless another step has begun since.
+  private let failedCall = Lock<ChainStep?>(nil)
+  private let hasFailedCall = Atomic(false)
   /// The chains that form, or formed last, a step of this one.
   private let fork = Lock<Fork?>(nil)
   /// Created for the first step that can be undone.
@@ -42,7 +49,8 @@ package final class Execution: Sendable {
     handle recorder: RunRecorder? = nil,
     in surroundings: Surroundings,
     inside enclosing: StartedRun?,
-    of outerStep: (any StepReporting)? = nil
+    of outerStep: (any StepReporting)? = nil,
+    part: StepPart? = nil
   ) {
     plan = Lock(core.program)
     registry = core.registry
@@ -54,6 +62,7 @@ package final class Execution: Sendable {
     self.outerStep = outerStep
     hasOuterStep = outerStep != nil
     stepCount = child?.outer.stepCount ?? core.program.stepCount
+    outerPart = child == nil ? nil : part
     hasHandle = recorder != nil
     recording = .make(for: core.program, own: recorder, as: child, observedBy: surroundings.observation)
     var surroundings = surroundings
@@ -88,14 +97,18 @@ package final class Execution: Sendable {
   var currentStep: ChainStep {
     var execution = self
     while let inner = execution.fork.withLock({ $0 })?.firstRunning { execution = inner }
-    return execution.lastStep
+    return execution.lastPlannedStep
   }
 
   /// The step that began last or, once chains that ran as a step have ended, the one of theirs that ended them.
   ///
   /// When the run has failed, that is the step that failed.
   var lastStep: ChainStep {
-    let index = step.load(ordering: .relaxed)
+    lastFailedCall ?? lastPlannedStep
+  }
+
+  private var lastPlannedStep: ChainStep {
+    let index = lastIndex
     return ChainStep(index: index, name: program?.name(at: index - firstStep))
   }
 
@@ -105,7 +118,34 @@ package final class Execution: Sendable {
   @inline(never)
   private func report(_ count: Int) { outerStep?.report(Double(count) / Double(max(1, stepCount))) }
 
-  func enter(_ index: Int) { step.store(index, ordering: .relaxed) }
+  var lastIndex: Int { step.load(ordering: .relaxed) }
+
+  func enter(_ index: Int) {
+    step.store(index, ordering: .relaxed)
+    enterCall()
+  }
+
+  /// A call of `step` begins.
+  func enterCall() {
+    if hasFailedCall.load(ordering: .relaxed) { setFailedCall(nil) }
+  }
+
+  /// A call of `step` has thrown.
+  ///
+  /// An earlier failure stays when its cancellation has interrupted this call.
+  func failCall(_ name: String) {
+    if Task.isCancelled, hasFailedCall.load(ordering: .acquiring) { return }
+    setFailedCall(ChainStep(index: lastIndex, name: name))
+  }
+
+  private func setFailedCall(_ call: ChainStep?) {
+    _ = failedCall.withLock { exchange(&$0, with: call) }
+    hasFailedCall.store(call != nil, ordering: .releasing)
+  }
+
+  private var lastFailedCall: ChainStep? {
+    hasFailedCall.load(ordering: .acquiring) ? failedCall.withLock { $0 } : nil
+  }
 
   func setFork(_ new: Fork?) { _ = fork.withLock { exchange(&$0, with: new) } }
 
@@ -119,7 +159,10 @@ package final class Execution: Sendable {
     let outcome = started?.close(with: error, asked: request) ?? RunMachine.outcome(of: error, cancelledBy: request)
     if let child {
       child.fork.end(at: child.place, hasValue: error == nil)
-      if !child.fork.isLost(at: child.place) { child.outer.enter(step.load(ordering: .relaxed)) }
+      if !child.fork.isLost(at: child.place) {
+        child.outer.enter(lastIndex)
+        if let failed = lastFailedCall { child.outer.setFailedCall(failed) }
+      }
     }
     return outcome
   }

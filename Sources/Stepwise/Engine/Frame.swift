@@ -237,6 +237,7 @@ extension Frame {
 
   /// Decides the outcome and runs the handlers.
   private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+    await execution.calls.close(hasValue: error == nil)
     let outcome = execution.close(with: error)
     var source: String?
     // Before the handlers, during which others may be cancelled.

@@ -36,6 +36,17 @@ package enum Scope: Sendable {
     }
   }
 
+  /// The part of the run that stores the undos of steps here; nil for the run itself.
+  var steps: StepPart? {
+    switch self {
+    case .run: nil
+    case .part(let part): part.steps
+    }
+  }
+
+  /// The innermost run whose steps the code may add to; nil in handlers and undos.
+  var innermostRun: Execution? { isShielded ? nil : execution }
+
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
   var isShielded: Bool {
     switch self {
@@ -69,8 +80,13 @@ package enum Scope: Sendable {
     switch self {
     case .run(let execution, _): .run(execution, step: step)
     case .part(let part):
-      .part(ScopePart(part.execution, step: step, part.surroundings, isShielded: part.isShielded))
+      .part(ScopePart(part.execution, step: step, part.surroundings, isShielded: part.isShielded, steps: part.steps))
     }
+  }
+
+  /// Returns this scope for a part of its run.
+  func inside(_ steps: StepPart, step: (any StepReporting)?) -> Scope {
+    .part(ScopePart(execution, step: step, surroundings, isShielded: false, steps: steps))
   }
 
   /// Returns the current scope with a token around it.
@@ -90,7 +106,9 @@ package enum Scope: Sendable {
     var surroundings = scope?.surroundings ?? .none
     change(&surroundings)
     let isShielded = scope?.isShielded ?? false
-    return .part(ScopePart(scope?.execution, step: scope?.step, surroundings, isShielded: isShielded))
+    return .part(
+      ScopePart(scope?.execution, step: scope?.step, surroundings, isShielded: isShielded, steps: scope?.steps)
+    )
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to.
@@ -116,12 +134,20 @@ package final class ScopePart: Sendable {
   let step: (any StepReporting)?
   let surroundings: Surroundings
   let isShielded: Bool
+  let steps: StepPart?
 
-  init(_ execution: Execution?, step: (any StepReporting)?, _ surroundings: Surroundings, isShielded: Bool) {
+  init(
+    _ execution: Execution?,
+    step: (any StepReporting)?,
+    _ surroundings: Surroundings,
+    isShielded: Bool,
+    steps: StepPart? = nil
+  ) {
     self.execution = execution
     self.step = step
     self.surroundings = surroundings
     self.isShielded = isShielded
+    self.steps = steps
   }
 }
 
@@ -179,6 +205,9 @@ package protocol StepReporting: Sendable {
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
   func retrying(attempt: Int, after error: any Error)
+
+  /// Begins to record a step inside this one.
+  func begin(_ name: String) -> RecordedStep
 
   /// Returns a destination for work that the step may abandon; it ignores what that work reports afterwards.
   func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting

@@ -351,13 +351,19 @@ struct Recording: Sendable {
 }
 
 /// One recorded step, as code inside the step sees it.
-struct RecordedStep: StepReporting {
+package struct RecordedStep: StepReporting {
   let recording: Recording
   let number: Int
 
-  func report(_ fraction: Double) { recording.report(number, fraction) }
-  func retrying(attempt: Int, after error: any Error) { recording.retrying(number, attempt: attempt, after: error) }
-  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
+  package func report(_ fraction: Double) { recording.report(number, fraction) }
+  package func retrying(attempt: Int, after error: any Error) {
+    recording.retrying(number, attempt: attempt, after: error)
+  }
+  package func begin(_ name: String) -> RecordedStep {
+    RecordedStep(recording: recording, number: recording.begin(name, in: number))
+  }
+  func finish(error: (any Error)? = nil) { recording.finish(number, error: error) }
+  package func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
     RecordedStep(recording: recording.recording(while: isOpen), number: number)
   }
 }

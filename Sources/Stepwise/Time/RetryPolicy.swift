@@ -163,7 +163,7 @@ package struct Attempts {
   /// Returns whether to make another attempt after a failed one.
   package nonisolated(nonsending) mutating func allowAnother(
     after error: any Error,
-    if isRetryable: nonisolated(nonsending) @Sendable (any Error) async -> Bool
+    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool
   ) async -> Bool {
     guard number < policy.maxAttempts, await isRetryable(error) else { return false }
     wait =

@@ -61,9 +61,12 @@ struct AllocationForm: Sendable {
 
   private static var ofTheRest: [AllocationForm] {
     let jobs = JobForms().all
+    let steps = StepForms().all
     // Made once: what it holds is its own.
     let first = Count.first(of: 10)
     return [
+      AllocationForm(StepForms.plain, of: steps, limit: 0, aim: 0),
+      AllocationForm(StepForms.undone, of: steps, limit: 4, aim: 3),
       AllocationForm(JobForms.job, of: jobs, as: "job with two handlers, launch().value", limit: 20, aim: 14),
       AllocationForm("withResolver, resolved at once", limit: 3, aim: 2) { times in
         for number in 0..<times { _ = try await withResolver { $0.resolve(number) } as Int }

@@ -3,12 +3,13 @@
 
 /// What has bounds.
 enum Bounded: String, CaseIterable {
-  case chains, concurrency, progressions, checkpoints, jobs, http
+  case chains, steps, concurrency, progressions, checkpoints, jobs, http
 
   /// Measures it, and returns whether its bounds are kept.
   func check(_ effort: Effort) async throws -> Bool {
     switch self {
     case .chains: try await checkBounds(effort: effort)
+    case .steps: try await checkStepBounds(effort: effort)
     case .concurrency: try await checkConcurrencyBounds(effort: effort)
     case .progressions: try await checkProgressionBounds(effort: effort)
     case .checkpoints: try await checkCheckpointBounds(effort: effort)

@@ -16,7 +16,7 @@ enum Command: Sendable {
     swift run -c release Benchmarks --smoke     the same and the rest, in a few seconds and with no regard to noise
     swift run -c release Benchmarks --bounds    what is promised, as the median of three runs; fails when it is broken
     swift run -c release Benchmarks --bounds WHAT
-                                                of chains, concurrency, progressions, checkpoints, jobs or http only
+                                                of chains, steps, concurrency, progressions, checkpoints, jobs or http only
     swift run -c release Benchmarks --allocations
                                                 calls of malloc per operation; fails above a limit
     swift run -c release Benchmarks --memory    a million steps, built, run and released; fails when a bound is broken
@@ -55,10 +55,12 @@ enum Command: Sendable {
     switch self {
     case .tables(let effort):
       try await printTables(effort: effort)
+      try await printStepTables(effort: effort)
       try await printProgressionTables(effort: effort)
       return true
     case .smoke:
       try await printTables(effort: .smoke)
+      try await printStepTables(effort: .smoke)
       try await printProgressionTables(effort: .smoke)
       for bound in Bounded.allCases { _ = try await bound.check(.smoke) }
       _ = try await checkAllocations(operations: 100)
@@ -89,7 +91,7 @@ enum Command: Sendable {
 private func repeatForms(named name: String, steps: Int) async throws -> Bool {
   let forms =
     (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all
-    + JobForms().all)
+    + JobForms().all + StepForms().all)
     .filter { $0.name == name }
   for form in forms {
     let start = ContinuousClock.now

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Performs a named step.
+///
+/// Use steps for code with state, branches or loops, which closures in a chain of `then` cannot express:
+///
+/// ```swift
+/// let order = Chain("order") { (cart: Cart) in
+///   let goods = try await step("reserve") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
+///   for parcel in goods.parcels {
+///     try await step("ship \(parcel.id)", timeout: .seconds(30)) { try await courier.ship(parcel) }
+///   }
+///   return goods
+/// }
+/// ```
+///
+/// The body runs in the caller's isolation. It may change local variables and capture values that are not Sendable.
+///
+/// In a run, and in the child tasks and tasks that a run creates, the call is a step of that run. It checks for
+/// cancellation before the body, and `onError` and ``Run/failedStep`` name it. The run waits for it, even when your code
+/// does not. Outside of a run, and in undos and handlers, the body runs without any of that.
+///
+/// A step with `retry` or `timeout` undoes the steps inside it that a failed attempt has completed. Without them, an
+/// error that your code catches undoes nothing.
+///
+/// - Parameters:
+///   - name: The name of the step in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried. Cancellation is never
+///     retried.
+///   - timeout: The time limit of each attempt; none when nil. When the time is up, the body is cancelled and awaited.
+///     A value that it still returns is the step's.
+///   - clock: The clock that measures the delays and the time limit.
+///   - body: The work of the step.
+/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
+///   the body when the run is cancelled, has ended, or has abandoned the calling code.
+@discardableResult @inlinable
+public nonisolated(nonsending) func step<Value>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  timeout: Duration? = nil,
+  clock: any Clock<Duration> = ContinuousClock(),
+  _ body: nonisolated(nonsending) () async throws -> Value
+) async throws -> Value {
+  let call = try StepCall(name)
+  do {
+    let value: Value
+    if retry == nil, timeout == nil, !call.isRecorded {
+      value = try await body()
+    } else {
+      value = try await call.perform(name, StepAttempts(retry, timeout, clock), if: isRetryable, body)
+    }
+    call.end()
+    return value
+  } catch {
+    call.end(throwing: error, name)
+    throw error
+  }
+}
+
+/// Performs a named step that can be undone.
+///
+/// When something later fails or the run is cancelled, the run undoes its completed steps, newest first. The undos are
+/// shielded from cancellation. An undo that throws is reported to `onError` as an ``UndoError``. A step inside a step
+/// with `retry` or `timeout` is undone when that attempt fails.
+///
+/// See ``step(_:retry:if:timeout:clock:_:)`` for everything else.
+///
+/// - Parameters:
+///   - name: The name of the step in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+///   - timeout: The time limit of each attempt; none when nil.
+///   - clock: The clock that measures the delays and the time limit.
+///   - body: The work of the step.
+///   - undo: Undoes the step; receives its value.
+/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Throws: ``ChainError/outsideRun`` before the body outside of a run, and in undos and handlers; what the body throws
+///   in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before the body when the run is
+///   cancelled, has ended, or has abandoned the calling code.
+@discardableResult
+public nonisolated(nonsending) func step<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  timeout: Duration? = nil,
+  clock: any Clock<Duration> = ContinuousClock(),
+  _ body: nonisolated(nonsending) () async throws -> Value,
+  undo: nonisolated(nonsending) @escaping @Sendable (Value) async throws -> Void
+) async throws -> Value {
+  let attempts = StepAttempts(retry, timeout, clock)
+  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, undo: undo)
+}
+
+/// Performs a named step whose undo does not need its value.
+///
+/// See ``step(_:retry:if:timeout:clock:_:undo:)-(_,_,_,_,_,_,(Value)->Void)`` for everything else.
+///
+/// - Parameters:
+///   - name: The name of the step in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+///   - timeout: The time limit of each attempt; none when nil.
+///   - clock: The clock that measures the delays and the time limit.
+///   - body: The work of the step.
+///   - undo: Undoes the step.
+/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Throws: What the form throws whose undo receives the value.
+@discardableResult
+public nonisolated(nonsending) func step<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  timeout: Duration? = nil,
+  clock: any Clock<Duration> = ContinuousClock(),
+  _ body: nonisolated(nonsending) () async throws -> Value,
+  undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+) async throws -> Value {
+  let attempts = StepAttempts(retry, timeout, clock)
+  return try await StepCall(name).perform(name, attempts, if: isRetryable, body) { (_: Value) in try await undo() }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A call of `step`: the run and the part of it that the call belongs to.
+///
+/// It is in flight there from `init` until `end`.
+@usableFromInline
+struct StepCall: Sendable {
+  /// Nil outside of runs, and in undos and handlers.
+  private let execution: Execution?
+  private let part: StepPart?
+  /// The part that counts the call; nil when the run does.
+  private let counting: StepPart?
+  /// Nil where nothing records the run.
+  private let record: RecordedStep?
+
+  /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
+  @usableFromInline
+  init(_ name: String) throws {
+    switch Scope.current {
+    case nil: (execution, part, counting, record) = (nil, nil, nil, nil)
+    case .run(let execution, let step)?:
+      (self.execution, part, counting) = (execution, nil, nil)
+      guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
+      execution.enterCall()
+      record = step?.begin(name)
+    case .part(let scope)?: self = try StepCall(name, in: scope)
+    }
+  }
+
+  @inline(never)
+  private init(_ name: String, in scope: ScopePart) throws {
+    guard !scope.isShielded, let execution = scope.execution else {
+      (self.execution, part, counting, record) = (nil, nil, nil, nil)
+      return
+    }
+    (self.execution, part) = (execution, scope.steps)
+    guard !execution.isCancellationRequested else { throw CancellationError() }
+    var counting = part?.counting
+    // A part that has been closed just now is counted by the one around it.
+    while let closed = counting, !closed.calls.begin() { counting = part?.counting }
+    self.counting = counting
+    if let part, part.isAbandoned {
+      counting?.calls.end()
+      throw CancellationError()
+    }
+    guard counting != nil || execution.calls.begin() else { throw CancellationError() }
+    execution.enterCall()
+    record = scope.step?.begin(name)
+  }
+
+  @usableFromInline var isRecorded: Bool { record != nil }
+
+  @usableFromInline
+  func end() {
+    record?.finish()
+    leave()
+  }
+
+  private func leave() {
+    if let counting { return counting.calls.end() }
+    execution?.calls.end()
+  }
+
+  @usableFromInline
+  func end(throwing error: any Error, _ name: String) {
+    if let execution, part.map({ !$0.isAbandoned }) ?? true { execution.failCall(name) }
+    record?.finish(error: error)
+    leave()
+  }
+
+  /// Whether further attempts make no sense.
+  private var isCancelled: Bool { execution?.isCancellationRequested ?? Task.isCancelled || part?.isAbandoned ?? false }
+}
+
+// MARK: - Undo
+
+extension StepCall {
+  /// Performs the step and stores how to undo it.
+  ///
+  /// - Throws: What the body throws.
+  nonisolated(nonsending) func perform<Value: Sendable>(
+    _ name: String,
+    _ attempts: StepAttempts?,
+    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
+    _ body: nonisolated(nonsending) () async throws -> Value,
+    undo: nonisolated(nonsending) @escaping @Sendable (Value) async throws -> Void
+  ) async throws -> Value {
+    guard let execution else { throw ChainError.outsideRun }
+    let step = ChainStep(index: execution.lastIndex, name: name)
+    do {
+      let value = try await perform(name, attempts, if: isRetryable, body)
+      await execution.adopt(
+        [UndoStack.Entry(step: step, entry: record?.number ?? -1) { try await undo(value) }],
+        in: part
+      )
+      end()
+      return value
+    } catch {
+      end(throwing: error, name)
+      throw error
+    }
+  }
+}
+
+// MARK: - Attempts
+
+/// How often, and how long, a step is tried.
+@usableFromInline
+struct StepAttempts: Sendable {
+  let policy: RetryPolicy
+  let limit: Duration?
+  let clock: any Clock<Duration>
+
+  /// Nil for a step with neither.
+  @usableFromInline
+  init?(_ policy: RetryPolicy?, _ limit: Duration?, _ clock: any Clock<Duration>) {
+    guard policy != nil || limit != nil else { return nil }
+    self.policy = policy ?? RetryPolicy(maxAttempts: 1, backoff: .none)
+    self.limit = limit
+    self.clock = clock
+  }
+}
+
+extension StepCall {
+  /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
+  ///
+  /// - Throws: The error of the last attempt.
+  @usableFromInline
+  nonisolated(nonsending) func perform<Value>(
+    _ name: String,
+    _ options: StepAttempts?,
+    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard let options else { return try await perform(in: nil, body) }
+    var attempts = Attempts(options.policy, clock: options.clock)
+    while true {
+      let attempt = execution.map { StepPart(of: $0, in: part) }
+      do {
+        let value = try await perform(in: attempt) { try await limited(name, options, body) }
+        await attempt?.end()
+        return value
+      } catch {
+        if isCancelled {
+          await attempt?.end()
+          throw error
+        }
+        if let attempt {
+          await attempt.execution.undoShielded(
+            attempt.undos.takeAll(closing: true),
+            recording: attempt.execution.recording
+          )
+        }
+        guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled else { throw error }
+        record?.retrying(attempt: attempts.number + 1, after: error)
+        let isDue = await attempts.waitForNext { wait in
+          guard let execution else { return await wait() }
+          return await execution.wait(wait)
+        }
+        guard isDue, !isCancelled else { throw error }
+      }
+    }
+  }
+
+  private nonisolated(nonsending) func perform<Value>(
+    in attempt: StepPart?,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
+    let step: (any StepReporting)? = record ?? scope.step
+    let inner = attempt.map { scope.inside($0, step: step) } ?? scope.inside(step: step)
+    return try await Scope.$current.withValue(inner) { try await body() }
+  }
+
+  private nonisolated(nonsending) func limited<Value>(
+    _ name: String,
+    _ options: StepAttempts,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard let duration = options.limit else { return try await body() }
+    let isolation = await callerIsolation()
+    nonisolated(nonsending) func lend(_ body: nonisolated(nonsending) @escaping () async throws -> Value) async throws
+      -> Value
+    {
+      let loan = LentBody(body, on: isolation)
+      defer { loan.giveBack() }
+      try await Stepwise.limited(to: TimeLimit(duration: duration, clock: options.clock)) {
+        name
+      } operation: {
+        try await loan.run()
+      }
+      return try loan.takeValue()
+    }
+    return try await withoutActuallyEscaping(body, do: lend)
+  }
+}
+
+/// Returns the actor that the caller is isolated to.
+///
+/// In the caller itself, `#isolation` makes the optimizer of Swift 6.3 crash.
+@inline(never)
+private nonisolated(nonsending) func callerIsolation() async -> (any Actor)? { #isolation }
+
+/// The body of a step, lent to a task that the step awaits.
+// Safety: the task is awaited before the step continues, so that only one of them uses the body, its captures and its
+// value at any time; the task runs them on the actor that the step is isolated to.
+private final class LentBody<Value>: @unchecked Sendable {
+  private var body: (nonisolated(nonsending) () async throws -> Value)?
+  private var value: Value?
+  private let isolation: (any Actor)?
+
+  init(_ body: nonisolated(nonsending) @escaping () async throws -> Value, on isolation: (any Actor)?) {
+    self.body = body
+    self.isolation = isolation
+  }
+
+  func run() async throws { try await run(on: isolation) }
+
+  private func run(on isolation: isolated (any Actor)?) async throws {
+    value = try await body.take()?()
+  }
+
+  /// Releases a body that has not run.
+  func giveBack() { body = nil }
+
+  /// - Throws: `CancellationError` when the body has not run.
+  func takeValue() throws -> Value {
+    guard let value = value.take() else { throw CancellationError() }
+    return value
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct StepArticleTests {
+  private let stock = Stock()
+  private let bank = Bank()
+  private let courier = Courier()
+  private let post = Post()
+  private let books = Books()
+
+  private func makeOrder() -> Chain<Cart, Receipt> {
+    let (stock, bank, courier, post, books) = (stock, bank, courier, post, books)
+
+    let order = Chain("order") { (cart: Cart) in
+      let goods = try await step("reserve") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
+      let receipt = try await step("charge", retry: .init(maxAttempts: 3, backoff: .exponential(from: .seconds(1)))) {
+        try await bank.charge(cart.total)
+      } undo: { receipt in
+        try await bank.refund(receipt)
+      }
+      for parcel in goods.parcels {
+        try await step("ship \(parcel.id)", timeout: .seconds(30)) { try await courier.ship(parcel) }
+      }
+      async let mail: Void = step("mail") { try await post.confirm(receipt) }
+      async let invoice: Void = step("invoice") { try await books.enter(receipt) }
+      _ = try await (mail, invoice)
+      return receipt
+    }
+
+    return order
+  }
+
+  @Test("An order is steps of one closure, and a failure undoes them")
+  func order() async throws {
+    let order = makeOrder()
+    #expect(try await order.run(Cart(total: 7)) == Receipt(amount: 7))
+    #expect(stock.log.elements == ["reserve 7"])
+    #expect(courier.log.elements == ["ship 1", "ship 2"])
+
+    let run = order.start(Cart(total: 0))
+    await #expect(throws: Courier.IsClosed()) { try await run.value }
+    #expect(run.failedStep?.name == "ship 2")
+    #expect(bank.log.elements == ["charge 7", "charge 0", "refund 0"])
+    #expect(stock.log.elements == ["reserve 7", "reserve 0", "release 0"])
+    #expect(post.log.elements == ["confirm 7"])
+    #expect(books.log.elements == ["enter 7"])
+  }
+
+  @Test("Steps in a function compile where closures of a chain do not")
+  func sum() async throws {
+    let sum = Chain("sum") { (text: String) in
+      let numbers = try await step("split") { text.split(separator: ",").compactMap { Int($0) } }
+      let doubled = try await step("double") { numbers.map { $0 * 2 }.filter { $0 > 1 } }
+      return try await step("sum") { doubled.reduce(0, +) }
+    }
+
+    #expect(try await sum.run("1,2,3") == 12)
+  }
+
+  @Test("A step with a retry covers the steps inside it")
+  func scopes() async throws {
+    let (bank, stock) = (bank, stock)
+    let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
+
+    let trip = Chain("trip") { (cart: Cart) in
+      try await step("book", retry: policy) {
+        try await step("hotel") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
+        try await step("flight") { try await bank.charge(cart.total) } undo: { receipt in try await bank.refund(receipt) }
+      }
+    }
+
+    try await trip.run(Cart(total: 3))
+    #expect(stock.log.elements == ["reserve 3"])
+    #expect(bank.log.elements == ["charge 3"])
+  }
+}
+
+private struct Cart: Sendable { let total: Int }
+private struct Parcel: Sendable { let id: Int }
+private struct Goods: Sendable {
+  let number: Int
+  var parcels: [Parcel] { [Parcel(id: 1), Parcel(id: 2)] }
+}
+private struct Receipt: Sendable, Equatable { let amount: Int }
+
+private struct Stock: Sendable {
+  let log = Recorder<String>()
+
+  func reserve(_ cart: Cart) async throws -> Goods {
+    log.record("reserve \(cart.total)")
+    return Goods(number: cart.total)
+  }
+
+  func release(_ goods: Goods) async { log.record("release \(goods.number)") }
+}
+
+private struct Bank: Sendable {
+  let log = Recorder<String>()
+
+  func charge(_ amount: Int) async throws -> Receipt {
+    log.record("charge \(amount)")
+    return Receipt(amount: amount)
+  }
+
+  func refund(_ receipt: Receipt) async throws { log.record("refund \(receipt.amount)") }
+}
+
+/// Ships each parcel once.
+private struct Courier: Sendable {
+  struct IsClosed: Error, Equatable {}
+
+  let log = Recorder<String>()
+
+  func ship(_ parcel: Parcel) async throws {
+    if log.elements.count == 3 { throw IsClosed() }
+    log.record("ship \(parcel.id)")
+  }
+}
+
+private struct Post: Sendable {
+  let log = Recorder<String>()
+
+  func confirm(_ receipt: Receipt) async throws { log.record("confirm \(receipt.amount)") }
+}
+
+private struct Books: Sendable {
+  let log = Recorder<String>()
+
+  func enter(_ receipt: Receipt) async throws { log.record("enter \(receipt.amount)") }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// What a step is to its run, and what it is outside of runs.
+@Suite(.timeLimit(.minutes(5)))
+struct StepFunctionTests {
+  // G130
+  @Test func aStepChecksForCancellationBeforeItsBodyAndKeepsItsValue() async throws {
+    for origin in ["task", "handle", "cancelRuns", "token"] {
+      let log = Recorder<String>()
+      let turnstile = Turnstile()
+      let chain = Chain { () in
+        let value = try await step("first") {
+          await turnstile.passWhateverHappens()
+          return 7
+        }
+        log.record("kept \(value)")
+        try await step("second") { log.record("second") }
+      }
+      .finally { log.record($0.brief) }
+      let token = CancellationToken()
+      let run = origin == "handle" ? chain.start() : nil
+      let task = Task {
+        if let run { return await run.outcome.brief }
+        return await resultOf { try await withCancellation(by: token) { try await chain.run() } }.brief
+      }
+      await turnstile.visitors(atLeast: 1)
+      switch origin {
+      case "task": task.cancel()
+      case "handle": run?.cancel(reason: "stop")
+      case "cancelRuns": chain.cancelRuns(reason: "stop")
+      default: token.cancel(reason: "stop")
+      }
+      turnstile.open()
+      _ = await task.value
+      #expect(log.elements == ["kept 7", "cancelled \(origin == "task" ? "-" : "stop")"], "\(origin)")
+    }
+  }
+
+  // G130
+  @Test func theValueOfTheLastStepIsNotDiscarded() async throws {
+    let turnstile = Turnstile()
+    let chain = Chain { () in
+      try await step("only") {
+        await turnstile.passWhateverHappens()
+        return 7
+      }
+    }
+    let run = chain.start()
+    await turnstile.visitors(atLeast: 1)
+    run.cancel(reason: "stop")
+    turnstile.open()
+    #expect(try await run.value == 7)
+  }
+
+  // G131
+  @Test(arguments: [nil, Duration.seconds(60)])
+  func outsideOfARunAStepRunsItsBodyWithRetryAndTimeout(limit: Duration?) async throws {
+    var attempts = 0
+    let value = try await step("retried", retry: RetryPolicy(maxAttempts: 3, backoff: .none), timeout: limit) {
+      attempts += 1
+      if attempts < 3 { throw Fault(attempts) }
+      return "value"
+    }
+    #expect(value == "value")
+    #expect(attempts == 3)
+    await #expect(throws: Fault(1)) {
+      try await step("refused", retry: RetryPolicy(maxAttempts: 3, backoff: .none), if: { _ in false }, timeout: limit)
+      {
+        throw Fault(1)
+      }
+    }
+  }
+
+  // G131
+  @Test func aTimeLimitNamesItsStep() async throws {
+    let clock = ManualClock()
+    let task = Task {
+      try await step("slow", timeout: .seconds(5), clock: clock) { try await clock.sleep(for: .seconds(60)) }
+    }
+    await clock.sleepers(atLeast: 2)
+    clock.advance(by: .seconds(5))
+    let error = await #expect(throws: TimeoutError.self) { try await task.value }
+    #expect(error?.step == "slow")
+    #expect(error?.duration == .seconds(5))
+  }
+
+  // G131
+  @Test func outsideOfARunAStepWithAnUndoThrowsBeforeItsBody() async {
+    var hasRun = false
+    await #expect(throws: ChainError.outsideRun) {
+      try await step("charge") {
+        hasRun = true
+      } undo: {
+        print("undo")
+      }
+    }
+    await #expect(throws: ChainError.outsideRun) {
+      try await step("charge", retry: RetryPolicy(maxAttempts: 3, backoff: .none), timeout: .seconds(60)) {
+        hasRun = true
+        return 1
+      } undo: { (_: Int) in
+      }
+    }
+    #expect(!hasRun)
+    #expect("\(ChainError.outsideRun)".contains("`undo:`"))
+    #expect(ChainError.outsideRun != .reentrant)
+  }
+
+  // G131
+  @Test func aDetachedTaskIsOutsideAndATaskIsInside() async throws {
+    let chain = Chain { () in
+      let inside = await resultOf {
+        try await Task {
+          try await step("a") {
+            1
+          } undo: {
+          }
+        }.value
+      }
+      let outside = await resultOf {
+        try await Task.detached {
+          try await step("a") {
+            1
+          } undo: {
+          }
+        }.value
+      }
+      return [inside.brief, outside.brief]
+    }
+    #expect(try await chain.run() == ["success 1", "failure \(ChainError.outsideRun)"])
+  }
+
+  // G132
+  @Test(arguments: ["undo", "onError", "finally"])
+  func inUndosAndHandlersAStepIgnoresTheCancellationOfTheRun(place: String) async throws {
+    let log = Recorder<String>()
+    let work: @Sendable () async -> Void = {
+      var attempts = 0
+      log.record(
+        await resultOf {
+          try await step("handle", retry: RetryPolicy(maxAttempts: 2, backoff: .none), timeout: .seconds(60)) {
+            attempts += 1
+            if attempts == 1 { throw Fault(1) }
+            return Task.isCancelled
+          }
+        }.brief
+      )
+      log.record(
+        await resultOf {
+          try await step("undoable") {
+            log.record("body")
+          } undo: {
+          }
+        }.brief
+      )
+    }
+    let chain = Chain { () in
+      try await step("a") {
+        1
+      } undo: { _ in
+        if place == "undo" { await work() }
+      }
+      if place == "onError" { throw Fault() }
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await step("b") {}
+    }
+    .onError { _ in if place == "onError" { await work() } }
+    .finally { _ in if place == "finally" { await work() } }
+    _ = await chain.start().outcome
+    _ = await Task { try await chain.run() }.result
+    let expected = ["success false", "failure \(ChainError.outsideRun)"]
+    #expect(log.elements == expected + expected)
+  }
+
+  // G133
+  @Test(arguments: [false, true])
+  func theLastInnerStepThatThrewIsTheFailedOne(started: Bool) async throws {
+    func failedStep(_ body: @escaping @Sendable () async throws -> Void) async throws -> String? {
+      let steps = Recorder<ChainStep>()
+      let chain = Chain("zero") { () in }.then("plan", body).then("after") {}.onError { _, step in steps.record(step) }
+      if started {
+        let run = chain.start()
+        _ = await run.outcome
+        #expect(run.failedStep == steps.elements.last)
+      } else {
+        _ = await resultOf { try await chain.run() }
+      }
+      return steps.elements.last.map { "\($0.index) \($0)" }
+    }
+    let fails: @Sendable (Int) async throws -> Void = { throw Fault($0) }
+    #expect(try await failedStep { try await step("a") { try await fails(1) } } == "1 a")
+    #expect(try await failedStep { try await fails(1) } == "1 plan")
+    #expect(
+      try await failedStep {
+        try? await step("a") { try await fails(1) }
+        try await fails(2)
+      } == "1 a"
+    )
+    #expect(
+      try await failedStep {
+        try? await step("a") { try await fails(1) }
+        try await step("b") {}
+        try await fails(2)
+      } == "1 plan"
+    )
+    #expect(try await failedStep { try await step("a") { try await step("b") { try await fails(1) } } } == "1 a")
+    #expect(
+      try await failedStep {
+        try await step("a", retry: RetryPolicy(maxAttempts: 2, backoff: .none)) {
+          try await fails(1)
+        } undo: {
+        }
+      } == "1 a"
+    )
+    #expect(try await failedStep { try await step("a") {} } == nil)
+  }
+
+  // G133
+  @Test func anInnerStepOfAnEarlierStepIsNotTheFailedOne() async throws {
+    let steps = Recorder<String>()
+    let chain = Chain("first") { () in try? await step("a") { throw Fault(1) } }
+      .then("second") { throw Fault(2) }
+      .onError { _, step in steps.record("\(step.index) \(step)") }
+    _ = await resultOf { try await chain.run() }
+    #expect(steps.elements == ["1 second"])
+  }
+
+  // G133
+  /// The failure of one step interrupts its sibling, which then throws as well.
+  @Test func anInterruptedSiblingIsNotTheFailedStep() async throws {
+    let steps = Recorder<String>()
+    let chain = Chain("plan") { () in
+      let sibling = Turnstile()
+      async let failing: Void = step("mail") {
+        await sibling.visitors(atLeast: 1)
+        throw Fault(1)
+      }
+      async let waiting: Void = step("invoice") { try await sibling.pass() }
+      _ = try await (failing, waiting)
+    }
+    .onError { _, step in steps.record("\(step.index) \(step)") }
+    _ = await resultOf { try await chain.run() }
+    #expect(steps.elements == ["0 mail"])
+  }
+
+  // G133
+  @Test func theInnerStepOfANestedChainIsNamedByTheOuterRun() async throws {
+    let steps = Recorder<String>()
+    let nested = Chain("inner") { () in try await step("a") { throw Fault(1) } }
+    let chain = Chain("outer") { () in }.appending(nested).onError { _, step in steps.record("\(step.index) \(step)") }
+    _ = await resultOf { try await chain.run() }
+    let zipped = Chain.zip(Chain("left") { () in }, nested).onError { _, step in steps.record("\(step.index) \(step)") }
+    _ = await resultOf { try await zipped.run() }
+    #expect(steps.elements == ["1 a", "1 a"])
+  }
+
+  @Test func aMillionStepsInALoop() async throws {
+    let count = scaled(1_000_000)
+    let chain = Chain { (count: Int) in
+      var sum = 0
+      for _ in 0..<count { sum += try await step("add") { 1 } }
+      return sum
+    }
+    #expect(try await chain.run(count) == count)
+  }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+/// Steps in tasks that the code of a run does not await, or that the run abandons.
+@Suite(.timeLimit(.minutes(5)))
+struct StepsInFlightTests {
+  private let log = Recorder<String>()
+
+  // G136
+  @Test(arguments: [false, true], [false, true])
+  func theRunWaitsForStepsInFlightBeforeItIsDecided(started: Bool, fails: Bool) async throws {
+    let gate = Turnstile()
+    let chain = Chain { () in
+      _ = Task {
+        try await step("slow") {
+          await gate.passWhateverHappens()
+          log.record("slow")
+        } undo: { [log] in
+          log.record("undo slow")
+        }
+      }
+      await gate.visitors(atLeast: 1)
+      log.record("last")
+      if fails { throw Fault() }
+    }
+    .finally { [log] in log.record($0.brief) }
+    let task = Task { try await started ? chain.start().value : chain.run() }
+    await log.wait(for: "last")
+    for _ in 0..<100 { await Task.yield() }
+    #expect(log.elements == ["last"])
+    gate.open()
+    _ = await task.result
+    #expect(log.elements == ["last", "slow"] + (fails ? ["undo slow", "failed \(Fault())"] : ["resolved ()"]))
+  }
+
+  // G136
+  @Test func aCancellationWhileTheRunWaitsForStepsCancelsIt() async throws {
+    let gate = Turnstile()
+    let chain = Chain { () in
+      Task { try await step("slow") { await gate.passWhateverHappens() } }
+      await gate.visitors(atLeast: 1)
+      log.record("last")
+      throw Fault()
+    }
+    let run = chain.start()
+    await log.wait(for: "last")
+    #expect(run.cancel(reason: "stop"))
+    gate.open()
+    #expect(await run.outcome.brief == "cancelled stop \(Fault())")
+  }
+
+  // G137
+  @Test(arguments: [false, true])
+  func workThatOutlivesItsRunBeginsNoStep(started: Bool) async throws {
+    let gate = Turnstile()
+    let late = Once<String>()
+    let chain = Chain { () in
+      _ = Task {
+        await gate.passWhateverHappens()
+        let result = await resultOf { try await step("late", timeout: .seconds(60)) { log.record("late") } }
+        late.settle(result.brief)
+      }
+    }
+    try await started ? chain.start().value : chain.run()
+    gate.open()
+    #expect(await late.value() == "failure CancellationError()")
+    #expect(log.elements.isEmpty)
+  }
+
+  /// Work that a run abandons, with a task of its own beside it.
+  private func abandoning(
+    _ work: @escaping @Sendable () async throws -> Void,
+    by form: String,
+    clock: ManualClock
+  ) -> Chain<Void, Void> {
+    switch form {
+    case "chain": Chain("work", work).abandon(after: .seconds(1), clock: clock)
+    case "nested":
+      Chain("first") { () in }.appending(Chain("work", work)).abandon(after: .seconds(1), clock: clock)
+    default: Chain(Step("work") { () in try await work() }.abandon(after: .seconds(1), clock: clock))
+    }
+  }
+
+  // G137
+  @Test(arguments: ["chain", "nested", "step"])
+  func theRunDoesNotWaitForStepsOfAbandonedWork(form: String) async throws {
+    let clock = ManualClock()
+    let (gate, task) = (Turnstile(), Turnstile())
+    let late = Recorder<String>()
+    let chain = abandoning(
+      {
+        _ = Task {
+          await task.passWhateverHappens()
+          late.record("task " + (await resultOf { try await step("new") { log.record("new") } }.brief))
+        }
+        try await step("stuck") { await gate.passWhateverHappens() }
+        late.record("work " + (await resultOf { try await step("next") { log.record("next") } }.brief))
+      },
+      by: form,
+      clock: clock
+    )
+    let run = Task { try await chain.run() }
+    await gate.visitors(atLeast: 1)
+    await task.visitors(atLeast: 1)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await #expect(throws: TimeoutError.self) { try await run.value }
+    task.open()
+    #expect(await late.elements(atLeast: 1) == ["task failure CancellationError()"])
+    gate.open()
+    #expect(await late.elements(atLeast: 2).last == "work failure CancellationError()")
+    #expect(log.elements.isEmpty)
+  }
+
+  // G136
+  @Test(arguments: ["chain", "nested", "step"])
+  func theRunWaitsForStepsInFlightOfWorkThatItMayAbandon(form: String) async throws {
+    let gate = Turnstile()
+    let work = abandoning(
+      {
+        _ = Task {
+          try await step("slow") {
+            await gate.passWhateverHappens()
+            log.record("slow")
+          }
+        }
+        await gate.visitors(atLeast: 1)
+      },
+      by: form,
+      clock: ManualClock()
+    )
+    let chain = work.then { log.record("next") }
+    let run = Task { try await chain.run() }
+    await gate.visitors(atLeast: 1)
+    for _ in 0..<100 { await Task.yield() }
+    #expect(log.elements.isEmpty)
+    gate.open()
+    try await run.value
+    #expect(log.elements == ["slow", "next"])
+  }
+
+  // G137
+  /// A nested chain is one step, which is undone when it completes.
+  @Test(arguments: ["chain", "step"], [false, true])
+  func aStepOfAbandonedWorkIsUndoneOnCompletionIfTheRunFailed(form: String, isRecovered: Bool) async throws {
+    let clock = ManualClock()
+    let gate = Turnstile()
+    let left = Turnstile()
+    var chain = abandoning(
+      {
+        try await step("completed") {
+        } undo: { [log] in
+          log.record("undo completed")
+        }
+        try await step("scope", retry: RetryPolicy(maxAttempts: 2, backoff: .none)) {
+          try await step("stuck") {
+            await gate.passWhateverHappens()
+          } undo: { [log] in
+            log.record("undo stuck")
+          }
+        }
+        log.record("left")
+        left.open()
+      },
+      by: form,
+      clock: clock
+    )
+    if isRecovered { chain = chain.recover { _ in } }
+    let run = chain.start()
+    await gate.visitors(atLeast: 1)
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await run.outcome.brief == (isRecovered ? "resolved ()" : "failed work did not end within 1 second"))
+    // A chain that is abandoned undoes what it had completed; a step leaves that to the run.
+    let undone = isRecovered && form == "step" ? [] : ["undo completed"]
+    #expect(log.elements == undone)
+    gate.open()
+    try await left.pass()
+    #expect(log.elements == undone + (isRecovered ? [] : ["undo stuck"]) + ["left"])
+  }
+
+  // G137
+  @Test(arguments: ["chain", "step"])
+  func workThatEndsInTimeIsPartOfTheRun(form: String) async throws {
+    let clock = ManualClock()
+    let gate = Turnstile()
+    let chain = abandoning(
+      {
+        try await step("a") {
+        } undo: { [log] in
+          log.record("undo a")
+        }
+        Task {
+          await gate.passWhateverHappens()
+          try await step("b") {
+            log.record("b")
+          } undo: { [log] in
+            log.record("undo b")
+          }
+          gate.open()
+        }
+      },
+      by: form,
+      clock: clock
+    )
+    .then {
+      gate.open()
+      await log.wait(for: "b")
+      throw Fault()
+    }
+    _ = await resultOf { try await chain.run() }
+    #expect(log.elements == ["b", "undo b", "undo a"])
+  }
+
+  // G136
+  /// Tasks begin steps until the run no longer lets them; each step that began ends before the run.
+  @Test(arguments: [false, true])
+  func noStepOutlivesItsRunInAnyOrder(fails: Bool) async throws {
+    try await explore(seeds: seeds(500)) { _ in
+      let open = Tally()
+      let early = Tally()
+      let undone = Tally()
+      let chain = Chain { () in
+        for _ in 0..<3 {
+          Task {
+            for _ in 0..<6 {
+              try await step("a") {
+                open.add(1)
+                await Task.yield()
+              } undo: {
+                undone.add(1)
+              }
+              await Task.yield()
+            }
+          }
+        }
+        for _ in 0..<3 { await Task.yield() }
+        if fails { throw Fault() }
+      }
+      .finally { _ in
+        early.add(undone.total)
+      }
+      let result = await resultOf { try await chain.run() }
+      let begun = open.total
+      for _ in 0..<10 { await Task.yield() }
+      guard open.total == begun else { throw Broken(description: "a step began after \(result)") }
+      guard early.total == (fails ? begun : 0) else { throw Broken(description: "\(early.total) of \(begun) undone") }
+    }
+  }
+}
