@@ -50,7 +50,9 @@ func report(from server: WeatherServer) -> Chain<[String], String> {
 
 @Test func aReportHasAStepForEachCity() async throws {
   let cities = ["Oslo", "Bergen"]
-  #expect(try await report(from: WeatherServer(failures: 0)).run(cities) == "Oslo: rain, 12 degrees\nBergen: rain, 12 degrees")
+  #expect(
+    try await report(from: WeatherServer(failures: 0)).run(cities) == "Oslo: rain, 12 degrees\nBergen: rain, 12 degrees"
+  )
   let run = report(from: WeatherServer(failures: 1)).start(cities)
   _ = await run.outcome
   #expect(run.failedStep?.name == "fetch Oslo")

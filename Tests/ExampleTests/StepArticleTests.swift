@@ -17,7 +17,11 @@ struct StepArticleTests {
     let (stock, bank, courier, post, books) = (stock, bank, courier, post, books)
 
     let order = Chain("order") { (cart: Cart) in
-      let goods = try await step("reserve") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
+      let goods = try await step("reserve") {
+        try await stock.reserve(cart)
+      } undo: { goods in
+        await stock.release(goods)
+      }
       let receipt = try await step("charge", retry: .init(maxAttempts: 3, backoff: .exponential(from: .seconds(1)))) {
         try await bank.charge(cart.total)
       } undo: { receipt in
@@ -69,8 +73,16 @@ struct StepArticleTests {
 
     let trip = Chain("trip") { (cart: Cart) in
       try await step("book", retry: policy) {
-        try await step("hotel") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
-        try await step("flight") { try await bank.charge(cart.total) } undo: { receipt in try await bank.refund(receipt) }
+        try await step("hotel") {
+          try await stock.reserve(cart)
+        } undo: { goods in
+          await stock.release(goods)
+        }
+        try await step("flight") {
+          try await bank.charge(cart.total)
+        } undo: { receipt in
+          try await bank.refund(receipt)
+        }
       }
     }
 

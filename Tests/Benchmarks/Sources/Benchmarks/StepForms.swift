@@ -22,7 +22,12 @@ struct StepForms {
         return try await closure(value)
       },
       Self.form(Self.plain) { value in try await step("step") { try await closure(value) } },
-      Self.form(Self.undone) { value in try await step("step") { try await closure(value) } undo: { _ in } },
+      Self.form(Self.undone) { value in
+        try await step("step") {
+          try await closure(value)
+        } undo: { _ in
+        }
+      },
       Self.form(Self.retried) { value in try await step("step", retry: policy) { try await closure(value) } },
       Self.form(Self.limited) { value in try await step("step", timeout: .seconds(60)) { try await closure(value) } },
     ]

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import StepwiseTracing
+import Testing
+
+/// The spans of steps that code performs within a step of a chain.
+@Suite(.timeLimit(.minutes(5)))
+struct StepTraceTests {
+  private struct Fault: Error {}
+
+  // G138
+  @Test func aTraceNestsSteps() async throws {
+    let chain = Chain("plan") { () in
+      try await step("a") {
+        var attempt = 0
+        try await step("b", retry: RetryPolicy(maxAttempts: 2, backoff: .none), timeout: .seconds(60)) {
+          attempt += 1
+          try await step("c \(attempt)") {
+          } undo: {
+          }
+          if attempt == 1 { throw Fault() }
+        }
+      }
+      async let d: Void = step("d") {}
+      try await d
+    }
+    let trace = await trace { try await chain.run() }.trace
+    func outline(_ span: RunTrace.Span, _ depth: Int = 0) -> [String] {
+      let name = String(repeating: " ", count: depth) + span.name + (span.isUndone ? " undone" : "")
+      return [name] + span.children.flatMap { outline($0, depth + 1) }
+    }
+    let lines = trace.runs.flatMap { outline($0) }
+    #expect(lines == ["plan", " plan", "  a", "   b", "    c 1 undone", "    c 2", "  d"])
+    #expect(trace.text.contains("attempt 1 failed"))
+  }
+}
