@@ -6,12 +6,10 @@
 /// Use steps for code with state, branches or loops, which closures in a chain of `then` cannot express:
 ///
 /// ```swift
-/// let order = Chain("order") { (cart: Cart) in
-///   let goods = try await step("reserve") { try await stock.reserve(cart) } undo: { goods in await stock.release(goods) }
-///   for parcel in goods.parcels {
-///     try await step("ship \(parcel.id)", timeout: .seconds(30)) { try await courier.ship(parcel) }
-///   }
-///   return goods
+/// let sum = Chain("sum") { (text: String) in
+///   let numbers = try await step("split") { text.split(separator: ",").compactMap { Int($0) } }
+///   let doubled = try await step("double") { numbers.map { $0 * 2 }.filter { $0 > 1 } }
+///   return try await step("sum") { doubled.reduce(0, +) }
 /// }
 /// ```
 ///
