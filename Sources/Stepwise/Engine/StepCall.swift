@@ -8,65 +8,80 @@
 struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.
   private let execution: Execution?
-  private let part: StepPart?
-  /// The part that counts the call; nil when the run does.
-  private let counting: StepPart?
-  /// Nil where nothing records the run.
-  private let record: RecordedStep?
+  /// Nil where nothing records the run and no part of it stores undos.
+  private let place: Place?
+
+  private final class Place: Sendable {
+    let part: StepPart?
+    /// The part that counts the call; nil when the run does.
+    let counting: StepPart?
+    /// Nil where nothing records the run.
+    let record: RecordedStep?
+
+    init(_ part: StepPart?, counting: StepPart?, _ record: RecordedStep?) {
+      self.part = part
+      self.counting = counting
+      self.record = record
+    }
+  }
+
+  private var part: StepPart? { place?.part }
+  private var record: RecordedStep? { place?.record }
 
   /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
   @usableFromInline
   init(_ name: String) throws {
     switch Scope.current {
-    case nil: (execution, part, counting, record) = (nil, nil, nil, nil)
-    case .run(let execution, let step)?:
-      (self.execution, part, counting) = (execution, nil, nil)
+    case nil: (execution, place) = (nil, nil)
+    case .run(let execution, nil)?:
+      (self.execution, place) = (execution, nil)
       guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
       execution.enterCall()
-      record = step?.begin(name)
-    case .part(let scope)?: self = try StepCall(name, in: scope)
+    case let scope?: self = try StepCall(name, in: scope)
     }
   }
 
   @inline(never)
-  private init(_ name: String, in scope: ScopePart) throws {
-    guard !scope.isShielded, let execution = scope.execution else {
-      (self.execution, part, counting, record) = (nil, nil, nil, nil)
+  private init(_ name: String, in scope: Scope) throws {
+    guard let execution = scope.innermostRun else {
+      (self.execution, place) = (nil, nil)
       return
     }
-    (self.execution, part) = (execution, scope.steps)
+    let part = scope.steps
     guard !execution.isCancellationRequested else { throw CancellationError() }
     var counting = part?.counting
     // A part that has been closed just now is counted by the one around it.
     while let closed = counting, !closed.calls.begin() { counting = part?.counting }
-    self.counting = counting
     if let part, part.isAbandoned {
       counting?.calls.end()
       throw CancellationError()
     }
     guard counting != nil || execution.calls.begin() else { throw CancellationError() }
     execution.enterCall()
-    record = scope.step?.begin(name)
+    self.execution = execution
+    place = Place(part, counting: counting, scope.step?.begin(name))
   }
 
   @usableFromInline var isRecorded: Bool { record != nil }
 
   @usableFromInline
   func end() {
-    record?.finish()
-    leave()
-  }
-
-  private func leave() {
-    if let counting { return counting.calls.end() }
+    if let place { return end(in: place, error: nil) }
     execution?.calls.end()
   }
 
   @usableFromInline
   func end(throwing error: any Error, _ name: String) {
     if let execution, part.map({ !$0.isAbandoned }) ?? true { execution.failCall(name) }
-    record?.finish(error: error)
-    leave()
+    if let place { return end(in: place, error: error) }
+    execution?.calls.end()
+  }
+
+  @inline(never)
+  private func end(in place: Place, error: (any Error)?) {
+    place.record?.finish(error: error)
+    if let counting = place.counting { return counting.calls.end() }
+    execution?.calls.end()
   }
 
   /// Whether further attempts make no sense.
