@@ -34,7 +34,7 @@ extension Chain {
 
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
-    self.init(Path(name: step.name, Self.code(step)))
+    self.init(Path(Self.part(step)))
   }
 
   /// Appends a step: a closure or a function.
@@ -133,9 +133,10 @@ extension Chain {
     }
   }
 
-  static func code(_ step: Step<Input, Output>) -> StepCode {
-    { frame in
+  static func part(_ step: Step<Input, Output>) -> Node.Part {
+    .step(name: step.name, isUndoable: step.undo != nil) { frame in
       let output = try await step.body(frame.slot.take(), frame.step)
+      if let undo = step.undo { await frame.keep { try await undo(output) } }
       frame.slot.put(output)
     }
   }

@@ -52,7 +52,7 @@ extension Step: ChainSegment {
   /// - Parameter chain: The preceding steps; the chain is unchanged.
   /// - Returns: A new chain, which ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
-    Chain<Start, Output>(chain.path.appending(name: name, Chain<Input, Output>.code(self)))
+    Chain<Start, Output>(chain.path.appending(Chain<Input, Output>.part(self)))
   }
 }
 

@@ -13,7 +13,7 @@ extension Step {
   ///   - clock: The clock that measures the time.
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
-    Step(name: name) { input, step in
+    Step(name: name, undo: undo) { input, step in
       try await limited(to: TimeLimit(duration: duration, clock: clock)) {
         step.description
       } operation: {
@@ -36,7 +36,7 @@ extension Step {
     clock: any Clock<Duration> = ContinuousClock(),
     discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Step {
-    Step(name: name) { input, step in
+    Step(name: name, undo: undo) { input, step in
       try await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
         step.description
       } discarding: { (late: Output) in
@@ -61,7 +61,7 @@ extension Step {
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Step {
-    Step(name: name) { input, step in
+    Step(name: name, undo: undo) { input, step in
       var attempts = Attempts(policy, clock: clock)
       while true {
         do {
@@ -84,7 +84,7 @@ extension Step {
   public func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
   ) -> Step {
-    Step(name: name) { input, step in
+    Step(name: name, undo: undo) { input, step in
       do {
         return try await body(input, step)
       } catch let error where !Task.isCancelled {
@@ -98,7 +98,7 @@ extension Step {
   /// - Parameter executor: The executor that the step prefers, unless it is isolated to an actor with its own.
   /// - Returns: A new step; this one is unchanged.
   public func executor(_ executor: any TaskExecutor) -> Step {
-    Step(name: name) { input, step in
+    Step(name: name, undo: undo) { input, step in
       try await onExecutor(executor) { try await body(input, step) }
     }
   }

@@ -11,10 +11,19 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// The name of the step in events, errors and diagrams.
   public let name: String?
 
-  let body: nonisolated(nonsending) @Sendable (Input, ChainStep) async throws -> Output
+  typealias Undo = nonisolated(nonsending) @Sendable (Output) async throws -> Void
 
-  init(name: String?, body: nonisolated(nonsending) @escaping @Sendable (Input, ChainStep) async throws -> Output) {
+  let body: nonisolated(nonsending) @Sendable (Input, ChainStep) async throws -> Output
+  /// Undoes the step when the run of a chain that contains it fails or is cancelled afterwards.
+  let undo: Undo?
+
+  init(
+    name: String?,
+    undo: Undo? = nil,
+    body: nonisolated(nonsending) @escaping @Sendable (Input, ChainStep) async throws -> Output
+  ) {
     self.name = name
+    self.undo = undo
     self.body = body
   }
 
@@ -26,5 +35,22 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// Creates a step with a name.
   public init(_ name: String, _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
     self.init(name: name) { input, _ in try await body(input) }
+  }
+
+  /// Creates a step that can be undone.
+  ///
+  /// When a later step of the chain fails, or the run is cancelled, the completed steps are undone, newest first. The
+  /// undo is shielded from cancellation and may suspend. Modifiers of the step apply to its body alone.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  public init(
+    _ name: String? = nil,
+    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(name: name, undo: undo) { input, _ in try await body(input) }
   }
 }

@@ -40,6 +40,7 @@ package final class Execution: Sendable {
   private let fork = Lock<Fork?>(nil)
   /// Created for the first step that can be undone.
   private let stack = Lock<UndoStack?>(nil)
+  private let hasStack = Atomic(false)
 
   init(
     _ core: ChainCore,
@@ -175,11 +176,12 @@ package final class Execution: Sendable {
       if let stack { return stack }
       let new = started?.undos ?? UndoStack()
       stack = new
+      hasStack.store(true, ordering: .releasing)
       return new
     }
   }
 
-  var undosIfAny: UndoStack? { stack.withLock { $0 } }
+  var undosIfAny: UndoStack? { hasStack.load(ordering: .acquiring) ? stack.withLock { $0 } : nil }
 
   /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }

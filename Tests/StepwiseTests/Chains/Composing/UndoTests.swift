@@ -193,4 +193,19 @@ struct UndoTests {
     _ = await run.outcome
     #expect(run.undoErrors.map(\.step) == ["step 2"])
   }
+
+  /// A step that was created separately has its undo with it, through its modifiers and into a chain.
+  @Test(arguments: [false, true])
+  func aStepOfItsOwnCanBeUndone(isFirst: Bool) async {
+    let log = Recorder<String>()
+    let reserve = Step("reserve", undo: { (number: Int) in log.record("undo \(number)") }) { (number: Int) in number + 1
+    }
+    .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
+    .timeout(.seconds(60))
+    let chain = isFirst ? Chain(reserve) : Chain { (number: Int) in number }.appending(reserve)
+    await #expect(throws: Fault(1)) { try await chain.then { _ in throw Fault(1) }.run(1) }
+    #expect(log.elements == ["undo 2"])
+    #expect((try? await chain.run(1)) == 2)
+    #expect(log.elements == ["undo 2"])
+  }
 }
