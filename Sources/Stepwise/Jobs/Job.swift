@@ -60,14 +60,18 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// - Parameters:
   ///   - input: The input of the work.
   ///   - queue: The queue that schedules the job.
+  ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
   ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(
     _ input: Input,
     on queue: JobQueue = .shared,
+    priority: TaskPriority? = nil,
     cancelledBy token: CancellationToken? = nil
   ) -> JobRun<Update, Output> {
+    var settings = settings
+    if let priority { settings.priority = priority }
     let core = chain.core
     let launch = JobLaunch(of: core.program, on: queue, name: name, settings: settings)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
@@ -126,13 +130,16 @@ extension Job where Input == Void {
   ///
   /// - Parameters:
   ///   - queue: The queue that schedules the job.
+  ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
   ///   - token: Cancels the run.
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
-  public func launch(on queue: JobQueue = .shared, cancelledBy token: CancellationToken? = nil) -> JobRun<
-    Update, Output
-  > {
-    launch((), on: queue, cancelledBy: token)
+  public func launch(
+    on queue: JobQueue = .shared,
+    priority: TaskPriority? = nil,
+    cancelledBy token: CancellationToken? = nil
+  ) -> JobRun<Update, Output> {
+    launch((), on: queue, priority: priority, cancelledBy: token)
   }
 }
 

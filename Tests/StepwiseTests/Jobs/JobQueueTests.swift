@@ -40,6 +40,18 @@ struct JobQueueTests {
     #expect(done.elements == ["high 1", "high 2", "medium 1", "medium 2", "low 1", "low 2"])
   }
 
+  @Test func aLaunchMayHaveAPriorityOfItsOwn() async {
+    let queue = JobQueue(maxConcurrent: 1)
+    queue.suspend()
+    var runs: [Run<Void>] = []
+    runs.append(job("low", .high).launch(on: queue, priority: .low).run)
+    runs.append(job("medium").launch(on: queue).run)
+    runs.append(job("high").launch(on: queue, priority: .high).run)
+    queue.resume()
+    for run in runs { _ = await run.outcome }
+    #expect(done.elements == ["high", "medium", "low"])
+  }
+
   @Test func thePriorityIsThatOfTheWork() async throws {
     let job = Job("job") { Task.currentPriority }.priority(.background)
     let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1)).run

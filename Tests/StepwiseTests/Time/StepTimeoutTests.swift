@@ -143,4 +143,25 @@ struct StepTimeoutTests {
     #expect(cancellation.underlyingError == nil)
     #expect(clock.sleeperCount == 0)
   }
+
+  /// The task of the body may begin only after the cancellation.
+  @Test func aBodyDoesNotBeginAfterCancelHasReturned() async {
+    let late = Tally()
+    await forEachSeed { generator in
+      var generator = generator
+      let begun = Tally()
+      let step = Step<Int, Int>("work") { number in
+        _ = begun.increment()
+        return number
+      }
+      let run = Chain(step.timeout(.seconds(60))).start(1)
+      for _ in 0..<Int.random(in: 0..<8, using: &generator) { await Task.yield() }
+      let before = begun.total
+      let isCancelled = run.cancel()
+      _ = await run.outcome
+      if isCancelled, before == 0 { _ = late.increment() }
+      try require(!isCancelled || begun.total == before, "the body began after the cancel")
+    }
+    #expect(late.total > 0)
+  }
 }
