@@ -52,13 +52,6 @@ int stepwise_poll_wait(int poll, struct stepwise_poll_event *events, int capacit
   return count < 0 ? 0 : count;
 }
 
-void stepwise_discard(int descriptor) {
-  char bytes[16384];
-  while (recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
-  }
-  shutdown(descriptor, SHUT_RDWR);
-}
-
 void stepwise_close(int descriptor) { close(descriptor); }
 
 #endif

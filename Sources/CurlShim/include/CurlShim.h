@@ -104,8 +104,6 @@ struct stepwise_poll_event {
 /// Waits until there is something, so many milliseconds at most, or for ever when it is negative; returns how much there is.
 int stepwise_poll_wait(int poll, struct stepwise_poll_event *_Nonnull events, int capacity, int milliseconds);
 
-/// Discards what has arrived on a connection, and shuts it down.
-void stepwise_discard(int descriptor);
 void stepwise_close(int descriptor);
 
 #endif

@@ -45,9 +45,8 @@
       let context = Unmanaged.passUnretained(self).toOpaque()
       stepwise_curl_multi_set_callbacks(
         multi,
-        { easy, descriptor, what, context, _ in
-          let isPaused = what == 4 && CurlHandle.running(easy)?.isPaused ?? false
-          CurlEngine.at(context)?.sockets.watch(descriptor, what, isPaused: isPaused)
+        { _, descriptor, what, context, _ in
+          CurlEngine.at(context)?.sockets.watch(descriptor, what)
           return 0
         },
         { _, milliseconds, context in
@@ -170,7 +169,6 @@
         transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
         return false
       }
-      sockets.closeReadableIdle()
       do {
         let job = try CurlJob(transfer, handle: handle, engine: self)
         do {
@@ -239,8 +237,6 @@
       var watched: Int32 = 0
       /// What libcurl wants to wait for.
       var wanted: Int32 = 0
-      /// Whether it belongs to a transfer that waits for its consumer.
-      var isPaused = false
       /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
       var isConnection = false
     }
@@ -293,10 +289,9 @@
     }
 
     /// Waits for a descriptor as libcurl wants: 1 to read, 2 to write, 3 for both, 4 for nothing any more.
-    func watch(_ descriptor: Int32, _ what: Int32, isPaused: Bool) {
+    func watch(_ descriptor: Int32, _ what: Int32) {
       change(descriptor) { socket in
         socket.wanted = what == 4 ? 0 : what
-        socket.isPaused = isPaused
         if socket.isConnection, socket.wanted == 0 || socket.wanted == socket.watched { return }
         socket.setWatched(socket.wanted, by: poll, descriptor)
       }
@@ -319,30 +314,10 @@
           } else if sockets[Int(event.descriptor)].wanted != 0 {
             act(event.descriptor, event.events)
           } else {
-            closeIdle(event.descriptor)
+            change(event.descriptor) { $0.setWatched(0, by: poll, event.descriptor) }
           }
         }
       }
-    }
-
-    /// Closes the idle connections on which something has arrived: no request waits for it.
-    func closeReadableIdle() {
-      withUnsafeTemporaryAllocation(of: stepwise_poll_event.self, capacity: Self.eventCapacity) { events in
-        guard let base = events.baseAddress else { return }
-        let count = Int(stepwise_poll_wait(poll, base, Int32(Self.eventCapacity), 0))
-        for event in events.prefix(count)
-        where event.descriptor != wakeup && sockets[Int(event.descriptor)].wanted == 0 {
-          closeIdle(event.descriptor)
-        }
-      }
-    }
-
-    /// Ends an idle connection that the server has closed, or on which it has sent what was not requested.
-    ///
-    /// libcurl closes it when it wants to use it. It would read what has arrived as the next response.
-    private func closeIdle(_ descriptor: Int32) {
-      change(descriptor) { $0.setWatched(0, by: poll, descriptor) }
-      if !sockets[Int(descriptor)].isPaused { stepwise_discard(descriptor) }
     }
   }
 
@@ -419,9 +394,6 @@
 
     /// Whether the name of the host is being looked up.
     var isLookingUp: Bool { stepwise_curl_easy_get_offset(handle.easy, CurlInfo.nameLookupTime) == 0 }
-
-    /// Whether it waits for the consumer or for the source of the body.
-    var isPaused: Bool { pauses != 0 }
 
     func continueReceiving() { resume(CurlValue.pauseReceiving) }
 

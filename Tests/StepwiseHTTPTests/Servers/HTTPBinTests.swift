@@ -37,7 +37,6 @@ struct HTTPBinTests {
       ("headers", "application/json", "Host"), ("cache", "application/json", "url"),
       ("cache/60", "application/json", "url"),
       ("gzip", "application/json", "\"gzipped\": true"), ("deflate", "application/json", "\"deflated\": true"),
-      ("brotli", "application/json", "\"brotli\": true"),
     ]
   )
   func pages(path: String, type: String, text: String) async throws {
