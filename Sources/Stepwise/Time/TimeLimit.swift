@@ -187,10 +187,8 @@ enum AbandonedEnd<Value: Sendable>: Sendable {
 ///
 /// The operation is then cancelled and continues without being awaited. If it returns a value, `discarding` receives
 /// it, shielded from that cancellation. Cancelling the calling task cancels the operation, which is still awaited until
-/// its time is up. The operation receives a closure that returns whether it is still
-/// awaited.
-///
-/// - Parameter undos: Stores the undos of the operation's calls of `step`; without it they are passed on to the run.
+/// its time is up. The operation receives a closure that returns whether it is still awaited. The stack stores the undos
+/// of the operation's calls of `step`; without one they are passed on to the run.
 func abandoned<Value: Sendable>(
   after limit: TimeLimit,
   undos: UndoStack? = nil,
