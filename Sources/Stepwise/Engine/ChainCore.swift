@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// A chain with its types erased: its compiled path, and the supervision of its runs.
 @usableFromInline
 final class ChainCore: Sendable {
@@ -48,5 +50,292 @@ final class ChainCore: Sendable {
     let ended = generation.withLock { $0.take() }
     ended?.cancel(reason: reason)
     registry.cancelRuns(reason: reason) { $0.program == ObjectIdentifier(program) }
+  }
+}
+
+// A run does not know the types of the values that pass through it. The typed callers of these methods store the first
+// input in the frame and remove the last output from it.
+
+// MARK: - In the caller's task
+
+extension ChainCore {
+  /// Returns what a run in the caller's task needs; nil when the run needs its own task.
+  @usableFromInline
+  func makeFrame() -> Frame? {
+    isPlain ? Frame(program, makeExecution(), slot: ValueSlot()) : nil
+  }
+
+  private func makeExecution(as child: Child? = nil) -> Execution {
+    guard let scope = Scope.current else {
+      return Execution(self, currentGeneration, child: child, in: .none, inside: nil)
+    }
+    return Execution(
+      self,
+      currentGeneration,
+      child: child,
+      in: scope.surroundings,
+      inside: scope.startedRun,
+      of: scope.step,
+      part: scope.steps
+    )
+  }
+
+  /// Runs the chain in the caller's task.
+  ///
+  /// It leaves the caller's actor here, once for all steps.
+  ///
+  /// - Throws: The error of the run.
+  @concurrent @usableFromInline
+  func runInPlace(_ frame: inout Frame) async throws {
+    counter.begin()
+    defer { counter.end() }
+    try await frame.execute().get()
+  }
+
+  /// Runs the chain as a step of another run.
+  ///
+  /// - Returns: The output, and how to undo what was completed.
+  /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
+  nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: Child
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    guard isPlain else { return try await runApart(input, as: child) }
+    counter.begin()
+    defer { counter.end() }
+    var frame = Frame(program, makeExecution(as: child), slot: ValueSlot(input))
+    try Self.check(await frame.execute(), in: child.outer)
+    return (frame.slot.take(), frame.undosIfAny?.takeAll().reversed() ?? [])
+  }
+
+  @inline(never)
+  private nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: Child
+  ) async throws -> (Output, [UndoStack.Entry]) {
+    let run = try await runApart(ValueSlot(input), as: child)
+    if let outcome = run.end?.outcome { try Self.check(outcome, in: child.outer) }
+    return (try run.takeOutput(), run.undos.takeAll().reversed())
+  }
+
+  private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {
+    if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError,
+      outer.isCancellationRequested
+    {
+      throw error
+    }
+    try outcome.get()
+  }
+}
+
+// MARK: - In its own task
+
+extension ChainCore {
+  /// Who a run with its own task belongs to.
+  enum Owner {
+    /// A handle: `start` started it, with a priority or with that of the calling task.
+    case handle(RunRecorder, TaskPriority?)
+    /// The current task, which awaits it; it may be a step of another run.
+    case task(Child?)
+  }
+
+  /// Where a run with its own task is registered.
+  private struct Entry: Sendable {
+    let membership: OrderedSlots<StartedRun>.Key
+    let tokens: [CancellationToken]
+    let listeners: [CancellationToken.Key?]
+  }
+
+  /// Admits a run and starts its task, which every source of cancellation can cancel.
+  ///
+  /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
+  /// cancelled is not admitted, so that it displaces no other run.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - owner: Who it belongs to; a run of the current task inherits the scope of the task.
+  /// - Returns: The task.
+  func launch(_ run: StartedRun, of owner: Owner) -> Task<Void, any Error> {
+    // Read before the run counts as in flight: a later `cancelRuns` applies to it.
+    let generation = currentGeneration
+    counter.begin()
+    let membership = registry.add(run)
+    // A cancellation before the run was registered, or of the token, has not reached it.
+    if let request = registry.tokenIfTaken?.request ?? generation.request { run.cancel(reason: request.reason) }
+    let scope = Scope.current
+    var surroundings = scope?.surroundings ?? .none
+    var priority: TaskPriority?
+    var child: Child?
+    var recorder: RunRecorder?
+    var outerStep: (any StepReporting)?
+    switch owner {
+    case .handle(let own, let chosen): (surroundings, priority, recorder) = (surroundings.ofStartedRuns, chosen, own)
+    case .task(let relation): (child, outerStep) = (relation, scope?.step)
+    }
+    let listeners = surroundings.tokens.map { token in token.listen { reason in run.cancel(reason: reason) } }
+    if case .task = owner, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
+    if !run.isCancellationRequested { run.enterGate(reason: program.overlap.description) }
+    let execution = Execution(
+      self,
+      generation,
+      started: run,
+      child: child,
+      handle: recorder,
+      in: surroundings,
+      inside: run.enclosing,
+      of: outerStep,
+      part: scope?.steps
+    )
+    let entry = Entry(membership: membership, tokens: surroundings.tokens, listeners: listeners)
+    let task = spawn(priority: priority) { () async throws -> Void in
+      await self.perform(run, as: execution)
+      self.finish(run, leaving: entry, recorder: execution.hasHandle ? execution.recording?.recorder : nil)
+    }
+    run.attach(task)
+    return task
+  }
+
+  /// Runs the chain in its own task, which the caller's task awaits and cancels.
+  ///
+  /// - Returns: The run, which has ended.
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  nonisolated(nonsending) func runApart(
+    _ input: consuming ValueSlot,
+    as child: Child? = nil
+  ) async throws -> StartedRun {
+    let scope = Scope.current
+    if let entrance, let scope, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
+      throw ChainError.reentrant
+    }
+    let run = StartedRun(of: program, entrance: entrance, input: input, inside: scope?.startedRun)
+    let task = launch(run, of: .task(child))
+    await withTaskCancellationHandler {
+      _ = await task.result
+    } onCancel: {
+      run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
+    }
+    return run
+  }
+
+  /// Runs the chain in its own task.
+  ///
+  /// - Throws: The error of the run.
+  @usableFromInline
+  nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
+    try await runApart(ValueSlot(input)).takeOutput()
+  }
+
+  /// Waits for a slot at the gate, then runs.
+  @inline(never)
+  private func perform(_ run: StartedRun, as execution: Execution) async {
+    var refusal: (any Error)?
+    if run.entrance != nil {
+      do { try await run.waitForAdmission() } catch { refusal = error }
+    }
+    if run.isCancellationRequested { refusal = CancellationError() }
+    var frame = Frame(program, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
+    frame.end(run, with: await frame.execute(endingWith: refusal))
+  }
+
+  /// Ends the registrations of a run, and then tells those who wait for it.
+  @inline(never)
+  private func finish(_ run: StartedRun, leaving entry: Entry, recorder: RunRecorder?) {
+    run.leaveGate()
+    for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
+    registry.remove(entry.membership)
+    run.complete()
+    counter.end()
+    run.completion.settle(())
+    if let recorder, let outcome = run.end?.outcome { recorder.end(outcome.map { run }) }
+  }
+}
+
+/// The state that a chain shares with the chains derived from it: the token, and the runs that it can interrupt.
+final class RunRegistry: Sendable {
+  private let isTaken = Atomic(false)
+  private let madeToken = Lock<CancellationToken?>(nil)
+  private let runs = Lock(OrderedSlots<StartedRun>())
+
+  /// The token, if it has been accessed.
+  var tokenIfTaken: CancellationToken? {
+    isTaken.load(ordering: .acquiring) ? madeToken.withLock { $0 } : nil
+  }
+
+  var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
+
+  /// The token, created on first access.
+  ///
+  /// It has one listener, which cancels all runs.
+  var token: CancellationToken {
+    let (token, isNew) = madeToken.withLock { made in
+      if let made { return (made, false) }
+      let token = CancellationToken()
+      made = token
+      isTaken.store(true, ordering: .releasing)
+      return (token, true)
+    }
+    if isNew { _ = token.listen { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
+    return token
+  }
+
+  /// Adds a run that a cancellation interrupts immediately.
+  func add(_ run: StartedRun) -> OrderedSlots<StartedRun>.Key {
+    runs.withLock { $0.append(run) }
+  }
+
+  func remove(_ key: OrderedSlots<StartedRun>.Key) {
+    runs.withLock { $0.remove(key) }
+  }
+
+  func cancelRuns(reason: String?, where isMeant: (StartedRun) -> Bool) {
+    let runs = runs.withLock { runs in
+      var all: [StartedRun] = []
+      runs.forEach { _, run in all.append(run) }
+      return all
+    }
+    for run in runs where isMeant(run) { _ = run.cancel(reason: reason) }
+  }
+}
+
+/// Counts the runs in flight, and resumes waiters when there are none.
+struct RunCounter: ~Copyable, Sendable {
+  private let runs = Atomic(0)
+  private let isAwaited = Atomic(false)
+  /// Settled when no run is in flight; non-nil while there may be waiters.
+  private let drained = Lock<Once<Void>?>(nil)
+
+  var count: Int { runs.load(ordering: .sequentiallyConsistent) }
+
+  func begin() {
+    runs.add(1, ordering: .sequentiallyConsistent)
+    RunsBegun.beginRun()
+  }
+
+  func end() {
+    let (_, remaining) = runs.subtract(1, ordering: .sequentiallyConsistent)
+    if remaining == 0, isAwaited.load(ordering: .sequentiallyConsistent) { release() }
+    RunsBegun.endRun()
+  }
+
+  /// Returns when no run is in flight, or when the waiting task is cancelled.
+  nonisolated(nonsending) func drain() async {
+    let drained = drained.withLock { drained in
+      let once = drained ?? Once()
+      drained = once
+      return once
+    }
+    // Announces the waiter before it reads the count: a run that ends between the two sees the waiter.
+    isAwaited.store(true, ordering: .sequentiallyConsistent)
+    if count == 0 { release() }
+    _ = await drained.value()
+  }
+
+  private func release() {
+    // A waiter that arrived after a further run started waits for that run, which will call this method again.
+    drained.withLock { drained in
+      guard count == 0 else { return Once<Void>?.none }
+      isAwaited.store(false, ordering: .sequentiallyConsistent)
+      return drained.take()
+    }?.settle(())
   }
 }

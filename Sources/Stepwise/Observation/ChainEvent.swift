@@ -64,3 +64,81 @@ extension ChainEvent: CustomStringConvertible, CustomDebugStringConvertible {
     }
   }
 }
+
+/// A step of a chain, as events, `onError` and ``Run/failedStep`` name it.
+public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
+  /// The position in the chain, starting at 0.
+  ///
+  /// The steps of a nested chain are counted at its position.
+  public let index: Int
+
+  /// The name, if the step has one.
+  public let name: String?
+
+  package init(index: Int, name: String?) {
+    self.index = index
+    self.name = name
+  }
+
+  /// The name, or the position, counted from 1, of a step without a name.
+  public var description: String { name ?? "step \(index + 1)" }
+}
+
+/// The progress of a run.
+public struct ChainProgress: Hashable, Sendable {
+  /// The completed fraction, from 0 to 1.
+  ///
+  /// It never decreases, and is 1 when the run has completed with a value.
+  public let fractionCompleted: Double
+
+  /// The step that started last: its name, or its position.
+  public let step: String
+}
+
+/// Reports the progress of the running step.
+public enum StepProgress: Sendable {
+  /// Reports the progress of the calling step to the observers of the run.
+  ///
+  /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
+  /// reach, call `Resolver.report` instead.
+  ///
+  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
+  public static func report(_ fraction: Double) {
+    Scope.current?.step?.report(fraction)
+  }
+}
+
+/// What a subscriber reads of the record of a run: its events, or its progress.
+struct RecordReader<Element: Sendable>: AsyncSequence, Sendable {
+  typealias Failure = Never
+  typealias Subscription = Broadcast<RunRecorder.State, RunRecorder.Key>.Subscription
+
+  /// The handle, whose release ends the recording.
+  let run: any AnyObject & Sendable
+  let subscribe: @Sendable () -> Subscription
+  let read: @Sendable (borrowing RunRecorder.State, RunRecorder.Key) -> Element?
+
+  func makeAsyncIterator() -> Iterator { Iterator(reader: self, subscription: subscribe()) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let reader: RecordReader
+    let subscription: Subscription
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      await subscription.next { reader.read($0, $1) }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension RecordReader.Iterator: Sendable {}
+
+extension RunRecorder {
+  func events(of run: any AnyObject & Sendable) -> RecordReader<ChainEvent> {
+    RecordReader(run: run, subscribe: observeEvents) { self.event($0, $1) }
+  }
+
+  func progress(of run: any AnyObject & Sendable) -> RecordReader<ChainProgress> {
+    RecordReader(run: run, subscribe: observeProgress) { self.progress($0, $1) }
+  }
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// Receives what happens in runs as it happens, for logs, metrics and traces.
 ///
 /// Every method has an empty default. Install an observer for a chain (``Chain/observed(by:)``), for the runs that a
@@ -87,4 +89,123 @@ extension RunObserver {
   public func runProgressed(_ run: ObservedRun, progress: ChainProgress) {}
   /// Does nothing.
   public func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) {}
+}
+
+/// A run, as its observers see it.
+public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvertible {
+  /// A number that no other run of the process has.
+  public let id: UInt64
+
+  /// The name of the chain, or else the names of its first and last step.
+  public let name: String
+
+  /// The innermost observed run that this one is part of or that was started in a step or handler of, if any.
+  public let parentID: UInt64?
+
+  /// The name and the number.
+  public var description: String { "\(name) (run \(id))" }
+}
+
+/// A step of a run, as observers of the run see it.
+public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
+  /// The run that the step is part of; for an undo, the run that undoes it, which may contain that one.
+  public let run: ObservedRun
+
+  /// The position and the name.
+  ///
+  /// The steps of a nested chain are counted at its position.
+  public let step: ChainStep
+
+  /// How many times the step has started in this run and in the run that contains it, starting at 1.
+  public let attempt: Int
+
+  /// The name, or the position, counted from 1, of a step without a name.
+  public var description: String { step.description }
+}
+
+/// The observers of all runs of the process.
+public enum RunObservers: Sendable {
+  /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
+  private static let used = Atomic(false)
+
+  /// How many are installed for the process.
+  private static let count = Atomic(0)
+
+  private static let installed = Lock(OrderedSlots<any RunObserver>())
+
+  static var isUsed: Bool { used.load(ordering: .acquiring) }
+
+  /// Notes that an observer is about to be installed for the process or a scope.
+  static func use() { used.store(true, ordering: .releasing) }
+
+  /// Those installed now, in the order in which they were installed.
+  static var all: [any RunObserver] {
+    guard count.load(ordering: .acquiring) > 0 else { return [] }
+    return installed.withLock { slots in
+      var all: [any RunObserver] = []
+      slots.forEach { _, observer in all.append(observer) }
+      return all
+    }
+  }
+
+  /// Notifies an observer of every run that starts from now on in this process.
+  ///
+  /// - Parameter observer: Receives the events of each run.
+  /// - Returns: The registration, through which to remove the observer. Releasing it does not remove the observer.
+  @discardableResult
+  public static func install(_ observer: some RunObserver) -> Registration {
+    use()
+    let key = installed.withLock { $0.append(observer) }
+    count.add(1, ordering: .releasing)
+    return Registration(key: key)
+  }
+
+  /// The registration of an observer of the process.
+  public struct Registration: Sendable {
+    let key: OrderedSlots<any RunObserver>.Key
+
+    /// Removes the observer; runs that have started continue to notify it.
+    public func remove() {
+      // Released outside the lock.
+      if installed.withLock({ $0.remove(key) }) != nil { count.subtract(1, ordering: .releasing) }
+    }
+  }
+}
+
+/// The observers and traces of the runs that the current task starts.
+struct ObservationScope: Sendable {
+  static var current: ObservationScope? { Scope.current?.surroundings.observation }
+
+  /// The observers of scopes, outermost first.
+  var observers: [any RunObserver] = []
+  var collectors: [RunCollector] = []
+  /// Measures the time of traces; nil for the continuous clock.
+  var clock: (@Sendable () -> Duration)?
+  /// The innermost observed run around.
+  var parentID: UInt64?
+
+  /// Whether a trace needs the runs also when their handles are gone.
+  var isTraced: Bool { collectors.contains(where: \.isOpen) }
+
+  /// The number of entries that traces need.
+  var capacity: Int { collectors.map(\.capacity).max() ?? 0 }
+}
+
+/// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
+///
+/// - Parameters:
+///   - observer: Receives the events of each run.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns.
+/// - Throws: Only what the body throws.
+public func withRunObserver<Value>(
+  _ observer: some RunObserver,
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async rethrows -> Value {
+  RunObservers.use()
+  var scope = ObservationScope.current ?? ObservationScope()
+  scope.observers.append(observer)
+  return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
 }

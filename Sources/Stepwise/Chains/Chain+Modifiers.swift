@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Chain {
+  /// Replaces an error of the previous steps with a value.
+  ///
+  /// Steps that completed are not undone. Cancellation is never replaced.
+  ///
+  /// - Parameter replacement: Returns the value, or throws a different error.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func recover(
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+  ) -> Chain {
+    appendingRecovery { error in try await replacement(error) }
+  }
+
+  /// Replaces an error of one type, thrown by the previous steps, with a value.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error to replace; other errors are passed on.
+  ///   - replacement: Returns the value, or throws a different error.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func recover<Failure: Error>(
+    from type: Failure.Type,
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
+  ) -> Chain {
+    appendingRecovery { error in
+      guard let failure = error as? Failure else { throw error }
+      return try await replacement(failure)
+    }
+  }
+
+  private nonisolated func appendingRecovery(
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+  ) -> Chain {
+    let code: StepCode = { frame in
+      guard let failure = frame.failure.take() else { return }
+      frame.slot.put(try await replacement(failure))
+    }
+    return Chain(path.appending(.recover(code)))
+  }
+}
+
+extension Chain {
+  /// Retries the previous steps, from the first one, when one of them fails.
+  ///
+  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the delay
+  /// between attempts immediately.
+  ///
+  /// - Parameters:
+  ///   - policy: The number of attempts and the delay between them.
+  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+  ///   - clock: The clock that measures the delays.
+  /// - Returns: A new chain; this one is unchanged. When all attempts fail, it throws the error of the last one.
+  public nonisolated func retry(
+    _ policy: RetryPolicy,
+    if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Chain {
+    let code: StepCode = { frame in
+      let input: Input = frame.slot.take()
+      let part = frame.covered
+      var attempts = Attempts(policy, clock: clock)
+      while true {
+        do {
+          frame.slot.put(input)
+          return try await frame.perform(part: part)
+        } catch {
+          guard !frame.execution.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
+          else { throw error }
+          await frame.undoAll()
+          let step = frame.execution.currentStep.index
+          frame.recording?.retrying(step: step, attempt: attempts.number + 1, after: error)
+          guard await attempts.waitForNext(by: frame.execution.wait), !frame.execution.isCancellationRequested else {
+            throw error
+          }
+        }
+      }
+    }
+    return Chain(path.appending(.enclosing(how: "retry up to \(policy.maxAttempts) attempts", code)))
+  }
+}
+
+extension Chain {
+  /// Limits the total duration of the previous steps.
+  ///
+  /// When the time is up, the running step is cancelled and awaited, what was completed is undone, and ``TimeoutError``
+  /// is thrown, which names that step. A value that the last step still returns is the output. Use
+  /// ``abandon(after:clock:discarding:)`` for steps that ignore cancellation.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func timeout(
+    _ duration: Duration,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Chain {
+    let code: StepCode = { frame in
+      let steps = CoveredSteps(coveredBy: &frame, undos: nil)
+      do {
+        try await limited(to: TimeLimit(duration: duration, clock: clock)) {
+          steps.currentStep
+        } operation: {
+          try await steps.run()
+        }
+        frame.slot = steps.takeValue()
+      } catch {
+        frame.recording?.timedOut(frame.execution.firstStep..<frame.index, error: error)
+        frame.undosIfAny?.markAll()
+        throw error
+      }
+    }
+    return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
+  }
+
+  /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
+  ///
+  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled
+  /// and continues without being awaited. No further step follows it, and if it can be undone, it is undone when it
+  /// completes.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
+  ///   - discard: Receives a value that the abandoned steps return, for example to release a resource.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func abandon(
+    after duration: Duration,
+    clock: any Clock<Duration> = ContinuousClock(),
+    discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
+  ) -> Chain {
+    let code: StepCode = { frame in
+      let undos = UndoStack()
+      let steps = CoveredSteps(coveredBy: &frame, undos: undos)
+      let end = await abandoned(after: TimeLimit(duration: duration, clock: clock), undos: undos) {
+        steps.currentStep
+      } discarding: {
+        var late = steps.takeValue()
+        await discard(late.take())
+      } operation: { isAwaited in
+        try await steps.run(isAwaited: isAwaited)
+      }
+      if case .inTime(.success) = end {
+        await frame.adopt(undos.takeAll(closing: true).reversed())
+        frame.slot = steps.takeValue()
+        return
+      }
+      let execution = frame.execution
+      if case .expired(let error) = end {
+        frame.recording?.abandon(execution.firstStep..<frame.index, error: error)
+      }
+      execution.setFork(nil)
+      await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
+      try end.get()
+    }
+    return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))
+  }
+
+  /// Runs the previous steps on an executor.
+  ///
+  /// - Parameter executor: The executor for the steps that are not isolated to an actor with its own.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
+    let code: StepCode = { frame in
+      let part = frame.covered
+      try await onExecutor(executor) { try await frame.perform(part: part) }
+    }
+    return Chain(path.appending(.enclosing(how: "executor", code)))
+  }
+}
+
+extension Chain {
+  /// Calls a handler with the error that a run ends with.
+  ///
+  /// A handler with a second parameter also receives the step that failed: `.onError { error, step in … }`.
+  ///
+  /// A chain may have several handlers. They are called in the order in which they were attached, at any position in
+  /// the chain. They are not called for cancellation, nor for errors that were retried or replaced. Afterwards they
+  /// receive each failed undo as an ``UndoError``, even when the run was cancelled or ended with a value. The error is
+  /// still thrown. The handler may suspend, and is shielded from the run's cancellation.
+  ///
+  /// - Parameter handler: Receives the error.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func onError(
+    _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
+  ) -> Chain {
+    Chain(path.appending(.onError { error, _ in await handler(error) }))
+  }
+
+  /// Calls a handler with the error that a run ends with and the step that failed.
+  ///
+  /// The error is the one that `run` throws, and the handler is called as one without a step is. The index of a step of
+  /// an appended chain counts the steps of the whole, as in ``ChainEvent``. For a ``TimeoutError`` the step is the one
+  /// that was running, for an ``UndoError`` the one whose undo failed.
+  ///
+  /// - Parameter handler: What to do with the error; it receives the step as well.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func onError(
+    _ handler: nonisolated(nonsending) @escaping @Sendable (any Error, ChainStep) async -> Void
+  ) -> Chain {
+    Chain(path.appending(.onError(handler)))
+  }
+
+  /// Calls a handler when a run completes, regardless of its outcome.
+  ///
+  /// A chain may have several handlers. Each is called exactly once per run, after everything else, newest first. The
+  /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation.
+  ///
+  /// - Parameter handler: Receives the outcome of the run.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func finally(
+    _ handler: nonisolated(nonsending) @escaping @Sendable (ChainState) async -> Void
+  ) -> Chain {
+    Chain(path.appending(.finally(handler)))
+  }
+
+  /// Sets what a further run does while one is in flight.
+  ///
+  /// The policy applies to the whole chain that this method returns. A chain derived from that one has the same policy,
+  /// but its own gate. Runs are admitted in the order of the calls of `run` and `start`. The last policy that is set
+  /// applies.
+  ///
+  /// - Parameter policy: What a further run does.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func overlap(_ policy: Overlap) -> Chain {
+    Chain(path.appending(.overlap(policy)))
+  }
+}
+
+/// What a further run of a chain does while one is in flight.
+///
+/// A refused or replaced run ends as cancelled, with the policy's name as the reason.
+public struct Overlap: Hashable, Sendable, CustomStringConvertible {
+  private enum Kind: String {
+    case concurrent, serial, cancelPrevious, dropNew, keepLatest
+  }
+
+  private let kind: Kind
+
+  /// The run starts immediately, concurrently with the others.
+  public static let concurrent = Overlap(kind: .concurrent)
+
+  /// The run waits; runs start in the order of the calls.
+  public static let serial = Overlap(kind: .serial)
+
+  /// The run cancels the one in flight and the one waiting.
+  ///
+  /// It starts when the former has completed, including `finally`.
+  public static let cancelPrevious = Overlap(kind: .cancelPrevious)
+
+  /// The run is refused.
+  public static let dropNew = Overlap(kind: .dropNew)
+
+  /// The run waits and replaces the one that was waiting.
+  public static let keepLatest = Overlap(kind: .keepLatest)
+
+  /// The policy's name, which is the reason for a run that the policy refused, replaced or cancelled.
+  public var description: String { kind.rawValue }
+
+  /// How a run enters the gate; nil when there is no gate.
+  var mode: GateMode? {
+    switch kind {
+    case .concurrent: nil
+    case .serial: .queue
+    case .cancelPrevious: .replaceAll
+    case .dropNew: .refuse
+    case .keepLatest: .replaceWaiting
+    }
+  }
+}
+
+extension Chain {
+  /// Notifies an observer of the runs of this chain.
+  ///
+  /// It covers the whole chain that this method returns, at any position, including nested chains. A chain may have
+  /// several observers, which are called in the order in which they were attached.
+  ///
+  /// - Parameter observer: Receives the events of each run.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func observed(by observer: some RunObserver) -> Chain {
+    Chain(path.identified(by: ChainIdentity(name: path.identity?.name, observers: path.observers + [observer])))
+  }
+
+  /// Names the chain, for observers and traces.
+  ///
+  /// Without a name, a run has the names of its first and last step. A chain derived from this one has the same name.
+  ///
+  /// - Parameter name: The name of the runs of this chain.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func named(_ name: String) -> Chain {
+    Chain(path.identified(by: ChainIdentity(name: name, observers: path.observers)))
+  }
+}
