@@ -29,6 +29,7 @@ private struct TimelineDrawing {
   init(duration: Duration) { total = max(1, duration.nanoseconds) }
 
   mutating func add(_ span: RunTrace.Span, depth: Int) {
+    let span = span.withoutRepeatedStep
     rowCount += 1
     if rowCount <= Self.maxRows { rows.append(row(span, depth: depth, y: Self.top + (rowCount - 1) * Self.rowHeight)) }
     for child in span.children { add(child, depth: depth + 1) }

@@ -23,6 +23,7 @@ extension RunTrace {
   private static func add(_ span: Span, to lines: inout [String], first: String, rest: String) {
     lines.append(first + ([span.label.onOneLine] + span.remarks() + [span.duration.brief]).joined(separator: " · "))
     // Notes and children in the order in which they happened.
+    let span = span.withoutRepeatedStep
     let notes = span.notes.map { (time: $0.time, order: $0.order, note: $0.text as String?, span: nil as Span?) }
     let children = span.children.map { (time: $0.start, order: $0.order, note: nil as String?, span: $0 as Span?) }
     let items = (children + notes).sorted { ($0.time, $0.order) < ($1.time, $1.order) }
@@ -42,6 +43,19 @@ extension RunTrace.Span {
     case "zip"?, "race"?: "\(role ?? ""): \(name)"
     default: name
     }
+  }
+
+  /// The span of a chain of one closure that calls `step`, with the steps of the closure as the steps of the run.
+  ///
+  /// Its only step has the name and the outcome of the run, and would be a second row that says the same.
+  var withoutRepeatedStep: RunTrace.Span {
+    guard kind == .run, children.count == 1, let step = children.first, !step.children.isEmpty,
+      step.kind == .step, step.name == name, step.status == status, !step.isUndone
+    else { return self }
+    var span = self
+    span.notes = step.notes + notes
+    span.children = step.children
+    return span
   }
 
   /// The attempt and the status, where they are worth a word.

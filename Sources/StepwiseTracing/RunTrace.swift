@@ -80,10 +80,10 @@ public struct RunTrace: Sendable {
     public let detail: String?
     /// Whether the step was undone after it had completed.
     public let isUndone: Bool
-    /// What happened to it meanwhile, in order.
-    public let notes: [Note]
+    /// Notes that were recorded during the span, in order.
+    public internal(set) var notes: [Note]
     /// The steps and runs in it, in the order of their starts.
-    public let children: [Span]
+    public internal(set) var children: [Span]
     /// The position of its start among the events of the run.
     let order: Int
 

@@ -6,7 +6,7 @@ import Stepwise
 import StepwiseTracing
 
 extension Scene {
-  /// An order that is traced: eight steps, a retry, branches, a time limit and an undo.
+  /// An order that is traced, with a retry, a time limit and two undos.
   static let trace = Scene(
     "trace",
     "show what a run did: as a tree, a picture, a Perfetto file",
@@ -17,7 +17,7 @@ extension Scene {
       ?? FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-trace-\(getuid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
 
-    Console.writeLine("A chain of eight steps places an order; the courier does not answer in time.\n")
+    Console.writeLine("A chain places an order; the courier does not ship the second parcel in time.\n")
     let run = Shop().order.start("a lamp")
     _ = await run.outcome
     Console.writeLine(run.trace.text)
@@ -32,7 +32,7 @@ extension Scene {
   }
 }
 
-/// A shop whose card network is busy at first, and whose courier is slow.
+/// The order of the README, with a card network that is busy at first and a courier who loses the second parcel.
 private actor Shop {
   struct NetworkBusy: Error, CustomStringConvertible {
     let description = "the card network is busy"
@@ -40,40 +40,38 @@ private actor Shop {
 
   private var charges = 0
 
-  nonisolated var order: Chain<String, String> {
-    let quote = Chain<String, (Int, Int)>.zip(
-      Chain("look up the price") { _ in try await work(90, returning: 40) },
-      Chain("look up the postage") { _ in try await work(140, returning: 5) }
-    )
-    let payment = Chain("open a session") { (amount: Int) in try await work(40, returning: amount) }
-      .then("charge the card", self.charge)
-      .retry(RetryPolicy(maxAttempts: 3, backoff: .constant(.milliseconds(60))))
-      .named("payment")
-    return Chain("read the cart") { (item: String) in try await work(30, returning: item) }
-      .then("reserve the item", undo: { _ in _ = try await work(50, returning: 0) }) { item in
-        try await work(60, returning: item)
+  nonisolated var order: Chain<String, Int> {
+    Chain("order") { (item: String) in
+      try await step("reserve") {
+        try await work(60)
+      } undo: {
+        try await work(50)
       }
-      .appending(quote)
-      .then("add up") { price, postage in price + postage }
-      .appending(payment)
-      .appending(
-        Step("call the courier") { (amount: Int) in try await work(60_000, returning: "order of \(amount)") }
-          .timeout(.milliseconds(200))
-      )
-      .named("place an order")
+      let receipt = try await step("charge", retry: .init(maxAttempts: 3, backoff: .constant(.milliseconds(60)))) {
+        try await self.charge()
+      } undo: { _ in
+        try await work(70)
+      }
+      for (parcel, milliseconds) in [(1, 80), (2, 60_000)] {
+        try await step("ship \(parcel)", timeout: .milliseconds(200)) { try await work(milliseconds) }
+      }
+      async let mail: Void = step("mail") { try await work(40) }
+      async let invoice: Void = step("invoice") { try await work(50) }
+      _ = try await (mail, invoice)
+      return receipt
+    }
   }
 
-  private func charge(_ amount: Int) async throws -> Int {
+  /// Returns the number of the receipt.
+  private func charge() async throws -> Int {
     charges += 1
-    let isFirst = charges == 1
-    let paid = try await work(70, returning: amount)
-    if isFirst { throw NetworkBusy() }
-    return paid
+    let attempt = charges
+    try await work(70)
+    if attempt == 1 { throw NetworkBusy() }
+    return attempt
   }
 }
 
-/// Returns a value after a time.
-private func work<Value: Sendable>(_ milliseconds: Int, returning value: Value) async throws -> Value {
+private func work(_ milliseconds: Int) async throws {
   try await Task.sleep(for: .milliseconds(milliseconds))
-  return value
 }

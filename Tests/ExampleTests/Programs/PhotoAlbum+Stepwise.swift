@@ -5,18 +5,25 @@ import Stepwise
 import StepwiseTesting
 
 func publishWithStepwise(_ album: String, in studio: Studio) async throws -> String {
-  try await Chain("list") { try await studio.photos(of: album) }
-    .then("render") { photos in try await rendering(album, in: studio.makeFolder(), of: studio).run(photos) }
-    .run()
-}
-
-/// The steps that share a folder: a chain that is made for one run.
-private func rendering(_ album: String, in folder: Studio.Folder, of studio: Studio) -> Chain<[String], String> {
-  Chain { (photos: [String]) in photos }
-    .thenMap("download", maxConcurrent: 4) { photo in try await studio.download(photo, to: folder) }
-    .then("scale") { _ in try await studio.scale(in: folder) }
-    .then("reserve", undo: { address in await studio.release(address) }) { try await studio.reserve(album) }
-    .then("upload") { address in try await studio.upload(folder, to: address) }
-    .onError { error, step in studio.console.record("\(step) failed: \(error)") }
-    .finally { _ in await studio.remove(folder) }
+  let publish = Chain("publish") {
+    let photos = try await step("list") { try await studio.photos(of: album) }
+    let folder = try await step("folder") {
+      await studio.makeFolder()
+    } undo: {
+      await studio.remove($0)
+    }
+    let download = Chain { photos }.thenMap(maxConcurrent: 4) { try await studio.download($0, to: folder) }
+    try await step("download") { try await download.run() }
+    try await step("scale") { try await studio.scale(in: folder) }
+    let address = try await step("reserve") {
+      try await studio.reserve(album)
+    } undo: {
+      await studio.release($0)
+    }
+    try await step("upload") { try await studio.upload(folder, to: address) }
+    await studio.remove(folder)
+    return address
+  }
+  .onError { error, step in studio.console.record("\(step) failed: \(error)") }
+  return try await publish.run()
 }

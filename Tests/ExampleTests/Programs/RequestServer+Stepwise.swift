@@ -9,17 +9,18 @@ struct RequestServer: Sendable {
   private let handle: Chain<Request, String>
 
   init(_ backend: Backend) {
-    handle = Chain("authorize") { (request: Request) in try await backend.user(request) }
-      .then("connect", undo: { _ in await backend.disconnect() }) { request in
+    handle = Chain("request") { (request: Request) in
+      let user = try await step("authorize") { try await backend.user(request) }
+      try await step("connect") {
         await backend.connect()
-        return request
-      }
-      .then("answer") { request in try await backend.answer(request) }
-      .then("disconnect") { answer in
+      } undo: {
         await backend.disconnect()
-        return answer
       }
-      .onError { _ in backend.failures.record(1) }
+      let answer = try await step("answer") { try await backend.answer(user) }
+      try await step("disconnect") { await backend.disconnect() }
+      return answer
+    }
+    .onError { _ in backend.failures.record(1) }
   }
 
   func serve(_ request: Request) -> Run<String> { handle.start(request, cancelledBy: shutdown) }

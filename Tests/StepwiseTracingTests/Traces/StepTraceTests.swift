@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseTesting
 import StepwiseTracing
@@ -35,5 +36,8 @@ struct StepTraceTests {
     let lines = trace.runs.flatMap { outline($0) }
     #expect(lines == ["plan", " plan", "  a", "   b", "    c 1 undone", "    c 2", "  d"])
     #expect(trace.text.contains("attempt 1 failed"))
+    // The only step of a chain of one closure is not a second row of the same name.
+    #expect(trace.text.split(separator: "\n").prefix(2).map { $0.prefix(4) } == ["plan", "├─ a"])
+    #expect(trace.svg.components(separatedBy: ">plan<").count == 2)
   }
 }
