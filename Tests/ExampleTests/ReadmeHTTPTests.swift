@@ -7,7 +7,7 @@ import StepwiseHTTP
 import StepwiseTesting
 import Testing
 
-/// The samples on HTTP of the module's page and of the cookbook.
+/// The samples on HTTP of the module's page.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeHTTPTests {
   private static let withoutProxy: Void = LoopbackServer.bypassProxy()

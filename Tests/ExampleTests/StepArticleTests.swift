@@ -46,13 +46,27 @@ struct StepArticleTests {
     #expect(stock.log.elements == ["reserve 7"])
     #expect(courier.log.elements == ["ship 1", "ship 2"])
 
-    let run = order.start(Cart(total: 0))
+    let cart = Cart(total: 0)
+    let run = order.start(cart)
     await #expect(throws: Courier.IsClosed()) { try await run.value }
     #expect(run.failedStep?.name == "ship 2")
     #expect(bank.log.elements == ["charge 7", "charge 0", "refund 0"])
     #expect(stock.log.elements == ["reserve 7", "reserve 0", "release 0"])
     #expect(post.log.elements == ["confirm 7"])
     #expect(books.log.elements == ["enter 7"])
+  }
+
+  @Test("An order that is cancelled is undone")
+  func cancelled() async throws {
+    let (order, cart) = (makeOrder(), Cart(total: 7))
+
+    let run = order.start(cart)
+    run.cancel(reason: "the customer left")
+
+    // Whether the run succeeds depends on how far it got; what it took, it gives back unless it succeeded.
+    let isResolved = if case .resolved = await run.outcome { true } else { false }
+    #expect(stock.log.elements.contains("release 7") == (stock.log.elements.contains("reserve 7") && !isResolved))
+    #expect(bank.log.elements.contains("refund 7") == (bank.log.elements.contains("charge 7") && !isResolved))
   }
 
   @Test("Steps in a function compile where closures of a chain do not")

@@ -3,9 +3,8 @@
 
 import Observation
 import Stepwise
-import StepwiseFlows
 
-// The classes of two recipes of the cookbook.
+// The class of a recipe of the cookbook.
 
 @MainActor
 @Observable
@@ -27,27 +26,4 @@ final class SearchModel {
       }
     }
   }
-}
-
-@MainActor
-final class NameCoordinator {
-  private let host: NavigationHost
-  private let finished: (String) -> Void
-  private var run: Run<String>?
-
-  init(_ controller: UINavigationController, finished: @escaping (String) -> Void) {
-    host = NavigationHost(controller)
-    self.finished = finished
-  }
-
-  func start() {
-    let name = FlowStep<String, String>("name", .push, on: host) { handler in NameViewController(handler) }
-    let run = Flow<String>("name", first: name, content: "").start()
-    self.run = run
-    Task { [weak self] in
-      if case .resolved(let name) = await run.outcome { self?.finished(name) }
-    }
-  }
-
-  func stop() { run?.cancel(reason: "the coordinator was stopped") }
 }

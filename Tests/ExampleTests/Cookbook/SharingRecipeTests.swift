@@ -98,39 +98,6 @@ struct SharingRecipeTests {
     #expect(try await [first, second] == [Data("/cat.png".utf8), Data("/cat.png".utf8)])
   }
 
-  actor Cache<Time: Clock<Duration>> {
-    private let load: Chain<Void, String>
-    private let clock: Time
-    private var stored: (value: String, expiry: Time.Instant)?
-
-    init(_ load: Chain<Void, String>, clock: Time) {
-      self.load = load
-      self.clock = clock
-    }
-
-    func value() async throws -> String {
-      if let stored, clock.now < stored.expiry { return stored.value }
-      let value = try await load.run()
-      stored = (value, clock.now.advanced(by: .seconds(60)))
-      return value
-    }
-  }
-
-  @Test("A cached value is loaded again after its expiry")
-  func cache() async throws {
-    let log = log
-    let load = Chain("load") {
-      log.record("load")
-      return "value \(log.elements.count)"
-    }
-    let cache = Cache(load, clock: clock)
-    #expect(try await cache.value() == "value 1")
-    clock.advance(by: .seconds(59))
-    #expect(try await cache.value() == "value 1")
-    clock.advance(by: .seconds(1))
-    #expect(try await cache.value() == "value 2")
-  }
-
   @Test("Everything under a session's token ends when the user signs out")
   func signOut() async throws {
     let endless = Endless()

@@ -35,44 +35,6 @@ struct UserInputRecipeTests {
     #expect(log.elements == ["swift"])
   }
 
-  @Test("Of the drafts that come while one is saved, the newest is saved")
-  func keepLatest() async throws {
-    let (log, open) = (log, CancellationToken())
-    @Sendable func write(_ draft: String) async throws {
-      log.record(draft)
-      await open.cancellation
-    }
-
-    let save = Chain("save") { (draft: String) in try await write(draft) }
-      .overlap(.keepLatest)
-
-    let runs = ["a", "b", "c"].map { draft in save.start(draft) }
-    await log.elements(atLeast: 1)
-    open.cancel()
-    try await runs[2].value
-    #expect(log.elements == ["a", "c"])
-  }
-
-  @Test("A second tap is refused while the first order is in flight")
-  func doubleTap() async throws {
-    let (log, open) = (log, CancellationToken())
-    @Sendable func place(_ order: Int) async throws -> String {
-      log.record("order \(order)")
-      await open.cancellation
-      return "receipt \(order)"
-    }
-
-    let buy = Chain("buy") { (order: Int) in try await place(order) }
-      .overlap(.dropNew)
-
-    let first = buy.start(7)
-    await log.elements(atLeast: 1)
-    await #expect(throws: CancellationError.self) { try await buy.run(7) }
-    open.cancel()
-    #expect(try await first.value == "receipt 7")
-    #expect(log.elements == ["order 7"])
-  }
-
   @Test("The model of a view shows the hits of the newest search")
   @MainActor func viewModel() async {
     let model = SearchModel(Chain { (text: String) in ["\(text) 1", "\(text) 2"] })
@@ -84,21 +46,5 @@ struct UserInputRecipeTests {
     failing.search(for: "swift")
     while failing.message == nil { await Task.yield() }
     #expect(failing.message == "offline")
-  }
-
-  @Test("A coordinator shows its first screen, and stops")
-  @MainActor func coordinator() async {
-    let controller = UINavigationController(nibName: nil, bundle: nil)
-    let coordinator = NameCoordinator(controller) { _ in }
-    coordinator.start()
-    while controller.viewControllers.isEmpty { await Task.yield() }
-    coordinator.stop()
-    while !controller.viewControllers.isEmpty { await Task.yield() }
-    let names = Recorder<String>()
-    let other = NameCoordinator(controller) { name in names.record(name) }
-    other.start()
-    while controller.viewControllers.isEmpty { await Task.yield() }
-    (controller.viewControllers.first as? NameViewController)?.save("Ada")
-    #expect(await names.elements(atLeast: 1) == ["Ada"])
   }
 }

@@ -4,11 +4,10 @@
 import Foundation
 import Stepwise
 import StepwiseCheckpoints
-import StepwiseFlows
 import StepwiseTesting
 import Testing
 
-/// The recipes of the cookbook for delegates, wizards, imports and command lines.
+/// The recipes of the cookbook for delegates, imports and command lines.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkRecipeTests {
   protocol CodeScannerDelegate: AnyObject {
@@ -66,37 +65,6 @@ struct WorkRecipeTests {
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     #expect(await CodeScanner.log.elements(atLeast: 3) == ["start", "start", "stop"])
-  }
-
-  struct Order: Sendable {
-    var name = ""
-    var size = ""
-  }
-
-  @Test("A wizard goes back and asks again")
-  @MainActor func wizard() async throws {
-    var answers = ["Ada", "<", "Grace", "large"]
-    var questions: [String] = []
-    func ask(_ question: String) -> String {
-      questions.append(question)
-      return answers.removeFirst()
-    }
-
-    func question(_ name: String) -> FlowStep<Order, String> {
-      FlowStep(name) { handler in
-        let answer = ask("\(name)?")
-        if answer == "<" { handler.back() } else { handler.complete(answer) }
-      }
-    }
-    let name = question("name")
-    let size = question("size")
-    let wizard = Flow<Order>("order", first: name, content: Order())
-      .on(name, leadsTo: [size]) { answer, step in .next(size, Order(name: answer)) }
-      .on(size) { answer, step in .finish(Order(name: step.content.name, size: answer)) }
-    let order = try await wizard.run()
-
-    #expect(order.name == "Grace" && order.size == "large")
-    #expect(questions == ["name?", "size?", "name?", "size?"])
   }
 
   enum RowImport: Progression, Codable {
