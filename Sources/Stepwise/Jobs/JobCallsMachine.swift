@@ -32,7 +32,7 @@ struct JobCallsMachine<Update> {
   private var state = State.open
   private var teller = Teller.away
   private var owesStart = false
-  private var updates = OrderedSlots<Update>()
+  private var updates = Fifo<Update>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
@@ -48,7 +48,7 @@ struct JobCallsMachine<Update> {
     guard case .open = state else { return false }
     switch call {
     case .start: owesStart = true
-    case .update(let update): _ = updates.append(update)
+    case .update(let update): updates.append(update)
     }
     guard case .away = teller else { return false }
     teller = .coming

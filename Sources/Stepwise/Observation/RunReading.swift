@@ -79,7 +79,7 @@ final class RunCollector: Sendable {
   private struct State {
     /// Usually contains all the others.
     var first: RunRecorder?
-    var others = OrderedSlots<RunRecorder>()
+    var others = Fifo<RunRecorder>()
     var droppedCount = 0
   }
 
@@ -105,7 +105,7 @@ final class RunCollector: Sendable {
         state.first = run
         return nil
       }
-      _ = state.others.append(run)
+      state.others.append(run)
       guard state.others.count >= maxRuns else { return nil }
       state.droppedCount += 1
       return state.others.popFirst()

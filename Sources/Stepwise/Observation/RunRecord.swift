@@ -263,8 +263,8 @@ package struct RunRecord: Sendable {
 
   /// The step of an entry that is planned, and not within another one.
   private func plannedStep(_ number: Int) -> Int? {
-    guard let entry = self[number], case .step(let index, nil) = entry.kind, isNewest(entry) else { return nil }
-    return index
+    guard let position = position(of: number), case .step(let index, nil) = entries[position].kind else { return nil }
+    return self.number(ofStep: index) == number ? index : nil
   }
 
   /// Advances the overall progress, which never decreases, even when steps are retried or undone.
@@ -279,9 +279,11 @@ package struct RunRecord: Sendable {
 
   /// The entries are in the order of their numbers, and mostly the last one is meant.
   private func position(of number: Int) -> Int? {
-    guard number >= 0, let first = entries.first, let last = entries.last else { return nil }
-    if number > last.number || number < first.number { return nil }
-    if last.number - first.number == entries.count - 1 { return number - first.number }
+    guard number >= 0, !entries.isEmpty else { return nil }
+    // Not `first` and `last`, which copy an entry.
+    let (first, last) = (entries[0].number, entries[entries.count - 1].number)
+    if number > last || number < first { return nil }
+    if last - first == entries.count - 1 { return number - first }
     var (low, high) = (0, entries.count - 1)
     while low < high {
       let middle = (low + high) / 2

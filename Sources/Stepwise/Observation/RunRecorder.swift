@@ -24,12 +24,12 @@ final class RunRecorder: Sendable {
     var isForgotten = false
     /// The steps that have started and not finished, as observers know them.
     var active: [Int: (step: ObservedStep, observers: [any RunObserver])] = [:]
-    var calls = OrderedSlots<(call: Call, observers: [any RunObserver])>()
+    var calls = Fifo<(call: Call, observers: [any RunObserver])>()
     /// Whether a thread is calling observers, which then makes the calls that others add meanwhile.
     var isCalling = false
 
     mutating func call(_ observers: [any RunObserver], _ call: @escaping Call) {
-      if !observers.isEmpty { _ = calls.append((call, observers)) }
+      if !observers.isEmpty { calls.append((call, observers)) }
     }
   }
 

@@ -4,29 +4,39 @@
 /// Decides what a production line does next.
 ///
 /// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
-/// is room: with a `Gate`, and thus a task for each progression, a short one takes 20 µs instead of 6. A consumer
-/// without a product leaves a waiter; the machine wakes it after a change, and it tries again.
-struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
-  private enum State: ~Copyable {
-    case working(Floor)
-    /// The line accepts no further work, and the last product has been taken.
-    case ended
-  }
-
-  private var state: State
+/// is room: with a `Gate`, and thus a task for each progression, a short one takes 20 µs instead of 6. Only one parked
+/// worker is woken at a time. When it arrives, it takes work and wakes the next, so that a worker which a fast consumer
+/// woke once finds room for several progressions. A consumer without a product leaves a waiter; the machine wakes it
+/// after a change, and it tries again.
+///
+/// After each event no pending work could start, unless a worker that was woken has not arrived.
+struct LineMachine<Work, Product, Waiter, Worker> {
+  private let limit: Int
+  private var pending = Fifo<Work>()
+  /// The number of workers that run a progression.
+  private var running = 0
+  /// Empty while no work is pending.
+  private var parked: [Worker] = []
+  /// Whether a parked worker was woken and has not arrived.
+  private var isWaking = false
+  private var products = Fifo<Product>()
+  /// Empty while there are products.
+  private var waiters: [Waiter] = []
+  private var isSuspended = false
+  /// Whether further work is accepted.
+  private var isOpen = true
 
   init(maxConcurrent: Int) {
-    self.init(.working(Floor(limit: max(1, maxConcurrent))))
+    limit = max(1, maxConcurrent)
   }
 
-  private init(_ state: consuming State) {
-    self.state = state
-  }
+  private var isEmpty: Bool { running == 0 && pending.isEmpty && products.isEmpty }
 
-  /// Work that starts now.
+  /// How pending work starts.
   enum Start {
     case new(Work)
-    case parked(Worker, Work)
+    /// The worker arrives, and then takes the work.
+    case wake(Worker)
   }
 
   enum AddAction {
@@ -36,32 +46,35 @@ struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
   }
 
   mutating func add(_ work: Work) -> AddAction {
-    withFloor { floor in
-      guard floor.isOpen else { return .refuse }
-      _ = floor.pending.append(work)
-      return floor.start().map { .start($0) } ?? .keep
-    } ?? .refuse
+    guard isOpen else { return .refuse }
+    pending.append(work)
+    return start().map { .start($0) } ?? .keep
   }
 
-  /// What a worker does after its work; the waiters are woken first.
+  /// What a worker does next; the waiters and the other workers are woken first.
   enum WorkAction {
-    /// Continues with other work; a parked worker has nothing left to do.
-    case work(Work, wake: [Waiter], dismiss: Worker?)
+    case work(Work, wake: [Waiter], start: [Start], dismiss: [Worker])
     /// There is work, but no room for its product.
     case park(wake: [Waiter])
     case leave(wake: [Waiter])
   }
 
   mutating func finishWork(with product: Product) -> WorkAction {
-    withFloor { floor in
-      floor.running -= 1
-      _ = floor.products.append(product)
-      let woken = floor.wake()
-      if let work = floor.beginWork() {
-        return .work(work, wake: woken, dismiss: floor.isWorkerNeeded(for: 0) ? nil : floor.parked.popLast())
-      }
-      return floor.isWorkerNeeded(for: 1) ? .park(wake: woken) : .leave(wake: woken)
-    } ?? .leave(wake: [])
+    precondition(running > 0, "A production line received a product while no worker was running.")
+    running -= 1
+    products.append(product)
+    return continueWorking(wake: wake())
+  }
+
+  /// A worker that was woken is ready.
+  mutating func arrive() -> WorkAction {
+    isWaking = false
+    return continueWorking(wake: [])
+  }
+
+  private mutating func continueWorking(wake: [Waiter]) -> WorkAction {
+    guard let work = beginWork() else { return pending.isEmpty ? .leave(wake: wake) : .park(wake: wake) }
+    return .work(work, wake: wake, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
   }
 
   enum ParkAction {
@@ -71,131 +84,82 @@ struct LineMachine<Work, Product, Waiter, Worker>: ~Copyable {
   }
 
   mutating func park(_ worker: Worker) -> ParkAction {
-    withFloor { floor in
-      guard floor.isWorkerNeeded(for: 1) else { return .leave }
-      floor.parked.append(worker)
-      return .suspend
-    } ?? .leave
+    if pending.isEmpty { return .leave }
+    parked.append(worker)
+    return .suspend
   }
 
   enum TakeAction {
-    case product(Product, start: [Start])
-    case wait(Waiter)
+    case product(Product, start: Start?)
+    case none
     case end
   }
 
   /// Removes and returns the oldest product.
-  mutating func take(waiter: @autoclosure () -> Waiter) -> TakeAction {
-    withFloor { floor in
-      if let product = floor.products.popFirst() { return .product(product, start: floor.startAll()) }
-      let new = waiter()
-      floor.waiters.append(new)
-      return .wait(new)
-    } ?? .end
+  mutating func take() -> TakeAction {
+    if let product = products.popFirst() { return .product(product, start: start()) }
+    return isOpen || !isEmpty ? .none : .end
+  }
+
+  /// Adds a consumer's waiter, or returns false when it should try again.
+  mutating func wait(_ waiter: Waiter) -> Bool {
+    guard products.isEmpty, isOpen || !isEmpty else { return false }
+    waiters.append(waiter)
+    return true
   }
 
   /// A waiter has left.
   ///
   /// Returns the waiters to wake, so that they try again.
-  mutating func leave() -> [Waiter] { withFloor { $0.wake() } ?? [] }
+  mutating func leave() -> [Waiter] { wake() }
 
-  mutating func suspend() { withFloor { $0.isSuspended = true } }
+  mutating func suspend() { isSuspended = true }
 
-  /// Returns the work that starts now.
   mutating func resume() -> [Start] {
-    withFloor { floor in
-      floor.isSuspended = false
-      return floor.startAll()
-    } ?? []
+    isSuspended = false
+    return startAll()
   }
 
   /// What remains to be done once the work that has not started is dropped.
   struct ClearAction {
-    var dropped: [Work] = []
-    var wake: [Waiter] = []
-    var dismiss: [Worker] = []
+    let dropped: [Work]
+    let wake: [Waiter]
+    let dismiss: [Worker]
   }
 
   mutating func clearPending() -> ClearAction {
-    withFloor { floor in
-      let dropped = floor.pending.removeAll()
-      return ClearAction(
-        dropped: dropped,
-        wake: floor.isEmpty ? floor.wake() : [],
-        dismiss: exchange(&floor.parked, with: [])
-      )
-    } ?? ClearAction()
+    let dropped = pending.removeAll()
+    return ClearAction(dropped: dropped, wake: isEmpty ? wake() : [], dismiss: exchange(&parked, with: []))
   }
 
   /// Accepts no further work.
   ///
   /// Returns the waiters to wake.
   mutating func finish() -> [Waiter] {
-    withFloor { floor in
-      floor.isOpen = false
-      return floor.isEmpty ? floor.wake() : []
-    } ?? []
+    isOpen = false
+    return isEmpty ? wake() : []
   }
 
-  /// Returns nil once the line has ended.
-  @discardableResult
-  private mutating func withFloor<Result>(_ change: (inout Floor) -> Result) -> Result? {
-    switch consume state {
-    case .working(var floor):
-      let result = change(&floor)
-      self = Self(floor.isOpen || !floor.isEmpty ? .working(floor) : .ended)
-      return result
-    case .ended:
-      self = Self(.ended)
-      return nil
-    }
+  private var hasRoom: Bool { !isSuspended && running < limit && products.count < limit }
+
+  private mutating func beginWork() -> Work? {
+    guard hasRoom, let work = pending.popFirst() else { return nil }
+    running += 1
+    return work
   }
 
-  /// The work of a line that has not ended.
-  ///
-  /// After each event, no pending work could start, and there are no more parked workers than pending work.
-  private struct Floor {
-    let limit: Int
-    var pending = OrderedSlots<Work>()
-    /// The number of workers that run a progression.
-    var running = 0
-    var parked: [Worker] = []
-    var products = OrderedSlots<Product>()
-    /// Empty while there are products.
-    var waiters: [Waiter] = []
-    var isSuspended = false
-    /// Whether further work is accepted.
-    var isOpen = true
-
-    init(limit: Int) {
-      self.limit = limit
-    }
-
-    var isEmpty: Bool { running == 0 && pending.isEmpty && products.isEmpty }
-
-    /// Whether there is pending work for all parked workers and some others.
-    func isWorkerNeeded(for others: Int) -> Bool { parked.count + others <= pending.count }
-
-    mutating func beginWork() -> Work? {
-      guard !isSuspended, running < limit, products.count < limit, let work = pending.popFirst() else { return nil }
-      running += 1
-      return work
-    }
-
-    mutating func start() -> Start? {
-      guard let work = beginWork() else { return nil }
-      return parked.popLast().map { .parked($0, work) } ?? .new(work)
-    }
-
-    mutating func startAll() -> [Start] {
-      var starts: [Start] = []
-      while let start = start() { starts.append(start) }
-      return starts
-    }
-
-    mutating func wake() -> [Waiter] {
-      defer { waiters.removeAll(keepingCapacity: true) }
-      return waiters
-    }
+  private mutating func start() -> Start? {
+    guard !isWaking, hasRoom, !pending.isEmpty else { return nil }
+    guard let worker = parked.popLast() else { return beginWork().map { .new($0) } }
+    isWaking = true
+    return .wake(worker)
   }
+
+  private mutating func startAll() -> [Start] {
+    var starts: [Start] = []
+    while let start = start() { starts.append(start) }
+    return starts
+  }
+
+  private mutating func wake() -> [Waiter] { waiters.isEmpty ? [] : exchange(&waiters, with: []) }
 }

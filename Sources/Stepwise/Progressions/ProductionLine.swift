@@ -41,8 +41,8 @@ public final class ProductionLine<P: Progression>: Sendable {
   @inlinable
   @discardableResult
   public func add(_ progression: P) -> Bool {
-    let box = Box(progression)
-    return handle.add(LineWork(box) { await box.value.lineProduct() })
+    // Safety: the work returns and receives what was boxed here; debug builds check it.
+    handle.add(LineWork(Box(progression)) { await unsafeDowncast($0, to: Box<P>.self).value.lineProduct() })
   }
 
   /// Starts no further progression until ``resume()``; running progressions continue.
@@ -88,7 +88,9 @@ public final class ProductionLine<P: Progression>: Sendable {
       /// Waits for the next result in the isolation of an actor; returns nil after the last one.
       @inlinable
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        (await handle.take() as? Box<Element>)?.value
+        guard let product = await handle.take() else { return nil }
+        // Safety: a line delivers what its work has boxed; debug builds check it.
+        return unsafeDowncast(product, to: Box<Element>.self).value
       }
     }
   }
@@ -104,11 +106,11 @@ struct LineWork: Sendable {
   let progression: any AnyBox
   /// A closure that the user's module creates, so that the compiler can specialize it for the type.
   ///
-  /// It boxes an element of ``ProductionLine/Results``.
-  let perform: nonisolated(nonsending) @Sendable () async -> any AnyBox
+  /// It boxes an element of ``ProductionLine/Results``, and captures nothing, so that it needs no memory.
+  let perform: @Sendable (any AnyBox) async -> any AnyBox
 
   @usableFromInline
-  init(_ progression: any AnyBox, perform: nonisolated(nonsending) @escaping @Sendable () async -> any AnyBox) {
+  init(_ progression: any AnyBox, perform: @escaping @Sendable (any AnyBox) async -> any AnyBox) {
     self.progression = progression
     self.perform = perform
   }
@@ -116,10 +118,16 @@ struct LineWork: Sendable {
 
 extension Progression {
   /// Runs the progression for a line.
+  ///
+  /// It checks for no cancellation, because no one can cancel a worker.
   @inlinable
-  nonisolated(nonsending) func lineProduct() async -> Box<ProductionLine<Self>.Results.Element> {
+  func lineProduct() async -> Box<ProductionLine<Self>.Results.Element> {
+    var stage = self
     do {
-      return Box((self, .success(try await run())))
+      while true {
+        if let result = stage.result { return Box((self, .success(result))) }
+        stage = try await stage.next()
+      }
     } catch {
       return Box((self, .failure(error)))
     }
@@ -133,7 +141,7 @@ final class LineCore: Sendable {
   /// An unsafe continuation for speed.
   ///
   /// The machine hands out each parked worker once, so it is resumed once.
-  private typealias Worker = UnsafeContinuation<LineWork?, Never>
+  private typealias Worker = UnsafeContinuation<Void, Never>
   private typealias Machine = LineMachine<LineWork, any AnyBox, Once<Void>, Worker>
 
   private let machine: Lock<Machine>
@@ -158,7 +166,7 @@ final class LineCore: Sendable {
   func clearPending() -> [LineWork] {
     let action = machine.withLock { $0.clearPending() }
     wake(action.wake)
-    for worker in action.dismiss { worker.resume(returning: nil) }
+    for worker in action.dismiss { worker.resume() }
     return action.dropped
   }
 
@@ -169,11 +177,13 @@ final class LineCore: Sendable {
   /// Returns nil after the last one, and when the waiting task is cancelled.
   nonisolated(nonsending) func take() async -> (any AnyBox)? {
     while !Task.isCancelled {
-      switch machine.withLock({ $0.take(waiter: Once()) }) {
-      case .product(let product, let starts):
-        starts.forEach(begin)
+      switch machine.withLock({ $0.take() }) {
+      case .product(let product, let start):
+        if let start { begin(start) }
         return product
-      case .wait(let waiter):
+      case .none:
+        let waiter = Once<Void>()
+        guard machine.withLock({ $0.wait(waiter) }) else { continue }
         if await waiter.value() == nil { wake(machine.withLock { $0.leave() }) }
       case .end: return nil
       }
@@ -190,37 +200,49 @@ final class LineCore: Sendable {
   /// A new worker is isolated from the cancellation and the step context of the task that makes work start.
   private func begin(_ start: Machine.Start) {
     switch start {
-    case .parked(let worker, let work): worker.resume(returning: work)
+    case .wake(let worker): worker.resume()
     case .new(let work): _ = spawn { await outsideRuns { await self.work(on: work) } }
     }
   }
 
   private func work(on first: LineWork) async {
     var current: LineWork? = first
-    while let work = current {
-      let product = await work.perform()
-      switch machine.withLock({ $0.finishWork(with: product) }) {
-      case .work(let work, let waiters, let dismissed):
+    while true {
+      let action: Machine.WorkAction
+      if let work = current {
+        let product = await work.perform(work.progression)
+        action = machine.withLock { $0.finishWork(with: product) }
+      } else {
+        action = machine.withLock { $0.arrive() }
+      }
+      switch action {
+      case .work(let work, let waiters, let starts, let dismissed):
         wake(waiters)
-        dismissed?.resume(returning: nil)
+        starts.forEach(begin)
+        for worker in dismissed { worker.resume() }
         current = work
       case .park(let waiters):
         wake(waiters)
-        current = await park()
+        guard await park() else { return }
+        current = nil
       case .leave(let waiters):
-        wake(waiters)
-        return
+        return wake(waiters)
       }
     }
   }
 
-  private func park() async -> LineWork? {
+  /// Returns whether the worker was parked; not when there is nothing left to do.
+  private func park() async -> Bool {
+    var isParked = true
     await withUnsafeContinuation { worker in
       switch machine.withLock({ $0.park(worker) }) {
       case .suspend: break
-      case .leave: worker.resume(returning: nil)
+      case .leave:
+        isParked = false
+        worker.resume()
       }
     }
+    return isParked
   }
 }
 

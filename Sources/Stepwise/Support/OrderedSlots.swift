@@ -164,3 +164,39 @@ struct RankedSlots<Element> {
     return elements
   }
 }
+
+/// Elements that are removed in the order in which they were added.
+package struct Fifo<Element> {
+  /// Nil at the positions before the first element.
+  private var storage: [Element?] = []
+  private var first = 0
+
+  package init() {}
+
+  package var count: Int { storage.count - first }
+  package var isEmpty: Bool { first == storage.count }
+
+  package mutating func append(_ element: Element) { storage.append(element) }
+
+  package mutating func popFirst() -> Element? {
+    guard first < storage.count else { return nil }
+    let element = storage[first].take()
+    first += 1
+    if first == storage.count {
+      storage.removeAll(keepingCapacity: storage.count <= 16)
+      first = 0
+    } else if first >= 64, first > storage.count / 2 {
+      storage.removeFirst(first)
+      first = 0
+    }
+    return element
+  }
+
+  /// Removes all elements and returns them in order.
+  package mutating func removeAll() -> [Element] {
+    defer { self = Fifo() }
+    return storage[first...].compactMap { $0 }
+  }
+}
+
+extension Fifo: Sendable where Element: Sendable {}

@@ -17,7 +17,7 @@ struct LineMachineTests {
     for work in work {
       switch machine.add(work) {
       case .start(.new(let work)): started.append(work)
-      case .start(.parked), .refuse: Issue.record("not added")
+      case .start(.wake), .refuse: Issue.record("not added")
       case .keep: break
       }
     }
@@ -29,7 +29,7 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     let further = machine.resume()
     #expect(further.isEmpty)
-    guard case .work(2, wake: _, dismiss: nil) = machine.finishWork(with: 0) else {
+    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0) else {
       Issue.record("the worker did not go on")
       return
     }
@@ -47,18 +47,61 @@ struct LineMachineTests {
     }
     let further = machine.resume()
     #expect(further.isEmpty)
-    guard case .product(0, start: let starts) = machine.take(waiter: 1), starts.count == 1,
-      case .parked(7, 1) = starts[0]
+    guard case .product(0, start: .wake(7)?) = machine.take(),
+      case .work(1, wake: _, start: _, dismiss: _) = machine.arrive()
     else {
       Issue.record("no product, or the worker did not start")
       return
     }
   }
 
+  @Test func oneParkedWorkerIsWokenAtATimeAndWakesTheNext() {
+    var machine = machine(maxConcurrent: 2, work: 0..<5, starting: [0, 1])
+    guard case .work(2, wake: _, start: _, dismiss: _) = machine.finishWork(with: 0),
+      case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
+      case .suspend = machine.park(7), case .suspend = machine.park(8)
+    else {
+      Issue.record("not parked")
+      return
+    }
+    guard case .product(0, start: nil) = machine.take(), case .product(1, start: .wake(8)?) = machine.take(),
+      case .product(2, start: nil) = machine.take()
+    else {
+      Issue.record("none was woken, or two")
+      return
+    }
+    guard case .work(3, wake: _, start: let starts, dismiss: _) = machine.arrive(), starts.count == 1,
+      case .wake(7) = starts[0]
+    else {
+      Issue.record("did not wake the next")
+      return
+    }
+  }
+
+  @Test func aWorkerThatIsWokenTooLateParksAgain() {
+    var machine = machine(maxConcurrent: 1, work: 0..<3, starting: [0])
+    _ = machine.finishWork(with: 0)
+    _ = machine.park(7)
+    guard case .product(0, start: .wake(7)?) = machine.take() else {
+      Issue.record("not woken")
+      return
+    }
+    machine.suspend()
+    guard case .park = machine.arrive(), case .suspend = machine.park(7) else {
+      Issue.record("did not park")
+      return
+    }
+    let starts = machine.resume()
+    guard starts.count == 1, case .wake(7) = starts[0] else {
+      Issue.record("not woken again")
+      return
+    }
+  }
+
   @Test func aWorkerThatParksAfterItsWorkWasStartedLeaves() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0), case .product(0, start: let starts) = machine.take(waiter: 1),
-      starts.count == 1, case .new(1) = starts[0], case .leave = machine.park(7)
+    guard case .park = machine.finishWork(with: 0), case .product(0, start: .new(1)?) = machine.take(),
+      case .leave = machine.park(7)
     else {
       Issue.record("did not leave")
       return
@@ -90,19 +133,26 @@ struct LineMachineTests {
   }
 
   @Test func aParkedWorkerIsDismissedWhenAnotherTakesTheLastWork() {
-    var machine = machine(maxConcurrent: 2, work: 0..<6, starting: [0, 1])
-    guard case .work(2, wake: _, dismiss: nil) = machine.finishWork(with: 0), case .park = machine.finishWork(with: 1),
-      case .park = machine.finishWork(with: 2), case .product(0, start: let none) = machine.take(waiter: 1),
-      case .product(1, start: let starts) = machine.take(waiter: 1), none.isEmpty, starts.count == 2
-    else {
-      Issue.record("no room, or too much")
-      return
-    }
-    // It parks while others run all but the last.
-    guard case .suspend = machine.park(7), case .product(2, start: _) = machine.take(waiter: 1),
-      case .work(5, wake: _, dismiss: 7) = machine.finishWork(with: 3)
+    var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
+    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
+      case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
+      case .suspend = machine.park(7), case .suspend = machine.park(8),
+      case .product(0, start: nil) = machine.take(), case .product(1, start: .wake(8)?) = machine.take(),
+      case .work(3, wake: _, start: _, dismiss: [7]) = machine.arrive(), case .leave = machine.arrive()
     else {
       Issue.record("not dismissed")
+      return
+    }
+  }
+
+  @Test func aWokenWorkerLeavesWhenAnotherTakesTheLastWork() {
+    var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
+    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
+      case .park = machine.finishWork(with: 1), case .suspend = machine.park(7),
+      case .product(0, start: .wake(7)?) = machine.take(), case .product(1, start: nil) = machine.take(),
+      case .work(3, wake: _, start: _, dismiss: []) = machine.finishWork(with: 2), case .leave = machine.arrive()
+    else {
+      Issue.record("did not leave")
       return
     }
   }
@@ -111,8 +161,8 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
     let woken = machine.finish()
     #expect(woken.isEmpty)
-    guard case .wait(5) = machine.take(waiter: 5), case .leave(wake: [5]) = machine.finishWork(with: 0),
-      case .product(0, start: _) = machine.take(waiter: 5), case .end = machine.take(waiter: 5)
+    guard case .none = machine.take(), machine.wait(5), case .leave(wake: [5]) = machine.finishWork(with: 0),
+      case .product(0, start: _) = machine.take(), case .end = machine.take(), !machine.wait(5)
     else {
       Issue.record("not woken")
       return
@@ -128,7 +178,7 @@ struct LineMachineTests {
     machine.suspend()
     _ = machine.add(0)
     _ = machine.finish()
-    guard case .wait(5) = machine.take(waiter: 5) else {
+    guard case .none = machine.take(), machine.wait(5) else {
       Issue.record("did not wait")
       return
     }
@@ -154,6 +204,8 @@ private struct SimulatedLine: ~Copyable {
   /// Workers that received `park` and have not parked yet.
   private var aboutToPark: [Int] = []
   private var parked: Set<Int> = []
+  /// Workers that were woken and have not arrived.
+  private var woken: [Int] = []
   private var nextWorker = 0
   private var begun: [Int] = []
   private var dropped: [Int] = []
@@ -173,7 +225,7 @@ private struct SimulatedLine: ~Copyable {
     switch number {
     case 0...2: add()
     case 3...4: finishWork(at: running.indices.randomElement(using: &generator))
-    case 5: park()
+    case 5: if Bool.random(using: &generator) { park() } else { arrive() }
     case 6: take()
     case 7: machine.suspend(); isSuspended = true
     case 8: resume()
@@ -186,16 +238,18 @@ private struct SimulatedLine: ~Copyable {
     resume()
     isFinished = true
     wake(machine.finish())
-    for _ in 0..<200 where isWaiting || !running.isEmpty || !aboutToPark.isEmpty || taken.count < finished.count {
+    for _ in 0..<200
+    where isWaiting || !running.isEmpty || !aboutToPark.isEmpty || !woken.isEmpty || taken.count < finished.count {
       finishWork(at: running.indices.first)
       park()
+      arrive()
       if !isWaiting { take() }
     }
-    #expect(!isWaiting && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty)
+    #expect(!isWaiting && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty && woken.isEmpty)
     #expect(taken == finished)
     #expect((begun + dropped).sorted() == Array(0..<nextWork))
     #expect(finished.sorted() == begun)
-    if case .end = machine.take(waiter: 0) { return }
+    if case .end = machine.take() { return }
     Issue.record("not ended")
   }
 
@@ -212,11 +266,20 @@ private struct SimulatedLine: ~Copyable {
     guard let index else { return }
     let work = running.remove(at: index)
     finished.append(work)
-    switch machine.finishWork(with: work) {
-    case .work(let work, let woken, let dismissed):
+    perform(machine.finishWork(with: work))
+  }
+
+  private mutating func arrive() {
+    if woken.popLast() != nil { perform(machine.arrive()) }
+  }
+
+  private mutating func perform(_ action: LineMachine<Int, Int, Int, Int>.WorkAction) {
+    switch action {
+    case .work(let work, let woken, let starts, let dismissed):
       wake(woken)
-      if let dismissed { unpark(dismissed) }
       begin(work)
+      for start in starts { begin(start) }
+      for worker in dismissed { unpark(worker) }
     case .park(let woken):
       wake(woken)
       aboutToPark.append(nextWorker)
@@ -232,11 +295,14 @@ private struct SimulatedLine: ~Copyable {
 
   private mutating func take() {
     guard !isWaiting else { return }
-    switch machine.take(waiter: 1) {
-    case .product(let product, let starts):
+    switch machine.take() {
+    case .product(let product, let start):
       taken.append(product)
-      for start in starts { begin(start) }
-    case .wait: isWaiting = true
+      if let start { begin(start) }
+    case .none:
+      let waits = machine.wait(1)
+      #expect(waits)
+      isWaiting = true
     case .end: #expect(isFinished)
     }
   }
@@ -256,15 +322,14 @@ private struct SimulatedLine: ~Copyable {
   private mutating func begin(_ start: LineMachine<Int, Int, Int, Int>.Start) {
     switch start {
     case .new(let work): begin(work)
-    case .parked(let worker, let work):
-      unpark(worker)
-      begin(work)
+    case .wake(let worker): unpark(worker)
     }
   }
 
   private mutating func unpark(_ worker: Int) {
     let wasParked = parked.remove(worker) != nil
     #expect(wasParked)
+    woken.append(worker)
   }
 
   private mutating func begin(_ work: Int) {

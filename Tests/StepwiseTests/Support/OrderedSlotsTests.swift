@@ -36,6 +36,30 @@ struct OrderedSlotsTests {
     #expect(slots.isEmpty)
   }
 
+  @Test func aFifoGivesWhatAnArrayGives() {
+    for seed in seeds(300) {
+      var generator = SeededGenerator(seed: seed)
+      var fifo = Fifo<Int?>()
+      var array: [Int?] = []
+      for element in 0..<Int.random(in: 1...600, using: &generator) {
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<44:
+          #expect(fifo.popFirst() == array.first, "seed \(seed)")
+          array = Array(array.dropFirst())
+        case 44:
+          #expect(fifo.removeAll() == array, "seed \(seed)")
+          array = []
+        default:
+          let new = element.isMultiple(of: 3) ? nil : element
+          fifo.append(new)
+          array.append(new)
+        }
+        #expect(fifo.count == array.count && fifo.isEmpty == array.isEmpty, "seed \(seed)")
+      }
+      #expect(fifo.removeAll() == array, "seed \(seed)")
+    }
+  }
+
   @Test func everyOrderOfEventsGivesWhatAnArrayGives() {
     for seed in seeds(3_000) {
       var generator = SeededGenerator(seed: seed)

@@ -12,7 +12,7 @@ struct FormBound {
     FormBound(form: ProgressionForms.run, reference: ProgressionForms.loop, limit: 1.5),
   ]
   static let ofLines = [
-    FormBound(form: ProgressionForms.line, reference: ProgressionForms.group, limit: 1.5)
+    FormBound(form: ProgressionForms.line, reference: ProgressionForms.group, limit: 1.35)
   ]
 }
 
