@@ -81,6 +81,13 @@ final class RunRecorder: Sendable {
     var dropped: [RunRecord.Entry] = []
     let (result, hasCalls) = broadcast.update { content in
       let result = content.state.isForgotten ? nil : body(&content, &dropped)
+      if content.isObserved {
+        // A slow subscriber would otherwise accumulate notifications of what it can no longer read.
+        for entry in dropped where content.state.record[entry.number] == nil {
+          content.retract(.begun(entry.number))
+          content.retract(.latest(entry.number))
+        }
+      }
       return (result, !content.state.calls.isEmpty)
     }
     if isCalling, hasCalls { callObservers() }

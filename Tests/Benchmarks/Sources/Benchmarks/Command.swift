@@ -64,6 +64,8 @@ enum Command: Sendable {
       try await printProgressionTables(effort: .smoke)
       for bound in Bounded.allCases { _ = try await bound.check(.smoke) }
       _ = try await checkAllocations(operations: 100)
+      try await checkTimeLimitsInEachIsolation(steps: 10_000)
+      guard try await checkStepMemory(steps: 200_000) else { return false }
       return try MemoryCheck.all(steps: 100_000).allSatisfy { try $0.performApart() }
     case .bounds(let bounds):
       var areKept = true
@@ -75,6 +77,7 @@ enum Command: Sendable {
       var isGood = true
       // Before the others, so that the peak is theirs.
       if try await !checkProgressionMemory() { isGood = false }
+      if try await !checkStepMemory(steps: 1_000_000) { isGood = false }
       if try await !checkJobMemory() { isGood = false }
       if try await !checkFlowMemory() { isGood = false }
       for check in MemoryCheck.all(steps: 1_000_000) where try !check.performApart() { isGood = false }
