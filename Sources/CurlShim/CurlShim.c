@@ -6,6 +6,7 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -122,6 +123,37 @@ void stepwise_curl_easy_set_socket_callbacks(
   curl.easy_setopt(easy, open_data, open_context);
   curl.easy_setopt(easy, close_function, close);
   curl.easy_setopt(easy, close_data, close_context);
+}
+
+void stepwise_curl_easy_set_ready_callback(void *easy, stepwise_curl_ready_callback callback, void *context) {
+  const int ready_function = 20312, ready_data = 10313;
+  curl.easy_setopt(easy, ready_function, callback);
+  curl.easy_setopt(easy, ready_data, context);
+}
+
+/// How many bytes OpenSSL has decrypted that libcurl has not read; 0 without OpenSSL.
+static int decrypted_bytes(void *easy) {
+  const int info = 0x40002d, openssl = 1;
+  const struct {
+    int backend;
+    void *connection;
+  } *session = 0;
+  if (curl.easy_getinfo(easy, info, &session) != 0 || !session || session->backend != openssl) return 0;
+  static int (*pending)(const void *) = 0;
+  if (!session->connection) return 0;
+  if (!pending) {
+    void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_NOLOAD);
+    if (!library) library = dlopen("libssl.so.1.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library) *(void **)&pending = dlsym(library, "SSL_pending");
+  }
+  return pending ? pending(session->connection) : 0;
+}
+
+int stepwise_curl_has_input(void *easy, int descriptor) {
+  char byte;
+  if (recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return 1;
+  if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return 1;
+  return decrypted_bytes(easy) > 0;
 }
 
 int stepwise_curl_open_socket(const void *address) {

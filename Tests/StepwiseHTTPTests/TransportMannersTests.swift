@@ -85,6 +85,32 @@
       #expect(server.requests.count { $0.hasPrefix(method) } == 1, "\(server.requests)")
     }
 
+    @Test("A response that no request is waiting for closes its connection") func unsolicited() async throws {
+      let port = try DeadPort()
+      let client = Self.client(try port.url)
+      let first = Task { try await client.get("first").text }
+      let connection = try #require(await onThread { port.waitForConnection() })
+      _ = await onThread { connection.receive() }
+      func answer(_ text: String) -> ArraySlice<UInt8> {
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)".utf8)[...]
+      }
+      #expect(connection.send(answer("one")))
+      #expect(try await first.value == "one")
+      #expect(connection.send(answer("unsolicited")))
+      let second = Task { try await client.get("second").text }
+      let (two, three) = (answer("two"), answer("three"))
+      Thread.detachNewThread {
+        guard let other = port.waitForConnection() else { return }
+        _ = other.receive()
+        _ = other.send(two)
+        _ = other.receive()
+        _ = other.send(three)
+      }
+      #expect(try await second.value == "two")
+      #expect(try await client.get("third").text == "three")
+      connection.close()
+    }
+
     // MARK: Heads
 
     @Test("Trailers count as headers") func trailers() async throws {

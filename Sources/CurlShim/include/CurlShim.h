@@ -47,6 +47,16 @@ void stepwise_curl_easy_set_socket_callbacks(
   void *_Nonnull easy, stepwise_curl_open_callback _Nonnull open, void *_Nullable open_context,
   stepwise_curl_close_callback _Nonnull close, void *_Nullable close_context);
 
+typedef int (*stepwise_curl_ready_callback)(
+  void *_Nullable context, char *_Nullable server, char *_Nullable client, int server_port, int client_port);
+
+/// Makes libcurl call a function when a transfer has a connection, before it sends the request; that refuses it with 1.
+void stepwise_curl_easy_set_ready_callback(
+  void *_Nonnull easy, stepwise_curl_ready_callback _Nonnull callback, void *_Nullable context);
+
+/// Whether something has arrived on the connection of a transfer, including its end, that was not read yet.
+int stepwise_curl_has_input(void *_Nonnull easy, int descriptor);
+
 /// Opens the socket that libcurl asks for, which child processes do not inherit; negative when that is impossible.
 int stepwise_curl_open_socket(const void *_Nonnull address);
 

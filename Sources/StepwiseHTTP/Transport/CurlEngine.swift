@@ -201,7 +201,7 @@
     private func deliver() {
       var result: Int32 = 0
       while let easy = stepwise_curl_multi_completed(multi, &result) {
-        guard let job = CurlHandle.running(easy) else { continue }
+        guard let job = CurlHandle.running(easy), !restart(job) else { continue }
         job.complete(result)
         remove(job)
       }
@@ -209,6 +209,15 @@
         job.isTouched = false
         if job.transfer.inbox.wake() { job.continueReceiving() }
       }
+    }
+
+    /// Starts a job again on a new connection, if it has refused its connection before it sent anything.
+    private func restart(_ job: CurlJob) -> Bool {
+      guard job.hasRefusedConnection else { return false }
+      job.hasRefusedConnection = false
+      _ = stepwise_curl_multi_remove(multi, job.handle.easy)
+      job.handle.requireNewConnection()
+      return stepwise_curl_multi_add(multi, job.handle.easy) == 0
     }
 
     private func remove(_ job: CurlJob) {
@@ -239,6 +248,18 @@
       var wanted: Int32 = 0
       /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
       var isConnection = false
+      /// Where it leads, once a transfer has used it.
+      var ends: Ends?
+      /// Whether it speaks HTTP/2, in which each response names its request.
+      var namesRequests = false
+    }
+
+    /// The two ends of a connection, as libcurl names them before each request.
+    struct Ends: Hashable {
+      let server: String
+      let client: String
+      let serverPort: Int32
+      let clientPort: Int32
     }
 
     private static let eventCapacity = 64
@@ -247,6 +268,7 @@
     private let wakeup: Int32
     /// By their numbers, which the system keeps small.
     private var sockets: [Socket] = []
+    private var connections: [Ends: Int32] = [:]
 
     /// Nil when the system has no descriptors left.
     init?(wakeup: Int32) {
@@ -265,17 +287,65 @@
           // A cancelled job does not connect.
           guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
           let descriptor = stepwise_curl_open_socket(address)
-          if descriptor >= 0 { job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) } }
+          if descriptor >= 0 {
+            job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) }
+            job.opened.append(descriptor)
+          }
           return descriptor
         },
         Unmanaged.passUnretained(handle).toOpaque(),
         { context, descriptor in
-          CurlSockets.at(context)?.change(descriptor) { $0 = Socket() }
+          CurlSockets.at(context)?.forget(descriptor)
           stepwise_close(descriptor)
           return 0
         },
         Unmanaged.passUnretained(self).toOpaque()
       )
+      stepwise_curl_easy_set_ready_callback(
+        handle.easy,
+        { context, server, client, serverPort, clientPort in
+          guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
+          let ends = Ends(
+            server: String(cString: server),
+            client: String(cString: client),
+            serverPort: serverPort,
+            clientPort: clientPort
+          )
+          return job.engine.sockets.allows(job, to: ends) ? 0 : 1
+        },
+        Unmanaged.passUnretained(handle).toOpaque()
+      )
+    }
+
+    /// Returns whether a job may send its request on the connection that libcurl has chosen.
+    ///
+    /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
+    /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
+    private func allows(_ job: CurlJob, to ends: Ends) -> Bool {
+      // Of several attempts to connect, libcurl has closed all but one.
+      if let descriptor = job.opened.first(where: { sockets[Int($0)].isConnection }) {
+        connections[ends] = descriptor
+        sockets[Int(descriptor)].ends = ends
+        job.connection = descriptor
+        return true
+      }
+      guard let descriptor = connections[ends] else { return true }
+      job.connection = descriptor
+      guard !sockets[Int(descriptor)].namesRequests, stepwise_curl_has_input(job.handle.easy, descriptor) != 0 else {
+        return true
+      }
+      job.hasRefusedConnection = true
+      return false
+    }
+
+    /// Records that a connection speaks HTTP/2.
+    func recordHTTP2(_ descriptor: Int32) { sockets[Int(descriptor)].namesRequests = true }
+
+    private func forget(_ descriptor: Int32) {
+      change(descriptor) { socket in
+        if let ends = socket.ends, connections[ends] == descriptor { connections[ends] = nil }
+        socket = Socket()
+      }
     }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlSockets? {
@@ -339,6 +409,12 @@
     var round = 0
     /// Whether it remains only until the look-up of its host's name is over.
     var isCancelled = false
+    /// The sockets that libcurl has opened for it.
+    var opened: [Int32] = []
+    /// The socket of its connection.
+    var connection: Int32?
+    /// Whether it has refused a connection on which something had arrived before its request.
+    var hasRefusedConnection = false
     private var parser: CurlHeadParser
     /// Whether the body has a content encoding that was not offered.
     private var refusesBody = false
@@ -379,6 +455,7 @@
     private func receive(_ head: HTTPResponseHead) {
       let encoding = head.headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? ""
       refusesBody = !["", "identity", "gzip", "x-gzip", "deflate"].contains(encoding)
+      if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
       transfer.inbox.update { $0.receive(head) }
       engine.touch(self)
     }
@@ -460,6 +537,7 @@
     private var state = State.status
     private var size = 0
     private var status = 0
+    private(set) var isHTTP2 = false
     private var lines: [(name: String, value: String)] = []
 
     init(limit: Int) { self.limit = limit }
@@ -472,6 +550,7 @@
       switch state {
       case .status:
         status = Self.status(line)
+        isHTTP2 = line.starts(with: "HTTP/2".utf8)
         lines = []
         state = .fields
         return .more

@@ -58,6 +58,12 @@
       self.job = job
     }
 
+    /// Lets the transfer use none of the connections that are open.
+    func requireNewConnection() {
+      setOptional(CurlOption.freshConnect, 1)
+      isPlain = false
+    }
+
     /// Ends the service for a transfer, which libcurl no longer knows.
     func release() { job = nil }
 

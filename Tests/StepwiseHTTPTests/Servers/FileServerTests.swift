@@ -25,6 +25,14 @@ struct FileServerTests {
     #expect(try await client.get("missing").status == 404)
   }
 
+  @Test("A connection serves request after request, also over HTTP/2", arguments: ["nginx", "nginx-tls"])
+  func connections(server: String) async throws {
+    let client = try ForeignServers.client(server)
+    var connections: Set<String> = []
+    for _ in 0..<20 { connections.insert(try await client.get("connection").text) }
+    #expect(connections.count == 1)
+  }
+
   @Test("Ranges, and those that a tag makes conditional", arguments: all)
   func ranges(server: String) async throws {
     let client = try ForeignServers.client(server)

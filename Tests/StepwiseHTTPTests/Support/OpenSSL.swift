@@ -71,15 +71,21 @@
     }
   }
 
-  /// A server that answers every request with a page, over TLS.
+  /// A server that answers every request with a page, or its only connection with some bytes, over TLS.
   final class TLSServer: Sendable {
     private let process: Process
     let port: UInt16
 
     /// Starts a server with a certificate of the folder, and further options of `openssl s_server`.
-    init(_ openssl: OpenSSL, certificate: String, options: String = "") throws {
-      let command = "s_server -accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key -www \(options)"
+    init(_ openssl: OpenSSL, certificate: String, options: String = "", bytes: Data? = nil) throws {
+      let manner = bytes == nil ? "-www" : "-naccept 1"
+      let command = "s_server -accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key \(manner) \(options)"
       let (process, output) = (openssl.process(command), Pipe())
+      if let bytes {
+        let input = Pipe()
+        process.standardInput = input
+        try input.fileHandleForWriting.write(contentsOf: bytes)
+      }
       process.standardOutput = output
       process.standardError = FileHandle.nullDevice
       try process.run()

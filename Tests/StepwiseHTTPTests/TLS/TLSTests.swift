@@ -53,6 +53,23 @@
       }
     }
 
+    @Test("A response that arrives within the record of another one is not that of the next request")
+    func unsolicited() async throws {
+      try await Self.inFolder { openssl in
+        // libcurl reads a record that has the head, and of the next one only the body.
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: "
+        let record = head + String(repeating: "x", count: 512 - head.utf8.count - 4) + "\r\n\r\n"
+        let bytes = Data((record + "oneHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison").utf8)
+        let server = try TLSServer(openssl, certificate: "server", options: "-max_send_frag 512", bytes: bytes)
+        let tls = HTTPTLSSettings(certificateAuthorities: openssl.file("ca.pem"))
+        let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(tls: tls))
+        #expect(try await client.get().text == "one")
+        // The server has gone. On the old connection, there would be no answer, or the wrong one.
+        let error = await #expect(throws: HTTPError.self) { try await client.get().text }
+        #expect(error != .timedOut(.headers))
+      }
+    }
+
     @Test("A self-signed certificate, an expired one and one of another host are distinguished") func invalid()
       async throws
     {
