@@ -12,33 +12,74 @@ import Stepwise
   import Musl
 #endif
 
-/// What the command line asks for.
-enum Command: Sendable {
-  case help
-  case run(Scene, arguments: [String])
+/// One scene of the tour.
+///
+/// A scene is a value in its own file, `extension Scene { static let retry = Scene(…) }`, and a line in `Scene.all`.
+struct Scene: Sendable {
+  /// All scenes, in the order of `--help`; the one without a name is the default.
+  static let all: [Scene] = [
+    .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .checkpoints,
+    .fleet, .trace,
+  ]
 
+  /// The code of the scene, with as many arguments as `parameters` names.
+  ///
+  /// An error that it throws becomes one line on standard error and the exit code 1.
+  typealias Body = @Sendable (_ arguments: [String]) async throws -> ExitCode
+
+  /// The name on the command line, or nil for the default scene.
+  let name: String?
+  /// One line for `--help`.
+  let summary: String
+  /// The parameters of the scene in `--help`, such as `"<out.bmp>"`, or `"[<file>]"` for an optional one; three dots
+  /// stand for any number.
+  let parameters: [String]
+  /// Further lines for `--help`.
+  let details: [String]
+  let body: Body
+
+  init(
+    _ name: String?,
+    _ summary: String,
+    parameters: [String] = [],
+    details: [String] = [],
+    body: @escaping Body
+  ) {
+    self.name = name
+    self.summary = summary
+    self.parameters = parameters
+    self.details = details
+    self.body = body
+  }
+
+  /// The number of arguments of the scene.
+  var argumentCount: ClosedRange<Int> {
+    let least = parameters.filter { parameter in !parameter.hasPrefix("[") }.count
+    return least...(parameters.contains { parameter in parameter.contains("...") } ? .max : parameters.count)
+  }
+
+  /// The command line of the scene.
+  var usage: String {
+    (["swift run Tour"] + [name].compactMap(\.self) + parameters).joined(separator: " ")
+  }
+}
+
+/// The exit code of the program.
+enum ExitCode: Int32, Sendable {
+  case success = 0
+  /// The work was tried and failed.
+  case failure = 1
+  /// The command line could not be understood.
+  case usage = 2
+  /// Ctrl-C ended the work: 128 and the number of the signal.
+  case interrupted = 130
+}
+
+/// What the command line asks for.
+enum Command {
   /// A command line that makes no sense, in one line.
   struct UsageError: Error, CustomStringConvertible {
     let description: String
-  }
-
-  /// Reads the arguments, without the program's name.
-  ///
-  /// - Throws: `UsageError` for an unknown scene and for too few or too many arguments.
-  init(_ arguments: [String], scenes: [Scene] = Scene.all) throws(UsageError) {
-    if arguments.contains(where: { argument in ["--help", "-h"].contains(argument) }) {
-      self = .help
-      return
-    }
-    guard let scene = scenes.first(where: { scene in scene.name == arguments.first }) else {
-      let problem = arguments.first.map { name in "there is no scene '\(name)'" } ?? "name a scene"
-      throw UsageError(description: "\(problem); 'swift run Tour --help' lists them")
-    }
-    let rest = Array(arguments.dropFirst())
-    guard scene.argumentCount.contains(rest.count) else {
-      throw UsageError(description: "wrong number of arguments; usage: \(scene.usage)")
-    }
-    self = .run(scene, arguments: rest)
   }
 
   /// Does what the arguments ask for and gives the program's exit code; trouble becomes one line on standard error.
@@ -47,42 +88,39 @@ enum Command: Sendable {
     scenes: [Scene] = Scene.all,
     write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.write
   ) async -> ExitCode {
-    func complain(_ error: any Error) {
-      write("Tour: \(Console.oneLine(String(describing: error)))\n", .error)
-    }
     do {
-      switch try Command(arguments, scenes: scenes) {
-      case .help:
+      if arguments.contains("--help") || arguments.contains("-h") {
         write(help(scenes), .output)
         return .success
-      case .run(let scene, let arguments):
-        return try await run(scene, arguments, write)
       }
-    } catch let error as UsageError {
-      complain(error)
-      return .usage
+      let scene = try scene(of: arguments, scenes)
+      // The first Ctrl-C cancels the scene, which ends after its undos and handlers.
+      return try await withTerminationSignals {
+        try await withCancellationToken { token in
+          do {
+            return try await scene.body(Array(arguments.dropFirst()))
+          } catch is CancellationError where token.isCancelled {
+            write("Tour: cancelled: \(token.reason ?? "no reason given")\n", .error)
+            return .interrupted
+          }
+        }
+      }
     } catch {
-      complain(error)
-      return .failure
+      write("Tour: \(Console.oneLine(String(describing: error)))\n", .error)
+      return error is UsageError ? .usage : .failure
     }
   }
 
-  /// Runs a scene; the first Ctrl-C cancels it, and it ends after its undos and handlers.
-  private static func run(
-    _ scene: Scene,
-    _ arguments: [String],
-    _ write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void
-  ) async throws -> ExitCode {
-    try await withTerminationSignals {
-      try await withCancellationToken { token in
-        do {
-          return try await scene.body(arguments)
-        } catch is CancellationError where token.isCancelled {
-          write("Tour: cancelled: \(token.reason ?? "no reason given")\n", .error)
-          return .interrupted
-        }
-      }
+  /// - Throws: `UsageError` for an unknown scene and for too few or too many arguments.
+  private static func scene(of arguments: [String], _ scenes: [Scene]) throws(UsageError) -> Scene {
+    guard let scene = scenes.first(where: { scene in scene.name == arguments.first }) else {
+      let problem = arguments.first.map { name in "there is no scene '\(name)'" } ?? "name a scene"
+      throw UsageError(description: "\(problem); 'swift run Tour --help' lists them")
     }
+    guard scene.argumentCount.contains(max(arguments.count - 1, 0)) else {
+      throw UsageError(description: "wrong number of arguments; usage: \(scene.usage)")
+    }
+    return scene
   }
 
   /// The text of `--help`.
@@ -96,14 +134,6 @@ enum Command: Sendable {
     }
     return "Stepwise, shown by a program that runs.\n\n" + lines.joined()
   }
-}
-
-extension Scene {
-  /// All scenes, in the order of `--help`; the one without a name is the default.
-  static let all: [Scene] = [
-    .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .checkpoints,
-    .fleet, .trace,
-  ]
 }
 
 /// The program: runs the scene that the command line names.

@@ -14,9 +14,6 @@ import Testing
     BMPFile(headerSize: 108, rows: BMPFile.rows24.reversed()),
     BMPFile(headerSize: 124, height: -2, rows: BMPFile.rows24),
     BMPFile(bits: 32, rows: BMPFile.rows32.reversed()),
-    BMPFile(height: -2, bits: 32, compression: 3, masks: BMPFile.standardMasks, rows: BMPFile.rows32),
-    BMPFile(headerSize: 56, bits: 32, compression: 3, masks: BMPFile.standardMasks, rows: BMPFile.rows32.reversed()),
-    BMPFile(headerSize: 124, bits: 32, compression: 3, masks: BMPFile.standardMasks, rows: BMPFile.rows32.reversed()),
   ]
 
   @Test(arguments: good)
@@ -25,8 +22,6 @@ import Testing
     #expect(picture.width == 3)
     #expect(picture.height == 2)
     #expect(picture.pixels == BMPFile.pixels)
-    #expect(picture.pixel(x: 2, y: 1) == BMPFile.pixels[5])
-    #expect(picture.pixel(x: 3, y: 1) == nil)
   }
 
   @Test(arguments: good)
@@ -34,42 +29,39 @@ import Testing
     let bytes = file.bytes
     for count in 0..<bytes.count {
       let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: Array(bytes.prefix(count))) }
-      #expect(error.code == (count < 2 ? .notABitmap : .truncated))
+      #expect(error.description.contains(count == 0 ? "empty" : count < 2 ? "not a BMP" : "truncated"))
     }
   }
 
-  static let bad: [(BMPFile, BitmapError.Code)] = [
-    (BMPFile(width: 0), .absurdSize),
-    (BMPFile(height: 0), .absurdSize),
-    (BMPFile(width: -3, rows: BMPFile.rows24), .absurdSize),
-    (BMPFile(width: .max, height: .max), .absurdSize),
-    (BMPFile(width: .max, height: .min), .absurdSize),
-    (BMPFile(width: .min, height: .min), .absurdSize),
-    (BMPFile(width: 10_001, height: 10_000), .absurdSize),
-    (BMPFile(width: 10_000, height: 10_000, rows: BMPFile.rows24), .truncated),
-    (BMPFile(headerSize: 12, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(headerSize: 64, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(bits: 8, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(bits: 16, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(bits: 8, compression: 1, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(bits: 24, compression: 3, masks: BMPFile.standardMasks, rows: BMPFile.rows24), .unsupported),
-    (BMPFile(bits: 32, compression: 3, masks: [0xFF, 0xFF00, 0xFF0000], rows: BMPFile.rows32), .unsupported),
-    (BMPFile(pixelOffset: 10, rows: BMPFile.rows24), .damaged),
-    (BMPFile(bits: 32, compression: 3, masks: BMPFile.standardMasks, pixelOffset: 54, rows: BMPFile.rows32), .damaged),
-    (BMPFile(pixelOffset: .max, rows: BMPFile.rows24), .truncated),
+  static let bad: [(BMPFile, String)] = [
+    (BMPFile(width: 0), "claims to be"),
+    (BMPFile(height: 0), "claims to be"),
+    (BMPFile(width: -3, rows: BMPFile.rows24), "claims to be"),
+    (BMPFile(width: .max, height: .max), "claims to be"),
+    (BMPFile(width: .max, height: .min), "claims to be"),
+    (BMPFile(width: .min, height: .min), "claims to be"),
+    (BMPFile(width: 10_001, height: 10_000), "claims to be"),
+    (BMPFile(width: 10_000, height: 10_000, rows: BMPFile.rows24), "truncated"),
+    (BMPFile(headerSize: 12, rows: BMPFile.rows24), "not supported"),
+    (BMPFile(bits: 8, rows: BMPFile.rows24), "not supported"),
+    (BMPFile(bits: 16, rows: BMPFile.rows24), "not supported"),
+    (BMPFile(bits: 24, compression: 1, rows: BMPFile.rows24), "not supported"),
+    (BMPFile(bits: 32, compression: 3, rows: BMPFile.rows32), "not supported"),
+    (BMPFile(pixelOffset: 10, rows: BMPFile.rows24), "damaged"),
+    (BMPFile(pixelOffset: .max, rows: BMPFile.rows24), "truncated"),
   ]
 
   @Test(arguments: bad)
-  func refusesWhatItCannotRead(file: BMPFile, code: BitmapError.Code) throws {
+  func refusesWhatItCannotRead(file: BMPFile, words: String) throws {
     let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: file.bytes) }
-    #expect(error.code == code)
+    #expect(error.description.contains(words), "\(error)")
     #expect(Console.oneLine(error.description) == error.description)
   }
 
-  @Test(arguments: [[], Array("B".utf8), Array("GIF89a, and so on".utf8), [UInt8](repeating: 0, count: 100)])
+  @Test(arguments: [Array("B".utf8), Array("GIF89a, and so on".utf8), [UInt8](repeating: 0, count: 100)])
   func refusesOtherFiles(bytes: [UInt8]) throws {
     let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: bytes) }
-    #expect(error.code == .notABitmap)
+    #expect(error.description.contains("not a BMP picture"))
   }
 
   @Test func survivesRandomMutations() throws {

@@ -34,12 +34,12 @@ import Testing
   }
 
   private func tour(_ arguments: String...) async throws -> [String] {
-    try await CheckpointCommand(arguments).run(width: .max, now: Date())
+    try await CheckpointCommand(arguments).run(now: Date())
   }
 
   private func failure(_ arguments: String...) async -> String {
     do {
-      return "\(try await CheckpointCommand(arguments).run(width: .max, now: Date()))"
+      return "\(try await CheckpointCommand(arguments).run(now: Date()))"
     } catch {
       return "\(error)"
     }
@@ -153,19 +153,6 @@ import Testing
     #expect(shown.joined().contains(#"pay\u202eeno\u2066"#))
     #expect(try await tour(folder, "remove", id) == ["removed  \(escaped)"])
     #expect(Console.oneLine("no \(id)") == "no \(escaped)")
-  }
-
-  @Test("A table fits into narrow terminals", arguments: [20, 30, 40, 60, 80])
-  func fits(width: Int) async throws {
-    let store = try store()
-    for id in ["short", String(repeating: "long ", count: 30), "日本語の長い名前です", "a\nb"] {
-      _ = try await Word.spell(letters: ["a"], seed: 1).run(id: id, in: store)
-    }
-    let table = CheckpointTable(try await store.summaries(), now: Date())
-    let lines = table.lines(width: width)
-    #expect(lines.allSatisfy { TextWidth.of($0) <= width }, "\(lines)")
-    #expect(lines.contains { $0.hasPrefix("short") } && lines.contains { $0.contains("日本") })
-    #expect(table.lines(width: .max).contains { $0.hasPrefix("日本語の長い名前です  ") })
   }
 
   @Test("Ages and sizes are short")

@@ -46,20 +46,18 @@
       try await fleet.cancel(id)
     }
 
+    private func board(isTerminal: Bool) -> [String] {
+      let written = Lock<[String]>([])
+      var board = FleetBoard()
+      board.isTerminal = isTerminal
+      board.write = { text in written.withLock { $0.append(text) } }
+      for done in [0, 1, 10] { board.show([.queued: 20 - done, .done: done], [], killed: 2) }
+      return written.withLock { $0 }
+    }
+
     @Test("The table has the jobs by state and by worker, redrawn on a terminal and printed at each tenth elsewhere")
     func draws() {
-      let terminal = Lock<[String]>([])
-      let file = Lock<[String]>([])
-      let boards = [
-        FleetBoard(isTerminal: true) { text in terminal.withLock { $0.append(text) } },
-        FleetBoard(isTerminal: false) { text in file.withLock { $0.append(text) } },
-      ]
-      for board in boards {
-        for done in [0, 1, 10] {
-          board.show([.queued: 20 - done, .done: done], [], [:], killed: 2)
-        }
-      }
-      let (drawn, printed) = (terminal.withLock { $0 }, file.withLock { $0 })
+      let (drawn, printed) = (board(isTerminal: true), board(isTerminal: false))
       #expect(printed.count == 2)
       #expect(printed.last == "queued 10  running 0  done 10  failed 0  workers killed 2\n")
       #expect(drawn.count == 3)

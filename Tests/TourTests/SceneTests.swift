@@ -30,7 +30,7 @@ import Testing
     let path = try #require(words.first { word in word.hasPrefix("/") && word.hasSuffix(".bmp") })
     #expect(path.hasPrefix(FileManager.default.temporaryDirectory.path))
     let saved = try Bitmap(bmp: [UInt8](Data(contentsOf: URL(fileURLWithPath: String(path)))))
-    #expect(try saved == Bitmap(bmp: SamplePicture.load()).scaled(by: 0.5))
+    #expect(try saved == Bitmap(bmp: SamplePicture.load()).halved())
   }
 
   @Test func cancels() async throws {

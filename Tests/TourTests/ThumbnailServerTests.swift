@@ -42,8 +42,8 @@ import Testing
     BadReply(.ok(picture).declaring(.claimed(0)), "the file is empty"),
     BadReply(.ok(picture).declaring(.claimed(1_000_000_000_000)), "larger than 100 MB"),
     BadReply(.ok(picture).declaring(.claimed(9_000_000_000_000_000_000)), "larger than 100 MB"),
-    BadReply(.ok(picture).declaring(.claimed(-1)), "could not be understood"),
-    BadReply(.redirect(to: "/"), "redirects in a circle"),
+    BadReply(.ok(picture).declaring(.claimed(-1)), "cannot be fetched from"),
+    BadReply(.redirect(to: "/"), "cannot be fetched from"),
     BadReply(.ok([]), "the file is empty"),
     BadReply(.text("<html>"), "not a BMP picture"),
   ]

@@ -43,7 +43,7 @@ import Testing
     #expect(result.error == "")
     #expect(result.lines.suffix(3) == ["before  450 x 300", "after   225 x 150", "saved   out.bmp"])
     #expect(try workshop.names == ["cat.bmp", "out.bmp"])
-    #expect(try Bitmap(bmp: workshop.bytes(of: "out.bmp")) == Bitmap(bmp: SamplePicture.load()).scaled(by: 0.5))
+    #expect(try Bitmap(bmp: workshop.bytes(of: "out.bmp")) == Bitmap(bmp: SamplePicture.load()).halved())
   }
 
   @Test func replacesWhatWasThere() async throws {
@@ -95,7 +95,7 @@ import Testing
     ("", "no name"),
     ("ftp://host/cat.bmp", "cannot fetch 'ftp://host/cat.bmp'"),
     ("http://", "cannot fetch"),
-    ("http://127.0.0.1:99999/cat.bmp", "makes no sense"),
+    ("http://127.0.0.1:99999/cat.bmp", "cannot be fetched"),
   ])
   func failsOnWhatIsNotThere(source: String, words: String) async throws {
     try await expectFailure(source, saying: words, in: Workshop())

@@ -56,7 +56,7 @@ public enum Deferred<Result> {
     pass(to: handleResult)
   }
 
-  func pass(to handleResult: @escaping (@escaping () throws -> Result) -> Void) {
+  package func pass(to handleResult: @escaping (@escaping () throws -> Result) -> Void) {
     switch self {
     case .unit(let useResult): handleResult(useResult)
     case .future(let request):

@@ -41,12 +41,20 @@ public enum Deferred<Result> {
     pass(to: handleResult)
   }
 
-  func pass(to handleResult: @escaping (@escaping () throws -> Result) -> Void) {
+  func pass(to handleResult: @escaping (@escaping () throws -> Result) -> Void) { second.pass(to: handleResult) }
+
+  /// The same work as one of the second edition, which does it.
+  private var second: LegacyGrain.Deferred<Result> {
     switch self {
-    case .unit(let useResult): handleResult(useResult)
-    case .future(let request):
-      let resolution = Resolution(handleResult)
-      request { useResult in resolution.resolve(useResult) }
+    case .unit(let useResult): .unit(useResult)
+    case .future(let request): .future(request)
+    }
+  }
+
+  private init(_ second: LegacyGrain.Deferred<Result>) {
+    switch second {
+    case .unit(let useResult): self = .unit(useResult)
+    case .future(let request): self = .future(request)
     }
   }
 }
@@ -59,14 +67,7 @@ extension Deferred {
   /// Returns the same work with its result transformed, where and when the closure passed to the handler is called.
   @available(*, deprecated, message: "Transform the result of `try await`")
   public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
-    switch self {
-    case .unit(let useResult): return .unit { try transform(useResult()) }
-    case .future(let request):
-      let transform = Sent(transform)
-      return .future { resolve in
-        request { useResult in resolve { try transform.value(useResult()) } }
-      }
-    }
+    Deferred<Output>(second.map(transform))
   }
 
   /// Returns the same work followed by other work, which a function makes of the result or the error.
@@ -76,21 +77,7 @@ extension Deferred {
   public func flatMap<Output>(
     _ transform: @escaping (@escaping () throws -> Result) throws -> Deferred<Output>
   ) -> Deferred<Output> {
-    switch self {
-    case .unit(let useResult):
-      do { return try transform(useResult) } catch { return Deferred<Output>(error) }
-    case .future(let request):
-      let transform = Sent(transform)
-      return .future { resolve in
-        request { useResult in
-          do {
-            try transform.value(useResult).pass { useOutput in resolve(useOutput) }
-          } catch {
-            resolve { throw error }
-          }
-        }
-      }
-    }
+    Deferred<Output>(second.flatMap { useResult in try transform(useResult).second })
   }
 
   /// Returns the same work with other work done before its handler is called.

@@ -34,31 +34,11 @@ extension StepChain {
   @preconcurrency
   @discardableResult
   public func then<Next>(
-    _ name: String?,
+    _ name: String? = nil,
     inQueue: DispatchQueue? = nil,
     body: sending @escaping (CurrentOutput) throws -> Next
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
     appending(Node(name, inQueue, Sent(body)))
-  }
-
-  /// Appends a step that takes the output of the one before, and returns an output or throws.
-  ///
-  /// - Parameters:
-  ///   - inQueue: The queue of the step.
-  ///   - body: The work of the step.
-  /// - Returns: The chain with the step.
-  @available(
-    *,
-    deprecated,
-    message: "Use appending(Step(\"name\") { input in … }.executor(…)) of Chain, or then(\"name\") { @MainActor in … }"
-  )
-  @preconcurrency
-  @discardableResult
-  public func then<Next>(
-    inQueue: DispatchQueue?,
-    body: sending @escaping (CurrentOutput) throws -> Next
-  ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(nil, inQueue, Sent(body)))
   }
 }
 
@@ -101,37 +81,13 @@ extension StepChain {
   @preconcurrency
   @discardableResult
   public func then<Next>(
-    _ name: String?,
+    _ name: String? = nil,
     inQueue: DispatchQueue? = nil,
     file: String = #fileID,
     line: UInt = #line,
     asyncBody: sending ((CurrentOutput, Handler<Next>) throws -> Void)?
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
     appending(Node(name, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
-  }
-
-  /// Appends a step that takes the output of the one before, and ends when its handler is called.
-  ///
-  /// - Parameters:
-  ///   - inQueue: The queue of the step.
-  ///   - file: The file that diagnostics name.
-  ///   - line: The line that diagnostics name.
-  ///   - asyncBody: The work of the step.
-  /// - Returns: The chain with the step.
-  @available(
-    *,
-    deprecated,
-    message: "Use appending(Step.callback(\"name\") { input, resolver in … }.executor(…)) of Chain"
-  )
-  @preconcurrency
-  @discardableResult
-  public func then<Next>(
-    inQueue: DispatchQueue?,
-    file: String = #fileID,
-    line: UInt = #line,
-    asyncBody: sending ((CurrentOutput, Handler<Next>) throws -> Void)?
-  ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(nil, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
   }
 }
 

@@ -86,34 +86,13 @@ public func toStep<Input, Output>(
 @_disfavoredOverload
 @discardableResult
 public func toStep<Input, Output>(
-  named: String?,
+  named: String? = nil,
   inQueue: DispatchQueue? = nil,
   body: sending @escaping (Input) throws -> Output
 ) -> StepChain<Input, Output, Input, Output> {
   StepChain(Node(named, inQueue, Sent(body)))
 }
 
-/// Creates a chain of one step that takes an input, and returns an output or throws.
-///
-/// - Parameters:
-///   - inQueue: The queue of the step.
-///   - body: The work of the step.
-/// - Returns: The chain.
-@available(
-  *,
-  deprecated,
-  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Chain { @MainActor input in … }"
-)
-@preconcurrency
-@_disfavoredOverload
-@discardableResult
-public func toStep<Input, Output>(
-  inQueue: DispatchQueue?,
-  body: sending @escaping (Input) throws -> Output
-) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(nil, inQueue, Sent(body)))
-}
-
 /// Creates a chain of one step that has no input, and returns an output or throws.
 ///
 /// - Parameters:
@@ -125,29 +104,13 @@ public func toStep<Input, Output>(
 @preconcurrency
 @discardableResult
 public func toStep<Output>(
-  named: String?,
+  named: String? = nil,
   inQueue: DispatchQueue? = nil,
   body: sending @escaping () throws -> Output
 ) -> StepChain<Void, Output, Void, Output> {
   StepChain(Node(named, inQueue, withoutInput: Sent(body)))
 }
 
-/// Creates a chain of one step that has no input, and returns an output or throws.
-///
-/// - Parameters:
-///   - inQueue: The queue of the step.
-///   - body: The work of the step.
-/// - Returns: The chain.
-@available(*, deprecated, message: "Use Chain(Step(\"name\") { … }.executor(…)), or Chain { @MainActor in … }")
-@preconcurrency
-@discardableResult
-public func toStep<Output>(
-  inQueue: DispatchQueue?,
-  body: sending @escaping () throws -> Output
-) -> StepChain<Void, Output, Void, Output> {
-  StepChain(Node(nil, inQueue, withoutInput: Sent(body)))
-}
-
 /// Creates a chain of one step that takes an input and ends when its handler is called.
 ///
 /// - Parameters:
@@ -161,59 +124,13 @@ public func toStep<Output>(
 @preconcurrency
 @discardableResult
 public func toStep<Input, Output>(
-  named: String?,
+  named: String? = nil,
   inQueue: DispatchQueue? = nil,
   file: String = #fileID,
   line: UInt = #line,
   asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
 ) -> StepChain<Input, Output, Input, Output> {
   StepChain(Node(named, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody)))
-}
-
-/// Creates a chain of one step that takes an input and ends when its handler is called.
-///
-/// - Parameters:
-///   - inQueue: The queue of the step.
-///   - file: The file that diagnostics name.
-///   - line: The line that diagnostics name.
-///   - asyncBody: The work of the step.
-/// - Returns: The chain.
-@available(*, deprecated, message: "Use Chain(Step.callback(\"name\") { input, resolver in … }.executor(…))")
-@preconcurrency
-@discardableResult
-public func toStep<Input, Output>(
-  inQueue: DispatchQueue?,
-  file: String = #fileID,
-  line: UInt = #line,
-  asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
-) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(nil, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody)))
-}
-
-// Edition 1 had no labels.
-
-/// Creates a chain of one step of edition 1, which is passed a `Step`.
-///
-/// - Parameters:
-///   - named: The name of the step in the log.
-///   - file: The file that diagnostics name.
-///   - line: The line that diagnostics name.
-///   - body: The work of the step.
-/// - Returns: The chain.
-@available(
-  *,
-  deprecated,
-  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Step.callback for a step that ends later"
-)
-@preconcurrency
-@discardableResult
-public func toStep<Input, Output>(
-  _ named: String?,
-  file: String = #fileID,
-  line: UInt = #line,
-  _ body: sending @escaping (Step<Input, Output>) -> Void
-) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(named, nil, Ending.Location(file: file, line: line), Sent(body)))
 }
 
 /// Creates a chain of one step of edition 1, which is passed a `Step`.
@@ -244,7 +161,7 @@ public func toStep<Input, Output>(
 ///
 /// - Parameters:
 ///   - named: The name of the step in the log.
-///   - inQueue: The queue of the step.
+///   - inQueue: The queue of the step; the global queue by default.
 ///   - file: The file that diagnostics name.
 ///   - line: The line that diagnostics name.
 ///   - body: The work of the step.
@@ -258,7 +175,7 @@ public func toStep<Input, Output>(
 @discardableResult
 public func toStep<Input, Output>(
   _ named: String?,
-  _ inQueue: DispatchQueue?,
+  _ inQueue: DispatchQueue? = nil,
   file: String = #fileID,
   line: UInt = #line,
   _ body: sending @escaping (Step<Input, Output>) -> Void

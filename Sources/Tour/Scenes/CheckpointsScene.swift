@@ -13,8 +13,7 @@ extension Scene {
     details: CheckpointCommand.help
   ) { arguments in
     let command = try CheckpointCommand(arguments)
-    let width = Console.isTerminal(.output) ? Console.size(.output).columns : .max
-    for line in try await command.run(width: width, now: Date()) { Console.writeLine(line) }
+    for line in try await command.run(now: Date()) { Console.writeLine(line) }
     return .success
   }
 }
@@ -57,19 +56,17 @@ struct CheckpointCommand {
 
   /// Does what the arguments say.
   ///
-  /// - Parameters:
-  ///   - width: The number of columns to fit into.
-  ///   - now: The time from which ages are counted.
+  /// - Parameter now: The time from which ages are counted.
   /// - Returns: The lines of output.
   /// - Throws: An error that says what to do.
-  func run(width: Int, now: Date) async throws -> [String] {
+  func run(now: Date) async throws -> [String] {
     let store = try store()
     let summaries = try await store.summaries()
     guard !summaries.isEmpty else {
       throw CheckpointFailure("there are no checkpoints in '\(folder)'; \(Self.hint)")
     }
     switch action {
-    case .list: return CheckpointTable(summaries, now: now).lines(width: width)
+    case .list: return CheckpointTable.lines(summaries, now: now)
     case .show(let id): return try await show(summary(id, summaries), id, in: store)
     case .remove(let id, let isForced): return try await remove(summary(id, summaries), id, isForced, in: store)
     }
@@ -140,58 +137,28 @@ struct CheckpointFailure: Error, CustomStringConvertible {
 }
 
 /// A list of checkpoints for a terminal.
-struct CheckpointTable {
-  /// The narrowest id and stage of a table; a narrower terminal shows each checkpoint in lines of its own.
-  private static let narrowest = 8
-  private static let titles = ["id", "stage", "age", "size", "lease"]
-
-  private let rows: [(cells: [String], problem: String?)]
-
-  init(_ summaries: [CheckpointSummary], now: Date) {
-    rows = summaries.map { summary in
-      let name = summary.id ?? URL(fileURLWithPath: summary.location).lastPathComponent
-      let stage = summary.content.map { $0.stage ?? "version \($0.version)" } ?? "damaged"
-      let cells = [
-        name, stage, Self.age(now.timeIntervalSince(summary.lastSave)), Self.size(summary.byteCount),
-        summary.holder.map(Self.text) ?? "free",
-      ]
-      return (cells.map(Console.oneLine), summary.error.map { Console.oneLine($0.cause) })
+enum CheckpointTable {
+  /// Returns a line for each checkpoint, and one more for what is wrong with it.
+  static func lines(_ summaries: [CheckpointSummary], now: Date) -> [String] {
+    let rows = summaries.map { summary in
+      [
+        summary.id ?? URL(fileURLWithPath: summary.location).lastPathComponent,
+        summary.content.map { $0.stage ?? "version \($0.version)" } ?? "damaged",
+        age(now.timeIntervalSince(summary.lastSave)), size(summary.byteCount), summary.holder.map(text) ?? "free",
+      ].map(Console.oneLine)
     }
-  }
-
-  func lines(width: Int) -> [String] {
-    let cells = [Self.titles] + rows.map(\.cells)
-    var widths = Self.titles.indices.map { column in cells.map { TextWidth.of($0[column]) }.max() ?? 0 }
-    let gaps = 2 * (widths.count - 1)
-    // The id and the stage share what the other columns leave.
-    let left = width == .max ? .max : width - gaps - widths[2...].reduce(0, +)
-    if widths[0] + widths[1] > left {
-      guard left >= 2 * Self.narrowest else { return rows.flatMap { Self.stacked($0.cells, $0.problem, width) } }
-      widths[1] = min(widths[1], max(left / 2, left - widths[0]))
-      widths[0] = left - widths[1]
+    let table = [["id", "stage", "age", "size", "lease"]] + rows
+    let widths = (0..<5).map { column in table.map { $0[column].count }.max() ?? 0 }
+    let lines = table.map { cells in
+      let padded = cells.indices.dropLast().map { column in
+        let space = String(repeating: " ", count: widths[column] - cells[column].count)
+        // Ages and sizes are numbers.
+        return column < 2 ? cells[column] + space : space + cells[column]
+      }
+      return (padded + cells.suffix(1)).joined(separator: "  ")
     }
-    var lines = [Self.line(Self.titles, widths)]
-    for row in rows {
-      lines.append(Self.line(row.cells, widths))
-      if let problem = row.problem { lines.append("  \(problem)") }
-    }
-    return lines
-  }
-
-  private static func line(_ cells: [String], _ widths: [Int]) -> String {
-    let padded = zip(cells, widths).enumerated().map { column, cell in
-      let text = TextWidth.cut(cell.0, to: cell.1)
-      let space = String(repeating: " ", count: max(0, cell.1 - TextWidth.of(text)))
-      if column == titles.count - 1 { return text }
-      // Ages and sizes are numbers.
-      return column == 2 || column == 3 ? space + text : text + space
-    }
-    return padded.joined(separator: "  ")
-  }
-
-  private static func stacked(_ cells: [String], _ problem: String?, _ width: Int) -> [String] {
-    let details = zip(titles, cells).dropFirst().map { title, cell in "  \(title) \(cell)" }
-    return ([cells[0]] + details).map { TextWidth.cut($0, to: width) } + (problem.map { ["  \($0)"] } ?? [])
+    let problems = [[]] + summaries.map { $0.error.map { ["  " + Console.oneLine($0.cause)] } ?? [] }
+    return zip(lines, problems).flatMap { [$0] + $1 }
   }
 
   static func text(of holder: CheckpointSummary.Holder) -> String {

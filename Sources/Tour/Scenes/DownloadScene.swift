@@ -7,20 +7,10 @@ import StepwiseHTTP
 
 extension Scene {
   /// Downloads that resume after any failure: the user's own, or those of a server that misbehaves.
-  static let download = Scene(
-    "download",
-    "download files, whatever happens",
-    parameters: ["[<url>...]", "[<option>...]"],
-    details: [
-      "-P <folder>        save files there",
-      "--sha256 <hex>     save the only file if this is its checksum",
-    ]
-  ) { arguments in
-    let order = try DownloadOrder(arguments)
-    guard order.files.isEmpty else {
-      let folder = try order.folder.map { try NewFolder($0) }
-      defer { folder?.removeIfEmpty() }
-      return try await download(order.files, deadlines: HTTPDeadlines(headers: .seconds(30), idle: .seconds(15)))
+  static let download = Scene("download", "download files, whatever happens", parameters: ["[<url>...]"]) { arguments in
+    guard arguments.isEmpty else {
+      let files = arguments.map { DownloadedFile(address: $0, path: DownloadedFile.suggestedName(for: $0)) }
+      return try await download(files, deadlines: HTTPDeadlines(headers: .seconds(30), idle: .seconds(15)))
     }
     let server = try UnreliableServer()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-download-\(getuid())")
@@ -46,49 +36,61 @@ extension Scene {
   }
 }
 
-/// The command line of the scene.
-struct DownloadOrder: Sendable {
-  private(set) var files: [DownloadedFile] = []
-  /// The folder that files are saved in.
-  private(set) var folder: String?
+/// A file, and where it comes from.
+struct DownloadedFile: Sendable {
+  let address: String
+  let path: String
+  /// The required SHA-256 of the file; nil for any.
+  var sha256: String?
 
-  /// - Throws: `Command.UsageError` for unknown, incomplete or contradictory options.
-  init(_ arguments: [String]) throws(Command.UsageError) {
-    var (addresses, sha256): ([String], String?) = ([], nil)
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "-P": folder = try Self.value(of: argument, &rest)
-      case "--sha256": sha256 = try Self.value(of: argument, &rest)
-      case _ where argument.hasPrefix("-"):
-        throw Command.UsageError(description: "there is no option '\(argument)'; 'swift run Tour --help' lists them")
-      default: addresses.append(argument)
-      }
-    }
-    guard sha256 == nil || addresses.count == 1 else {
-      throw Command.UsageError(description: "--sha256 goes with exactly one URL; there are \(addresses.count)")
-    }
-    for address in addresses {
-      let name = Self.suggestedName(for: address)
-      let path = folder.map { "\($0)/\(name)" } ?? name
-      guard !files.contains(where: { $0.path == path }) else {
-        throw Command.UsageError(description: "two URLs would be saved as '\(path)'")
-      }
-      files.append(DownloadedFile(address: address, path: path, sha256: sha256))
-    }
-  }
-
-  private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(Command.UsageError) -> String {
-    guard let value = rest.popFirst(), !value.isEmpty else {
-      throw Command.UsageError(description: "\(option) needs a value")
-    }
-    return value
-  }
+  private static let retry = HTTPRetry(
+    policy: RetryPolicy(
+      maxAttempts: 8,
+      backoff: .exponential(from: .milliseconds(250), factor: 2, cap: .seconds(10), jitter: .full)
+    ),
+    statuses: [408, 425, 429, 500, 502, 503, 504]
+  )
 
   /// Returns the file name that a URL suggests: the last part of its path, as far as it is valid.
   static func suggestedName(for address: String) -> String {
     let name = URL(string: address)?.lastPathComponent ?? ""
-    let isUsable = !name.isEmpty && ![".", "..", "/"].contains(name) && !name.contains { $0 == "/" || $0 == "\0" }
-    return isUsable ? name : "download"
+    return ["", ".", ".."].contains(name) || name.contains { $0 == "/" || $0 == "\0" } ? "download" : name
+  }
+
+  private func say(_ words: String) {
+    Console.writeError("\(path.split(separator: "/").last ?? ""): \(words)")
+  }
+
+  /// Downloads the file, and returns whether that succeeded.
+  ///
+  /// - Throws: `CancellationError` alone.
+  func download(deadlines: HTTPDeadlines) async throws -> Bool {
+    do {
+      var client = HTTPClient(baseURL: try address.httpURL(), deadlines: deadlines)
+      client.retry = Self.retry
+      client.interceptor = { request, send in
+        let response = try await send(request)
+        if !response.isSuccess { say("the server answered \(response.status)") }
+        return response
+      }
+      let tenth = Lock(-1)
+      let bytes = Lock<Int64>(0)
+      let response = try await client.download("", to: URL(fileURLWithPath: path), sha256: sha256) { progress in
+        bytes.withLock { $0 = progress.receivedBytes }
+        guard let fraction = progress.fractionCompleted, let total = progress.totalBytes else { return }
+        let now = Int(fraction * 10)
+        if tenth.withLock({ exchange(&$0, with: now) }) != now { say("\(now * 10)% of \(total) bytes") }
+      }
+      if response.isSuccess { say("saved \(path), \(bytes.withLock { $0 }) bytes") }
+      return response.isSuccess
+    } catch is CancellationError {
+      say("stopped; run the same command again to resume")
+      throw CancellationError()
+    } catch HTTPError.request(let error as POSIXError) {
+      say("failed: cannot write: \(FileError.words(for: error.code.rawValue))")
+    } catch {
+      say("failed: \(error)")
+    }
+    return false
   }
 }

@@ -14,6 +14,7 @@
   }
 #else
   import Foundation
+  import Stepwise
   import StepwiseFleet
 
   extension Scene {
@@ -46,6 +47,284 @@
           description:
             "type: STEPWISE_FLEET='host=… dbname=…' swift run --traits Postgres Tour fleet status|cancel|retry <id>"
         )
+      }
+    }
+  }
+
+  /// Runs imports in four worker processes, and kills the workers at random.
+  struct FleetShow: Sendable {
+    static let slots = 4
+    static let retry = RetryPolicy(maxAttempts: 100, backoff: .none)
+
+    var jobCount = 2_000
+    var kills = 12
+    /// The program that the workers run: this one.
+    var program = Bundle.main.executableURL
+
+    static func fleet(_ connectionString: String) -> Fleet {
+      Fleet(
+        connectionString,
+        configuration: FleetConfiguration(
+          schema: "stepwise_tour",
+          slots: slots,
+          leaseDuration: .seconds(1),
+          pollInterval: .milliseconds(100),
+          maxConnections: 2,
+          workerName: "\(ProcessInfo.processInfo.processIdentifier)"
+        )
+      )
+    }
+
+    /// Returns whether every import is done as it should be, on a given server or on a private one.
+    func run(on connectionString: String?) async throws -> Bool {
+      if let connectionString { return try await show(on: connectionString) }
+      let server = try PrivatePostgres()
+      defer { server.stop() }
+      Console.writeLine("A private PostgreSQL runs: STEPWISE_FLEET='\(server.connectionString)'")
+      return try await show(on: server.connectionString)
+    }
+
+    private func show(on connectionString: String) async throws -> Bool {
+      let fleet = Self.fleet(connectionString)
+      // What an earlier show has left; jobs that did not end then are run now, too.
+      try await fleet.prune(olderThan: .zero, states: [.done, .failed, .cancelled])
+      let prefix = UUID().uuidString.prefix(8)
+      let ids = (0..<jobCount).map { "\(prefix)-\($0)" }
+      try await fleet.enqueue(ids.enumerated().map { (id: $1, progression: FleetImport.read(number: $0)) })
+      Console.writeLine("Jobs \(prefix)-0 to \(prefix)-\(jobCount - 1); elsewhere: Tour fleet status \(prefix)-0")
+      let path = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-\(prefix).journal").path
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      var workers = try (0..<4).map { _ in try launch(connectionString, path) }
+      defer { for worker in workers { worker.terminate() } }
+      var (board, killed) = (FleetBoard(), 0)
+      while true {
+        let counts = try await fleet.counts()
+        let (done, total) = (counts[.done] ?? 0, counts.values.reduce(0, +))
+        try await board.show(counts, fleet.workers(), killed: killed)
+        if counts.keys.allSatisfy(\.isFinal) { break }
+        if kills > killed, done > (killed + 1) * total / (kills + 2) {
+          let index = Int.random(in: workers.indices)
+          kill(workers[index].processIdentifier, SIGKILL)
+          workers[index].waitUntilExit()
+          workers[index] = try launch(connectionString, path)
+          killed += 1
+        }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      for worker in workers { worker.terminate() }
+      for worker in workers { worker.waitUntilExit() }
+      // Each stage that ran, without its process.
+      let stages = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
+        line.split(separator: " ").dropLast().joined(separator: " ")
+      }
+      return try await check(fleet, ids, stages, killed)
+    }
+
+    /// Compares each result with that of an undisturbed run, and counts the stages that ran twice.
+    private func check(_ fleet: Fleet, _ ids: [String], _ stages: [String], _ killed: Int) async throws -> Bool {
+      var wrong = 0
+      for (number, id) in ids.enumerated() {
+        let expected = try await FleetImport.read(number: number).run()
+        do {
+          if try await fleet.result(of: id, as: FleetImport.self) != expected { wrong += 1 }
+        } catch let error as FleetError {
+          Console.writeLine("\(error)")
+          wrong += 1
+        }
+      }
+      let repeated = stages.count - Set(stages).count
+      Console.writeLine("\n\(ids.count - wrong) of \(ids.count) imports have the result of an undisturbed run.")
+      Console.writeLine("\(killed) workers were killed; \(repeated) of \(stages.count) stages were repeated.")
+      return wrong == 0 && repeated <= killed * Self.slots
+    }
+
+    private func launch(_ connectionString: String, _ journal: String) throws -> Process {
+      let process = Process()
+      process.executableURL = program
+      process.arguments = ["fleet", "worker", journal]
+      process.environment = ProcessInfo.processInfo.environment.merging(["STEPWISE_FLEET": connectionString]) { $1 }
+      try process.run()
+      return process
+    }
+  }
+
+  /// What people on call type.
+  enum FleetControl: String {
+    case status, cancel, retry
+
+    /// Nothing was done, for a reason.
+    struct Refused: Error, CustomStringConvertible {
+      let description: String
+    }
+
+    /// Returns a line about the job after the command.
+    func run(_ id: String, in fleet: Fleet) async throws -> String {
+      let isDone =
+        switch self {
+        case .status: true
+        case .cancel: try await fleet.cancel(id, reason: "cancelled by hand")
+        case .retry: try await fleet.requeue(id)
+        }
+      guard let status = try await fleet.status(of: id) else { throw FleetError.notFound(id: id) }
+      guard isDone else {
+        let reason =
+          self == .cancel
+          ? "it has ended, so it cannot be cancelled" : "only a failed or cancelled job can be retried"
+        throw Refused(description: "job \"\(id)\" is \(status.state): \(reason)")
+      }
+      var parts = ["\(id): \(status.state)", "stage \(status.stageCount)", "attempt \(status.attempt)"]
+      if let worker = status.worker { parts.append("worker \(worker)") }
+      if status.isCancellationRequested, !status.state.isFinal { parts.append("cancellation requested") }
+      if let reason = status.cancellationReason { parts.append("reason: \(reason)") }
+      if let error = status.error { parts.append("last error: \(error)") }
+      return parts.joined(separator: ", ")
+    }
+  }
+
+  /// A table of the jobs by state and by worker: redrawn on a terminal, otherwise printed at each tenth.
+  struct FleetBoard {
+    var isTerminal = Console.isTerminal
+    var write: (String) -> Void = { Console.write($0, to: .output) }
+    private var drawn = 0
+    private var tenths = -1
+
+    init() {}
+
+    mutating func show(_ counts: [FleetState: Int], _ workers: [FleetWorkerStatus], killed: Int) {
+      let main = [FleetState.queued, .running, .done, .failed]
+      let others = FleetState.all.filter { !main.contains($0) && counts[$0] ?? 0 > 0 }
+      let columns = (main + others).map { "\($0) \(counts[$0] ?? 0)" } + ["workers killed \(killed)"]
+      let lines =
+        [columns.joined(separator: "  ")] + workers.map { "  process \($0.name): running \($0.runningCount)" }
+      let now = (counts[.done] ?? 0) * 10 / max(counts.values.reduce(0, +), 1)
+      let text = lines.map { $0 + "\n" }.joined()
+      if isTerminal {
+        write((drawn > 0 ? "\u{1B}[\(drawn)A\r\u{1B}[J" : "") + text)
+      } else if now != tenths {
+        write(text)
+      }
+      (drawn, tenths) = (lines.count, now)
+    }
+  }
+
+  /// An import of a text that is made up from its number: read, count the words of each part, add them up.
+  enum FleetImport: Progression, Codable, Equatable {
+    static let partCount = 4
+    private static let journalPath = Lock("")
+
+    /// The file in which each stage that runs leaves a line.
+    static var journal: String {
+      get { journalPath.withLock { $0 } }
+      set { journalPath.withLock { $0 = newValue } }
+    }
+
+    case read(number: Int)
+    case count(number: Int, part: Int, words: Int)
+    case done(words: Int)
+
+    func next() async throws -> FleetImport {
+      defer { note() }
+      switch self {
+      case .read(let number): return .count(number: number, part: 0, words: 0)
+      case .count(let number, Self.partCount, let words): return .done(words: words + number % 3)
+      case .count(let number, let part, let words):
+        let text = (0..<2_000).map { ($0 * (number + part)).isMultiple(of: 7) ? " " : "x" }.joined()
+        return .count(number: number, part: part + 1, words: words + text.split(separator: " ").count)
+      case .done: return try completed()
+      }
+    }
+
+    var result: Int? { if case .done(let words) = self { words } else { nil } }
+
+    private var stage: String {
+      switch self {
+      case .read: "read"
+      case .count(_, let part, _): "count \(part)"
+      case .done: "done"
+      }
+    }
+
+    private func note() {
+      guard let id = FleetJob.current?.id else { return }
+      let file = open(Self.journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+      let line = Array("\(id) \(stage) \(getpid())\n".utf8)
+      _ = write(file, line, line.count)
+      close(file)
+    }
+  }
+
+  /// A PostgreSQL in a temporary directory, reached through a socket in it.
+  struct PrivatePostgres: Sendable {
+    struct Missing: Error, CustomStringConvertible {
+      let description: String
+    }
+
+    private let directory: String
+    private let bin: String
+
+    /// Creates a database and starts the server.
+    init() throws {
+      guard let bin = Self.programs() else {
+        throw Missing(description: "initdb is not installed; install PostgreSQL (Debian: apt-get install postgresql)")
+      }
+      self.bin = bin
+      directory =
+        FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-\(UUID().uuidString.prefix(8))").path
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      // The server refuses to run as root.
+      if getuid() == 0 { try Self.run("chown", ["postgres", directory]) }
+      try tool("initdb", ["-D", "\(directory)/data", "-U", "tour", "-A", "trust"])
+      let server = process("postgres", ["-D", "\(directory)/data", "-c", "listen_addresses=", "-k", directory])
+      try server.run()
+      while (try? Self.run("\(bin)/pg_isready", ["-q", "-h", directory])) == nil {
+        guard server.isRunning else { throw Missing(description: "the server ended with \(server.terminationStatus)") }
+      }
+    }
+
+    var connectionString: String { "host=\(directory) user=tour dbname=postgres" }
+
+    func stop() {
+      try? tool("pg_ctl", ["-w", "-D", "\(directory)/data", "-m", "immediate", "stop"])
+      try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// The directory of the newest version that Debian or Homebrew has installed.
+    private static func programs() -> String? {
+      let roots = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"]
+      let candidates = roots.flatMap { root in
+        ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/bin" }
+      }
+      return candidates.filter { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+        .max { $0.compare($1, options: .numeric) == .orderedAscending }
+    }
+
+    private func tool(_ name: String, _ arguments: [String]) throws { try Self.finish(process(name, arguments)) }
+
+    private func process(_ name: String, _ arguments: [String]) -> Process {
+      let command = ["\(bin)/\(name)"] + arguments
+      return Self.process(getuid() == 0 ? ["runuser", "-u", "postgres", "--"] + command : command)
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) throws {
+      try finish(process([program] + arguments))
+    }
+
+    private static func process(_ command: [String]) -> Process {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = command
+      process.currentDirectoryURL = URL(fileURLWithPath: "/")
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      return process
+    }
+
+    private static func finish(_ process: Process) throws {
+      try process.run()
+      process.waitUntilExit()
+      guard process.terminationStatus == 0 else {
+        let command = process.arguments?.first ?? ""
+        throw Missing(description: "\(command) ended with code \(process.terminationStatus)")
       }
     }
   }

@@ -16,19 +16,26 @@ extension Scene {
     return try await killAndGoOn()
   }
 
+  private static let id = "import"
+
   /// Imports a file, and resumes from where an earlier process ended.
+  ///
+  /// - Throws: `FileError` when the index or the directory is there, and no import has begun.
   private static func importText(_ path: String) async throws -> ExitCode {
     let source = try ImportSource(path)
-    let work = ImportWork(source: source)
-    let store = try await work.open()
+    let hasBegun = FileManager.default.fileExists(atPath: "\(source.workPath)/\(id).checkpoint")
+    for path in [source.indexPath, source.workPath] where !hasBegun && FileManager.default.fileExists(atPath: path) {
+      throw FileError("import", source.path, because: "'\(path)' is there already; move or remove it first")
+    }
+    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: source.workPath))
     do {
       try await follow(source, in: store)
     } catch CheckpointError.differentStart {
       Console.writeLine("The file has changed since the import started: it starts over.")
-      try await store.remove(ImportWork.id)
+      try await store.remove(id)
       try await follow(source, in: store)
     }
-    try work.remove()
+    try FileManager.default.removeItem(atPath: source.workPath)
     Console.writeLine("saved   \(path).index")
     return .success
   }
@@ -36,7 +43,7 @@ extension Scene {
   private static func follow(_ source: ImportSource, in store: FileCheckpointStore) async throws {
     let first = TextImport.read(source)
     var isFirst = true
-    for try await stage in first.stages(id: ImportWork.id, in: store) {
+    for try await stage in first.stages(id: id, in: store) {
       Console.writeLine(isFirst && stage != first ? "resumes at: \(stage)" : "\(stage)")
       isFirst = false
     }
@@ -47,7 +54,7 @@ extension Scene {
     try? FileManager.default.removeItem(at: folder)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let texts = ["killed.txt", "undisturbed.txt"].map { folder.appendingPathComponent($0).path }
-    for text in texts { try WholeFile.write(SampleText.bytes, to: text) }
+    for text in texts { try Files.write(SampleText.bytes, to: text) }
     let run = Chain(ChildProcess.run)
     let child = ChildProcess(arguments: ["import", texts[0]])
 
@@ -65,7 +72,7 @@ extension Scene {
 
     let undisturbed = try await run.run(ChildProcess(arguments: ["import", texts[1]]))
     guard undisturbed.exitCode == 0 else { throw ImportFailure("the undisturbed child failed") }
-    let indexes = try texts.map { try WholeFile.read($0 + ".index") }
+    let indexes = try texts.map { try Files.read($0 + ".index") }
     guard indexes[0] == indexes[1] else { throw ImportFailure("the two indexes differ") }
     Console.writeLine("Its index has \(indexes[0].count) bytes, each the same as in that of an undisturbed run.")
     Console.writeLine("saved   \(texts[0]).index")
@@ -76,64 +83,6 @@ extension Scene {
   private struct ImportFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-  }
-}
-
-/// The directory that an import uses until it has completed.
-///
-/// It replaces and removes only what an import created.
-struct ImportWork {
-  static let id = "import"
-
-  let source: ImportSource
-
-  /// Opens the checkpoint in the directory.
-  ///
-  /// - Throws: `FileError` when the directory or the index contains something that does not belong to this import.
-  func open() async throws -> FileCheckpointStore {
-    let strangers = try names().filter { !Self.isOwn($0) }.sorted()
-    if let stranger = strangers.first {
-      let reason = "'\(source.workPath)/\(stranger)' does not belong to the import; move it first"
-      throw FileError("import", source.path, because: reason)
-    }
-    let isIndexThere = (try? FileManager.default.attributesOfItem(atPath: source.indexPath)) != nil
-    guard isIndexThere else { return try store() }
-    if FileManager.default.fileExists(atPath: source.workPath) {
-      let store = try store()
-      if let record = try await store.load(Self.id), Self.mayHaveWritten(record) { return store }
-    }
-    throw FileError("import", source.path, because: "'\(source.indexPath)' is there already; move or remove it first")
-  }
-
-  /// Removes what the import has created, and the directory if it is then empty.
-  func remove() throws {
-    for name in try names() where Self.isOwn(name) {
-      try FileManager.default.removeItem(atPath: source.workPath + "/" + name)
-    }
-    if try names().isEmpty { try FileManager.default.removeItem(atPath: source.workPath) }
-  }
-
-  private func store() throws -> FileCheckpointStore {
-    try FileCheckpointStore(directory: URL(fileURLWithPath: source.workPath))
-  }
-
-  private func names() throws -> [String] {
-    guard FileManager.default.fileExists(atPath: source.workPath) else { return [] }
-    return try FileManager.default.contentsOfDirectory(atPath: source.workPath)
-  }
-
-  private static func isOwn(_ name: String) -> Bool {
-    if [".locks", id + ".checkpoint", id + ".temporary", "index.partial"].contains(name) { return true }
-    let number = name.hasSuffix(".partial") ? name.dropLast(".partial".count) : name[...]
-    return number.hasPrefix("part-") && Int(number.dropFirst("part-".count)) != nil
-  }
-
-  /// Whether the import has progressed so far that the index may be its own.
-  private static func mayHaveWritten(_ record: CheckpointRecord) -> Bool {
-    switch try? JSONDecoder().decode(TextImport.self, from: Data(record.stage)) {
-    case .write, .done: true
-    case .read, .split, .index, nil: false
-    }
   }
 }
 

@@ -23,9 +23,7 @@ extension Scene {
     let path = folder.appendingPathComponent("stepwise-cat-\(getuid()).bmp").path
     return try await halve(PictureSource.url(server.address + "/cat.bmp"), into: path)
   }
-}
 
-extension Scene {
   /// The chain of the first scene, applied to the user's picture.
   static let thumbnail = Scene(
     "thumbnail",
@@ -36,11 +34,11 @@ extension Scene {
   }
 
   /// Halves a picture, shows the progress, and prints the outcome.
-  static func halve(_ url: URL, into path: String) async throws -> ExitCode {
+  private static func halve(_ url: URL, into path: String) async throws -> ExitCode {
     let file = PartialFile(for: path)
     let halve = Chain(url.isFileURL ? Step.readFile : Step.download)
       .then("decode") { bytes in try Bitmap(bmp: bytes) }
-      .then("halve") { picture in (before: picture, after: picture.scaled(by: 0.5)) }
+      .then("halve") { picture in (before: picture, after: picture.halved()) }
       .then("save") { pictures in
         try file.complete(with: pictures.after.bmpBytes())
         return pictures
@@ -49,7 +47,8 @@ extension Scene {
 
     try file.create()
     let run = halve.start(url)
-    await ProgressBar().follow(run.progress)
+    var bar = ProgressBar()
+    await bar.follow(run.progress)
     let pictures = try await run.outcome.get()
     Console.writeLine("before  \(pictures.before.width) x \(pictures.before.height)")
     Console.writeLine("after   \(pictures.after.width) x \(pictures.after.height)")
@@ -64,7 +63,7 @@ extension Scene {
 enum SamplePicture {
   /// An error thrown when the picture is missing.
   struct NotFound: Error, CustomStringConvertible {
-    let description: String
+    let description = "the sample picture (stepwise_Tour.resources/cat.bmp) is missing; use 'swift run Tour'"
   }
 
   /// The bytes of the file.
@@ -73,17 +72,12 @@ enum SamplePicture {
   static func load() throws(NotFound) -> [UInt8] {
     // Searched without `Bundle.module`, which ends the program when the bundle is missing.
     for folder in folders {
-      for kind in ["resources", "bundle"] {
-        let bundle = folder.appendingPathComponent("stepwise_Tour.\(kind)")
-        for subfolder in ["", "Contents/Resources/"] {
-          let file = bundle.appendingPathComponent("\(subfolder)cat.bmp")
-          if let data = try? Data(contentsOf: file) { return [UInt8](data) }
-        }
+      for path in ["stepwise_Tour.resources", "stepwise_Tour.bundle", "stepwise_Tour.bundle/Contents/Resources"] {
+        let file = folder.appendingPathComponent("\(path)/cat.bmp")
+        if let data = try? Data(contentsOf: file) { return [UInt8](data) }
       }
     }
-    throw NotFound(
-      description: "the sample picture (stepwise_Tour.resources/cat.bmp) is missing; use 'swift run Tour'"
-    )
+    throw NotFound()
   }
 
   /// The folders in which a build may have put the bundle: the program's own, and that of a test bundle.

@@ -95,20 +95,12 @@ private final class ProfileFlow {
   func run() async throws -> ExitCode {
     defer { server.stop() }
     let run = flow.start()
-    if isTyped {
-      let navigator = navigator
-      let lines = Self.typedLines()
-      let typing = Task {
-        for await line in lines { navigator.type(line) }
-        run.cancel(reason: "the end of the input")
-      }
-      defer { typing.cancel() }
-      return try await end(of: run)
+    let typing = Task {
+      guard isTyped else { return }
+      for await line in Self.typedLines() { navigator.type(line) }
+      run.cancel(reason: "the end of the input")
     }
-    return try await end(of: run)
-  }
-
-  private func end(of run: Run<UserProfile>) async throws -> ExitCode {
+    defer { typing.cancel() }
     switch await run.outcome {
     case .resolved(let profile):
       Console.writeLine("Ended with \(profile.name). The answers that led there:")
@@ -255,26 +247,25 @@ final class TerminalNavigator: FlowNavigator {
 }
 
 /// A server on this machine that stores one profile.
-final class ProfileServer: Sendable {
+struct ProfileServer: Sendable {
   /// What to download, and whether to kill the server during the download.
   struct Order: Sendable {
     var killsServer = false
   }
 
   private let server: LoopbackServer
+
   init(_ first: UserProfile) throws {
-    let profile = ProfileBox(first)
-    server = try LoopbackServer(routes: [
-      "/profile": { _ in .ok(profile.value.bytes).slowly(chunkSize: 256, pause: .milliseconds(40)) },
-      "/update": { request in
-        let items = URLComponents(string: "?" + (request.query ?? ""))?.queryItems
-        guard let name = items?.first(where: { $0.name == "name" })?.value, !name.isEmpty else {
-          return .text("no name\n", status: 400)
-        }
-        profile.rename(to: name)
-        return .ok(profile.value.bytes)
-      },
-    ])
+    let stored = Lock(first)
+    server = try LoopbackServer { request in
+      // A query is a new name.
+      let name = request.query?.removingPercentEncoding
+      let profile = stored.withLock { profile in
+        if let name { profile = UserProfile(name: name, changes: profile.changes + 1) }
+        return profile
+      }
+      return name == nil ? .ok(profile.bytes).slowly(chunkSize: 256, pause: .milliseconds(40)) : .ok(profile.bytes)
+    }
   }
 
   func stop() { server.stop() }
@@ -282,9 +273,8 @@ final class ProfileServer: Sendable {
   /// Fetches the profile, slowly.
   var download: Chain<Order, UserProfile> {
     let fetch = Chain(Step.download)
-    let (address, server) = (server.address, server)
     return Chain("download") { (order: Order) in
-      let run = try fetch.start(PictureSource.url(address + "/profile"))
+      let run = try fetch.start(PictureSource.url(server.address))
       let bytes = try await withTaskCancellationHandler {
         if order.killsServer {
           for await progress in run.progress where progress.fractionCompleted > 0 { break }
@@ -300,32 +290,13 @@ final class ProfileServer: Sendable {
 
   /// Renames the profile.
   var update: Chain<String, UserProfile> {
-    let address = server.address
-    return Chain("address") { (name: String) in
-      var parts = URLComponents(string: address + "/update")
-      parts?.queryItems = [URLQueryItem(name: "name", value: name)]
-      return try PictureSource.url(parts?.string ?? address)
+    Chain("address") { (name: String) in
+      var parts = URLComponents(string: server.address)
+      parts?.query = name
+      return try PictureSource.url(parts?.string ?? server.address)
     }
     .appending(Step.download)
     .then("read") { bytes in try UserProfile(bytes: bytes) }
-  }
-}
-
-/// The server's copy.
-private final class ProfileBox: Sendable {
-  private let profile: Lock<UserProfile>
-
-  init(_ profile: UserProfile) {
-    self.profile = Lock(profile)
-  }
-
-  var value: UserProfile { profile.withLock { profile in profile } }
-
-  func rename(to name: String) {
-    profile.withLock { profile in
-      profile.name = name
-      profile.changes += 1
-    }
   }
 }
 
@@ -339,22 +310,19 @@ struct UserProfile: Sendable, Equatable {
     let description = "the server sent no profile"
   }
 
-  init(name: String) {
-    self.name = name
+  /// Two lines, and a picture's worth of dots, so that sending them takes a while.
+  var bytes: [UInt8] {
+    Array("\(name)\n\(changes)\n".utf8) + [UInt8](repeating: UInt8(ascii: "."), count: 2_000)
   }
+}
 
+extension UserProfile {
   /// Reads the form that `bytes` writes.
   ///
   /// - Throws: `Unreadable`.
   init(bytes: [UInt8]) throws(Unreadable) {
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count >= 2, let changes = Int(lines[1]) else { throw Unreadable() }
-    name = String(lines[0])
-    self.changes = changes
-  }
-
-  /// Two lines, and a picture's worth of dots, so that sending them takes a while.
-  var bytes: [UInt8] {
-    Array("\(name)\n\(changes)\n".utf8) + [UInt8](repeating: UInt8(ascii: "."), count: 2_000)
+    self.init(name: String(lines[0]), changes: changes)
   }
 }

@@ -24,8 +24,8 @@ extension Scene {
 
     let picture = folder.appendingPathComponent("trace.svg").path
     let perfetto = folder.appendingPathComponent("trace.json").path
-    try WholeFile.write(Array(run.trace.svg.utf8), to: picture)
-    try WholeFile.write(Array(run.trace.chromeTrace.utf8), to: perfetto)
+    try Files.write(Array(run.trace.svg.utf8), to: picture)
+    try Files.write(Array(run.trace.chromeTrace.utf8), to: perfetto)
     Console.writeLine("picture, for a browser:              \(picture)")
     Console.writeLine("for ui.perfetto.dev, chrome://tracing: \(perfetto)")
     return .success

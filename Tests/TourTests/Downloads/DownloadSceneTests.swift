@@ -23,7 +23,7 @@ import Testing
   @Test func aFileOfOnesOwnIsSavedAndNothingElseIsLeft() async throws {
     let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
-    let arguments = ["download", "\(server.address)/a.bin", "--sha256", SHA256.hex(Self.bytes)]
+    let arguments = ["download", "\(server.address)/a.bin"]
     let result = try await TourProcess.run(arguments, in: workshop.directory)
     #expect(result.exitCode == 0 && result.output == "", "\(result.error)")
     #expect(result.errorLines.last == "a.bin: saved a.bin, 400000 bytes")
@@ -38,19 +38,6 @@ import Testing
       #expect(result.errorLines.contains { $0.hasPrefix("\(name).bin: saved ") && $0.hasSuffix(", 400000 bytes") })
     }
     #expect(result.errorLines.contains("busy.bin: the server answered 503"))
-  }
-
-  @Test func aWrongDigestIsSaidAndTheFileStays() async throws {
-    let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
-    let workshop = try Workshop()
-    let digest = String(repeating: "0", count: 64)
-    try workshop.write([1, 2, 3], to: "a.bin")
-    let arguments = ["download", "\(server.address)/a.bin", "--sha256", digest]
-    let result = try await TourProcess.run(arguments, in: workshop.directory)
-    #expect(result.exitCode == 1)
-    #expect(result.errorLines.last?.contains("SHA-256 is \(SHA256.hex(Self.bytes))") == true)
-    #expect(try workshop.bytes(of: "a.bin") == [1, 2, 3])
-    #expect(try workshop.names == ["a.bin"])
   }
 
   @Test func anAddressThatIsNoneLeavesNothing() async throws {
@@ -136,29 +123,13 @@ import Testing
     #expect(try await TourProcess.run(arguments, in: workshop.directory).exitCode == 0)
   }
 
-  @Test func aFolderInWhichNothingWasSavedIsNotLeft() async throws {
-    let server = try serve { _ in .notFound }
-    let workshop = try Workshop()
-    let arguments = ["download", "\(server.address)/missing", "-P", "new/folder"]
-    #expect(try await TourProcess.run(arguments, in: workshop.directory).exitCode == 1)
-    #expect(try workshop.names == [])
-  }
-
-  @Test func savesManyFilesInAFolder() async throws {
+  @Test func savesManyFiles() async throws {
     let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
     let addresses = (1...31).map { "\(server.address)/\($0).bin" }
-    let result = try await TourProcess.run(["download", "-P", "new/folder"] + addresses, in: workshop.directory)
+    let result = try await TourProcess.run(["download"] + addresses, in: workshop.directory)
     #expect(result.exitCode == 0 && result.output == "")
-    let folder = workshop.directory.appending(path: "new/folder").path
-    #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder)) == Set((1...31).map { "\($0).bin" }))
-  }
-
-  @Test(arguments: [
-    ["-x"], ["-P"], ["--sha256", "00"], ["http://h/a", "http://h/b", "--sha256", "00"], ["http://h/a", "http://i/a"],
-  ])
-  func refusesOtherArguments(arguments: [String]) {
-    #expect(throws: Command.UsageError.self) { try DownloadOrder(arguments) }
+    #expect(try Set(workshop.names) == Set((1...31).map { "\($0).bin" }))
   }
 
   @Test(arguments: [
@@ -166,7 +137,7 @@ import Testing
     ("", "download"), ("http://h/a%2Fb", "download"),
   ])
   func suggestsAName(address: String, name: String) {
-    #expect(DownloadOrder.suggestedName(for: address) == name)
+    #expect(DownloadedFile.suggestedName(for: address) == name)
   }
 
   #if os(Linux) || os(macOS)

@@ -10,7 +10,6 @@ struct BMPFile {
   var height: Int32 = 2
   var bits: UInt16 = 24
   var compression: UInt32 = 0
-  var masks: [UInt32] = []
   /// Bytes between the headers and the pixels.
   var gap = 0
   /// Nil is where the pixels are.
@@ -24,7 +23,6 @@ struct BMPFile {
     header += Self.number(UInt32(bitPattern: width)) + Self.number(UInt32(bitPattern: height))
     header += [1, 0, UInt8(bits & 255), UInt8(bits >> 8)]
     header += Self.number(compression) + [UInt8](repeating: 0, count: 20)
-    header += masks.flatMap(Self.number)
     if header.count < headerSize { header += [UInt8](repeating: 0, count: headerSize - header.count) }
     header += [UInt8](repeating: 0xEE, count: gap)
     let padded = rows.flatMap { row in row + [UInt8](repeating: 0xDD, count: (4 - row.count % 4) % 4) }
@@ -50,6 +48,4 @@ struct BMPFile {
       row.flatMap { pixel in [pixel.blue, pixel.green, pixel.red] + end }
     }
   }
-
-  static let standardMasks: [UInt32] = [0x00FF_0000, 0x0000_FF00, 0x0000_00FF]
 }

@@ -3,14 +3,7 @@
 
 import Foundation
 import Stepwise
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import StepwiseFiles
 
 /// Creates the index of a text, in stages that may end with the process and resume in another one.
 enum TextImport: Progression, Codable, Equatable {
@@ -67,7 +60,7 @@ enum TextImport: Progression, Codable, Equatable {
     let text = position.offset < end ? try source.lines(from: position.offset, upTo: end) : []
     var index = TextIndex()
     let lineCount = index.add(text, from: position.line)
-    try WholeFile.write(index.bytes, to: source.partPath(position.batch))
+    try Files.write(index.bytes, to: source.partPath(position.batch))
     var next = position
     next.batch += 1
     next.offset += text.count
@@ -81,8 +74,8 @@ enum TextImport: Progression, Codable, Equatable {
   /// The parts stay, because this stage may have to be repeated.
   private static func write(_ source: ImportSource, _ position: Position) throws -> Summary {
     var index = TextIndex()
-    for batch in 0..<position.batchCount { index.add(try WholeFile.read(source.partPath(batch))) }
-    try WholeFile.write(index.bytes, to: source.indexPath, by: source.partialIndexPath)
+    for batch in 0..<position.batchCount { index.add(try Files.read(source.partPath(batch))) }
+    try Files.write(index.bytes, to: source.indexPath, by: source.partialIndexPath)
     return Summary(source: source, lineCount: position.line - 1, wordCount: index.wordCount)
   }
 }
@@ -170,7 +163,8 @@ struct ImportSource: Codable, Equatable, Sendable {
   ///
   /// - Throws: `FileError` for a file that cannot be read.
   init(_ path: String) throws(FileError) {
-    let status = try RegularFile.reading(path).status()
+    let file = try Files.open(path)
+    let status = try Files.naming("read", path) { () throws(FileFailure) in try file.status() }
     self.path = URL(fileURLWithPath: path).standardizedFileURL.path
     byteCount = Int(status.st_size)
     #if canImport(Darwin)
@@ -199,20 +193,17 @@ struct ImportSource: Codable, Equatable, Sendable {
     guard try ImportSource(path) == self else {
       throw FileError("import", path, because: "it was changed meanwhile; start over with the same command")
     }
-    let file = try RegularFile.reading(path)
-    try file.seek(to: offset)
-    var bytes: [UInt8] = []
-    while offset + bytes.count < end {
-      guard let more = try file.read(upTo: end - offset - bytes.count) else { return bytes }
-      bytes += more
+    let file = try Files.open(path)
+    return try Files.naming("read", path) { () throws(FileFailure) in
+      try file.seek(to: offset)
+      var bytes = try file.read(end - offset)
+      // The line that crosses the end is included, and nothing after it.
+      while bytes.last != UInt8(ascii: "\n"), case let more = try file.read(1 << 12), !more.isEmpty {
+        if let end = more.firstIndex(of: UInt8(ascii: "\n")) { return bytes + more[...end] }
+        bytes += more
+      }
+      return bytes
     }
-    // The line that crosses the end is included, and nothing after it.
-    let newline = UInt8(ascii: "\n")
-    while bytes.last != newline, let more = try file.read(upTo: 1 << 12) {
-      if let end = more.firstIndex(of: newline) { return bytes + more[...end] }
-      bytes += more
-    }
-    return bytes
   }
 }
 
@@ -230,12 +221,10 @@ enum SampleText {
 
   static var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    // Numerical Recipes' quick generator, `1664525 x + 1013904223`: what matters is that it never changes.
-    var state: UInt32 = 2026
+    var random = QuickGenerator(seed: 2026)
     for _ in 0..<lineCount {
       for column in 1...9 {
-        state = state &* 1_664_525 &+ 1_013_904_223
-        bytes += Array(words[Int(state >> 16) % words.count].utf8)
+        bytes += Array(words[Int(random.next() >> 16) % words.count].utf8)
         bytes.append(UInt8(ascii: column < 9 ? " " : "\n"))
       }
     }
