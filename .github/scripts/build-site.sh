@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build-site.sh FOLDER [BASE-PATH]: builds one documentation site of all products with the toolchain's `docc`, from the
-# debug build that is there. A warning is an error, and so is an article that the page of its module does not list.
+# debug build that is there. A warning is an error, and so is an article that the page of its module does not list. The
+# modules for old code are last.
 # BASE-PATH is the site's path on its host.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,7 +29,8 @@ convert() { # convert CATALOGUE MODULE ARCHIVE
 
 .github/scripts/symbol-graphs.sh "$work/graphs"
 archives=()
-for catalogue in Sources/Stepwise/Documentation.docc $(find Sources -path Sources/Stepwise -prune -o -name Documentation.docc -print | sort); do
+catalogues() { find "$1" -name Documentation.docc | sort; }
+for catalogue in $(catalogues Sources/Stepwise) $(catalogues Sources | grep -vE '^Sources/(Stepwise|Legacy)/') $(catalogues Sources/Legacy); do
   module=$(basename "$(dirname "$catalogue")")
   if [ ! -d "$work/graphs/$module" ]; then
     echo "$module is left out: there is no build of it"
@@ -42,6 +44,9 @@ done
 rm -rf "$site"
 "$docc" merge "${archives[@]}" --synthesized-landing-page-name Stepwise --synthesized-landing-page-topics-style list \
   --output-path "$site"
+# `docc` sorts the landing page by name, and only the navigator in the order of the archives.
+perl -pi -e 's{(?<="identifiers":\[)[^\]]*}{my @m = split /,/, $&; join ",", grep(!/Legacy/, @m), grep(/Legacy/, @m)}e' \
+  "$site/data/documentation.json"
 # The root of the site leads to the module to begin with.
 echo '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=documentation/stepwise/">' \
   > "$site/index.html"
