@@ -109,19 +109,21 @@ package final class SeededExecutor: TaskExecutor {
   /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made
   ///   ready, when the body waits and nothing can resume it; `SimulationError.busy` when called during another `run`.
   package func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    let result = Watched<Result<T, any Error>?>(nil)
-    let task = Task(executorPreference: self) {
-      let outcome: Result<T, any Error>
-      do {
-        outcome = .success(try await body())
-      } catch {
-        outcome = .failure(error)
-      }
-      result.mutate { $0 = outcome }
-    }
-    try drive(isFinished: { result.read { $0 != nil } }, cancel: { task.cancel() })
-    guard !report.isStalled, let outcome = result.read({ $0 }) else { throw SimulationError.stalled }
+    let (task, result) = start(body)
+    try drive(isFinished: { result.settled != nil }, cancel: { task.cancel() })
+    guard !report.isStalled, let outcome = result.settled else { throw SimulationError.stalled }
     return try outcome.get()
+  }
+
+  /// Makes a task of the body, which is ready to run.
+  func start<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) -> (Task<Void, Never>, Once<Result<Value, any Error>>) {
+    let result = Once<Result<Value, any Error>>()
+    let task = Task(executorPreference: self) {
+      do { result.settle(.success(try await body())) } catch { result.settle(.failure(error)) }
+    }
+    return (task, result)
   }
 
   /// Runs ready jobs on the calling thread, and moves the clock, until nothing is left to do.

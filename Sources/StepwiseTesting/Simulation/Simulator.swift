@@ -58,21 +58,12 @@ final class Simulator<Value: Sendable>: Sendable {
       patience: waits ? Self.patience : 0,
       waitsForMainActor: true
     )
-    let result = Watched<Result<Value, any Error>?>(nil)
-    let task = Task(executorPreference: executor) { [body] in
-      let outcome: Result<Value, any Error>
-      do {
-        outcome = .success(try await body(clock))
-      } catch {
-        outcome = .failure(error)
-      }
-      result.mutate { $0 = outcome }
-    }
+    let (task, result) = executor.start { [body] in try await body(clock) }
     await onThread {
       GlobalExecutorHook.observing(executor) {
         try? executor.drive(
           beforeStep: beforeStep,
-          isFinished: { result.read { $0 != nil } },
+          isFinished: { result.settled != nil },
           cancel: { task.cancel() }
         )
       }
@@ -81,7 +72,7 @@ final class Simulator<Value: Sendable>: Sendable {
     if report.escapes.contains(where: { $0.destination == .outside }) { hasComeBack.withLock { $0 = true } }
     return Attempt(
       result: report.isStalled
-        ? .failure(SimulationError.stalled) : result.read { $0 } ?? .failure(SimulationError.stalled),
+        ? .failure(SimulationError.stalled) : result.settled ?? .failure(SimulationError.stalled),
       trace: report.trace,
       schedule: report.scheduler.schedule,
       escapes: report.escapes,

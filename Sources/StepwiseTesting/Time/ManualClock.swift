@@ -15,7 +15,7 @@ import StepwiseCheckpoints
 ///
 /// It may be used from any thread. Concurrent advances add up.
 public final class ManualClock: Clock, Sendable {
-  private let state: Watched<ManualClockState<CheckedContinuation<Void, any Error>>>
+  private let state: Watched<ManualClockState<Once<Void>>>
 
   /// Creates a clock that shows the given time.
   public init(now: Instant = Instant()) {
@@ -51,18 +51,14 @@ public final class ManualClock: Clock, Sendable {
   /// - Throws: `CancellationError` as soon as the sleeping task is cancelled, and if it already was.
   public nonisolated(nonsending) func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
-    guard let sleep = state.mutate({ $0.enter(until: deadline) }) else { return }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        switch state.mutate({ $0.park(sleep, continuation) }) {
-        case .suspended: break
-        case .wake: continuation.resume()
-        case .cancelled: continuation.resume(throwing: CancellationError())
-        }
-      }
+    let waking = Once<Void>()
+    guard let sleep = state.mutate({ $0.add(waking, until: deadline) }) else { return }
+    let awake: Void? = await withTaskCancellationHandler {
+      await waking.value()
     } onCancel: {
-      state.mutate { $0.cancel(sleep) }?.resume(throwing: CancellationError())
+      state.mutate { $0.remove(sleep) }
     }
+    if awake == nil { throw CancellationError() }
   }
 
   /// Advances the time and wakes the tasks whose deadline passes, in order of deadline, then of arrival.
@@ -95,9 +91,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   private func move() {
-    while case .wake(let sleeper) = state.mutate({ $0.step() }) {
-      sleeper.resume()
-    }
+    while let waking = state.mutate({ $0.step() }) { waking.settle(()) }
   }
 }
 
@@ -194,28 +188,10 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
     }
   }
 
-  /// What happens to a sleeper that is parked.
-  package enum ParkAction: Sendable {
-    /// It sleeps.
-    case suspended
-    /// Its deadline passed before it was parked.
-    case wake
-    /// It was cancelled before it was parked.
-    case cancelled
-  }
-
-  /// The next action of an advancing clock.
-  package enum StepAction {
-    /// The time is at a deadline: resume its sleeper, then step again.
-    case wake(Waiter)
-    /// The time has reached its target.
-    case arrived
-  }
-
   package private(set) var now: Instant
   private var goal: Instant
   private var arrivals: UInt64 = 0
-  private var sleepers = WaitingList<Sleep, Waiter>()
+  private var sleepers: [(sleep: Sleep, waiter: Waiter)] = []
 
   package init(now: Instant = Instant()) {
     self.now = now
@@ -224,28 +200,31 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
 
   package var sleeperCount: Int { sleepers.count }
 
-  package var nextDeadline: Instant? { sleepers.first?.key.deadline }
+  package var nextDeadline: Instant? { sleepers.first?.sleep.deadline }
 
-  /// Announces a sleep, which `park` must follow; returns nil when its deadline has passed.
-  package mutating func enter(until deadline: Instant) -> Sleep? {
+  /// Adds a sleeper; returns nil when its deadline has passed.
+  package mutating func add(_ waiter: Waiter, until deadline: Instant) -> Sleep? {
     guard deadline > now else { return nil }
     arrivals += 1
     let sleep = Sleep(deadline: deadline, arrival: arrivals)
-    sleepers.enter(sleep)
+    sleepers.insert((sleep, waiter), at: position(of: sleep))
     return sleep
   }
 
-  /// Parks the waiter of a sleep, which is stored only if the result is `suspended`.
-  package mutating func park(_ sleep: Sleep, _ waiter: Waiter) -> ParkAction {
-    guard sleepers.park(sleep, waiter) else { return .cancelled }
-    guard sleep.deadline <= now else { return .suspended }
-    _ = sleepers.cancel(sleep)
-    return .wake
+  /// Removes a sleeper, unless it has woken.
+  package mutating func remove(_ sleep: Sleep) {
+    let position = position(of: sleep)
+    guard position < sleepers.count, sleepers[position].sleep == sleep else { return }
+    sleepers.remove(at: position)
   }
 
-  /// Ends a sleep, and returns its waiter if it was suspended.
-  package mutating func cancel(_ sleep: Sleep) -> Waiter? {
-    sleepers.cancel(sleep)
+  private func position(of sleep: Sleep) -> Int {
+    var range = 0..<sleepers.count
+    while !range.isEmpty {
+      let middle = (range.lowerBound + range.upperBound) / 2
+      range = sleepers[middle].sleep < sleep ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+    }
+    return range.lowerBound
   }
 
   /// Moves the target by a duration; concurrent advances add up.
@@ -259,14 +238,15 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   }
 
   /// Moves towards the target, to the next deadline at most.
-  package mutating func step() -> StepAction {
-    if let first = sleepers.first, first.key.deadline <= goal {
-      now = max(now, first.key.deadline)
-      _ = sleepers.removeFirst()
-      return .wake(first.waiter)
+  ///
+  /// - Returns: The sleeper to wake, then step again; nil when the time has reached its target.
+  package mutating func step() -> Waiter? {
+    guard let first = sleepers.first, first.sleep.deadline <= goal else {
+      now = goal
+      return nil
     }
-    now = goal
-    return .arrived
+    now = max(now, first.sleep.deadline)
+    return sleepers.removeFirst().waiter
   }
 }
 

@@ -15,24 +15,15 @@ struct ManualClockStateTests {
   /// Steps until the goal is reached: who woke, and at which second.
   private func move(_ state: inout State) -> [String] {
     var woken: [String] = []
-    while case .wake(let waiter) = state.step() {
+    while let waiter = state.step() {
       woken.append("\(waiter)@\(state.now.offset.components.seconds)")
     }
     return woken
   }
 
-  private func enter(_ state: inout State, until deadline: ManualClock.Instant) throws -> State.Sleep {
-    let sleep = state.enter(until: deadline)
-    return try #require(sleep)
-  }
-
   private func putToSleep(_ state: inout State, until seconds: Int, _ waiter: String) throws -> State.Sleep {
-    let sleep = try enter(&state, until: at(seconds))
-    guard case .suspended = state.park(sleep, waiter) else {
-      Issue.record("\(waiter) does not sleep")
-      return sleep
-    }
-    return sleep
+    let sleep = state.add(waiter, until: at(seconds))
+    return try #require(sleep)
   }
 
   @Test func wakesByDeadlineThenByArrival() throws {
@@ -53,41 +44,17 @@ struct ManualClockStateTests {
 
   @Test(arguments: [-1, 0, 5]) func aDeadlineThatHasPassedDoesNotSleep(seconds: Int) {
     var state = State(now: at(5))
-    #expect(state.enter(until: at(seconds)) == nil)
+    #expect(state.add("a", until: at(seconds)) == nil)
     #expect(state.sleeperCount == 0)
-  }
-
-  @Test func aDeadlineThatPassesOnTheWayWakes() throws {
-    var state = State()
-    let sleep = try enter(&state, until: at(1))
-    state.aim(by: .seconds(1))
-    #expect(move(&state) == [])
-    guard case .wake = state.park(sleep, "a") else {
-      Issue.record("it sleeps past its deadline")
-      return
-    }
-    #expect(state.sleeperCount == 0)
-    #expect(state.cancel(sleep) == nil)
-  }
-
-  @Test func earlyCancellationWinsOverTheDeadline() throws {
-    var state = State()
-    let sleep = try enter(&state, until: at(1))
-    #expect(state.cancel(sleep) == nil)
-    state.aim(by: .seconds(1))
-    #expect(move(&state) == [])
-    guard case .cancelled = state.park(sleep, "a") else {
-      Issue.record("the cancellation was lost")
-      return
-    }
   }
 
   @Test func cancellationTakesTheSleeperOut() throws {
     var state = State()
     let first = try putToSleep(&state, until: 1, "a")
     _ = try putToSleep(&state, until: 1, "b")
-    #expect(state.cancel(first) == "a")
-    #expect(state.cancel(first) == nil)
+    state.remove(first)
+    state.remove(first)
+    #expect(state.sleeperCount == 1)
     state.aim(by: .seconds(1))
     #expect(move(&state) == ["b@1"])
   }
@@ -97,7 +64,9 @@ struct ManualClockStateTests {
     let first = try putToSleep(&state, until: 1, "a")
     state.aim(by: .seconds(1))
     #expect(move(&state) == ["a@1"])
-    #expect(state.cancel(first) == nil)
+    _ = try putToSleep(&state, until: 2, "b")
+    state.remove(first)
+    #expect(state.sleeperCount == 1)
   }
 
   @Test func timeNeverGoesBack() {
@@ -127,16 +96,13 @@ struct ManualClockStateTests {
       switch Int.random(in: 0..<3, using: &dice) {
       case 0:
         let deadline = state.now.advanced(by: .seconds(Int.random(in: 1...20, using: &dice)))
-        let sleep = try enter(&state, until: deadline)
+        let sleep = state.add("\(round)", until: deadline)
+        #expect(sleep != nil)
         asleep["\(round)"] = sleep
-        guard case .suspended = state.park(sleep, "\(round)") else {
-          Issue.record("it does not sleep")
-          return
-        }
       case 1:
         guard let waiter = asleep.keys.sorted().randomElement(using: &dice) else { continue }
         guard let sleep = asleep.removeValue(forKey: waiter) else { continue }
-        #expect(state.cancel(sleep) == waiter)
+        state.remove(sleep)
       default:
         let goal = state.now.advanced(by: .seconds(Int.random(in: 0...10, using: &dice)))
         let due = asleep.filter { $0.value.deadline <= goal }.sorted { $0.value < $1.value }
