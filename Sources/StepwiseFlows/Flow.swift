@@ -4,7 +4,7 @@
 public import Stepwise
 public import StepwiseTracing
 
-/// Steps that interact with the user, and the transitions between them.
+/// Leads the user through several screens: the steps, and what follows each result.
 ///
 /// ```swift
 /// let flow = Flow<Void>("profile flow", first: profile, content: user)
@@ -22,12 +22,12 @@ public import StepwiseTracing
 /// ```
 ///
 /// A flow does not depend on a user interface: the same flow runs with screens, in a terminal, and from a script of
-/// answers. `on` returns a new flow and leaves the original unchanged, so that steps can be linked in another way, for
+/// answers. `on` returns a new flow and leaves the original unchanged: you can link the steps in another way, for
 /// example for an A/B test, without changing a screen.
 ///
 /// A flow has one run at a time. ``current``, ``path``, ``answers`` and ``events`` describe the run in flight, or the
-/// last one. A second run meanwhile fails with ``FlowError/alreadyRunning``; to run concurrently, create a second flow
-/// from the same steps.
+/// last one. A second run fails with ``FlowError/alreadyRunning``; to run concurrently, create a second flow from the
+/// same steps.
 ///
 /// Unless `on(_:ended:)` changes it, a step that the user leaves with back presents the previous step again; from the
 /// first step, the flow ends as back. An abandoned or failed step fails the flow. A cancelled step cancels it. A step
@@ -175,7 +175,7 @@ extension Flow {
   }
 }
 
-/// The step that a result belongs to, as `on` receives it.
+/// The presented step, as a rule of `on` receives it: its name and its content.
 @MainActor
 public struct FlowPresentedStep<Content, Result: Sendable> {
   /// The step itself.
@@ -239,7 +239,7 @@ extension Flow {
   /// Runs the flow with the answers of a log, and presents steps once the log is used up.
   ///
   /// Steps that the log answers are not presented, but the rules that `on` set run as usual. When the log is used up,
-  /// the steps on the path restore their screens through their navigators, so that going back leads through them.
+  /// the steps on the path restore their screens through their navigators, and going back leads through them.
   ///
   /// - Parameter answers: The answers, such as another run's ``answers``.
   /// - Returns: The flow's output.

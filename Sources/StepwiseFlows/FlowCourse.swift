@@ -3,7 +3,7 @@
 
 import Stepwise
 
-/// What a flow does after a step.
+/// What a rule of `on` decides: the next step, back, or the end of the flow.
 @MainActor
 public struct FlowTransition<Output: Sendable> {
   let move: FlowMove
@@ -23,7 +23,7 @@ public struct FlowTransition<Output: Sendable> {
     FlowTransition(move: .present(step) {})
   }
 
-  /// Presents a step with a content that replaces the current step, so that going back skips it.
+  /// Presents a step that replaces the current one: going back skips it.
   public static func replace<Content, Result>(_ step: FlowStep<Content, Result>, _ content: Content) -> FlowTransition {
     FlowTransition(move: .present(step, isReplacing: true) { step.content = content })
   }

@@ -3,8 +3,8 @@
 
 /// An error that ends a flow, or the presentation of a step, without a result.
 ///
-/// Two errors are equal when they have the same cause, so that you can compare with ``back`` and the others, also in a
-/// `catch` clause, whatever the step is.
+/// Two errors are equal when they have the same cause: you can compare with ``back`` and the others, also in a `catch`
+/// clause, for any step.
 public struct FlowError: Error, Hashable, CustomStringConvertible {
   enum Cause {
     case back, abandoned, noContent, alreadyPresented, alreadyRunning, unhandledResult, duplicateName
@@ -35,7 +35,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
   public static let alreadyPresented = FlowError(.alreadyPresented)
   /// A flow was run while it was running.
   public static let alreadyRunning = FlowError(.alreadyRunning)
-  /// A step has a result, and no rule sets what follows.
+  /// A step has a result, and the flow has no `on` rule for the step.
   public static let unhandledResult = FlowError(.unhandledResult)
   /// Two steps of a flow have the same name.
   public static let duplicateName = FlowError(.duplicateName)
@@ -70,7 +70,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     case .noContent: "“\(step)” has no content: use next(step, content), or set its content first"
     case .alreadyPresented: "“\(step)” is already waiting for a result: await that result, or create a second step"
     case .alreadyRunning: "the flow “\(step)” is already running: await its completion, or create a second flow"
-    case .unhandledResult: "no rule sets what follows “\(step)”, and its result is not the flow's output: add on(step)"
+    case .unhandledResult: "the flow has no on rule for “\(step)”, and its result is not the flow's output: add on(step)"
     case .duplicateName: "two steps are named “\(step)”: rename one, because the answer log identifies steps by name"
     case .unknownStep: "the answer log has an answer of “\(step)”, which the flow does not contain: start over"
     case .wrongStep: "the answer log does not fit the flow at “\(step)”: the flow has changed since; start over"

@@ -3,7 +3,7 @@
 
 public import Stepwise
 
-/// An event in a run of a flow, from ``Flow/events``.
+/// What happens in a flow that you iterate with ``Flow/events``.
 public enum FlowEvent: Sendable {
   /// The run has started.
   case started

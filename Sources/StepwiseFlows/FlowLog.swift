@@ -9,11 +9,11 @@ import Stepwise
   import Foundation
 #endif
 
-/// The answers that a flow received, from which it can be replayed.
+/// The answers that a flow received, to store and to replay it from.
 ///
 /// Store the log to resume a flow after a crash, or write one by hand for a deep link. Besides the answers, it has the
-/// content that each step had when it was answered, and the latest content of each step on the path, so that a replay
-/// shows what the user saw.
+/// content that each step had when it was answered, and the latest content of each step on the path: a replay shows
+/// what the user saw.
 ///
 /// ```swift
 /// let data = try JSONEncoder().encode(flow.answers)
@@ -54,7 +54,7 @@ extension FlowLog: RandomAccessCollection, CustomStringConvertible {
   public var description: String { "[\(entries.map(\.description).joined(separator: ", "))]" }
 }
 
-/// Which answers a flow stores in its log.
+/// Whether a flow's log has the answers along the path, or all of them.
 public struct FlowLogging: Hashable, Sendable {
   let keepsAll: Bool
 

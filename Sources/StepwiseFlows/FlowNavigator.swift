@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A type that shows the screens of a flow in a user interface.
+/// A type that shows the screens of a flow; implement it once for your user interface.
 ///
 /// Implement it once for each kind of user interface, and create steps with it:
 /// `FlowStep("edit", .push, on: navigator) { handler in … }`. The flow then removes the screens of steps that it has left.

@@ -103,7 +103,7 @@ extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible
   public nonisolated var description: String { name }
 }
 
-/// One interaction of a flow, which is presented with a content and ends with a result.
+/// One screen or question of a flow, which is presented with a content and ends with a result.
 ///
 /// ```swift
 /// let profile = FlowStep<UserProfile, ProfileAction>("profile") { handler in show(ProfileScreen(handler)) }

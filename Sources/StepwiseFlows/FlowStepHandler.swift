@@ -3,11 +3,11 @@
 
 public import Stepwise
 
-/// The handle through which a screen reads the content of its step and completes it.
+/// A handle for a screen: it reads the content of its step and completes it.
 ///
 /// Let the screen retain the handler. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts,
 /// from any thread; later calls have no effect. A handler that is released without a call ends the presentation as
-/// abandoned, so that nothing waits for a screen that no longer exists.
+/// abandoned: nothing waits for a screen that no longer exists.
 @MainActor
 public final class FlowStepHandler<Content, Result: Sendable> {
   /// The current content of the step.
@@ -40,14 +40,14 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     for observer in observers where isNewest() { observer(content) }
   }
 
-  /// A Boolean value that indicates whether the presentation has ended, so that a further call has no effect.
+  /// A Boolean value that indicates whether the presentation has ended. A further call has no effect.
   public nonisolated var isFinished: Bool { answer.settled != nil }
 
   /// Completes the step with a result, and returns whether this call ended the presentation.
   @discardableResult
   public nonisolated func complete(_ result: Result) -> Bool { answer.settle(.answered(Box(result))) }
 
-  /// Goes back, so that a flow presents the previous step again, and returns whether this call ended the presentation.
+  /// Goes back to the previous step, and returns whether this call ended the presentation.
   @discardableResult
   public nonisolated func back() -> Bool { answer.settle(.ended(.back)) }
 
@@ -77,7 +77,7 @@ public enum FlowAnswer<Result: Sendable>: Sendable {
   /// The user went back.
   case back
 
-  /// The step cannot be completed any more: its handler was released, or the work behind the step failed.
+  /// The step can no longer complete: its handler was released, or the work behind the step failed.
   ///
   /// In the second case ``FlowStep/result(for:)`` throws the error.
   case abandoned
@@ -89,7 +89,7 @@ public enum FlowAnswer<Result: Sendable>: Sendable {
 extension FlowAnswer: Equatable where Result: Equatable {}
 
 extension FlowAnswer: CustomStringConvertible, CustomDebugStringConvertible {
-  /// What happened, with the type of a result in place of its value, so that logs contain no data of the user.
+  /// What happened, with the type of a result in place of its value: logs contain no data of the user.
   public var description: String {
     if case .answered = self { "answered with \(Result.self)" } else { debugDescription }
   }
@@ -110,7 +110,7 @@ public enum FlowEnding: Sendable, CustomStringConvertible {
   /// The user went back.
   case back
 
-  /// The handler was released without being completed, so that the step cannot have a result.
+  /// The handler was released without being completed.
   case abandoned
 
   /// The presentation was cancelled.

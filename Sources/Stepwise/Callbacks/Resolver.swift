@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Receives the result of a callback, exactly once.
+/// Turns a callback into a result that is delivered exactly once.
 ///
-/// The first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. A
-/// resolver that is released without a call fails with ``ResolverError/abandoned``, so that a lost callback becomes an
-/// error instead of a hang. All members may be used from any thread.
+/// The first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. If the
+/// callback is lost, the resolver is released without a call and fails with ``ResolverError/abandoned`` instead of
+/// hanging. All members may be used from any thread.
 public final class Resolver<Value: Sendable>: Sendable {
   private let box: ResolverBox<Value>
   private let step: (any StepReporting)?
@@ -134,8 +134,8 @@ private func handOut<Value: Sendable>(
 
 /// An error that a resolver fails with when its callback delivers neither a value nor an error.
 ///
-/// Two errors are equal when they have the same cause, so that you can compare with ``abandoned`` and
-/// ``noValueAndNoError``, also in a `catch` clause.
+/// Two errors are equal when they have the same cause: you can compare with ``abandoned`` and ``noValueAndNoError``,
+/// also in a `catch` clause.
 public struct ResolverError: Error, Hashable, CustomStringConvertible {
   package enum Cause {
     case abandoned, noValueAndNoError

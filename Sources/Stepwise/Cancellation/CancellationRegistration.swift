@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The registration of a handler with a `CancellationToken`.
+/// Removes a handler from its `CancellationToken` when you no longer need it.
 ///
 /// Releasing a registration does not remove the handler. A registration retains its token until it is removed.
 public final class CancellationRegistration: Sendable {

@@ -3,11 +3,10 @@
 
 import Synchronization
 
-/// Cancels any number of chains, tasks and callbacks, once and permanently, with a reason.
+/// Cancels everything that belongs together, such as the runs and callbacks of a screen, once and permanently.
 ///
-/// A token connects code outside of tasks with task cancellation: ``withCancellation(by:isolation:_:)`` lets a token
-/// cancel a task, and ``withCancellationToken(isolation:_:)`` lets a task cancel a token. All members may be used from
-/// any thread.
+/// Use ``withCancellation(by:isolation:_:)`` to let a token cancel a task, and ``withCancellationToken(isolation:_:)``
+/// to let a task cancel a token. Handlers and outcomes receive the reason. All members may be used from any thread.
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
     /// A user's handler, which is not called once it has been removed.

@@ -15,7 +15,8 @@ import Synchronization
 
 /// Runs a body that is cancelled when the process receives SIGINT or SIGTERM, and waits for the runs begun in it.
 ///
-/// Use it around the work of a command-line tool or a server, so that Ctrl-C loses no undo and no `finally` handler:
+/// Use it around the work of a command-line tool or a server. Without it, Ctrl-C ends the process in the middle of a
+/// step, and no undo and no `finally` handler runs.
 ///
 /// ```swift
 /// try await withTerminationSignals {
@@ -27,7 +28,7 @@ import Synchronization
 ///
 /// The first signal cancels the body like a token in ``withCancellation(by:isolation:_:)``, with the reason "SIGINT" or
 /// "SIGTERM". Runs that were started in the body are cancelled, too. After the first of either signal both have their
-/// default effect, so that a second Ctrl-C ends the process.
+/// default effect: a second Ctrl-C ends the process.
 ///
 /// This function returns when the body and every run begun in it have completed, `finally` handlers included, whether
 /// or not a signal arrived. A run counts when it begins in the body, in its child tasks, or in tasks created there.

@@ -9,9 +9,8 @@
 /// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
 /// in a cancelled task.
 ///
-/// The token outlives the braces for what is started inside: after the body has ended, cancelling the token still
-/// cancels the runs and jobs that were started there and, at their next step, chains that run in tasks that were
-/// created there. Such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:)` or
+/// Runs and jobs started in the body stay tied to the token after the body returns. Chains in tasks created there stop
+/// at their next step; such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:)` or
 /// `launch(_:cancelledBy:)`.
 ///
 /// - Parameters:

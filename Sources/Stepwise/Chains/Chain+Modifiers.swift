@@ -190,9 +190,9 @@ extension Chain {
 
   /// Calls a handler with the error that a run ends with and the step that failed.
   ///
-  /// The error is the one that `run` throws, and the handler is called as one without a step is. The index of a step of
-  /// an appended chain counts the steps of the whole, as in ``ChainEvent``. For a ``TimeoutError`` the step is the one
-  /// that was running, for an ``UndoError`` the one whose undo failed.
+  /// Behaves like `onError(_:)`, and also receives the step that failed. The index of a step of an appended chain
+  /// counts the steps of the whole, as in ``ChainEvent``. A ``TimeoutError`` comes with the step that was running, an
+  /// ``UndoError`` with the step whose undo failed.
   ///
   /// - Parameter handler: What to do with the error; it receives the step as well.
   /// - Returns: A new chain; this one is unchanged.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Steps that run one after the other, each on the output of the previous one.
+/// Steps that run one after the other, each on the previous output, and are undone when a later one fails.
 ///
-/// A chain is immutable: `then` and every modifier return a new chain and leave the original unchanged. It can be run
-/// any number of times: by ``run(_:)``, which belongs to the task that awaits it, and by `start`, which starts an
-/// unstructured run. It supervises its runs: it counts them, cancels them, and waits for their completion.
+/// A chain is immutable: `then` and every modifier return a new chain and leave the original unchanged. You can run it
+/// any number of times: with ``run(_:)``, which belongs to the task that awaits it, or with `start`, which starts an
+/// unstructured run. A chain can count its runs, cancel them, and wait for their completion.
 ///
-/// A chain is an actor for its identity: two chains with the same steps are supervised separately. No member is
-/// isolated. The only mutable state, the registry of runs, is behind a lock, so that ``cancelRuns(reason:)`` and
-/// ``runsInFlight`` take effect in the order of the calls, from any thread, even while every thread of the concurrency
-/// pool is busy.
+/// Two chains with the same steps are supervised separately. No member is isolated: you can call
+/// ``cancelRuns(reason:)`` and ``runsInFlight`` from any thread, and they take effect in the order of the calls.
 ///
 /// ```swift
 /// let thumbnail = Chain("download") { (url: URL) in try await download(url) }
@@ -56,8 +54,8 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 
   /// Waits until no run is in flight.
   ///
-  /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Called in one of the
-  /// chain's own steps, it also waits for that step's run, so that only cancellation ends the wait.
+  /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Do not call it in a
+  /// step of the chain: it would wait for that step's run, until it is cancelled.
   public nonisolated(nonsending) func drain() async { await core.counter.drain() }
 
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is

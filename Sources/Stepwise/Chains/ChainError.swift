@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A chain or a step was used where it cannot work.
+/// An error thrown when a chain or a step is used where it would hang, or could not be undone.
 public struct ChainError: Error, Hashable, CustomStringConvertible {
   private enum Kind {
     case reentrant, outsideRun

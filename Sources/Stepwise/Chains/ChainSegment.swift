@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A piece of a chain that ``Chain/appending(_:)`` appends: a ``Step``, another ``Chain``, or a type of your own.
+/// A reusable piece of a chain, for ``Chain/appending(_:)``: a ``Step``, another ``Chain``, or a type you write.
 ///
-/// A type of your own is a reusable group of steps with parameters:
+/// Write a type to reuse a group of steps with parameters:
 ///
 /// ```swift
 /// struct Decoded<Value: Decodable & Sendable>: ChainSegment {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A handle for a run that `start` started, through which to cancel, await and observe it.
+/// A handle for cancelling, awaiting and observing a run that `start` started.
 ///
 /// Releasing the handle does not cancel the run.
 public final class Run<Output: Sendable>: Sendable {
@@ -31,7 +31,8 @@ public final class Run<Output: Sendable>: Sendable {
   ///
   /// - Parameter reason: The reason, for handlers and outcomes.
   /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it was already
-  ///   cancelled or its outcome was already decided. A value that the last step still returns is the run's value.
+  ///   cancelled or its outcome was already decided. If the last step has already produced a value, the run still
+  ///   succeeds with it.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool { state.cancel(reason: reason) }
 

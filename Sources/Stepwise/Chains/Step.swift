@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One step of a chain, created separately: a closure with a name and modifiers.
+/// A step to reuse in several chains, or to retry or limit alone: a closure with a name and modifiers.
 ///
 /// ```swift
 /// let shrink = Step("shrink") { (image: Image) in image.scaled(by: 0.5) }.timeout(.seconds(5))

@@ -3,7 +3,8 @@
 
 /// Performs a named step.
 ///
-/// Use steps for code with state, branches or loops, which closures in a chain of `then` cannot express:
+/// Use `step` in code with state, branches or loops, to see each part in errors, events and traces, and to retry or
+/// undo it:
 ///
 /// ```swift
 /// let sum = Chain("sum") { (text: String) in
@@ -31,7 +32,7 @@
 ///     A value that it still returns is the step's.
 ///   - clock: The clock that measures the delays and the time limit.
 ///   - body: The work of the step.
-/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Returns: What the body returns, even if the run was cancelled while it ran.
 /// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
 ///   the body when the run is cancelled, has ended, or has abandoned the calling code.
 @discardableResult @inlinable
@@ -75,7 +76,7 @@ public nonisolated(nonsending) func step<Value>(
 ///   - clock: The clock that measures the delays and the time limit.
 ///   - body: The work of the step.
 ///   - undo: Undoes the step; receives its value.
-/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Returns: What the body returns, even if the run was cancelled while it ran.
 /// - Throws: ``ChainError/outsideRun`` before the body outside of a run, and in undos and handlers; what the body throws
 ///   in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before the body when the run is
 ///   cancelled, has ended, or has abandoned the calling code.
@@ -105,7 +106,7 @@ public nonisolated(nonsending) func step<Value: Sendable>(
 ///   - clock: The clock that measures the delays and the time limit.
 ///   - body: The work of the step.
 ///   - undo: Undoes the step.
-/// - Returns: What the body returns, even when the run was cancelled meanwhile.
+/// - Returns: What the body returns, even if the run was cancelled while it ran.
 /// - Throws: What the form throws whose undo receives the value.
 @discardableResult
 public nonisolated(nonsending) func step<Value: Sendable>(

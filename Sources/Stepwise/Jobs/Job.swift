@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Background work that reports progress on the main actor.
+/// Background work that shows its progress, its errors and its end on the main actor.
 ///
 /// A job is a chain with handlers. It is a value and can be launched any number of times. Each modifier returns a new
 /// job and leaves the original unchanged.
@@ -50,9 +50,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// Launches the job.
   ///
   /// The job enters its queue before this method returns. `onStart` handlers are called on the main actor as soon as
-  /// possible. If you launch from the main actor, they run after this method has returned, so that you can cancel
-  /// through the handle first; elsewhere they may run meanwhile. Launched under a token that is already cancelled, the
-  /// job ends as cancelled and calls no handler.
+  /// possible. If you launch from the main actor, they run after this method has returned, and you can cancel through
+  /// the handle first; elsewhere they may run before. Launched under a token that is already cancelled, the job ends as
+  /// cancelled and calls no handler.
   ///
   /// The run inherits the task-local values, the executor preference and, without ``priority(_:)``, the priority of the
   /// caller, but not its cancellation. Releasing the returned handle does not cancel the run.
@@ -81,7 +81,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   }
 }
 
-/// The context of a job's work, through which it reports updates.
+/// Reports the updates of a job from its work.
 public struct JobContext<Update: Sendable>: Sendable {
   let launch: JobLaunch
 
@@ -246,9 +246,8 @@ extension Job {
 
   /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
   ///
-  /// Only one error handler is called: the one for the error's own type, otherwise for the most derived of its base
-  /// classes, otherwise for a protocol that it conforms to, otherwise for all errors. Among equals, the one that was
-  /// attached first is called.
+  /// Only one error handler is called: that for the error's type, otherwise for the most derived of its base classes,
+  /// otherwise for a protocol that it conforms to, otherwise for all errors; among equals, the first.
   ///
   /// - Parameters:
   ///   - type: The type of error: a concrete type, a base class, or a protocol such as `(any NetworkProblem).self`.

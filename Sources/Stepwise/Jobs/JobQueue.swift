@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Schedules jobs with a concurrency limit, in the order in which they are launched.
+/// Limits how many jobs run at once; the others wait, in the order in which they are launched.
 ///
 /// Waiting jobs of a higher priority start first; see ``Job/priority(_:)``. A job holds its slot until its last handler
-/// has returned, so that the jobs of a serial queue never overlap, handlers included. A job that awaits a job
-/// behind it on the same serial queue, directly or through other runs, gets ``ChainError/reentrant``: use a separate
-/// queue. On a queue with several slots, jobs that hold all and await waiting jobs wait until they are cancelled.
+/// has returned: the jobs of a serial queue never overlap, handlers included. A job that awaits a job behind it on the
+/// same serial queue, directly or through other runs, gets ``ChainError/reentrant``: use a separate queue. On a queue
+/// with several slots, jobs that hold all and await waiting jobs wait until they are cancelled.
 ///
-/// Releasing the queue does not cancel its jobs. Waiting jobs start eventually, even if the queue was suspended,
-/// because it can no longer be resumed.
+/// Releasing the queue does not cancel its jobs. Releasing a suspended queue resumes it.
 public final class JobQueue: Sendable {
   /// The serial queue on which jobs are launched by default.
   public static let shared = JobQueue(maxConcurrent: 1)
@@ -37,7 +36,7 @@ public final class JobQueue: Sendable {
   /// Waits until no job runs or waits in the queue.
   ///
   /// This method does not refuse new jobs, and waits for those, too. It returns early when the waiting task is
-  /// cancelled. Called in a job of this queue, it also waits for that job, so that only cancellation ends the wait.
+  /// cancelled. Do not call it in a job of this queue: it would wait for that job, until it is cancelled.
   public nonisolated(nonsending) func drain() async {
     while !Task.isCancelled, case let entrants = gate.entrants, !entrants.isEmpty {
       for (_, run) in entrants { _ = await run.completion.value() }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A handle for a launched job: a ``Run`` and its updates.
+/// A handle for cancelling, awaiting and observing a launched job: a ``Run`` and its updates.
 ///
 /// It has all members of a `Run`; ``run`` is the same handle without the type of the updates. Releasing the handle does
 /// not cancel the job.
@@ -13,9 +13,9 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
 
   /// The updates of the job, as an asynchronous sequence that starts with the newest update.
   ///
-  /// A slow subscriber receives only the newest update, and no buffer grows; `onUpdate` handlers receive each update.
-  /// The sequence ends with the job, after the last update, or when the iterating task is cancelled. There may be any
-  /// number of subscribers, at any time.
+  /// A slow subscriber receives only the newest update. Use `onUpdate` handlers to receive each one. The sequence ends
+  /// with the job, after the last update, or when the iterating task is cancelled. There may be any number of
+  /// subscribers, at any time.
   public var updates: some AsyncSequence<Update, Never> & Sendable { JobUpdates<Update>(launch: launch) }
 
   /// Cancels the job and stops its handlers.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// An event in a run that `start` started.
+/// What happens in a run that you iterate with ``Run/events``: its steps, retries, undos and its end.
 public enum ChainEvent: Sendable {
   /// The run has started.
   case started
@@ -84,7 +84,7 @@ public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
   public var description: String { name ?? "step \(index + 1)" }
 }
 
-/// The progress of a run.
+/// The progress of a run, to show in a progress bar.
 public struct ChainProgress: Hashable, Sendable {
   /// The completed fraction, from 0 to 1.
   ///

@@ -3,19 +3,19 @@
 
 import Synchronization
 
-/// Receives what happens in runs as it happens, for logs, metrics and traces.
+/// Observes runs, for logs, metrics and traces: their steps, retries, undos and outcomes.
 ///
 /// Every method has an empty default. Install an observer for a chain (``Chain/observed(by:)``), for the runs that a
 /// body starts (``withRunObserver(_:isolation:_:)``), or for the process (``RunObservers/install(_:)``). A run that
 /// several of them apply to calls those of the process first, then those of scopes, outermost first, then those of
-/// chains. A nested chain or a branch of `zip` or `race` is a run of its own, with a parent; so is a job.
+/// chains. A nested chain, a branch of `zip` or `race`, and a job are separate runs with a parent.
 ///
 /// The methods are called synchronously, without a lock held and usually on the thread of the step, never on the
 /// caller's actor. The calls for a run and the runs nested in it never overlap, and are in order: an event that occurs
 /// during a call is delivered after it, by the thread that is in the call. ``runEnded(_:duration:outcome:)`` is called
 /// after the `finally` handlers and before code that awaits the run resumes, unless a step that the run abandoned is in
-/// a call at that time. Calls for different runs may overlap. A method that blocks delays the run; what
-/// concurrent branches report meanwhile is stored until it returns.
+/// a call at that time. Calls for different runs may overlap. A method that blocks delays the run; what concurrent
+/// branches report until it returns is stored.
 ///
 /// ```swift
 /// struct Printer: RunObserver {
@@ -91,7 +91,7 @@ extension RunObserver {
   public func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) {}
 }
 
-/// A run, as its observers see it.
+/// Identifies a run in the calls of an observer.
 public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvertible {
   /// A number that no other run of the process has.
   public let id: UInt64
@@ -99,14 +99,14 @@ public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvert
   /// The name of the chain, or else the names of its first and last step.
   public let name: String
 
-  /// The innermost observed run that this one is part of or that was started in a step or handler of, if any.
+  /// The identifier of the enclosing observed run, if any.
   public let parentID: UInt64?
 
   /// The name and the number.
   public var description: String { "\(name) (run \(id))" }
 }
 
-/// A step of a run, as observers of the run see it.
+/// Identifies a step in the calls of an observer.
 public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
   /// The run that the step is part of; for an undo, the run that undoes it, which may contain that one.
   public let run: ObservedRun
@@ -123,7 +123,7 @@ public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
   public var description: String { step.description }
 }
 
-/// The observers of all runs of the process.
+/// Installs observers for all runs of the process.
 public enum RunObservers: Sendable {
   /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
   private static let used = Atomic(false)
@@ -160,7 +160,7 @@ public enum RunObservers: Sendable {
     return Registration(key: key)
   }
 
-  /// The registration of an observer of the process.
+  /// Removes an observer of the process.
   public struct Registration: Sendable {
     let key: OrderedSlots<any RunObserver>.Key
 

@@ -18,7 +18,7 @@ extension Progression {
   /// - Parameters:
   ///   - transformNext: Wraps the next inner stage; not called for a stage that has a result.
   ///   - transformResult: Returns the outer stage that follows the inner result.
-  /// - Returns: The stage of the outer progression that follows the one that holds this stage.
+  /// - Returns: The next stage of the outer progression.
   /// - Throws: What the stage or a transformation throws.
   nonisolated(nonsending) public func compose<Outer: Progression>(
     transformNext: nonisolated(nonsending) (Self) async throws -> Outer,

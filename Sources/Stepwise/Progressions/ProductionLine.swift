@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Runs progressions in the order in which they are added, with a concurrency limit, and delivers their results.
+/// Runs more progressions than may run at once, in the order in which you add them, and delivers their results.
 ///
 /// ```swift
 /// let line = ProductionLine<FileOpen>(maxConcurrent: 4)
@@ -33,8 +33,8 @@ public final class ProductionLine<P: Progression>: Sendable {
 
   /// Adds a progression, which starts immediately or when there is room.
   ///
-  /// This method does not suspend. A progression runs with the priority, the task-local values and the executor
-  /// preference of the task that made it start: the one that added it, resumed the line or took a result.
+  /// This method does not suspend. A progression inherits the priority, the task-local values and the executor
+  /// preference of the call that starts it: `add`, `resume` or the iterator's `next`.
   ///
   /// - Parameter progression: The stage to start with.
   /// - Returns: A Boolean value that indicates whether the line accepted the progression: `false` after ``finish()``.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Work in stages, each of which produces the next one until there is a result; usually an enum.
+/// Work in stages that you can show, store and resume from; usually an enum.
 ///
 /// ```swift
 /// enum FileOpen: Progression {
@@ -21,7 +21,7 @@
 /// }
 /// ```
 ///
-/// A stage holds everything that later stages need, so that any stage can be stored and resumed.
+/// Store everything that later stages need in the stage; you can then save it and resume from it.
 public nonisolated protocol Progression<Result>: Sendable {
   /// The type of the result that the last stage holds.
   ///
@@ -176,7 +176,7 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
 
     /// Does the work of the stage returned last, off the isolation of the calling actor.
     ///
-    /// - Returns: The next stage; nil after the one that has a result.
+    /// - Returns: The next stage; nil after the stage with a result.
     /// - Throws: The error of the stage; `CancellationError` when the task is cancelled before the work starts.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How several consumers share one run of a progression; see ``Stages/shared(_:)``.
+/// Whether consumers that share one run receive every stage or the newest; see ``Stages/shared(_:)``.
 public struct StageSharing: Hashable, Sendable {
   enum Kind: Hashable {
     case everyStage

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How something that was started has ended.
+/// How a run or a job has ended: with a value, with an error, or cancelled.
 ///
-/// Cancellation is a separate case and not an error, so that error handling does not swallow it by accident.
+/// Cancellation is a separate case and not an error: your error handling cannot swallow it by accident.
 public enum Outcome<Value> {
   /// It ended with a value.
   case resolved(Value)
 
-  /// It ended with an error of its own.
+  /// It failed with an error.
   case failed(any Error)
 
   /// It was cancelled on request.
@@ -40,7 +40,7 @@ extension Outcome: Sendable where Value: Sendable {}
 extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
   /// How it ended, in words: "succeeded with Int", "failed: the disk is full", "cancelled: left the screen".
   ///
-  /// It names the type of the value, so that a log never contains personal data or a large value by accident.
+  /// It names the type of the value: a log never contains personal data or a large value by accident.
   public var description: String { words { "\(type(of: $0))" } }
 
   /// How it ended, with the value.
@@ -65,7 +65,7 @@ extension Result where Failure == any Error {
   }
 }
 
-/// Why something was cancelled, and what it threw when it was.
+/// Why a run, a job or a flow was cancelled, and what the interrupted step threw.
 public struct Cancellation: Sendable {
   /// The reason that was passed to `cancel`; nil for plain task cancellation.
   public var reason: String?

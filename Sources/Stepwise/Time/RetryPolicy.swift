@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How often, and how soon, something that failed is tried again.
+/// A policy that determines how often, and after what delay, failed work is retried.
 ///
-/// An error that knows when the next attempt makes sense overrules the backoff:
+/// To use a delay that the error provides, pass a closure:
 ///
 /// ```swift
 /// let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1))) { error, attempt in
@@ -17,7 +17,7 @@ public struct RetryPolicy: Sendable {
   /// How long to wait between attempts.
   public let backoff: Backoff
 
-  /// No further attempt begins later than this after the first one began; no limit when nil.
+  /// The maximum time from the start of the first attempt to that of the last; `nil` for no limit.
   public let maxElapsed: Duration?
 
   package var delay: (@Sendable (_ error: any Error, _ attempt: Int) -> Duration?)?
@@ -28,9 +28,9 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - maxAttempts: How many attempts there are, the first included; less than one counts as one.
   ///   - backoff: How long to wait between attempts.
-  ///   - maxElapsed: No further attempt begins later than this after the first one began; no limit when nil.
-  ///   - randomSource: The random source of the backoff's jitter. Each run begins with a copy of it, so that every run
-  ///     under a policy with a seeded generator has the same waits, which suits tests alone.
+  ///   - maxElapsed: The maximum time from the start of the first attempt to that of the last; `nil` for no limit.
+  ///   - randomSource: The random source of the backoff's jitter. Each run uses its own copy. Pass a seeded generator
+  ///     only in tests.
   ///   - delay: Returns how long to wait after an error, without jitter, or nil for the backoff. It receives the number
   ///     of the attempt that failed, from 1, and is not called when no attempt follows.
   public init(
@@ -73,7 +73,7 @@ public struct Backoff: Sendable {
   ///   - start: The delay before the second attempt.
   ///   - factor: The factor between successive delays; at least 1.
   ///   - cap: The longest delay; unlimited when nil.
-  ///   - jitter: How to randomize the delay, so that many clients do not retry at the same instant.
+  ///   - jitter: How to randomize the delay; without it, many clients retry at the same instant.
   /// - Returns: The backoff.
   public static func exponential(
     from start: Duration,
