@@ -70,7 +70,7 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     case .noContent: "“\(step)” has no content: use next(step, content), or set its content first"
     case .alreadyPresented: "“\(step)” is already waiting for a result: await that result, or create a second step"
     case .alreadyRunning: "the flow “\(step)” is already running: await its completion, or create a second flow"
-    case .unhandledResult: "the flow has no on rule for “\(step)”, and its result is not the flow's output: add on(step)"
+    case .unhandledResult: "no on rule follows “\(step)”, and its result is not the flow's output: add on(step)"
     case .duplicateName: "two steps are named “\(step)”: rename one, because the answer log identifies steps by name"
     case .unknownStep: "the answer log has an answer of “\(step)”, which the flow does not contain: start over"
     case .wrongStep: "the answer log does not fit the flow at “\(step)”: the flow has changed since; start over"

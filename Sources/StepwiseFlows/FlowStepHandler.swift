@@ -40,7 +40,7 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     for observer in observers where isNewest() { observer(content) }
   }
 
-  /// A Boolean value that indicates whether the presentation has ended. A further call has no effect.
+  /// A Boolean value that indicates whether the presentation has ended, after which calls have no effect.
   public nonisolated var isFinished: Bool { answer.settled != nil }
 
   /// Completes the step with a result, and returns whether this call ended the presentation.
