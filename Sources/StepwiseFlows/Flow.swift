@@ -38,7 +38,7 @@ public final class Flow<Output: Sendable> {
   /// The name of the flow in errors, events and diagrams.
   public nonisolated let name: String
 
-  let definition: FlowDefinition
+  package let definition: FlowDefinition
   /// The run in flight, or the last one, or the first one before it starts.
   private(set) var currentRun: FlowRun
 
@@ -91,7 +91,7 @@ public final class Flow<Output: Sendable> {
   /// A subscriber that starts late receives the latest state of each step, then the events that follow. A slow
   /// subscriber misses superseded events, but never the last one. No buffer grows beyond the number of steps. The
   /// sequence ends after `.ended`, or when the iterating task is cancelled.
-  public var events: some AsyncSequence<FlowEvent, Never> & Sendable { FlowEvents(recorder: currentRun.recorder) }
+  public var events: some AsyncSequence<FlowEvent, Never> & Sendable { currentRun.events }
 
   // MARK: - Running
 

@@ -51,7 +51,7 @@ extension FlowTransition where Output == Void {
 }
 
 /// A transition without the type of the flow's output.
-enum FlowMove {
+package enum FlowMove {
   /// Presents a step, which may replace the current one; `prepare` sets its content.
   case present(AnyFlowStep, isReplacing: Bool = false, prepare: @MainActor () -> Void)
   case back
@@ -60,7 +60,7 @@ enum FlowMove {
 
 /// What a flow is made of: its steps, and what follows each of them.
 @MainActor
-struct FlowDefinition {
+package struct FlowDefinition {
   struct Link {
     var onAnswer: (@MainActor (any AnyBox) throws -> FlowMove)?
     var onEnding: (@MainActor (FlowEnding) throws -> FlowMove?)?
@@ -74,7 +74,7 @@ struct FlowDefinition {
   /// Returns the output of a flow that ends with a result; nil when that has another type.
   let output: @MainActor (any AnyBox) -> (any AnyBox)?
   /// All steps that the definition names, in order of appearance.
-  private(set) var steps: [AnyFlowStep] = []
+  package private(set) var steps: [AnyFlowStep] = []
   private var links: [AnyFlowStep: Link] = [:]
 
   init<Output: Sendable>(
@@ -130,15 +130,15 @@ struct FlowDefinition {
 ///
 /// It neither presents steps nor suspends.
 @MainActor
-struct FlowCourse {
-  let definition: FlowDefinition
+package struct FlowCourse {
+  package let definition: FlowDefinition
   /// The step to start with instead of the first one.
   private let start: AnyFlowStep?
-  private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
+  package private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
   /// The steps by name.
   private var named: [String: AnyFlowStep]
 
-  init(_ definition: FlowDefinition, startingAt start: AnyFlowStep? = nil) {
+  package init(_ definition: FlowDefinition, startingAt start: AnyFlowStep? = nil) {
     self.definition = definition
     self.start = start
     path = FlowPath(first: start ?? definition.first, keepsAll: definition.logging.keepsAll)
@@ -150,7 +150,7 @@ struct FlowCourse {
   ///
   /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
   ///   step to begin with is being presented.
-  func prepare() throws {
+  package func prepare() throws {
     for step in definition.steps where named[step.name] !== step { throw FlowError(.duplicateName, step: step.name) }
     let first = definition.first
     try (start ?? first).checkFree()
@@ -163,7 +163,7 @@ struct FlowCourse {
   /// This method does not change the course, so that the rule may read the flow.
   ///
   /// - Returns: The move on this path: back from the first step ends the flow, and a step on the path replaces nothing.
-  func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
+  package func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
     do {
       switch try definition.move(after: step, end) {
       case .present(let next, let isReplacing, let prepare):
@@ -184,7 +184,7 @@ struct FlowCourse {
   ///
   /// - Returns: The steps that left the path, newest first.
   @discardableResult
-  mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
+  package mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
     switch move {
     case .present(let next, let isReplacing, _):
       named[next.name] = next
@@ -201,7 +201,7 @@ struct FlowCourse {
 ///
 /// A step is on the path at most once, and only answers between steps on the path are stored, so neither grows with the
 /// number of transitions. With `keepsAll` no answer is ever removed.
-struct FlowPath<Step: Hashable, Answer> {
+package struct FlowPath<Step: Hashable, Answer> {
   /// The steps that replaced each other at one position, the current one last, each with the number of answers when it
   /// joined the path.
   private typealias Place = [(step: Step, mark: Int)]
@@ -220,12 +220,12 @@ struct FlowPath<Step: Hashable, Answer> {
   }
 
   /// The steps, the first one first.
-  var steps: [Step] { places.compactMap(\.last?.step) }
+  package var steps: [Step] { places.compactMap(\.last?.step) }
 
   var answers: [Answer] { all ?? between }
 
   /// The current step; nil once the flow has gone back from the first one.
-  var top: Step? { places.last?.last?.step }
+  package var top: Step? { places.last?.last?.step }
 
   func contains(_ step: Step) -> Bool { positions[step] != nil }
 

@@ -46,42 +46,9 @@ extension FlowEvent: CustomStringConvertible, CustomDebugStringConvertible {
   }
 }
 
-/// The events of a run of a flow; each iterator is an independent subscription.
+/// The latest events of one run of a flow; each iterator is an independent subscription.
 struct FlowEvents: AsyncSequence, Sendable {
-  let recorder: FlowRecorder
-
-  func makeAsyncIterator() -> Iterator { Iterator(subscription: recorder.observe()) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate let subscription: Broadcast<FlowRecord, FlowRecord.Key>.Subscription
-
-    mutating func next() async -> FlowEvent? { await next(isolation: nil) }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
-      await subscription.next { $0.event(for: $1) }
-    }
-  }
-}
-
-/// Stores the latest events of one run of a flow, and delivers them.
-final class FlowRecorder: Sendable {
-  private let broadcast = Broadcast<FlowRecord, FlowRecord.Key>(FlowRecord())
-
-  func record(_ event: FlowEvent) {
-    // Returns what the event replaces, to release it outside the lock.
-    _ = broadcast.update { content -> FlowEvent? in
-      let (key, replaced) = content.state.record(event)
-      content.publish(key)
-      if key == .ended { content.finish() }
-      return replaced
-    }
-  }
-
-  func observe() -> Broadcast<FlowRecord, FlowRecord.Key>.Subscription { broadcast.subscribe { $0.owed } }
-}
-
-/// The latest state of each step of a flow's run.
-struct FlowRecord {
+  /// What a newer event replaces: that of the same step.
   enum Key: Hashable, Sendable {
     case started
     case presented(String)
@@ -89,29 +56,45 @@ struct FlowRecord {
     case ended
   }
 
-  /// The latest events, and their order.
-  private var latest: [Key: (event: FlowEvent, number: Int)] = [:]
-  private var count = 0
-
-  /// Returns the key of the event, and the event that it replaces.
-  mutating func record(_ event: FlowEvent) -> (key: Key, replaced: FlowEvent?) {
-    let key: Key
-    var ending: FlowEvent?
-    switch event {
-    case .started: key = .started
-    case .presented(let step):
-      key = .presented(step)
-      ending = latest.removeValue(forKey: .over(step))?.event
-    case .answered(let step), .unanswered(let step, _): key = .over(step)
-    case .ended: key = .ended
-    }
-    count += 1
-    let replaced = latest.updateValue((event, count), forKey: key)?.event
-    return (key, ending ?? replaced)
+  struct State {
+    fileprivate(set) var latest: [Key: (event: FlowEvent, number: Int)] = [:]
+    fileprivate var count = 0
   }
 
-  func event(for key: Key) -> FlowEvent? { latest[key]?.event }
+  private let broadcast = Broadcast<State, Key>(State())
 
-  /// The events that a new subscriber receives first.
-  var owed: [Key] { latest.sorted { $0.value.number < $1.value.number }.map(\.key) }
+  func record(_ event: FlowEvent) {
+    let key: Key =
+      switch event {
+      case .started: .started
+      case .presented(let step): .presented(step)
+      case .answered(let step), .unanswered(let step, _): .over(step)
+      case .ended: .ended
+      }
+    // Returns what the event replaces, to release it outside the lock.
+    _ = broadcast.update { content -> [FlowEvent?] in
+      content.state.count += 1
+      let replaced = content.state.latest.updateValue((event, content.state.count), forKey: key)?.event
+      var ending: FlowEvent?
+      if case .presented(let step) = event { ending = content.state.latest.removeValue(forKey: .over(step))?.event }
+      content.publish(key)
+      if key == .ended { content.finish() }
+      return [replaced, ending]
+    }
+  }
+
+  func makeAsyncIterator() -> Iterator {
+    // First the latest events, in their order.
+    Iterator(subscription: broadcast.subscribe { $0.latest.sorted { $0.value.number < $1.value.number }.map(\.key) })
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate let subscription: Broadcast<State, Key>.Subscription
+
+    mutating func next() async -> FlowEvent? { await next(isolation: nil) }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
+      await subscription.next { $0.latest[$1]?.event }
+    }
+  }
 }

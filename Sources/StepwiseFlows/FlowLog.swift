@@ -81,7 +81,7 @@ public struct FlowLogEntry: Sendable {
   /// Nil for a flow in progress.
   let end: FlowEnd?
 
-  init(step: String, content: FlowContent? = nil, end: FlowEnd?, inside: FlowLog? = nil) {
+  package init(step: String, content: FlowContent? = nil, end: FlowEnd?, inside: FlowLog? = nil) {
     self.step = step
     self.content = content
     self.end = end
@@ -217,13 +217,28 @@ extension FlowLog: Codable {
 }
 
 /// The content of a step at one moment, as answer logs and walks store it.
-enum FlowContent: Sendable {
+package enum FlowContent: Sendable {
+  /// A copy of a content that is a `Codable` value.
+  package struct Copy: Sendable {
+    // Safety: it is a copy, because objects are refused, and nothing changes it. Objects inside it that are not Sendable
+    // are encoded on the main actor: the documentation of `FlowLog.encode(to:)` requires that of its caller.
+    fileprivate nonisolated(unsafe) let value: any Encodable
+  }
+
   /// A content in memory, and what to encode of it.
-  case value(@MainActor () -> Any, FlowContentCopy?)
+  case value(@MainActor () -> Any, Copy?)
   /// The contents of a step that presents several.
   case members([FlowContent?])
   /// A content of a decoded log.
   case json(FlowJSON)
+
+  /// A content in memory, of which an object is not encoded: a file cannot store the identity of a model that several
+  /// screens share.
+  @MainActor
+  init(_ content: Any) {
+    let value = type(of: content) is AnyClass ? nil : content as? any Encodable & Decodable
+    self = .value({ content }, value.map { Copy(value: $0) })
+  }
 
   /// The content as JSON; nil when it is not a `Codable` value.
   var json: FlowJSON? {
@@ -239,21 +254,8 @@ enum FlowContent: Sendable {
   }
 }
 
-/// A copy of a content that is a `Codable` value.
-struct FlowContentCopy: Sendable {
-  // Safety: it is a copy, because the initializer refuses objects, and nothing changes it. Objects inside it that are
-  // not Sendable are encoded on the main actor: the documentation of `FlowLog.encode(to:)` requires that of its caller.
-  fileprivate nonisolated(unsafe) let value: any Encodable
-
-  /// Returns nil for an object as well: a file cannot store the identity of a model that several screens share.
-  init?(_ content: Any) {
-    guard !(type(of: content) is AnyClass), let value = content as? any Encodable & Decodable else { return nil }
-    self.value = value
-  }
-}
-
 /// A value as JSON, whose type is known when a replay reaches its step.
-struct FlowJSON: Codable, Sendable {
+package struct FlowJSON: Codable, Sendable {
   private static let types: [any (Codable & Sendable).Type] = [
     Bool.self, Int64.self, UInt64.self, Double.self, String.self, [FlowJSON].self, [String: FlowJSON].self,
   ]
@@ -261,19 +263,19 @@ struct FlowJSON: Codable, Sendable {
   /// Nil for null.
   private let value: (any Codable & Sendable)?
 
+  private init(value: (any Codable & Sendable)?) {
+    self.value = value
+  }
+
   fileprivate init(_ value: any Encodable) throws {
     self = try JSONDecoder().decode(FlowJSON.self, from: JSONEncoder().encode(value))
   }
 
   fileprivate init(members: [FlowJSON?]) {
-    value = members.map { $0 ?? FlowJSON(null: ()) }
+    value = members.map { $0 ?? FlowJSON(value: nil) }
   }
 
-  private init(null: Void) {
-    value = nil
-  }
-
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       value = nil
@@ -282,7 +284,7 @@ struct FlowJSON: Codable, Sendable {
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let value { try container.encode(value) } else { try container.encodeNil() }
   }

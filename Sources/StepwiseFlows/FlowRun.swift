@@ -11,7 +11,7 @@ final class FlowRun {
     case over(FlowLog)
   }
 
-  let recorder = FlowRecorder()
+  let events = FlowEvents()
   /// The transitions that this run and earlier ones took.
   private(set) var taken: FlowTurns
   /// The end of the run as its steps determined it.
@@ -91,7 +91,7 @@ final class FlowRun {
   /// - Throws: The error of a run without an output.
   private func perform<Output: Sendable>() async throws -> Output {
     isPrepared = true
-    recorder.record(.started)
+    events.record(.started)
     if let place = context.previous, let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
@@ -139,7 +139,7 @@ final class FlowRun {
 
   private func present(_ step: AnyFlowStep, replaying replay: FlowReplay? = nil) async throws -> FlowLogEntry {
     if replay == nil { try goLive() }
-    recorder.record(.presented(step: step.name))
+    events.record(.presented(step: step.name))
     let presentation = FlowPresentationContext(
       previous: shown[step],
       replay: replay,
@@ -149,7 +149,7 @@ final class FlowRun {
     self.presentation = presentation
     let end = await step.present(in: presentation)
     self.presentation = nil
-    recorder.record(FlowEvent(end, of: step.name))
+    events.record(FlowEvent(end, of: step.name))
     if let new = presentation.shown { shown[step] = new }
     if let failure = replay?.failure { throw failure }
     return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: presentation.nestedLog?())
@@ -231,7 +231,7 @@ final class FlowRun {
     shown = [:]
     context = FlowPresentationContext()
     token = nil
-    recorder.record(.ended(state))
+    events.record(.ended(state))
   }
 }
 

@@ -7,7 +7,7 @@ import Stepwise
 @MainActor
 public class AnyFlowStep {
   /// Called before a content is set, while a walk goes through a flow.
-  static var willSetContent: (@MainActor (AnyFlowStep) -> Void)?
+  package static var willSetContent: (@MainActor (AnyFlowStep) -> Void)?
 
   /// The name of the step in events, errors, diagrams and answer logs; unique within a flow.
   public nonisolated let name: String
@@ -53,15 +53,15 @@ public class AnyFlowStep {
   var hasContent: Bool { anyContent != nil && members.allSatisfy(\.hasContent) }
 
   /// A textual representation of the content, which distinguishes contents as far as possible.
-  var contentText: String {
+  package var contentText: String {
     members.isEmpty ? anyContent.map { "\($0)" } ?? "" : members.map(\.contentText).joined(separator: ", ")
   }
 
   /// The content, for a log or a walk; nil when there is none, or when it is `Void`.
-  var savedContent: FlowContent? {
+  package var savedContent: FlowContent? {
     if !members.isEmpty { return .members(members.map(\.savedContent)) }
     guard let content = anyContent, !(content is Void) else { return nil }
-    return .value({ content }, FlowContentCopy(content))
+    return FlowContent(content)
   }
 
   // MARK: - What FlowStep knows
@@ -73,7 +73,7 @@ public class AnyFlowStep {
   var isFlow: Bool { false }
 
   /// The flow that the step runs for its current content.
-  var nestedFlow: FlowDefinition? { nil }
+  package var nestedFlow: FlowDefinition? { nil }
 
   /// Presents the step with its current content.
   func present(in context: FlowPresentationContext) async -> FlowEnd {
@@ -89,7 +89,7 @@ public class AnyFlowStep {
   /// Sets a stored content.
   ///
   /// - Throws: ``FlowError/wrongAnswer`` when it has another type.
-  func restore(_ content: FlowContent?) throws(FlowError) {}
+  package func restore(_ content: FlowContent?) throws(FlowError) {}
 }
 
 extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible {
@@ -275,7 +275,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override var isFlow: Bool { flow != nil }
 
-  override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
+  package override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
 
   override var isStacked: Bool { stacked != nil }
 
@@ -292,7 +292,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     return FlowShown(in: stacked.place(below), restoring: restore)
   }
 
-  override func restore(_ saved: FlowContent?) throws(FlowError) {
+  package override func restore(_ saved: FlowContent?) throws(FlowError) {
     do {
       switch saved {
       case nil: content = nil

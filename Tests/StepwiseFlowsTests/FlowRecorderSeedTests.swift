@@ -14,25 +14,25 @@ struct FlowRecorderSeedTests {
   @Test func everyConsumerSeesTheOrderTheLatestStateAndTheEnd() async {
     await forEachSeed { generator in
       var dice = generator
-      let recorder = FlowRecorder()
+      let events = FlowEvents()
       let turns = (0..<8).map { _ in "\(Int.random(in: 0..<3, using: &dice))" }
       let lateness = (0..<3).map { _ in Int.random(in: 0..<12, using: &dice) }
       try await withThrowingTaskGroup(of: [String].self) { group in
         for turns in lateness {
           group.addTask {
             for _ in 0..<turns { await Task.yield() }
-            return await Self.lines(FlowEvents(recorder: recorder))
+            return await Self.lines(events)
           }
         }
         group.addTask {
-          recorder.record(.started)
+          events.record(.started)
           for step in turns {
-            recorder.record(.presented(step: step))
+            events.record(.presented(step: step))
             await Task.yield()
-            recorder.record(.answered(step: step))
+            events.record(.answered(step: step))
             await Task.yield()
           }
-          recorder.record(.ended(.resolved(1)))
+          events.record(.ended(.resolved(1)))
           return []
         }
         for try await lines in group where !lines.isEmpty { try Self.check(lines, turns) }
@@ -42,16 +42,16 @@ struct FlowRecorderSeedTests {
 
   /// The error of a step belongs to the user, and may observe the flow when it is released.
   @Test func anErrorIsReleasedOutsideTheLock() {
-    let recorder = FlowRecorder()
+    let events = FlowEvents()
     let released = Recorder<String>()
     for next in [FlowEvent.presented(step: "a"), .answered(step: "a")] {
-      recorder.record(.presented(step: "a"))
+      events.record(.presented(step: "a"))
       let failure = Self.failure {
-        _ = recorder.observe()
+        _ = events.makeAsyncIterator()
         released.record("\(next)")
       }
-      recorder.record(.unanswered(step: "a", .failed(consume failure)))
-      recorder.record(next)
+      events.record(.unanswered(step: "a", .failed(consume failure)))
+      events.record(next)
     }
     #expect(released.elements.count == 2)
   }

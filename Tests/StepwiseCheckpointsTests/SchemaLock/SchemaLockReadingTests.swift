@@ -207,25 +207,4 @@ import Testing
   func notStored() throws {
     #expect(try edit([Cached(loads: 3)], [Cached(loads: 5)]) == nil)
   }
-
-  @Test("A file of an earlier version, which does not tell texts apart, is extended")
-  func earlierFile() throws {
-    let samples = [Old.go(value: UUID())]
-    #expect(try SchemaLock(samples: samples, file: file).check() == .recorded)
-    let data = try Data(contentsOf: URL(fileURLWithPath: file))
-    let now = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-    let versions = try #require(now["versions"] as? [String: [String: [String: Any]]])
-    var earlier = now
-    earlier["versions"] = versions.mapValues { cases in
-      cases.mapValues { entry in
-        var entry = entry
-        entry["readings"] = nil
-        entry["types"] = ["value": "String"]
-        return entry
-      }
-    }
-    try JSONSerialization.data(withJSONObject: earlier).write(to: URL(fileURLWithPath: file))
-    #expect(try SchemaLock(samples: samples, file: file).check() == .extended)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == data)
-  }
 }

@@ -20,10 +20,10 @@ struct SchemaFile: Codable, Equatable {
     var types: [String: String] = [:]
     /// The samples in their stored form.
     var samples: [String] = []
-    /// The values that each sample is decoded as, by the sample; nil in a file of an earlier version.
+    /// The values that each sample is decoded as, by the sample.
     ///
     /// See ``SchemaReading``.
-    var readings: [String: [String: String]]?
+    var readings: [String: [String: String]] = [:]
 
     /// Adds what is stored now.
     mutating func add<P>(_ other: Case, _ coder: StageCoder<P>) {
@@ -56,8 +56,7 @@ struct SchemaFile: Codable, Equatable {
       guard let now, edits.isEmpty else { return edits }
       let sorted = types.sorted { $0.key < $1.key }
       edits = sorted.compactMap { path, type in
-        guard let new = now.types[path], ValueType(type).losesValues(as: ValueType(new), isText: readings == nil)
-        else { return nil }
+        guard let new = now.types[path], ValueType(type).losesValues(as: ValueType(new)) else { return nil }
         return "\(path) was \(type) and is \(new), which cannot represent all of its values"
       }
       return edits + unreadableWithout(name: name, coder, version: coder.schemaVersion)
@@ -118,7 +117,7 @@ struct SchemaFile: Codable, Equatable {
         let before = try decoder.decode(JSONTree.self, from: Data(sample.utf8))
         let after = try decoder.decode(JSONTree.self, from: Data(coder.encode(stage)))
         guard let loss = before.loss(in: after) else {
-          return readings?[sample].flatMap { SchemaReading(of: stage).change(from: $0, cases: cases) }
+          return readings[sample].flatMap { SchemaReading(of: stage).change(from: $0, cases: cases) }
         }
         let path = ShapeRecorder.text(of: loss.path)
         let below = ShapeRecorder.text(of: Array(loss.path.dropFirst()))
@@ -190,13 +189,11 @@ struct ValueType: Equatable {
   }
 
   /// Returns whether values of this type are lost or changed when they are decoded as another type.
-  ///
-  /// `isText` says that `String` stands for every type that is stored as a text, as in a file of an earlier version.
-  func losesValues(as other: ValueType, isText: Bool) -> Bool {
+  func losesValues(as other: ValueType) -> Bool {
     guard kinds.count == 1, let kind = kinds.first else { return false }
     return other.kinds.contains { other in
       if let number = NumberType(kind), let other = NumberType(other), number.losesValues(as: other) { return true }
-      if isText || kind == other { return false }
+      if kind == other { return false }
       return switch (kind, other) {
       case ("String", _), ("Data", _), ("Array", "Set"): true
       case ("URL", _), ("UUID", _): other != "String"

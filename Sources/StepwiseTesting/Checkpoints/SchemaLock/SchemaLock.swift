@@ -37,18 +37,12 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   /// - Parameters:
   ///   - samples: Stages that are the same in each check: at least one for each case, and for each case of the enums in
   ///     it, in which optional values are present and lists have an element.
-  ///   - file: The path of the JSON file; nil for one that is named after the type, in `.schemas` beside the test. A
-  ///     file that an older version wrote beside the test itself is still used.
+  ///   - file: The path of the JSON file; nil for one that is named after the type, in `.schemas` beside the test.
   ///   - test: The path of the test.
   public init(samples: [P], file: String? = nil, test: String = #filePath) {
     self.samples = samples
-    if let file {
-      path = file
-    } else {
-      let folder = test.lastIndex(of: "/").map { test[...$0] } ?? ""
-      let name = "\(P.self).schema.json"
-      path = FileManager.default.fileExists(atPath: folder + name) ? folder + name : folder + ".schemas/" + name
-    }
+    let folder = test.lastIndex(of: "/").map { test[...$0] } ?? ""
+    path = file ?? "\(folder).schemas/\(P.self).schema.json"
   }
 
   /// Checks that stored stages can be read, and adds new ones to the file.

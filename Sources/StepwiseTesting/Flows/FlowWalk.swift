@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import StepwiseFlows
+
 /// The position of a walk through a flow after some answers.
 @MainActor
-package struct FlowWalk {
+struct FlowWalk {
   /// The flow, the flow that its current step is, and so on.
   fileprivate var levels: [FlowCourse] = []
   /// The contents of the steps that the walk has changed, in the walker's order.
   fileprivate var contents: [FlowContent?] = []
   /// The state that distinguishes positions: the paths, and the contents that differ from the initial ones.
-  package fileprivate(set) var state: [String] = []
+  fileprivate(set) var state: [String] = []
   /// How the outermost flow has ended; nil while there is a current step.
-  package fileprivate(set) var end: FlowEnd?
+  fileprivate(set) var end: FlowEnd?
 
   /// The current step of each flow, the outermost first.
-  package var steps: [AnyFlowStep] { levels.compactMap(\.path.top) }
+  var steps: [AnyFlowStep] { levels.compactMap(\.path.top) }
 
   /// The steps that the innermost flow names.
-  package var named: [AnyFlowStep] { levels.last?.definition.steps ?? [] }
+  var named: [AnyFlowStep] { levels.last?.definition.steps ?? [] }
 
   fileprivate mutating func enter(_ definition: FlowDefinition) throws {
     let course = FlowCourse(definition)
@@ -43,7 +45,7 @@ package struct FlowWalk {
 
 /// Walks through a flow in the same way as runs with given answers, without presenting a step.
 @MainActor
-package final class FlowWalker {
+final class FlowWalker {
   private let definition: FlowDefinition
   /// Whether the step of a nested flow is answered as a whole.
   private let isAnswered: (AnyFlowStep) -> Bool
@@ -51,18 +53,18 @@ package final class FlowWalker {
   private var originals: [(step: AnyFlowStep, content: FlowContent?, text: String)] = []
   private var noted: Set<AnyFlowStep> = []
 
-  package init<Output>(_ flow: Flow<Output>, isAnswered: @escaping (AnyFlowStep) -> Bool) {
+  init<Output>(_ flow: Flow<Output>, isAnswered: @escaping (AnyFlowStep) -> Bool) {
     definition = flow.definition
     self.isAnswered = isAnswered
   }
 
-  package func begin() -> FlowWalk { walk(from: FlowWalk()) { try $0.enter(definition) } }
+  func begin() -> FlowWalk { walk(from: FlowWalk()) { try $0.enter(definition) } }
 
   /// Follows the transition after the current step.
-  package func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowWalk { self.walk(from: walk) { $0.follow(end) } }
+  func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowWalk { self.walk(from: walk) { $0.follow(end) } }
 
   /// Restores all contents to those before the walk.
-  package func restore() {
+  func restore() {
     for original in originals { try? original.step.restore(original.content) }
   }
 
