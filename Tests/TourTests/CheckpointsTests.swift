@@ -122,7 +122,7 @@ import Testing
     #expect(missing.contains("'swift run Tour checkpoints \(folder)' lists them"))
     #expect(await failure(folder, "remove", "other").contains("there is no checkpoint 'other'"))
     for arguments in [["show"], ["remove"], ["drop", "a"], ["show", "a", "--force"], ["remove", "--force"]] {
-      #expect(throws: Command.UsageError.self) { try CheckpointCommand([folder] + arguments) }
+      #expect(throws: UsageError.self) { try CheckpointCommand([folder] + arguments) }
     }
   }
 

@@ -40,7 +40,7 @@ struct CheckpointCommand {
   private let action: Action
 
   /// Reads the arguments.
-  init(_ arguments: [String]) throws(Command.UsageError) {
+  init(_ arguments: [String]) throws(UsageError) {
     folder = arguments.first ?? ""
     let words = arguments.dropFirst().filter { $0 != "--force" }
     let isForced = words.count < arguments.count - 1
@@ -50,7 +50,7 @@ struct CheckpointCommand {
     case ("remove", 2, _): action = .remove(words[1], isForced: isForced)
     default:
       let problem = "cannot understand '\(arguments.dropFirst().joined(separator: " "))' after the folder"
-      throw Command.UsageError(description: "\(problem); 'swift run Tour --help' says what may follow")
+      throw UsageError(description: "\(problem); 'swift run Tour --help' says what may follow")
     }
   }
 

@@ -43,7 +43,7 @@
         try await Console.writeLine(Console.oneLine(control.run(id, in: FleetShow.fleet(connection))))
         return .success
       default:
-        throw Command.UsageError(
+        throw UsageError(
           description:
             "type: STEPWISE_FLEET='host=… dbname=…' swift run --traits Postgres Tour fleet status|cancel|retry <id>"
         )
