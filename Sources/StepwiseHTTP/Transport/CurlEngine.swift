@@ -43,18 +43,21 @@
 
     func run() {
       let context = Unmanaged.passUnretained(self).toOpaque()
-      stepwise_curl_multi_set_callbacks(
-        multi,
-        { _, descriptor, what, context, _ in
-          CurlEngine.at(context)?.sockets.watch(descriptor, what)
-          return 0
-        },
-        { _, milliseconds, context in
-          CurlEngine.at(context)?.alarm = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
-          return 0
-        },
-        context
-      )
+      let watch: CurlCallback.Socket = { _, descriptor, what, context, _ in
+        CurlEngine.at(context)?.sockets.watch(descriptor, what)
+        return 0
+      }
+      let schedule: CurlCallback.Timer = { _, milliseconds, context in
+        CurlEngine.at(context)?.alarm = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
+        return 0
+      }
+      for (option, value) in [
+        (CurlOption.multiSocketFunction, unsafeBitCast(watch, to: UnsafeMutableRawPointer.self)),
+        (CurlOption.multiTimerFunction, unsafeBitCast(schedule, to: UnsafeMutableRawPointer.self)),
+        (CurlOption.multiSocketData, context), (CurlOption.multiTimerData, context),
+      ] {
+        _ = stepwise_curl_multi_set_pointer(multi, option, value)
+      }
       // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
       let perHost = loop.settings.connectionsPerHost
       _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
@@ -66,7 +69,7 @@
       repeat { turn() } while !isEnding || jobs.count > lookUps.count || !delayed.isEmpty
       for job in lookUps { remove(job) }
       spares = []
-      stepwise_curl_multi_cleanup(multi)
+      _ = stepwise_curl_multi_cleanup(multi)
     }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlEngine? {
@@ -173,7 +176,7 @@
         let job = try CurlJob(transfer, handle: handle, engine: self)
         do {
           try handle.prepare(job)
-          guard stepwise_curl_multi_add(multi, handle.easy) == 0 else {
+          guard stepwise_curl_multi_add_handle(multi, handle.easy) == 0 else {
             throw HTTPError.refused(reason: "libcurl takes no further transfer")
           }
         } catch {
@@ -215,13 +218,13 @@
     private func restart(_ job: CurlJob) -> Bool {
       guard job.hasRefusedConnection else { return false }
       job.hasRefusedConnection = false
-      _ = stepwise_curl_multi_remove(multi, job.handle.easy)
+      _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
       job.handle.requireNewConnection()
-      return stepwise_curl_multi_add(multi, job.handle.easy) == 0
+      return stepwise_curl_multi_add_handle(multi, job.handle.easy) == 0
     }
 
     private func remove(_ job: CurlJob) {
-      _ = stepwise_curl_multi_remove(multi, job.handle.easy)
+      _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
       if job.isCancelled { lookUps.removeAll { $0 === job } }
       job.close()
@@ -279,42 +282,38 @@
 
     deinit { if poll >= 0 { stepwise_close(poll) } }
 
-    /// Notifies this of the connections that a handle opens, and of their ends.
-    func observe(_ handle: CurlHandle) {
-      stepwise_curl_easy_set_socket_callbacks(
-        handle.easy,
-        { context, _, address in
-          // A cancelled job does not connect.
-          guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
-          let descriptor = stepwise_curl_open_socket(address)
-          if descriptor >= 0 {
-            job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) }
-            job.opened.append(descriptor)
-          }
-          return descriptor
-        },
-        Unmanaged.passUnretained(handle).toOpaque(),
-        { context, descriptor in
-          CurlSockets.at(context)?.forget(descriptor)
-          stepwise_close(descriptor)
-          return 0
-        },
-        Unmanaged.passUnretained(self).toOpaque()
-      )
-      stepwise_curl_easy_set_ready_callback(
-        handle.easy,
-        { context, server, client, serverPort, clientPort in
-          guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
-          let ends = Ends(
-            server: String(cString: server),
-            client: String(cString: client),
-            serverPort: serverPort,
-            clientPort: clientPort
-          )
-          return job.engine.sockets.allows(job, to: ends) ? 0 : 1
-        },
-        Unmanaged.passUnretained(handle).toOpaque()
-      )
+    /// Notifies this of the connections that a handle opens and uses, and of their ends.
+    func observe(_ handle: CurlHandle) throws {
+      let open: CurlCallback.Open = { context, _, address in
+        // A cancelled job does not connect.
+        guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
+        let descriptor = stepwise_curl_open_socket(address)
+        if descriptor >= 0 {
+          job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) }
+          job.opened.append(descriptor)
+        }
+        return descriptor
+      }
+      let close: CurlCallback.Close = { context, descriptor in
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.forget(descriptor)
+        stepwise_close(descriptor)
+        return 0
+      }
+      let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
+        guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
+        let ends = Ends(
+          server: String(cString: server),
+          client: String(cString: client),
+          serverPort: serverPort,
+          clientPort: clientPort
+        )
+        return job.engine.sockets.allows(job, to: ends) ? 0 : 1
+      }
+      let context = Unmanaged.passUnretained(handle).toOpaque()
+      try handle.set(CurlOption.openFunction, open, CurlOption.openData, context)
+      try handle.set(CurlOption.closeFunction, close, CurlOption.closeData, Unmanaged.passUnretained(self).toOpaque())
+      // Before 7.80, libcurl does not know it.
+      try? handle.set(CurlOption.useFunction, use, CurlOption.useData, context)
     }
 
     /// Returns whether a job may send its request on the connection that libcurl has chosen.
@@ -470,7 +469,7 @@
     }
 
     /// Whether the name of the host is being looked up.
-    var isLookingUp: Bool { stepwise_curl_easy_get_offset(handle.easy, CurlInfo.nameLookupTime) == 0 }
+    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, CurlInfo.nameLookupTime) == 0 }
 
     func continueReceiving() { resume(CurlValue.pauseReceiving) }
 

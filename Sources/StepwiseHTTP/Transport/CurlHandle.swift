@@ -29,7 +29,7 @@
 
     deinit {
       stepwise_curl_easy_cleanup(easy)
-      stepwise_curl_list_free(headerList)
+      stepwise_curl_slist_free_all(headerList)
       errorText.deallocate()
     }
 
@@ -74,7 +74,7 @@
       try set(CurlOption.noSignal, 1)
       // Where the names and IP addresses of a URL lead is decided above.
       try set(CurlOption.pathAsIs, 1)
-      setOptional(CurlOption.protocols, "http,https")
+      try? set(CurlOption.protocols, "http,https")
       // Of br and zstd, libcurl decompresses up to 64 MiB from one buffer while the consumer does not read.
       try set(CurlOption.acceptEncoding, "gzip")
       try set(CurlOption.userAgent, "StepwiseHTTP")
@@ -89,34 +89,26 @@
 
     private func setCallbacks(_ engine: CurlEngine) throws {
       let context = Unmanaged.passUnretained(self).toOpaque()
-      for option in [
-        CurlOption.privateData, CurlOption.writeData, CurlOption.headerData, CurlOption.readData, CurlOption.seekData,
-      ] {
-        try check(stepwise_curl_easy_set_pointer(easy, option, context))
+      try set(CurlOption.privateData, context)
+      try set(CurlOption.errorBuffer, errorText)
+      let receiveHeader: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.at(context)?.job?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
       }
-      try check(stepwise_curl_easy_set_pointer(easy, CurlOption.errorBuffer, errorText))
-      try check(
-        stepwise_curl_easy_set_data_callback(easy, CurlOption.headerFunction) { data, size, count, context in
-          CurlHandle.at(context)?.job?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-        }
-      )
-      try check(
-        stepwise_curl_easy_set_data_callback(easy, CurlOption.writeFunction) { data, size, count, context in
-          CurlHandle.at(context)?.job?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-        }
-      )
-      try check(
-        stepwise_curl_easy_set_data_callback(easy, CurlOption.readFunction) { data, size, count, context in
-          CurlHandle.at(context)?.job?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
-            ?? CurlValue.abort
-        }
-      )
-      try check(
-        stepwise_curl_easy_set_seek_callback(easy, CurlOption.seekFunction) { context, offset, origin in
-          CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
-        }
-      )
-      engine.sockets.observe(self)
+      let receiveBody: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.at(context)?.job?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+      }
+      let send: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.at(context)?.job?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
+          ?? CurlValue.abort
+      }
+      let seek: CurlCallback.Seek = { context, offset, origin in
+        CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
+      }
+      try set(CurlOption.headerFunction, receiveHeader, CurlOption.headerData, context)
+      try set(CurlOption.writeFunction, receiveBody, CurlOption.writeData, context)
+      try set(CurlOption.readFunction, send, CurlOption.readData, context)
+      try set(CurlOption.seekFunction, seek, CurlOption.seekData, context)
+      try engine.sockets.observe(self)
     }
 
     /// Returns the transfer of one of libcurl's handles.
@@ -160,20 +152,20 @@
     private func setHeaders(_ headers: HTTPHeaders) throws {
       guard headers != self.headers else { return }
       self.headers = nil
-      try check(stepwise_curl_easy_set_pointer(easy, CurlOption.httpHeader, nil))
-      stepwise_curl_list_free(headerList)
+      try set(CurlOption.httpHeader, nil)
+      stepwise_curl_slist_free_all(headerList)
       headerList = nil
       // Waiting for the server's consent costs a second with servers that do not give it.
       if headers["Expect"] == nil { try append("Expect:") }
       for field in headers.fields {
         try append(field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
       }
-      if let headerList { try check(stepwise_curl_easy_set_pointer(easy, CurlOption.httpHeader, headerList)) }
+      if let headerList { try set(CurlOption.httpHeader, headerList) }
       self.headers = headers
     }
 
     private func append(_ line: String) throws {
-      guard let list = stepwise_curl_list_append(headerList, line) else {
+      guard let list = stepwise_curl_slist_append(headerList, line) else {
         throw HTTPError.refused(reason: "the system has no memory left")
       }
       headerList = list
@@ -183,16 +175,19 @@
       try check(stepwise_curl_easy_set_long(easy, option, value), option)
     }
 
-    func set(_ option: Int32, _ value: String) throws {
-      try check(stepwise_curl_easy_set_string(easy, option, value), option)
+    func set(_ option: Int32, _ value: UnsafeRawPointer?) throws {
+      try check(stepwise_curl_easy_set_pointer(easy, option, value), option)
+    }
+
+    /// Sets one of the functions of `CurlCallback`, and what it is called with.
+    func set(_ option: Int32, _ function: some Any, _ dataOption: Int32, _ data: UnsafeRawPointer) throws {
+      // Safety: a function of C is a pointer.
+      try set(option, unsafeBitCast(function, to: UnsafeRawPointer.self))
+      try set(dataOption, data)
     }
 
     /// For options that an older libcurl may not know.
     private func setOptional(_ option: Int32, _ value: Int) { _ = stepwise_curl_easy_set_long(easy, option, value) }
-
-    private func setOptional(_ option: Int32, _ value: String) {
-      _ = stepwise_curl_easy_set_string(easy, option, value)
-    }
 
     private func check(_ code: Int32, _ option: Int32 = 0) throws {
       guard code == 0 else {
@@ -211,7 +206,7 @@
       if let file = tls.certificateAuthorities {
         try set(CurlOption.caFile, file.path)
         // Disables the system's authorities, which would be trusted as well.
-        _ = stepwise_curl_easy_set_string(easy, CurlOption.caFolder, nil)
+        try? set(CurlOption.caFolder, nil)
       }
       if !tls.pinnedPublicKeys.isEmpty {
         let pins = tls.pinnedPublicKeys.sorted().map { "sha256//" + $0 }
@@ -262,9 +257,9 @@
       let easy = job.handle.easy
       self.code = code
       words = job.handle.words
-      systemError = Int32(stepwise_curl_easy_get_long(easy, CurlInfo.systemError))
-      proxyStatus = stepwise_curl_easy_get_long(easy, CurlInfo.proxyConnectStatus)
-      verifyResult = stepwise_curl_easy_get_long(easy, CurlInfo.verifyResult)
+      systemError = Int32(stepwise_curl_easy_get_number(easy, CurlInfo.systemError))
+      proxyStatus = Int(stepwise_curl_easy_get_number(easy, CurlInfo.proxyConnectStatus))
+      verifyResult = Int(stepwise_curl_easy_get_number(easy, CurlInfo.verifyResult))
       isInHead = !job.hasHead
       hasLimit = job.transfer.request.connectLimit != nil
       url = job.engine.loop.settings.mayHaveProxy ? job.transfer.request.url : nil
@@ -362,6 +357,20 @@
     static var version: String { String(cString: stepwise_curl_version()) }
   }
 
+  /// The functions that libcurl calls.
+  enum CurlCallback {
+    typealias Context = UnsafeMutableRawPointer?
+    typealias Data = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, Context) -> Int
+    typealias Seek = @convention(c) (Context, Int64, Int32) -> Int32
+    typealias Open = @convention(c) (Context, Int32, UnsafeMutableRawPointer?) -> Int32
+    typealias Close = @convention(c) (Context, Int32) -> Int32
+    typealias Use = @convention(c) (
+      Context, UnsafePointer<CChar>?, UnsafePointer<CChar>?, _ serverPort: Int32, _ clientPort: Int32
+    ) -> Int32
+    typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
+    typealias Timer = @convention(c) (_ multi: Context, _ milliseconds: Int, Context) -> Int32
+  }
+
   /// Numbers of libcurl's interface, which never change.
   enum CurlOption {
     static let writeData: Int32 = 10_001
@@ -380,17 +389,23 @@
     static let caFolder: Int32 = 10_097
     static let acceptEncoding: Int32 = 10_102
     static let privateData: Int32 = 10_103
+    static let openData: Int32 = 10_164
     static let seekData: Int32 = 10_168
     static let proxyUser: Int32 = 10_175
     static let proxyPassword: Int32 = 10_176
     static let noProxy: Int32 = 10_177
+    static let closeData: Int32 = 10_209
     static let pinnedPublicKey: Int32 = 10_230
+    static let useData: Int32 = 10_313
     static let protocols: Int32 = 10_318
 
     static let writeFunction: Int32 = 20_011
     static let readFunction: Int32 = 20_012
     static let headerFunction: Int32 = 20_079
+    static let openFunction: Int32 = 20_163
     static let seekFunction: Int32 = 20_167
+    static let closeFunction: Int32 = 20_208
+    static let useFunction: Int32 = 20_312
 
     static let noBody: Int32 = 44
     static let freshConnect: Int32 = 74
@@ -409,6 +424,10 @@
     static let multiPipelining: Int32 = 3
     static let multiMaxHostConnections: Int32 = 7
     static let multiMaxConnects: Int32 = 6
+    static let multiSocketFunction: Int32 = 20_001
+    static let multiSocketData: Int32 = 10_002
+    static let multiTimerFunction: Int32 = 20_004
+    static let multiTimerData: Int32 = 10_005
   }
 
   enum CurlInfo {
