@@ -15,19 +15,19 @@ final class HTTPStubTransport: HTTPTransport {
   /// Whether further transfers are refused.
   var isInvalidated: Bool { isEnded.withLock { $0 } }
 
-  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { HTTPStubTransfer(request, in: self) }
+  func transfer(_ request: HTTPRequest) -> any HTTPTransfer { HTTPStubTransfer(request, in: self) }
 
   func invalidate() { isEnded.withLock { $0 = true } }
 }
 
 /// One request to a stub: a task produces the response, and the consumer receives it from an inbox.
 final class HTTPStubTransfer: HTTPTransfer {
-  private let request: HTTPTransferRequest
+  private let request: HTTPRequest
   private let transport: HTTPStubTransport
   private let inbox = Inbox(capacity: .max)
   private let producer = Lock<Task<Void, Never>?>(nil)
 
-  init(_ request: HTTPTransferRequest, in transport: HTTPStubTransport) {
+  init(_ request: HTTPRequest, in transport: HTTPStubTransport) {
     self.request = request
     self.transport = transport
   }
@@ -59,14 +59,14 @@ final class HTTPStubTransfer: HTTPTransfer {
     producer.withLock { $0 }?.cancel()
   }
 
-  private static func produce(_ request: HTTPTransferRequest, _ stub: HTTPStub, into inbox: Inbox) async throws {
+  private static func produce(_ request: HTTPRequest, _ stub: HTTPStub, into inbox: Inbox) async throws {
     let received = HTTPStubRequest(
       method: request.method,
       url: request.url,
       headers: request.headers,
-      body: try await request.body.collected()
+      body: try await request.body?.content.collected() ?? Data()
     )
-    if !received.body.isEmpty { request.onSend?(Int64(received.body.count)) }
+    if !received.body.isEmpty { request.onBytesSent?(Int64(received.body.count)) }
     let (handler, fault) = try stub.record(received)
     var response: HTTPStubResponse
     switch fault {
@@ -103,11 +103,10 @@ extension HTTPStubResponse {
   }
 }
 
-extension HTTPTransferBody {
+extension HTTPBody.Content {
   /// Reads the whole body.
   fileprivate func collected() async throws -> Data {
     switch self {
-    case .none: return Data()
     case .bytes(let data): return data
     case .file(let file): return try Data(contentsOf: file)
     case .chunks(let length, let open):

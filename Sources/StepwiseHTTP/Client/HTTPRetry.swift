@@ -59,11 +59,6 @@ public struct HTTPRetry: Sendable {
   }
 }
 
-extension HTTPRequest {
-  /// Whether the request may arrive twice.
-  var isIdempotent: Bool { HTTPTransferRequest.isIdempotent(method, headers) }
-}
-
 extension HTTPRetry {
   /// The policy, in which the server's `Retry-After` precedes the backoff.
   var effectivePolicy: RetryPolicy {

@@ -10,7 +10,7 @@ import Foundation
 extension HTTPCookieStorage {
   /// Returns the value of the header `Cookie` for a request.
   func header(for request: HTTPRequest) -> String? {
-    guard request.usesJar else { return nil }
+    guard request.usesJar, request.headers["Cookie"] == nil else { return nil }
     let now = Date()
     let cookies = (cookies(for: request.url) ?? []).filter { $0.maySend(to: request.url, at: now) }
     return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]

@@ -109,8 +109,9 @@ final class Exchange: BodySource {
     }
     startTimer()
     while true {
-      var outgoing = session.transferRequest(request)
-      outgoing.onSend = reporter(of: request)
+      var outgoing = request
+      if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
+      outgoing.onBytesSent = reporter(of: request)
       outgoing.onWait = { [weak self] isWaiting in self?.wait(isWaiting) }
       let transfer = session.transport.transfer(outgoing)
       guard begin(transfer) else { throw CancellationError() }

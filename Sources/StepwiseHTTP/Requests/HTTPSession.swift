@@ -111,20 +111,6 @@ public final class HTTPSession: Sendable {
     )
   }
 
-  /// Returns the request of a hop as the transport sends it, with the cookies of the jar.
-  func transferRequest(_ request: HTTPRequest) -> HTTPTransferRequest {
-    var headers = request.headers
-    if let jar, headers["Cookie"] == nil, let cookies = jar.header(for: request) { headers["Cookie"] = cookies }
-    var transfer = HTTPTransferRequest(
-      method: request.method,
-      url: request.url,
-      headers: headers,
-      body: request.body?.content ?? .none
-    )
-    transfer.connectLimit = request.deadlines?.connect
-    return transfer
-  }
-
   private static func transport(
     connectionsPerHost: Int,
     tls: HTTPTLSSettings,

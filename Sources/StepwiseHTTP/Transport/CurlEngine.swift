@@ -427,8 +427,8 @@
       self.handle = handle
       self.engine = engine
       parser = CurlHeadParser(limit: transfer.request.headerLimit)
-      isIdempotent = HTTPTransferRequest.isIdempotent(transfer.request.method, transfer.request.headers)
-      upload = try CurlUpload(transfer.request.body, of: transfer, on: engine.loop)
+      isIdempotent = transfer.request.isIdempotent
+      upload = try transfer.request.body.map { try CurlUpload($0.content, of: transfer, on: engine.loop) }
     }
 
     /// Closes what the transfer has opened itself; the handle may be another transfer's from now on.
@@ -484,7 +484,7 @@
     func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
       switch upload?.read(into: buffer) ?? .bytes(0) {
       case .bytes(let count):
-        if count > 0, let upload { transfer.request.onSend?(upload.sent) }
+        if count > 0, let upload { transfer.request.onBytesSent?(upload.sent) }
         return count
       case .wait:
         pauses |= CurlValue.pauseSending

@@ -45,8 +45,8 @@
         try reset(job.engine)
         try setBody(job)
       }
-      if request.connectLimit != connectLimit || !self.isPlain {
-        connectLimit = request.connectLimit
+      if request.deadlines?.connect != connectLimit || !self.isPlain {
+        connectLimit = request.deadlines?.connect
         let milliseconds = connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
         let limit = Int(max(1, min(milliseconds, Double(Int32.max))))
         try set(CurlOption.connectTimeoutMilliseconds, limit)
@@ -141,7 +141,7 @@
       // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
       // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
       // have no second body, get a new connection.
-      if case .chunks = job.transfer.request.body {
+      if case .chunks = job.transfer.request.body?.content {
         try set(CurlOption.freshConnect, 1)
       } else if !job.isIdempotent, job.upload?.length ?? 0 == 0 {
         try set(CurlOption.freshConnect, 1)
@@ -261,7 +261,7 @@
       proxyStatus = Int(stepwise_curl_easy_get_number(easy, CurlInfo.proxyConnectStatus))
       verifyResult = Int(stepwise_curl_easy_get_number(easy, CurlInfo.verifyResult))
       isInHead = !job.hasHead
-      hasLimit = job.transfer.request.connectLimit != nil
+      hasLimit = job.transfer.request.deadlines?.connect != nil
       url = job.engine.loop.settings.mayHaveProxy ? job.transfer.request.url : nil
     }
 
@@ -364,9 +364,10 @@
     typealias Seek = @convention(c) (Context, Int64, Int32) -> Int32
     typealias Open = @convention(c) (Context, Int32, UnsafeMutableRawPointer?) -> Int32
     typealias Close = @convention(c) (Context, Int32) -> Int32
-    typealias Use = @convention(c) (
-      Context, UnsafePointer<CChar>?, UnsafePointer<CChar>?, _ serverPort: Int32, _ clientPort: Int32
-    ) -> Int32
+    typealias Use =
+      @convention(c) (
+        Context, UnsafePointer<CChar>?, UnsafePointer<CChar>?, _ serverPort: Int32, _ clientPort: Int32
+      ) -> Int32
     typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
     typealias Timer = @convention(c) (_ multi: Context, _ milliseconds: Int, Context) -> Int32
   }

@@ -37,7 +37,7 @@
     deinit { invalidate() }
 
     /// Creates the transfer of one request.
-    public func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { CurlTransfer(request, on: loop) }
+    public func transfer(_ request: HTTPRequest) -> any HTTPTransfer { CurlTransfer(request, on: loop) }
 
     /// Ends the thread once the transfers that have started are complete.
     public func invalidate() { loop.send(.end) }
@@ -45,7 +45,7 @@
 
   /// The transport where libcurl cannot be loaded: URLSession on Linux ends the process at a trailer.
   final class MissingTransport: HTTPTransport, HTTPTransfer {
-    func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { self }
+    func transfer(_ request: HTTPRequest) -> any HTTPTransfer { self }
 
     func invalidate() {}
 
@@ -81,13 +81,13 @@
     /// The number of bytes of a body that are read ahead.
     private static let capacity = 512 * 1024
 
-    let request: HTTPTransferRequest
+    let request: HTTPRequest
     /// The host whose connections it needs one of.
     let host: String
     let inbox = Inbox(capacity: capacity)
     private let loop: CurlLoop
 
-    init(_ request: HTTPTransferRequest, on loop: CurlLoop) {
+    init(_ request: HTTPRequest, on loop: CurlLoop) {
       self.request = request
       host = CurlQueue.host(of: request.url)
       self.loop = loop
@@ -268,7 +268,7 @@
     private enum Content {
       case bytes(Data)
       case file(OpenFile)
-      case chunks(open: @Sendable () throws -> HTTPTransferBody.Source)
+      case chunks(open: @Sendable () throws -> HTTPBody.Source)
     }
 
     /// A piece that was requested from the source and has not been read yet.
@@ -286,18 +286,16 @@
     private let content: Content
     private let loop: CurlLoop
     private unowned let transfer: CurlTransfer
-    private var source: HTTPTransferBody.Source?
+    private var source: HTTPBody.Source?
     private var piece = Piece.none
     /// The task that requests the next piece, and the number of sources so far.
     private var pull: Task<Void, Never>?
     private var generation = 0
 
-    /// Nil when there is no body.
-    init?(_ body: HTTPTransferBody, of transfer: CurlTransfer, on loop: CurlLoop) throws {
+    init(_ body: HTTPBody.Content, of transfer: CurlTransfer, on loop: CurlLoop) throws {
       self.transfer = transfer
       self.loop = loop
       switch body {
-      case .none: return nil
       case .bytes(let data):
         content = .bytes(data)
         length = Int64(data.count)
@@ -346,7 +344,7 @@
     }
 
     private func readPiece(
-      _ open: () throws -> HTTPTransferBody.Source,
+      _ open: () throws -> HTTPBody.Source,
       into buffer: UnsafeMutableRawBufferPointer
     ) -> Read {
       switch piece {
@@ -367,7 +365,7 @@
       }
     }
 
-    private func pullNext(_ open: () throws -> HTTPTransferBody.Source) throws {
+    private func pullNext(_ open: () throws -> HTTPBody.Source) throws {
       guard pull == nil else { return }
       // Storing the closure again would wrap it once more for each piece.
       if source == nil { source = try open() }

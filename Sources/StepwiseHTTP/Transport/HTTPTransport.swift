@@ -24,9 +24,11 @@ public import Foundation
 public protocol HTTPTransport: Sendable {
   /// Creates the transfer of one request; does nothing until its ``HTTPTransfer/head()`` is called.
   ///
-  /// - Parameter request: The request, with an absolute URL of `http` or `https`.
+  /// - Parameter request: The request: checked, with an absolute URL of `http` or `https` that has no user name,
+  ///   password and fragment, and with cookies and credentials in its headers. Of its rules, only the `connect` deadline
+  ///   is for the transport.
   /// - Returns: The transfer.
-  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer
+  func transfer(_ request: HTTPRequest) -> any HTTPTransfer
 
   /// Ends the transport once the transfers that have started are complete.
   ///
@@ -62,61 +64,6 @@ public protocol HTTPTransfer: Sendable {
   func cancel()
 }
 
-/// A request as a transport sends it: checked, without a fragment, and with cookies and credentials in its headers.
-public struct HTTPTransferRequest: Sendable {
-  /// The method, such as `GET`.
-  public var method: String
-
-  /// The absolute URL, of `http` or `https`, without a user name, password and fragment.
-  public var url: URL
-
-  /// The header fields, in order; several of one name are sent as several lines.
-  public var headers: HTTPHeaders
-
-  /// The body.
-  public var body: HTTPTransferBody
-
-  /// The maximum number of bytes of the response's head; more is ``HTTPError/headersTooLarge(limit:)``.
-  public var headerLimit: Int
-
-  /// Called with the number of bytes of the body sent so far, on a thread of the transport.
-  ///
-  /// It is called as the network accepts them, in order, and must return quickly.
-  public var onSend: (@Sendable (_ sentBytes: Int64) -> Void)?
-
-  /// The limit for opening a connection, whose error is ``HTTPError/timedOut(_:)``; nil for none.
-  public var connectLimit: Duration?
-
-  /// Called with true when the transfer has to wait until fewer connections to its host are in use, and with false
-  /// when it starts, so that the `headers` deadline does not include the wait.
-  public var onWait: (@Sendable (_ isWaiting: Bool) -> Void)?
-
-  /// Creates a request.
-  ///
-  /// - Parameters:
-  ///   - method: The method.
-  ///   - url: The absolute URL.
-  ///   - headers: The header fields.
-  ///   - body: The body.
-  ///   - headerLimit: The maximum number of bytes of the response's head.
-  ///   - onSend: Called with the number of bytes of the body sent so far.
-  public init(
-    method: String = "GET",
-    url: URL,
-    headers: HTTPHeaders = [:],
-    body: HTTPTransferBody = .none,
-    headerLimit: Int = 256 * 1024,
-    onSend: (@Sendable (_ sentBytes: Int64) -> Void)? = nil
-  ) {
-    self.method = method
-    self.url = url
-    self.headers = headers
-    self.body = body
-    self.headerLimit = headerLimit
-    self.onSend = onSend
-  }
-}
-
 /// The part of a response before its body.
 public struct HTTPResponseHead: Sendable {
   /// The status, such as 200 or 404.
@@ -135,15 +82,6 @@ public struct HTTPResponseHead: Sendable {
   var length: Int64? {
     guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
     return headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-  }
-}
-
-extension HTTPTransferRequest {
-  private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"]
-
-  /// Returns whether a request may arrive twice.
-  static func isIdempotent(_ method: String, _ headers: HTTPHeaders) -> Bool {
-    idempotent.contains(method) || headers["Idempotency-Key"] != nil
   }
 }
 

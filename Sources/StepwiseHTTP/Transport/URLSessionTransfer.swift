@@ -22,7 +22,7 @@ final class URLSessionTransfer: HTTPTransfer {
   /// The number of bytes of a body that are read ahead.
   private static let capacity = 1 << 20
 
-  let request: HTTPTransferRequest
+  let request: HTTPRequest
   private let transport: URLSessionTransport
   private let inbox = Inbox(capacity: capacity)
   private let state = Lock(State())
@@ -35,7 +35,7 @@ final class URLSessionTransfer: HTTPTransfer {
     private let isStuck = Atomic(false)
   #endif
 
-  init(_ request: HTTPTransferRequest, in transport: URLSessionTransport) {
+  init(_ request: HTTPRequest, in transport: URLSessionTransport) {
     self.request = request
     self.transport = transport
   }
@@ -47,7 +47,7 @@ final class URLSessionTransfer: HTTPTransfer {
   nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
     if !inbox.isEnded {
       var spool: URL?
-      if case .chunks(let length, let open) = request.body {
+      if case .chunks(let length, let open) = request.body?.content {
         // URLSession requests no pieces: on Linux it has no streams to write to.
         let file = URLSessionTransport.spoolFile()
         state.withLock { $0.spool = file }
@@ -169,7 +169,7 @@ enum Spool {
   ///
   /// - Throws: What the source throws; ``HTTPError`` when the length is another, or the file cannot be written.
   nonisolated(nonsending) static func write(
-    _ open: @Sendable () throws -> HTTPTransferBody.Source,
+    _ open: @Sendable () throws -> HTTPBody.Source,
     length: Int64?,
     to file: URL,
     until isOver: () -> Bool

@@ -95,7 +95,7 @@ public final class URLSessionTransport: HTTPTransport {
   deinit { session.finishTasksAndInvalidate() }
 
   /// Creates the transfer of one request.
-  public func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { URLSessionTransfer(request, in: self) }
+  public func transfer(_ request: HTTPRequest) -> any HTTPTransfer { URLSessionTransfer(request, in: self) }
 
   /// Ends the session: requests in flight continue, further ones are refused.
   public func invalidate() {
@@ -119,7 +119,7 @@ public final class URLSessionTransport: HTTPTransport {
     if let refusal { throw refusal }
     let request = transfer.request
     let task: URLSessionTask
-    switch request.body {
+    switch request.body?.content {
     case .none, .bytes: task = session.dataTask(with: URLRequest(request))
     case .file(let file):
       // URLSession on Linux does not end when it is a directory.
@@ -180,13 +180,13 @@ public final class URLSessionTransport: HTTPTransport {
 
 extension URLRequest {
   /// Creates URLSession's request, with a time limit that never takes effect.
-  init(_ request: HTTPTransferRequest) {
+  init(_ request: HTTPRequest) {
     self.init(url: request.url)
     httpMethod = request.method
     timeoutInterval = 30 * 24 * 3600
     cachePolicy = .reloadIgnoringLocalCacheData
     httpShouldHandleCookies = false
-    if case .bytes(let data) = request.body { httpBody = data }
+    if case .bytes(let data) = request.body?.content { httpBody = data }
     for field in request.headers.fields { addValue(field.value, forHTTPHeaderField: field.name) }
   }
 }
@@ -266,7 +266,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    transfer(of: task)?.request.onSend?(totalBytesSent)
+    transfer(of: task)?.request.onBytesSent?(totalBytesSent)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -15,7 +15,40 @@ import StepwiseFiles
 ///
 /// Files and sequences are read as the network accepts them, so memory stays flat.
 public struct HTTPBody: Sendable {
-  let content: HTTPTransferBody
+  /// Returns the next piece of a body, or nil at its end; suspends until it is available.
+  ///
+  /// An error ends the transfer, which throws it as ``HTTPError/request(underlying:)``.
+  public typealias Source = @Sendable () async throws -> Data?
+
+  /// What a transport sends.
+  public enum Content: Sendable {
+    /// Bytes in memory.
+    case bytes(Data)
+
+    /// The content of a file, which is read as it is sent. Its length is that of the file when the transfer starts.
+    case file(URL)
+
+    /// Pieces that are requested one after the other, each when the network has accepted the previous one.
+    ///
+    /// - Parameters:
+    ///   - length: The number of bytes, if it is known; without it the body is sent in chunks. A source that ends
+    ///     earlier fails the transfer; bytes beyond the length are not sent.
+    ///   - open: Starts at the first piece; called each time the body is sent: also after a redirect that keeps the
+    ///     body. A source that can be read only once throws the second time.
+    case chunks(length: Int64?, open: @Sendable () throws -> Source)
+
+    /// The number of bytes, if it is known.
+    var length: Int64? {
+      switch self {
+      case .bytes(let data): Int64(data.count)
+      case .file(let file): MultipartSource.length(of: file)
+      case .chunks(let length, _): length
+      }
+    }
+  }
+
+  /// What a transport sends.
+  public let content: Content
   /// A Boolean value that indicates whether it can be sent again, after a redirect or by ``HTTPRetry``.
   let isRepeatable: Bool
   /// The reason why it cannot be sent.
@@ -24,7 +57,7 @@ public struct HTTPBody: Sendable {
   /// The media type, which is sent as `Content-Type` unless the headers of the request have one.
   public let type: String
 
-  init(_ content: HTTPTransferBody, type: String, isRepeatable: Bool = true, refusal: String? = nil) {
+  init(_ content: Content, type: String, isRepeatable: Bool = true, refusal: String? = nil) {
     self.content = content
     self.type = type
     self.isRepeatable = isRepeatable
@@ -86,7 +119,7 @@ public struct HTTPBody: Sendable {
     type: String = "application/octet-stream"
   ) -> HTTPBody where Base.Element == Data {
     let isRead = Lock(false)
-    let content = HTTPTransferBody.chunks(length: length) {
+    let content = Content.chunks(length: length) {
       guard !isRead.withLock({ exchange(&$0, with: true) }) else {
         throw HTTPError.refused(reason: "the body is a sequence that can be read once; pass a closure that creates one")
       }
@@ -148,52 +181,9 @@ actor SequenceSource<Base: AsyncSequence & Sendable> where Base.Element == Data 
     return try await iterator.next(isolation: self)
   }
 
-  static func open(_ base: Base) -> HTTPTransferBody.Source {
+  static func open(_ base: Base) -> HTTPBody.Source {
     let source = SequenceSource(base)
     return { try await source.next() }
-  }
-}
-
-/// The body of a request.
-public enum HTTPTransferBody: Sendable {
-  /// Returns the next piece of a body, or nil at its end; suspends until it is available.
-  ///
-  /// An error ends the transfer, which throws it as ``HTTPError/request(underlying:)``.
-  public typealias Source = @Sendable () async throws -> Data?
-
-  /// No body. A `POST`, `PUT` or `PATCH` declares a length of zero.
-  case none
-
-  /// Bytes in memory.
-  case bytes(Data)
-
-  /// The content of a file, which is read as it is sent. Its length is that of the file when the transfer starts.
-  case file(URL)
-
-  /// Pieces that are requested one after the other, each when the network has accepted the previous one.
-  ///
-  /// - Parameters:
-  ///   - length: The number of bytes, if it is known; without it the body is sent in chunks. A source that ends earlier
-  ///     fails the transfer; bytes beyond the length are not sent.
-  ///   - open: Starts at the first piece; called each time the body is sent: also after a redirect that keeps the body,
-  ///     or when a reused connection turns out to be closed. A source that can be read only once throws the second
-  ///     time.
-  case chunks(length: Int64?, open: @Sendable () throws -> Source)
-}
-
-extension HTTPTransferBody {
-  var isNone: Bool {
-    if case .none = self { true } else { false }
-  }
-
-  /// The number of bytes, if it is known.
-  var length: Int64? {
-    switch self {
-    case .none: 0
-    case .bytes(let data): Int64(data.count)
-    case .file(let file): MultipartSource.length(of: file)
-    case .chunks(let length, _): length
-    }
   }
 }
 

@@ -38,6 +38,16 @@ public struct HTTPRequest: Sendable {
   /// The maximum number of bytes of the response's body in memory; nil for the session's limit.
   public var bodyLimit: Int?
 
+  /// The maximum number of bytes of the response's head; a transport throws ``HTTPError/headersTooLarge(limit:)``.
+  public internal(set) var headerLimit = 256 * 1024
+
+  /// Called by the transport with the number of bytes of the body sent so far, in order; returns quickly.
+  public internal(set) var onBytesSent: (@Sendable (_ sentBytes: Int64) -> Void)?
+
+  /// Called by the transport with true when it has to wait until fewer connections to the host are in use, and with
+  /// false when it sends the request, so that the `headers` deadline does not include the wait.
+  public internal(set) var onWait: (@Sendable (_ isWaiting: Bool) -> Void)?
+
   /// Whether the cookies of a jar are sent.
   var usesJar = true
 
@@ -69,6 +79,11 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
     self.body = body
     self.credentials = credentials
+  }
+
+  /// A Boolean value that indicates whether the request may arrive twice.
+  var isIdempotent: Bool {
+    ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method) || headers["Idempotency-Key"] != nil
   }
 
   private static func adding(_ query: HTTPParameters, to url: URL) -> URL {

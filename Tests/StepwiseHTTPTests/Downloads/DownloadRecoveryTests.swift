@@ -162,7 +162,7 @@ private final class CountingTransport: HTTPTransport, HTTPTransfer {
 
   var pulls: Int { count.withLock { $0 } }
 
-  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer { self }
+  func transfer(_ request: HTTPRequest) -> any HTTPTransfer { self }
 
   func invalidate() {}
 

@@ -6,19 +6,19 @@ import StepwiseHTTP
 
 /// A transport without a network: each transfer has the head that a closure returns, and no body.
 final class ScriptedTransport: HTTPTransport {
-  private let answer: @Sendable (HTTPTransferRequest) -> HTTPResponseHead
+  private let answer: @Sendable (HTTPRequest) -> HTTPResponseHead
   private let onRelease: @Sendable () -> Void
 
   /// Creates a transport that calls `onRelease` when a transfer is released.
   init(
-    _ answer: @escaping @Sendable (HTTPTransferRequest) -> HTTPResponseHead,
+    _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponseHead,
     onRelease: @escaping @Sendable () -> Void = {}
   ) {
     self.answer = answer
     self.onRelease = onRelease
   }
 
-  func transfer(_ request: HTTPTransferRequest) -> any HTTPTransfer {
+  func transfer(_ request: HTTPRequest) -> any HTTPTransfer {
     Transfer(answer(request), request, onRelease)
   }
 
@@ -26,10 +26,10 @@ final class ScriptedTransport: HTTPTransport {
 
   private final class Transfer: HTTPTransfer {
     private let answer: HTTPResponseHead
-    private let request: HTTPTransferRequest
+    private let request: HTTPRequest
     private let onRelease: @Sendable () -> Void
 
-    init(_ answer: HTTPResponseHead, _ request: HTTPTransferRequest, _ onRelease: @escaping @Sendable () -> Void) {
+    init(_ answer: HTTPResponseHead, _ request: HTTPRequest, _ onRelease: @escaping @Sendable () -> Void) {
       self.answer = answer
       self.request = request
       self.onRelease = onRelease
@@ -38,7 +38,7 @@ final class ScriptedTransport: HTTPTransport {
     deinit { onRelease() }
 
     nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
-      if case .bytes(let data) = request.body { request.onSend?(Int64(data.count)) }
+      if case .bytes(let data) = request.body?.content { request.onBytesSent?(Int64(data.count)) }
       return answer
     }
 

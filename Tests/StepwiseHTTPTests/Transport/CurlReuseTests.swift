@@ -67,7 +67,7 @@
     @Test("Transfers wait for their host in order, and a cancelled one leaves the queue") func queue() throws {
       let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 2))
       let url = try #require(URL(string: "http://127.0.0.1:81/a/b?c=http://d/e"))
-      let transfers = (0..<6).map { _ in CurlTransfer(HTTPTransferRequest(url: url), on: loop) }
+      let transfers = (0..<6).map { _ in CurlTransfer(HTTPRequest(url: url), on: loop) }
       let host = "http://127.0.0.1:81"
       #expect(transfers.allSatisfy { $0.host == host })
       var queue = CurlQueue(limit: 2)

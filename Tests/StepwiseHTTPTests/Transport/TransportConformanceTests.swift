@@ -14,7 +14,7 @@ import Testing
 
   /// Sends a request, and receives the whole response.
   private static func send(
-    _ request: HTTPTransferRequest,
+    _ request: HTTPRequest,
     _ transport: any HTTPTransport
   ) async throws -> (head: HTTPResponseHead, body: Data) {
     let transfer = transport.transfer(request)
@@ -36,7 +36,7 @@ import Testing
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
     var headers: HTTPHeaders = ["X-One": "1", "Accept": "text/plain", "X-Empty": ""]
     headers.add("X-Two", "a b")
-    let request = HTTPTransferRequest(method: "REPORT", url: try server.url("/a%20b/c?q=%C3%A4&r"), headers: headers)
+    let request = HTTPRequest(method: "REPORT", url: try server.url("/a%20b/c?q=%C3%A4&r"), headers: headers)
     _ = try await Self.send(request, kind.transport())
     let lines = try #require(server.requests.first).components(separatedBy: "\r\n")
     #expect(lines.first == "REPORT /a%20b/c?q=%C3%A4&r HTTP/1.1")
@@ -50,14 +50,14 @@ import Testing
   @Test("Dot segments of a path are sent unchanged", arguments: TransportDifference.dotSegments.followers)
   func dotSegments(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
-    _ = try await Self.send(HTTPTransferRequest(url: server.url("/a/../b/./c")), kind.transport())
+    _ = try await Self.send(HTTPRequest(url: server.url("/a/../b/./c")), kind.transport())
     #expect(server.requests.first?.hasPrefix("GET /a/../b/./c HTTP/1.1\r\n") == true, "\(server.requests)")
   }
 
   @Test("A request without a body says so where a server expects one", arguments: everyone, ["POST", "PUT", "PATCH"])
   func noBody(kind: TransportKind, method: String) async throws {
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
-    _ = try await Self.send(HTTPTransferRequest(method: method, url: server.url()), kind.transport())
+    _ = try await Self.send(HTTPRequest(method: method, url: server.url()), kind.transport())
     #expect(server.requests.first?.lowercased().contains("content-length: 0") == true, "\(server.requests)")
   }
 
@@ -70,7 +70,7 @@ import Testing
     let body = status.hasPrefix("204") || status.hasPrefix("304") ? "" : "why"
     let text = body.isEmpty ? "HTTP/1.1 \(status)\r\nX-A: b\r\n\r\n" : Self.respond(status, "X-A: b\r\n", body)
     let server = try RawServer(text, end: .hold)
-    let (head, received) = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+    let (head, received) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(head.status == Int(status.prefix(3)) && head.headers["x-a"] == "b")
     #expect(received == Data(body.utf8))
   }
@@ -78,7 +78,7 @@ import Testing
   @Test("A redirect is a response, with its location", arguments: everyone, [301, 302, 303, 307, 308])
   func redirects(kind: TransportKind, status: Int) async throws {
     let server = try RawServer(Self.respond("\(status) Moved", "Location: /b\r\n"), end: .hold)
-    let head = try await Self.send(HTTPTransferRequest(url: server.url("/a")), kind.transport()).head
+    let head = try await Self.send(HTTPRequest(url: server.url("/a")), kind.transport()).head
     #expect(head.status == status && head.headers["Location"] == "/b")
     #expect(server.requests.count == 1)
   }
@@ -86,14 +86,14 @@ import Testing
   @Test("A 401 is a response", arguments: TransportDifference.unauthorized.followers)
   func unauthorized(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("401 No", "WWW-Authenticate: Basic realm=\"a\"\r\n", "why"), end: .hold)
-    let (head, body) = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+    let (head, body) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(head.status == 401 && body == Data("why".utf8))
   }
 
   @Test("Header lines of one name stay separate", arguments: TransportDifference.separateHeaderLines.followers)
   func lines(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK", "X-A: 1\r\nX-A: 2, 3\r\n"), end: .hold)
-    let head = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport()).head
+    let head = try await Self.send(HTTPRequest(url: server.url()), kind.transport()).head
     #expect(head.headers.values("X-A") == ["1", "2, 3"])
   }
 
@@ -103,7 +103,7 @@ import Testing
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-B\r\n\r\n3\r\nabc\r\n0\r\nX-B: c\r\n\r\n",
       end: .hold
     )
-    let (head, body) = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+    let (head, body) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(body == Data("abc".utf8) && head.headers["X-B"] == nil)
   }
 
@@ -113,7 +113,7 @@ import Testing
       "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n" + Self.respond("200 OK", "X-A: b\r\n", "yes"),
       end: .hold
     )
-    let (head, body) = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+    let (head, body) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(head.status == 200 && head.headers["X-A"] == "b" && body == Data("yes".utf8))
   }
 
@@ -124,7 +124,7 @@ import Testing
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bytes.count)\r\n\r\n"
       return RawServer.Answer(Array(head.utf8) + bytes, end: .hold)
     }
-    let (head, body) = try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+    let (head, body) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(body == Data("hello, hello, hello".utf8))
     #expect(head.headers["Content-Encoding"] == "gzip")
     #expect(server.requests.first?.lowercased().contains("accept-encoding:") == true)
@@ -136,7 +136,7 @@ import Testing
     let server = try RawServer(Self.respond("200 OK", fields, "new"), end: .hold)
     let transport = try kind.transport()
     for _ in 0..<2 {
-      #expect(try await Self.send(HTTPTransferRequest(url: server.url()), transport).body == Data("new".utf8))
+      #expect(try await Self.send(HTTPRequest(url: server.url()), transport).body == Data("new".utf8))
     }
     #expect(server.requests.count == 2)
     let second = try #require(server.requests.last).lowercased()
@@ -151,7 +151,7 @@ import Testing
     let server = try RawServer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", end: .hold)
     let transport = try kind.transport()
     defer { transport.invalidate() }
-    let transfer = try transport.transfer(HTTPTransferRequest(url: server.url()))
+    let transfer = try transport.transfer(HTTPRequest(url: server.url()))
     #expect(try await transfer.head().status == 200)
     let chunk = Task { try await transfer.chunk() }
     transfer.cancel()
@@ -168,10 +168,10 @@ import Testing
       return Reply.text("late").pausing(.seconds(3_600)).onEnd { closed.record($0) }
     }
     let transport = try kind.transport()
-    let early = transport.transfer(HTTPTransferRequest(url: try server.url()))
+    let early = transport.transfer(HTTPRequest(url: try server.url()))
     early.cancel()
     await #expect(throws: CancellationError.self) { try await early.head() }
-    let transfer = transport.transfer(HTTPTransferRequest(url: try server.url()))
+    let transfer = transport.transfer(HTTPRequest(url: try server.url()))
     let head = Task { try await transfer.head() }
     await arrived.elements(atLeast: 1)
     transfer.cancel()
@@ -185,7 +185,7 @@ import Testing
     let server = try RawServer(Self.respond("200 OK", "", "abc"), end: .hold)
     let transport = try kind.transport()
     defer { transport.invalidate() }
-    let transfer = try transport.transfer(HTTPTransferRequest(url: server.url()))
+    let transfer = try transport.transfer(HTTPRequest(url: server.url()))
     _ = try await transfer.head()
     while try await transfer.chunk() != nil {}
     transfer.cancel()
@@ -200,7 +200,7 @@ import Testing
       gate.wait()
       return .text("done")
     }
-    let (transport, request) = (try kind.transport(), HTTPTransferRequest(url: try server.url()))
+    let (transport, request) = (try kind.transport(), HTTPRequest(url: try server.url()))
     let response = Task { try await Self.send(request, transport) }
     await arrived.elements(atLeast: 1)
     transport.invalidate()
@@ -221,18 +221,18 @@ import Testing
     for (text, expected) in cases {
       let server = try RawServer(text)
       await #expect(throws: expected, "\(text)") {
-        try await Self.send(HTTPTransferRequest(url: server.url()), kind.transport())
+        try await Self.send(HTTPRequest(url: server.url()), kind.transport())
       }
     }
     let server = try serve { _ in .notFound }
     let url = try server.url()
     server.stop()
     await #expect(throws: HTTPError.connectionRefused) {
-      try await Self.send(HTTPTransferRequest(url: url), kind.transport())
+      try await Self.send(HTTPRequest(url: url), kind.transport())
     }
     let unknown = try #require(URL(string: "http://a.invalid/"))
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.send(HTTPTransferRequest(url: unknown), kind.transport())
+      try await Self.send(HTTPRequest(url: unknown), kind.transport())
     }
     #expect(error == .hostNotFound || error == .offline, "\(String(describing: error))")
   }
@@ -240,12 +240,8 @@ import Testing
   @Test("Bytes of a body are reported as they are sent, in order", arguments: everyone)
   func reports(kind: TransportKind) async throws {
     let (server, sent) = (try UploadServer(), Recorder<Int64>())
-    let request = HTTPTransferRequest(
-      method: "PUT",
-      url: try server.url(),
-      body: .bytes(Data(count: 1_000_000)),
-      onSend: { sent.record($0) }
-    )
+    var request = HTTPRequest(method: "PUT", url: try server.url(), body: .bytes(Data(count: 1_000_000)))
+    request.onBytesSent = { sent.record($0) }
     _ = try await Self.send(request, kind.transport())
     #expect(sent.elements.last == 1_000_000 && sent.elements == sent.elements.sorted())
   }
