@@ -59,15 +59,9 @@ public struct HTTPTLSSettings: Sendable {
   }
 }
 
-extension HTTPTLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPTLSSettings.ClientCertificate: HTTPConcealed {
   /// A text without the certificate.
   public var description: String { "ClientCertificate(hidden)" }
-
-  /// A text without the certificate.
-  public var debugDescription: String { description }
-
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The proxy of a session.
@@ -98,7 +92,7 @@ public struct HTTPProxy: Sendable {
   }
 }
 
-extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPProxy: HTTPConcealed {
   /// The kind, without the URL, which may contain a password.
   public var description: String {
     switch kind {
@@ -107,10 +101,4 @@ extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Cust
     case .server: "HTTPProxy(server)"
     }
   }
-
-  /// The kind, without the URL, which may contain a password.
-  public var debugDescription: String { description }
-
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -238,165 +238,6 @@
     }
   }
 
-  /// The descriptors that the thread of a transport waits for.
-  ///
-  /// libcurl forgets the socket of a connection after each transfer and watches it again for the next one. The system
-  /// keeps watching it here until it closes, or until it has something that no transfer waits for, which saves two
-  /// calls per request.
-  final class CurlSockets {
-    fileprivate struct Socket {
-      /// What the system watches it for; 0 for nothing.
-      var watched: Int32 = 0
-      /// What libcurl wants to wait for.
-      var wanted: Int32 = 0
-      /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
-      var isConnection = false
-      /// Where it leads, once a transfer has used it.
-      var ends: Ends?
-      /// Whether it speaks HTTP/2, in which each response names its request.
-      var namesRequests = false
-    }
-
-    /// The two ends of a connection, as libcurl names them before each request.
-    struct Ends: Hashable {
-      let server: String
-      let client: String
-      let serverPort: Int32
-      let clientPort: Int32
-    }
-
-    private static let eventCapacity = 64
-
-    private let poll: Int32
-    private let wakeup: Int32
-    /// By their numbers, which the system keeps small.
-    private var sockets: [Socket] = []
-    private var connections: [Ends: Int32] = [:]
-
-    /// Nil when the system has no descriptors left.
-    init?(wakeup: Int32) {
-      poll = stepwise_poll_create()
-      self.wakeup = wakeup
-      guard poll >= 0, wakeup >= 0, stepwise_poll_watch(poll, wakeup, 1, 0) == 0 else { return nil }
-    }
-
-    deinit { if poll >= 0 { stepwise_close(poll) } }
-
-    /// Notifies this of the connections that a handle opens and uses, and of their ends.
-    func observe(_ handle: CurlHandle) throws {
-      let open: CurlCallback.Open = { context, _, address in
-        // A cancelled job does not connect.
-        guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
-        let descriptor = stepwise_curl_open_socket(address)
-        if descriptor >= 0 {
-          job.engine.sockets.change(descriptor) { $0 = Socket(isConnection: true) }
-          job.opened.append(descriptor)
-        }
-        return descriptor
-      }
-      let close: CurlCallback.Close = { context, descriptor in
-        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.forget(descriptor)
-        stepwise_close(descriptor)
-        return 0
-      }
-      let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
-        guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
-        let ends = Ends(
-          server: String(cString: server),
-          client: String(cString: client),
-          serverPort: serverPort,
-          clientPort: clientPort
-        )
-        return job.engine.sockets.allows(job, to: ends) ? 0 : 1
-      }
-      let context = Unmanaged.passUnretained(handle).toOpaque()
-      try handle.set(CurlOption.openFunction, open, CurlOption.openData, context)
-      try handle.set(CurlOption.closeFunction, close, CurlOption.closeData, Unmanaged.passUnretained(self).toOpaque())
-      // Before 7.80, libcurl does not know it.
-      try? handle.set(CurlOption.useFunction, use, CurlOption.useData, context)
-    }
-
-    /// Returns whether a job may send its request on the connection that libcurl has chosen.
-    ///
-    /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
-    /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
-    private func allows(_ job: CurlJob, to ends: Ends) -> Bool {
-      // Of several attempts to connect, libcurl has closed all but one.
-      if let descriptor = job.opened.first(where: { sockets[Int($0)].isConnection }) {
-        connections[ends] = descriptor
-        sockets[Int(descriptor)].ends = ends
-        job.connection = descriptor
-        return true
-      }
-      guard let descriptor = connections[ends] else { return true }
-      job.connection = descriptor
-      guard !sockets[Int(descriptor)].namesRequests, stepwise_curl_has_input(job.handle.easy, descriptor) != 0 else {
-        return true
-      }
-      job.hasRefusedConnection = true
-      return false
-    }
-
-    /// Records that a connection speaks HTTP/2.
-    func recordHTTP2(_ descriptor: Int32) { sockets[Int(descriptor)].namesRequests = true }
-
-    private func forget(_ descriptor: Int32) {
-      change(descriptor) { socket in
-        if let ends = socket.ends, connections[ends] == descriptor { connections[ends] = nil }
-        socket = Socket()
-      }
-    }
-
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlSockets? {
-      context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    private func change(_ descriptor: Int32, _ body: (inout Socket) -> Void) {
-      let index = Int(descriptor)
-      if index >= sockets.count { sockets += Array(repeating: Socket(), count: index + 1 - sockets.count) }
-      body(&sockets[index])
-    }
-
-    /// Waits for a descriptor as libcurl wants: 1 to read, 2 to write, 3 for both, 4 for nothing any more.
-    func watch(_ descriptor: Int32, _ what: Int32) {
-      change(descriptor) { socket in
-        socket.wanted = what == 4 ? 0 : what
-        if socket.isConnection, socket.wanted == 0 || socket.wanted == socket.watched { return }
-        socket.setWatched(socket.wanted, by: poll, descriptor)
-      }
-    }
-
-    /// Waits for the network; calls the closure for each descriptor that libcurl waits for.
-    ///
-    /// - Parameters:
-    ///   - milliseconds: How long to wait; negative for no limit.
-    ///   - wakened: Called after the wait.
-    ///   - act: Called with a descriptor and its state: readable (1), writable (2), broken (4).
-    func wait(_ milliseconds: Int32, wakened: () -> Void, act: (_ descriptor: Int32, _ events: Int32) -> Void) {
-      withUnsafeTemporaryAllocation(of: stepwise_poll_event.self, capacity: Self.eventCapacity) { events in
-        guard let base = events.baseAddress else { return }
-        let count = Int(stepwise_poll_wait(poll, base, Int32(Self.eventCapacity), milliseconds))
-        wakened()
-        for event in events.prefix(count) {
-          if event.descriptor == wakeup {
-            stepwise_wakeup_receive(wakeup)
-          } else if sockets[Int(event.descriptor)].wanted != 0 {
-            act(event.descriptor, event.events)
-          } else {
-            change(event.descriptor) { $0.setWatched(0, by: poll, event.descriptor) }
-          }
-        }
-      }
-    }
-  }
-
-  extension CurlSockets.Socket {
-    fileprivate mutating func setWatched(_ what: Int32, by poll: Int32, _ descriptor: Int32) {
-      _ = stepwise_poll_watch(poll, descriptor, what, watched)
-      watched = what
-    }
-  }
-
   /// One transfer on the thread of its transport.
   final class CurlJob {
     let transfer: CurlTransfer
@@ -414,7 +255,7 @@
     var connection: Int32?
     /// Whether it has refused a connection on which something had arrived before its request.
     var hasRefusedConnection = false
-    private var parser: CurlHeadParser
+    private var parser: HTTPHeadParser
     /// Whether the body has a content encoding that was not offered.
     private var refusesBody = false
     /// What ended the transfer from one of the callbacks.
@@ -426,9 +267,13 @@
       self.transfer = transfer
       self.handle = handle
       self.engine = engine
-      parser = CurlHeadParser(limit: transfer.request.headerLimit)
+      parser = HTTPHeadParser(limit: transfer.request.headerLimit)
       isIdempotent = transfer.request.isIdempotent
-      upload = try transfer.request.body.map { try CurlUpload($0.content, of: transfer, on: engine.loop) }
+      upload = try transfer.request.body.map { body in
+        try CurlUpload(body.content) { [loop = engine.loop] result, generation in
+          loop.send(.upload(transfer, generation: generation, result))
+        }
+      }
     }
 
     /// Closes what the transfer has opened itself; the handle may be another transfer's from now on.
@@ -446,6 +291,19 @@
         return 0
       }
       return bytes.count
+    }
+
+    /// Returns whether the request may be sent on the connection that libcurl has chosen.
+    ///
+    /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
+    /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
+    func allows(_ ends: CurlSockets.Ends) -> Bool {
+      guard let (descriptor, isReused) = engine.sockets.connection(ends, opened: opened) else { return true }
+      connection = descriptor
+      hasRefusedConnection =
+        isReused && !engine.sockets.namesRequests(descriptor)
+        && stepwise_curl_has_input(handle.easy, descriptor) != 0
+      return !hasRefusedConnection
     }
 
     /// Whether the head of the response is complete.
@@ -515,98 +373,4 @@
     }
   }
 
-  /// Assembles the head of a response from the lines that libcurl delivers one by one.
-  ///
-  /// libcurl has checked the lines. Lines after the head are trailers, which count as the head does, and are dropped.
-  struct CurlHeadParser {
-    private enum State {
-      case status
-      case fields
-      case done
-    }
-
-    enum Event {
-      case more
-      /// The head of the final response.
-      case head(HTTPResponseHead)
-      case tooLarge
-    }
-
-    private let limit: Int
-    private var state = State.status
-    private var size = 0
-    private var status = 0
-    private(set) var isHTTP2 = false
-    private var lines: [(name: String, value: String)] = []
-
-    init(limit: Int) { self.limit = limit }
-
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> Event {
-      size += bytes.count
-      guard size <= limit else { return .tooLarge }
-      var line = bytes[...]
-      while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
-      switch state {
-      case .status:
-        status = Self.status(line)
-        isHTTP2 = line.starts(with: "HTTP/2".utf8)
-        lines = []
-        state = .fields
-        return .more
-      case .fields:
-        guard line.isEmpty else {
-          add(line)
-          return .more
-        }
-        // An interim response, which only announces another one.
-        if (100..<200).contains(status), status != 101 {
-          state = .status
-          return .more
-        }
-        state = .done
-        return .head(head)
-      case .done: return .more
-      }
-    }
-
-    /// Whether the head of the final response is complete.
-    var isDone: Bool {
-      if case .done = state { true } else { false }
-    }
-
-    /// Whether the head has begun and is not complete.
-    var isCut: Bool { size > 0 && !isDone }
-
-    private var head: HTTPResponseHead {
-      var headers = HTTPHeaders()
-      for (name, value) in lines { headers.add(name, value) }
-      return HTTPResponseHead(status: status, headers: headers)
-    }
-
-    private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
-      guard let first = line.first else { return }
-      if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-        // The continuation of the previous line.
-        guard let last = lines.indices.last else { return }
-        lines[last].value += " " + Self.trimmed(line)
-      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-        lines.append((Self.trimmed(line[..<colon]), Self.trimmed(line[line.index(after: colon)...])))
-      }
-    }
-
-    /// Returns the three digits after the first space.
-    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
-      let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
-      let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-    }
-
-    /// Decodes as UTF-8, or as Latin-1 if that fails.
-    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-      var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-      while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
-      if let text = String(validating: bytes, as: UTF8.self) { return text }
-      return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-    }
-  }
 #endif

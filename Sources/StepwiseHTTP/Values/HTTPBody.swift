@@ -160,12 +160,9 @@ public struct HTTPBody: Sendable {
   }
 }
 
-extension HTTPBody: CustomStringConvertible, CustomReflectable {
+extension HTTPBody: HTTPConcealed {
   /// The media type.
   public var description: String { "HTTPBody(\(type))" }
-
-  /// A mirror without children: the content may be secret.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Iterates an asynchronous sequence on behalf of different Tasks, one at a time.

@@ -3,6 +3,17 @@
 
 import Foundation
 
+/// A value that may hold secrets: only its description is shown, also by `dump` and `debugPrint`.
+protocol HTTPConcealed: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension HTTPConcealed {
+  /// The same as `description`.
+  public var debugDescription: String { description }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Header fields, in order; names are compared case-insensitively.
 ///
 /// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
@@ -88,7 +99,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPHeaders.Field: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPHeaders.Field: HTTPConcealed {
   private static let secrets: Set<String> = [
     "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
   ]
@@ -97,12 +108,6 @@ extension HTTPHeaders.Field: CustomStringConvertible, CustomDebugStringConvertib
   public var description: String {
     "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
   }
-
-  /// The name and the value, unless the value is secret.
-  public var debugDescription: String { description }
-
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPHeaders: CustomStringConvertible {
@@ -164,15 +169,9 @@ extension HTTPParameters: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPParameters.Item: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPParameters.Item: HTTPConcealed {
   /// The name without the value, which may be a password.
   public var description: String { "\(name)=(hidden)" }
-
-  /// The name without the value, which may be a password.
-  public var debugDescription: String { description }
-
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Dates in the format of header fields.

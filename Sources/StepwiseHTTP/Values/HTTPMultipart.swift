@@ -110,12 +110,9 @@ public struct HTTPMultipart: Sendable {
   }
 }
 
-extension HTTPMultipart: CustomStringConvertible, CustomReflectable {
+extension HTTPMultipart: HTTPConcealed {
   /// The number of parts.
   public var description: String { "HTTPMultipart(\(parts.count) parts)" }
-
-  /// A mirror without children: the content may be secret.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Reads a form piece by piece, in flat memory.

@@ -55,12 +55,9 @@ public struct HTTPRedirect: Sendable {
   public var isSameOrigin: Bool { HTTPRequest.origin(of: url) == HTTPRequest.origin(of: target) }
 }
 
-extension HTTPRedirect: CustomStringConvertible, CustomReflectable {
+extension HTTPRedirect: HTTPConcealed {
   /// The status; URLs may contain secrets.
   public var description: String { "HTTPRedirect(\(status))" }
-
-  /// A mirror that contains only the status.
-  public var customMirror: Mirror { Mirror(self, children: ["status": status]) }
 }
 
 extension HTTPRequest {

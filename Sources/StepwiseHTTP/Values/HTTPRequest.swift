@@ -94,12 +94,9 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+extension HTTPRequest: HTTPConcealed {
   /// The method; a URL may contain secrets.
   public var description: String { "HTTPRequest(\(method))" }
-
-  /// A mirror that contains only the method.
-  public var customMirror: Mirror { Mirror(self, children: ["method": method]) }
 }
 
 extension HTTPRequest {
@@ -260,13 +257,7 @@ public struct HTTPCredentials: Sendable, Hashable {
   }
 }
 
-extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPCredentials: HTTPConcealed {
   /// A text without the credentials.
   public var description: String { "HTTPCredentials(hidden)" }
-
-  /// A text without the credentials.
-  public var debugDescription: String { description }
-
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
