@@ -77,18 +77,24 @@ let package = Package(
     ),
     // How the tests run unless the environment says otherwise; linked into all of them, which are one program.
     .target(name: "TestDefaults", path: "Tests/TestDefaults"),
+    // What the tests of several modules share.
+    .target(
+      name: "TestSupport",
+      dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults"],
+      path: "Tests/TestSupport"
+    ),
     .executableTarget(name: "SignalChild", dependencies: ["Stepwise"], path: "Tests/SignalChild"),
     .testTarget(
       name: "StepwiseTests",
-      dependencies: ["Stepwise", "StepwiseTesting", "TestDefaults", "SignalChild"]
+      dependencies: ["Stepwise", "StepwiseTesting", "TestSupport", "SignalChild"]
     ),
     .testTarget(
       name: "StepwiseTracingTests",
-      dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestDefaults"]
+      dependencies: ["StepwiseTracing", "Stepwise", "StepwiseTesting", "TestSupport"]
     ),
     .testTarget(
       name: "StepwiseFlowsTests",
-      dependencies: ["StepwiseFlows", "Stepwise", "StepwiseTesting", "StepwiseTracing"]
+      dependencies: ["StepwiseFlows", "Stepwise", "StepwiseTesting", "StepwiseTracing", "TestSupport"]
     ),
     // Starts a program, kills it and checks what it resumes from.
     .target(
@@ -147,7 +153,7 @@ let package = Package(
       name: "StepwiseFleetTests",
       dependencies: ["StepwiseFleet", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
     ),
-    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseFlows", "StepwiseTesting", "TestDefaults"]),
+    .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseFlows", "StepwiseTesting", "TestSupport"]),
     .testTarget(
       name: "TourTests",
       dependencies: [

@@ -6,7 +6,7 @@ import Foundation
 /// The seeds of a simulation: so many, or `STEPWISE_ROUNDS` if that is more.
 ///
 /// They are fewer under ThreadSanitizer, which is slow and has nothing to find where one thread does all.
-func seeds(_ count: UInt64 = 1_000) -> Range<UInt64> {
+package func seeds(_ count: UInt64 = 1_000) -> Range<UInt64> {
   #if TSAN
     0..<count / 20
   #else
@@ -15,7 +15,7 @@ func seeds(_ count: UInt64 = 1_000) -> Range<UInt64> {
 }
 
 /// A number for the tests whose work grows with it: a debug build, which is slow, shows the same with a fifth.
-func scaled(_ count: Int) -> Int {
+package func scaled(_ count: Int) -> Int {
   _isDebugAssertConfiguration() ? count / 5 : count
 }
 

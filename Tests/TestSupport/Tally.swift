@@ -4,17 +4,19 @@
 import Synchronization
 
 /// Counts from any thread.
-final class Tally: Sendable {
+package final class Tally: Sendable {
   private let count = Atomic(0)
 
-  var total: Int { count.load(ordering: .acquiring) }
+  package init() {}
 
-  func add(_ number: Int) {
+  package var total: Int { count.load(ordering: .acquiring) }
+
+  package func add(_ number: Int = 1) {
     count.add(number, ordering: .acquiringAndReleasing)
   }
 
   /// Counts one, and returns the count with it.
-  func increment() -> Int {
+  package func increment() -> Int {
     count.add(1, ordering: .acquiringAndReleasing).newValue
   }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// Runs work on a thread that is none of Swift concurrency's, and waits for it without blocking.
 ///
 /// The work may block. Task-locals do not reach it.
-func onForeignThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+package func onForeignThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     Thread.detachNewThread {
       let value = work()

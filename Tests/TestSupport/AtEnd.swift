@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// An object that does something when it is released.
-final class AtEnd: Sendable {
+package final class AtEnd: Sendable {
   private let action: @Sendable () -> Void
 
-  init(_ action: @escaping @Sendable () -> Void) {
+  package init(_ action: @escaping @Sendable () -> Void) {
     self.action = action
   }
 

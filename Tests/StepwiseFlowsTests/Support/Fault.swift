@@ -1,1 +1,0 @@
-../../StepwiseTests/Support/Fault.swift
