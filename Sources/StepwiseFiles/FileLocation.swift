@@ -142,6 +142,29 @@ package struct FileLocation: Sendable, Hashable {
   }
 }
 
+/// What the file system knows about a file.
+package struct FileFacts: Sendable, Hashable {
+  /// The size in bytes.
+  package let size: Int
+  /// The time of the last change of the content, in seconds since 1970.
+  package let lastChange: Double
+
+  package init(_ status: stat) {
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    size = Int(status.st_size)
+    lastChange = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
+
+extension FileLocation {
+  /// Returns the facts about the file, or about a link itself; nil when nothing exists there.
+  package func facts() throws(FileFailure) -> FileFacts? { try status().map { FileFacts($0) } }
+}
+
 /// Repeats a call that a signal interrupted.
 func retrying<Number: SignedInteger>(_ operation: () -> Number) -> Number {
   while true {

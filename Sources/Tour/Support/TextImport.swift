@@ -156,23 +156,18 @@ struct ImportSource: Codable, Equatable, Sendable {
   /// The absolute path: `./a.txt` and `a.txt` are one text.
   let path: String
   let byteCount: Int
-  /// The modification time, in nanoseconds.
-  let modified: Int64
+  /// The modification time, in seconds since 1970.
+  let modified: Double
 
   /// Reads the state of a file.
   ///
   /// - Throws: `FileError` for a file that cannot be read.
   init(_ path: String) throws(FileError) {
     let file = try Files.open(path)
-    let status = try Files.naming("read", path) { () throws(FileFailure) in try file.status() }
+    let facts = try Files.naming("read", path) { () throws(FileFailure) in FileFacts(try file.status()) }
     self.path = URL(fileURLWithPath: path).standardizedFileURL.path
-    byteCount = Int(status.st_size)
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    byteCount = facts.size
+    modified = facts.lastChange
   }
 
   /// The path of the index.
