@@ -46,6 +46,24 @@ public enum CheckpointError: Error, Sendable {
   /// The lease of the id is over, and another run may hold it.
   case lostLease(id: String, location: String)
 
+  /// A durable run reached another step than the stored one, because its code has changed or is not deterministic.
+  ///
+  /// Nothing was undone. Restore the steps, or select them by ``CurrentRun/version``, and resume the id. `found` is nil
+  /// when the code ended without reaching the stored step.
+  case differentSteps(id: String, location: String, stored: String, found: String?)
+
+  /// A child task used the name of a step that another step at the same place has.
+  case repeatedStep(id: String, location: String, step: String)
+
+  /// The value of a step of a durable run cannot be stored.
+  case unstorable(id: String, location: String, step: String, reason: String)
+
+  /// A durable run was stopped, for example because its task was cancelled; it can be resumed.
+  case stopped(id: String, location: String)
+
+  /// The store holds no durable run with the id.
+  case notStarted(id: String, location: String)
+
   /// Another version is stored than the one to replace; nil stands for none.
   case conflict(id: String, location: String, expected: UInt64?, found: UInt64?)
 }
@@ -56,7 +74,9 @@ extension CheckpointError {
     switch self {
     case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
       .newerFormat(let id, _, _, _), .unknownShape(let id, _, _, _), .io(let id, _, _, _), .invalidID(let id, _),
-      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _), .ambiguousType(let id, _, _):
+      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _), .ambiguousType(let id, _, _),
+      .differentSteps(let id, _, _, _), .repeatedStep(let id, _, _), .unstorable(let id, _, _, _), .stopped(let id, _),
+      .notStarted(let id, _):
       id
     }
   }
@@ -67,7 +87,9 @@ extension CheckpointError {
     case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
       .foreignType(_, let location, _, _), .newerFormat(_, let location, _, _), .unknownShape(_, let location, _, _),
       .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _),
-      .unencodable(_, let location, _), .ambiguousType(_, let location, _):
+      .unencodable(_, let location, _), .ambiguousType(_, let location, _),
+      .differentSteps(_, let location, _, _), .repeatedStep(_, let location, _), .unstorable(_, let location, _, _),
+      .stopped(_, let location), .notStarted(_, let location):
       location
     case .invalidID:
       nil
@@ -78,7 +100,7 @@ extension CheckpointError {
   public var cause: String {
     switch self {
     case .differentStart:
-      "it was started with another first stage; start with that one, or use another id"
+      "it was started with another first stage or input; start with that one, or use another id"
     case .held(_, _, let processID): "\(Self.holder(processID)) is running it; await its completion, or use another id"
     case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept"
     case .foreignType(_, _, let stored, let expected):
@@ -93,6 +115,18 @@ extension CheckpointError {
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.text(for: code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
     case .lostLease: "the lease is over; run the id again to resume from the last saved stage"
+    case .differentSteps(_, _, let stored, let found?):
+      "the step \(stored) is stored where the code has \(found); restore the steps, or select them by CurrentRun.version, "
+        + "and resume the id"
+    case .differentSteps(_, _, let stored, nil):
+      "the step \(stored) is stored, and the code ended without it; restore the step, or select it by "
+        + "CurrentRun.version, and resume the id"
+    case .repeatedStep(_, _, let step):
+      "a child task repeated the name of the step \(step), so a resumed run could not tell the two apart; wrap the work "
+        + "of each child task in a step with a name of its own"
+    case .unstorable(_, _, let step, let reason): "the value of the step \(step) cannot be stored: \(reason)"
+    case .stopped: "the run was stopped; resume the id to continue"
+    case .notStarted: "the store holds no run with this id; start one with run(_:id:in:)"
     case .conflict(_, _, let expected, let found):
       "\(Self.version(found)) is stored instead of \(Self.version(expected))"
     }
@@ -101,6 +135,14 @@ extension CheckpointError {
   /// Whether the operating system allows at most reading: the disk is full or read-only, or writing is not permitted.
   var cannotWrite: Bool {
     if case .io(_, _, _, let code) = self { SystemMessage.cannotWrite(code) } else { false }
+  }
+
+  /// Whether the error says something about the record that was read, and not about the store.
+  var concernsOneRecord: Bool {
+    switch self {
+    case .damaged, .foreignType, .newerFormat: true
+    default: false
+    }
   }
 
   private static func holder(_ processID: Int32?) -> String {

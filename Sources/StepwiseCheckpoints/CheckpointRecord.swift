@@ -58,6 +58,18 @@ public struct CheckpointRecord: Sendable, Hashable {
     checksum = actualChecksum
   }
 
+  /// Returns the record with one more entry.
+  func appending(_ entry: [UInt8]) -> CheckpointRecord {
+    CheckpointRecord(
+      id: id,
+      progression: progression,
+      schemaVersion: schemaVersion,
+      version: version + 1,
+      first: first,
+      stage: stage + CheckpointEntries.bytes(of: entry)
+    )
+  }
+
   /// A Boolean value that indicates whether the record is unchanged since it was created.
   public var isIntact: Bool { checksum == actualChecksum }
 

@@ -64,6 +64,27 @@ public protocol CheckpointStore: Sendable {
     under lease: CheckpointLease
   ) async throws
 
+  /// Appends an entry to the record of an id if its version is the expected one, and increments the version by one.
+  ///
+  /// The `stage` of the record is the sequence of its entries, each preceded by its length in four bytes, most
+  /// significant first. By default this saves the whole record; a store that can append should, because durable chains
+  /// append once for each step.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry.
+  ///   - version: The version of the record that is stored.
+  ///   - lease: The lease of the id.
+  /// - Throws: ``CheckpointError/conflict(id:location:expected:found:)`` when another version or nothing is stored,
+  ///   ``CheckpointError/lostLease(id:location:)`` when the lease is over. In both cases nothing has changed.
+  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws
+
+  /// Returns the entries of a record, oldest first; does not need a lease.
+  ///
+  /// - Parameter id: The id.
+  /// - Returns: The entries; none when there is no record.
+  /// - Throws: ``CheckpointError/damaged(id:location:reason:)`` when what is stored is not a sequence of entries.
+  @concurrent func entries(of id: String) async throws -> [[UInt8]]
+
   /// Removes the record of an id, even a damaged one. Removing an id without a record is not an error.
   ///
   /// - Parameter id: The id.
@@ -87,6 +108,30 @@ public protocol CheckpointStore: Sendable {
 }
 
 extension CheckpointStore {
+  /// Appends an entry to the record of an id, by saving the whole record.
+  @concurrent public func append(
+    _ entry: [UInt8],
+    ifVersionIs version: UInt64,
+    under lease: CheckpointLease
+  ) async throws {
+    let record = try await load(lease.id)
+    guard let record, record.version == version else {
+      let location = location(of: lease.id)
+      throw CheckpointError.conflict(id: lease.id, location: location, expected: version, found: record?.version)
+    }
+    try await save(record.appending(entry), ifVersionIs: version, under: lease)
+  }
+
+  /// Returns the entries of a record, from its stage.
+  @concurrent public func entries(of id: String) async throws -> [[UInt8]] {
+    guard let record = try await load(id) else { return [] }
+    do {
+      return try CheckpointEntries.entries(in: record.stage).map { Array($0) }
+    } catch {
+      throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
+    }
+  }
+
   /// Returns the location of an id: by default the name of the store's type.
   public func location(of id: String) -> String { String(describing: Self.self) }
 }

@@ -148,7 +148,7 @@ struct TraceBuilder {
   private func status(of entry: RunRecord.Entry, until end: Duration?) -> RunTrace.Status {
     switch entry.state {
     case .running, .progress, .stage: end == nil ? .running : .abandoned
-    case .succeeded, .undone: .succeeded
+    case .succeeded, .replayed, .undone: .succeeded
     case .failed: .failed
     case .cancelled, .timedOut: .cancelled
     case .abandoned: .abandoned
@@ -159,6 +159,7 @@ struct TraceBuilder {
     switch entry.state {
     case .failed(let failure): text(failure)
     case .timedOut: "timed out"
+    case .replayed: "replayed"
     case .cancelled(nil, nil): nil
     case .cancelled(let source, let reason): [source, reason].compactMap { $0 }.joined(separator: ": ")
     default: nil

@@ -74,7 +74,7 @@ public struct RunTrace: Sendable {
     public let attempt: Int
     /// How it ended.
     public let status: Status
-    /// The error, or through what it was cancelled and why.
+    /// The error, or through what it was cancelled and why; `replayed` for a stored value that was returned.
     ///
     /// For errors of attempts that were retried it is the type of the error, unless the run is traced explicitly.
     public let detail: String?

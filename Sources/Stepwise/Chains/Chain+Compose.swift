@@ -120,6 +120,7 @@ struct Branches<Input: Sendable>: Sendable {
     succeeded.reserveCapacity(count)
     for case .success(let finished)? in ended { succeeded.append(finished) }
     guard succeeded.count < count else { return (succeeded, nil) }
+    do { try await store(first) } catch { return (succeeded, error) }
     return (succeeded, first.fork.decider.flatMap { ended[$0]?.error })
   }
 
@@ -140,6 +141,7 @@ struct Branches<Input: Sendable>: Sendable {
       }
       throw RaceError(errors: errors)
     }
+    try await store(first)
     return (winner, ended.compactMap { try? $0?.get() }.filter { $0.output !== winner.output })
   }
 
@@ -172,10 +174,18 @@ struct Branches<Input: Sendable>: Sendable {
           // One that was refused has not run.
           first.fork.end(at: place, hasValue: result.error == nil)
         }
-        if first.fork.decider != nil { group.cancelAll() }
+        if first.fork.isDecided({ ended[$0] != nil }) { group.cancelAll() }
       }
       return ended
     }
+  }
+
+  /// Stores which branch has decided the step, if the run has a journal.
+  private func store(_ child: Child) async throws {
+    guard let journal = child.outer.journal, let place = child.fork.place, let decider = child.fork.decider else {
+      return
+    }
+    try await journal.store(decision: decider, at: place)
   }
 }
 
@@ -190,7 +200,7 @@ public struct RaceError: Error, CustomStringConvertible {
   /// The errors of the chains, in the order in which the chains were passed.
   public let errors: [any Error]
 
-  init(errors: [any Error]) {
+  package init(errors: [any Error]) {
     self.errors = errors
   }
 

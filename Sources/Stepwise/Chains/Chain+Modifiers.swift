@@ -37,7 +37,7 @@ extension Chain {
       guard let failure = frame.failure.take() else { return }
       frame.slot.put(try await replacement(failure))
     }
-    return Chain(path.appending(.recover(code)))
+    return Chain(path.appending(.recover(Output.self, code)))
   }
 }
 
@@ -60,11 +60,12 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let part = frame.covered
-      var attempts = Attempts(policy, clock: clock)
+      let place = frame.execution.journal?.open("retry")
+      var attempts = Attempts(policy, clock: clock, after: place?.attemptCount ?? 0)
       while true {
         do {
           frame.slot.put(input)
-          return try await frame.perform(part: part)
+          return try await frame.perform(part: part, at: place)
         } catch {
           guard !frame.execution.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
           else { throw error }
@@ -97,18 +98,11 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let steps = CoveredSteps(coveredBy: &frame, undos: nil)
-      do {
-        try await limited(to: TimeLimit(duration: duration, clock: clock)) {
-          steps.currentStep
-        } operation: {
-          try await steps.run()
-        }
-        frame.slot = steps.takeValue()
-      } catch {
-        frame.recording?.timedOut(frame.execution.firstStep..<frame.index, error: error)
-        frame.undosIfAny?.markAll()
-        throw error
+      guard let journal = frame.execution.journal else {
+        return try await frame.perform(within: TimeLimit(duration: duration, clock: clock))
+      }
+      try await journal.group(journal.open("timeout"), branch: nil, limit: duration) { rest in
+        try await frame.perform(within: TimeLimit(duration: rest, clock: clock))
       }
     }
     return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))

@@ -5,7 +5,7 @@ extension Chain {
   /// Creates a chain of one step.
   @inlinable
   public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
-    self.init(Path(name: nil, Self.code(body)))
+    self.init(Path(name: nil, Output.self, Self.code(body)))
   }
 
   /// Creates a chain of one step with a name.
@@ -14,7 +14,7 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
-    self.init(Path(name: name, Self.code(body)))
+    self.init(Path(name: name, Output.self, Self.code(body)))
   }
 
   /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
@@ -28,8 +28,7 @@ extension Chain {
     undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
-    let code = Self.code(body, undo: undo)
-    self.init(Path(.step(name: name, isUndoable: true, code)))
+    self.init(Path(Self.part(name, undo: undo, Self.code(body))))
   }
 
   /// Creates a chain of one step.
@@ -47,7 +46,7 @@ extension Chain {
   public nonisolated func then<Next: Sendable>(
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(path.appending(name: nil, Chain<Output, Next>.code(body)))
+    Chain<Input, Next>(path.appending(name: nil, Next.self, Chain<Output, Next>.code(body)))
   }
 
   /// Appends a step with a name: a closure or a function.
@@ -61,7 +60,7 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(path.appending(name: name, Chain<Output, Next>.code(body)))
+    Chain<Input, Next>(path.appending(name: name, Next.self, Chain<Output, Next>.code(body)))
   }
 
   /// Appends a step that can be undone.
@@ -80,8 +79,8 @@ extension Chain {
     undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    let code = Chain<Output, Next>.code(body, undo: undo)
-    return Chain<Input, Next>(path.appending(.step(name: name, isUndoable: true, code)))
+    let next = Chain<Output, Next>.self
+    return Chain<Input, Next>(path.appending(next.part(name, undo: undo, next.code(body))))
   }
 
   /// Appends a step that transforms the elements of a sequence concurrently.
@@ -106,7 +105,7 @@ extension Chain {
       let elements: Output = frame.slot.take()
       frame.slot.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
     }
-    return Chain<Input, [Element]>(path.appending(name: name, code))
+    return Chain<Input, [Element]>(path.appending(name: name, [Element].self, code))
   }
 
   /// The erased form of a closure.
@@ -122,22 +121,19 @@ extension Chain {
     }
   }
 
-  private static func code(
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output,
-    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void
-  ) -> StepCode {
-    { frame in
-      let output = try await body(frame.slot.take())
-      await frame.keep { try await undo(output) }
-      frame.slot.put(output)
+  private static func part(_ name: String?, undo: Step<Input, Output>.Undo?, _ code: @escaping StepCode) -> Node.Part {
+    let stepUndo = undo.map { undo -> StepUndo in
+      { slot in
+        let output: Output = slot.copy()
+        return { try await undo(output) }
+      }
     }
+    return .step(name: name, output: Output.self, undo: stepUndo, code)
   }
 
   static func part(_ step: Step<Input, Output>) -> Node.Part {
-    .step(name: step.name, isUndoable: step.undo != nil) { frame in
-      let output = try await step.body(frame.slot.take(), frame.step)
-      if let undo = step.undo { await frame.keep { try await undo(output) } }
-      frame.slot.put(output)
+    part(step.name, undo: step.undo) { frame in
+      frame.slot.put(try await step.body(frame.slot.take(), frame.step))
     }
   }
 }

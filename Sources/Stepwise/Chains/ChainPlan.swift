@@ -24,7 +24,7 @@ package struct ChainPlan {
   package var parts: [Part] {
     sequence(first: last, next: \.parent).reversed().map { node in
       switch node.part {
-      case .step(let name, let isUndoable, _): .step(name: name, isUndoable: isUndoable)
+      case .step(let name, _, let undo, _): .step(name: name, isUndoable: undo != nil)
       case .chains(let chains, let how, _): .chains(chains.cores.map { ChainPlan($0.node) }, how: how)
       case .recover: .recover
       case .enclosing(let how, _): .enclosing(how)

@@ -15,6 +15,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   // A collection that cannot count its elements without making them estimates zero.
   let count = elements is any Collection ? elements.underestimatedCount : 0
   let progress = ElementProgress(count: count > 0 ? count : nil)
+  let journal = Scope.current?.innermostRun?.journal
   return try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
@@ -27,8 +28,12 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
       }
       begun = index + 1
       let isAdded = group.addTaskUnlessCancelled {
-        guard let progress else { return (index, try await transform(element)) }
-        return (index, try await progress.runElement(at: index) { try await transform(element) })
+        nonisolated(nonsending) func transformed() async throws -> Element {
+          guard let journal else { return try await transform(element) }
+          return try await journal.inside(nil, branch: index) { try await transform(element) }
+        }
+        guard let progress else { return (index, try await transformed()) }
+        return (index, try await progress.runElement(at: index) { try await transformed() })
       }
       guard isAdded else {
         throw CancellationError()

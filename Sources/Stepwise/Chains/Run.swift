@@ -14,6 +14,11 @@ public final class Run<Output: Sendable>: Sendable {
     self.init(of: chain, run, priority: priority)
   }
 
+  convenience init(of chain: ChainCore, with journal: any RunJournal) {
+    let run = StartedRun(of: chain.program, entrance: chain.entrance, input: ValueSlot(), journal: journal)
+    self.init(of: chain, run, priority: nil)
+  }
+
   init(of chain: ChainCore, _ run: StartedRun, priority: TaskPriority?) {
     recorder = RunRecorder(of: chain.program, .make(for: chain.program, in: .current))
     state = run
@@ -34,7 +39,7 @@ public final class Run<Output: Sendable>: Sendable {
   ///   cancelled or its outcome was already decided. If the last step has already produced a value, the run still
   ///   succeeds with it.
   @discardableResult
-  public func cancel(reason: String? = nil) -> Bool { state.cancel(reason: reason) }
+  public func cancel(reason: String? = nil) -> Bool { state.cancelForGood(reason: reason) }
 
   /// A Boolean value that indicates whether the run has completed, including its handlers.
   public var isFinished: Bool { state.isOver }

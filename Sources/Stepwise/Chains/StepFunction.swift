@@ -47,7 +47,7 @@ public nonisolated(nonsending) func step<Value>(
   let call = try StepCall(name)
   do {
     let value: Value
-    if retry == nil, timeout == nil, !call.isRecorded {
+    if retry == nil, timeout == nil, call.isPlain {
       value = try await body()
     } else {
       value = try await call.perform(name, StepAttempts(retry, timeout, clock), if: isRetryable, body)

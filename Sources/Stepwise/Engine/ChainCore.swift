@@ -100,6 +100,17 @@ extension ChainCore {
     _ input: Input,
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
+    guard let journal = child.outer.journal, let place = child.fork.place else {
+      return try await perform(input, as: child)
+    }
+    let branch = child.fork.nesting == .chain ? nil : child.place
+    return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(input, as: child) }
+  }
+
+  private nonisolated(nonsending) func perform<Input: Sendable, Output: Sendable>(
+    _ input: Input,
+    as child: Child
+  ) async throws -> (Output, [UndoStack.Entry]) {
     guard isPlain else { return try await runApart(input, as: child) }
     counter.begin()
     defer { counter.end() }
@@ -201,13 +212,14 @@ extension ChainCore {
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
   nonisolated(nonsending) func runApart(
     _ input: consuming ValueSlot,
-    as child: Child? = nil
+    as child: Child? = nil,
+    with journal: (any RunJournal)? = nil
   ) async throws -> StartedRun {
     let scope = Scope.current
     if let entrance, let scope, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
       throw ChainError.reentrant
     }
-    let run = StartedRun(of: program, entrance: entrance, input: input, inside: scope?.startedRun)
+    let run = StartedRun(of: program, entrance: entrance, input: input, inside: scope?.startedRun, journal: journal)
     let task = launch(run, of: .task(child))
     await withTaskCancellationHandler {
       _ = await task.result
@@ -233,8 +245,16 @@ extension ChainCore {
       do { try await run.waitForAdmission() } catch { refusal = error }
     }
     if run.isCancellationRequested { refusal = CancellationError() }
+    if refusal == nil, let journal = run.journal {
+      do {
+        if let outcome = try await run.begin(journal) { return run.keep(outcome) }
+      } catch {
+        refusal = error
+      }
+    }
     var frame = Frame(program, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
     frame.end(run, with: await frame.execute(endingWith: refusal))
+    await run.journal?.end()
   }
 
   /// Ends the registrations of a run, and then tells those who wait for it.

@@ -7,7 +7,7 @@ import Synchronization
 // step, or a run that contains it.
 extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
-  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
+  package var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
   /// Whether a source other than the task has cancelled this run or a run that contains it.
   ///

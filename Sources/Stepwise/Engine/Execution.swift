@@ -9,6 +9,8 @@ package final class Execution: Sendable {
   private let plan: Lock<Program?>
   /// What a run with its own task has in addition.
   let started: StartedRun?
+  /// What stores the steps of the run, if they are stored.
+  let journal: (any RunJournal)?
   /// Whether a handle was returned for the run.
   let hasHandle: Bool
   /// The relation of this run to the run that contains it as a step.
@@ -57,6 +59,7 @@ package final class Execution: Sendable {
     registry = core.registry
     self.generation = generation
     self.started = started
+    journal = child == nil ? started?.journal : child?.outer.journal
     self.child = child
     self.enclosing = enclosing
     let outerStep = child == nil ? outerStep : child?.outer.outerStep
@@ -191,9 +194,14 @@ package final class Execution: Sendable {
   /// - Returns: The failures.
   func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
+    await journal?.willUndo(entries.map(\.number))
     for entry in entries {
       do {
-        try await entry.undo()
+        if let journal {
+          guard try await journal.undo(entry.number, entry.undo) else { continue }
+        } else {
+          try await entry.undo()
+        }
         recording?.undone(entry.entry, entry.step, error: nil)
       } catch {
         recording?.undone(entry.entry, entry.step, error: error)

@@ -29,9 +29,11 @@ struct ForkMachine<Branch> {
   /// - Parameters:
   ///   - count: The number of branches.
   ///   - rule: What ends the step.
-  init(count: Int, rule: Rule) {
+  ///   - decider: The branch that has decided it in an earlier run.
+  init(count: Int, rule: Rule, decider: Int? = nil) {
     branches = Array(repeating: .waiting, count: count)
     self.rule = rule
+    self.decider = decider
   }
 
   /// The first branch whose steps run.
@@ -63,10 +65,18 @@ final class Fork: Sendable {
   private let decidedBy = Atomic(-1)
   /// Settled with the decision, where a branch may go on after it.
   let decision: Once<Void>?
+  /// Its place in the journal of the run, if there is one.
+  let place: JournalPlace?
+  /// Whether the decision was stored by an earlier run, before the branches replay what led to it.
+  private let isReplayed: Bool
 
-  init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting) {
+  init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
     self.nesting = nesting
-    machine = Lock(ForkMachine(count: chains.count, rule: nesting == .race ? .any : .all))
+    place = journal?.open("\(nesting)")
+    let decider = place.flatMap { journal?.decision(at: $0) }
+    isReplayed = decider != nil
+    if let decider { decidedBy.store(decider, ordering: .relaxed) }
+    machine = Lock(ForkMachine(count: chains.count, rule: nesting == .race ? .any : .all, decider: decider))
     decision = chains.count > 1 && chains.contains { !$0.endsWithItsSteps } ? Once() : nil
   }
 
@@ -76,6 +86,9 @@ final class Fork: Sendable {
   }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
+
+  /// Whether the branches that have not ended can be cancelled.
+  func isDecided(_ hasEnded: (Int) -> Bool) -> Bool { decider.map { !isReplayed || hasEnded($0) } ?? false }
 
   /// Whether another branch has decided the step, so that this one begins no further step.
   func isLost(at place: Int) -> Bool { decider.map { $0 != place } ?? false }

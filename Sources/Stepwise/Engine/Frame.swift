@@ -48,6 +48,29 @@ struct Frame: ~Copyable {
   private func start(ofPart part: Int) -> Int { part == 0 ? 0 : program.enclosings[part - 1] }
   private func end(ofPart part: Int) -> Int { part == lastPart ? program.operations.count : program.enclosings[part] }
 
+  /// Runs one attempt of a part, at a place of the journal if there is one.
+  nonisolated(nonsending) mutating func perform(part: Int, at place: JournalPlace?) async throws {
+    guard let place, let journal = execution.journal else { return try await perform(part: part) }
+    try await journal.inside(place, branch: nil) { try await perform(part: part) }
+  }
+
+  /// Runs the steps that the current operation covers, up to a time limit.
+  nonisolated(nonsending) mutating func perform(within limit: TimeLimit) async throws {
+    let steps = CoveredSteps(coveredBy: &self, undos: nil)
+    do {
+      try await limited(to: limit) {
+        steps.currentStep
+      } operation: {
+        try await steps.run()
+      }
+      slot = steps.takeValue()
+    } catch {
+      recording?.timedOut(execution.firstStep..<index, error: error)
+      undosIfAny?.markAll()
+      throw error
+    }
+  }
+
   /// Runs the operations of one part, in a loop.
   ///
   /// The first of them covers the parts before.
@@ -60,9 +83,15 @@ struct Frame: ~Copyable {
       do {
         if operation.kind == .step {
           index = execution.firstStep + operation.firstStep
-          guard !execution.isCancellationRequested else { throw CancellationError() }
-          execution.enter(index)
-          try await operation.code(&self)
+          if let journal = execution.journal {
+            execution.enter(index)
+            try await perform(operation, by: journal)
+          } else {
+            guard !execution.isCancellationRequested else { throw CancellationError() }
+            execution.enter(index)
+            try await operation.code(&self)
+            if let undo = operation.undo { await keep(undo(slot)) }
+          }
           execution.reportEnd(ofStep: index)
         } else {
           try await perform(at: position, part: part)
@@ -79,7 +108,9 @@ struct Frame: ~Copyable {
     let operation = program.operations[position]
     guard operation.kind != .recover else { return }
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
-    if operation.kind == .chains, execution.isCancellationRequested { throw CancellationError() }
+    if operation.kind == .chains, execution.journal == nil, execution.isCancellationRequested {
+      throw CancellationError()
+    }
     index = execution.firstStep + operation.firstStep
     if operation.kind == .chains { execution.enter(index) }
     covered = part - 1
@@ -105,7 +136,11 @@ struct Frame: ~Copyable {
       }
       failure = error
       do {
-        try await program.operations[next].code(&self)
+        if let journal = execution.journal {
+          try await perform(program.operations[next], by: journal)
+        } else {
+          try await program.operations[next].code(&self)
+        }
         recording?.recovered()
         return next + 1
       } catch let replacement {
@@ -148,13 +183,17 @@ extension Frame {
     mark: inout ContinuousClock.Instant
   ) async throws {
     index = execution.firstStep + operation.firstStep
-    guard !execution.isCancellationRequested else { throw CancellationError() }
+    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     execution.enter(index)
     let number = recording.begin(index, at: mark)
     entry = number
     do {
       let step = RecordedStep(recording: recording, number: number)
-      try await Scope.$current.withValue(Scope.current?.inside(step: step)) { try await operation.code(&self) }
+      try await Scope.$current.withValue(Scope.current?.inside(step: step)) {
+        if let journal = execution.journal { return try await perform(operation, by: journal) }
+        try await operation.code(&self)
+        if let undo = operation.undo { await keep(undo(slot)) }
+      }
     } catch {
       mark = .now
       recording.finish(number, error: error, at: mark)
@@ -171,7 +210,7 @@ extension Frame {
 extension Frame {
   /// Returns the relation of the first of some chains to this run, of which they form one step.
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
-    let fork = Fork(chains.cores, nesting)
+    let fork = Fork(chains.cores, nesting, in: execution.journal)
     execution.setFork(fork)
     return Child(outer: execution, fork: fork, recording: recording, place: 0, firstStep: index)
   }
@@ -189,10 +228,8 @@ extension Frame {
   }
 
   /// Stores how to undo the step that has just completed.
-  nonisolated(nonsending) mutating func keep(
-    undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
-  ) async {
-    await adopt([UndoStack.Entry(step: step, entry: entry, undo: undo)])
+  nonisolated(nonsending) mutating func keep(_ undo: @escaping UndoStack.Undo, number: Int? = nil) async {
+    await adopt([UndoStack.Entry(step: step, entry: entry, number: number, undo: undo)])
   }
 
   /// Stores how to undo what nested chains have completed.
@@ -238,17 +275,26 @@ extension Frame {
   /// Decides the outcome and runs the handlers.
   private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     await execution.calls.close(hasValue: error == nil)
-    let outcome = execution.close(with: error)
+    var outcome = execution.close(with: error)
+    let journal = execution.journal
+    if let journal, execution.outer == nil { outcome = await journal.conclude(outcome.map { slot.erased }) }
+    var isFinal = !(journal?.isStopped ?? false)
     var source: String?
     // Before the handlers, during which others may be cancelled.
     if case .cancelled = outcome, execution.recording != nil { source = execution.cancellationSource }
     if case .failed = outcome { failedStep = execution.lastStep }
     var undos: [UndoStack.Entry] = []
-    if error != nil || execution.outer == nil { undos = undosIfAny?.takeAll() ?? [] }
-    if error == nil { undos = [] }
+    var hasValue = false
+    if case .resolved = outcome { hasValue = true }
+    if !hasValue || execution.outer == nil { undos = undosIfAny?.takeAll() ?? [] }
+    if hasValue || !isFinal { undos = [] }
+    if let journal, execution.outer == nil {
+      await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
+      isFinal = await journal.finish()
+    }
     if program.hasHandlers(for: outcome) || !undos.isEmpty || !execution.undoErrors.isEmpty {
       let state: ChainState = outcome.map { slot.erased }
-      await runHandlers(state, undoing: undos)
+      await runHandlers(state, undoing: undos, isFinal: isFinal)
     }
     if let run = execution.started { await run.conclude(outcome, with: slot) }
     if let recording = execution.recording { recording.leave(outcome, through: source) { slot.erased } }
@@ -264,16 +310,17 @@ extension Frame {
 
   private nonisolated(nonsending) func runHandlers(
     _ state: ChainState,
-    undoing entries: [UndoStack.Entry]
+    undoing entries: [UndoStack.Entry],
+    isFinal: Bool
   ) async {
     let (program, execution) = (program, execution)
     let handlers: @Sendable () async -> Void = {
       execution.keep(await execution.undo(entries, recording: execution.recording))
-      if case .failed(let error) = state, !program.errorHandlers.isEmpty {
+      if isFinal, case .failed(let error) = state, !program.errorHandlers.isEmpty {
         let step = execution.lastStep
         for handler in program.errorHandlers { await handler(error, step) }
       }
-      for error in execution.undoErrors {
+      for error in isFinal ? execution.undoErrors : [] {
         for handler in program.errorHandlers { await handler(error, error.chainStep) }
       }
       for handler in program.finallyHandlers { await handler(state) }

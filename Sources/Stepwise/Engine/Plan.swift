@@ -5,6 +5,9 @@
 @usableFromInline
 typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
 
+/// Returns what undoes a step, from the slot that holds its output.
+typealias StepUndo = @Sendable (borrowing ValueSlot) -> UndoStack.Undo
+
 typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error, ChainStep) async -> Void
 typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
 
@@ -15,11 +18,11 @@ typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async 
 @usableFromInline
 final class Node: Sendable {
   enum Part: Sendable {
-    case step(name: String?, isUndoable: Bool, StepCode)
+    case step(name: String?, output: any Sendable.Type, undo: StepUndo?, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
-    /// Replaces errors.
-    case recover(StepCode)
+    /// Replaces errors with a value of the type.
+    case recover(any Sendable.Type, StepCode)
     /// Covers everything before it.
     case enclosing(how: String, StepCode)
     case onError(ErrorHandler)
@@ -47,7 +50,7 @@ final class Node: Sendable {
   /// Whether there is a step that can be undone.
   var canUndo: Bool {
     switch part {
-    case .step(_, let isUndoable, _): isUndoable
+    case .step(_, _, let undo, _): undo != nil
     case .chains(let chains, _, _): chains.cores.contains(where: \.program.canUndo)
     default: false
     }
@@ -105,8 +108,8 @@ struct Path: Sendable {
   }
 
   @usableFromInline
-  init(name: String?, _ code: @escaping StepCode) {
-    self.init(.step(name: name, isUndoable: false, code))
+  init(name: String?, _ output: any Sendable.Type, _ code: @escaping StepCode) {
+    self.init(.step(name: name, output: output, undo: nil, code))
   }
 
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
@@ -119,8 +122,8 @@ struct Path: Sendable {
   }
 
   @usableFromInline
-  func appending(name: String?, _ code: @escaping StepCode) -> Path {
-    appending(.step(name: name, isUndoable: false, code))
+  func appending(name: String?, _ output: any Sendable.Type, _ code: @escaping StepCode) -> Path {
+    appending(.step(name: name, output: output, undo: nil, code))
   }
 
   /// Returns this path with another name or other observers.
@@ -139,6 +142,22 @@ final class Program: Sendable {
     let node: Node
     /// The number of steps before it, including those of nested chains.
     let firstStep: Int
+    /// What undoes the step; nil for a step that is not undone, and for other operations.
+    var undo: StepUndo?
+
+    /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
+    var output: any Sendable.Type {
+      switch node.part {
+      case .step(_, let output, _, _), .recover(let output, _): output
+      default: Void.self
+      }
+    }
+
+    /// The name that a journal knows the operation by.
+    var storedName: String {
+      if case .step(let name, _, _, _) = node.part { return ChainStep(index: firstStep, name: name).description }
+      return "recover"
+    }
   }
 
   let operations: [Operation]
@@ -168,11 +187,11 @@ final class Program: Sendable {
     for node in nodes {
       firstStep -= node.stepCount
       switch node.part {
-      case .step(_, _, let code):
-        operations.append(Operation(kind: .step, code: code, node: node, firstStep: firstStep))
+      case .step(_, _, let undo, let code):
+        operations.append(Operation(kind: .step, code: code, node: node, firstStep: firstStep, undo: undo))
       case .chains(_, _, let code):
         operations.append(Operation(kind: .chains, code: code, node: node, firstStep: firstStep))
-      case .recover(let code):
+      case .recover(_, let code):
         operations.append(Operation(kind: .recover, code: code, node: node, firstStep: firstStep))
       case .enclosing(_, let code):
         operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: firstStep))
@@ -208,7 +227,7 @@ final class Program: Sendable {
       let operation = program.operation(at: index)
       index -= operation.firstStep
       switch operation.node.part {
-      case .step(let name, _, _): return name
+      case .step(let name, _, _, _): return name
       case .chains(let chains, _, _):
         var inner = chains.cores.map(\.program)[...]
         while let first = inner.first, first.stepCount <= index { index -= inner.removeFirst().stepCount }
@@ -240,7 +259,7 @@ final class Program: Sendable {
       for operation in program.operations {
         var step = first + operation.firstStep
         switch operation.node.part {
-        case .step(let name?, _, _): names[step] = name
+        case .step(let name?, _, _, _): names[step] = name
         case .chains(let chains, _, _):
           for program in chains.cores.map(\.program) {
             pending.append((program, step))

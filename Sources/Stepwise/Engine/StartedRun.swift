@@ -56,6 +56,8 @@ class StartedRun: AnyBox, @unchecked Sendable {
   let program: ObjectIdentifier
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
+  /// What stores the steps of the run, if they are stored.
+  let journal: (any RunJournal)?
   /// Settled when the gate admits the run.
   let admission = OnceCell<Void>()
   /// Settled when the run has completed, before its events end.
@@ -68,12 +70,15 @@ class StartedRun: AnyBox, @unchecked Sendable {
   ///   - entrance: How it enters its gate, if there is one.
   ///   - input: The input of the first step.
   ///   - enclosing: The run whose task awaits this one.
+  ///   - journal: What stores the steps of the run, if they are stored.
   init(
     of program: Program,
     entrance: Entrance?,
     input: consuming ValueSlot,
-    inside enclosing: StartedRun? = nil
+    inside enclosing: StartedRun? = nil,
+    journal: (any RunJournal)? = nil
   ) {
+    self.journal = journal
     state = Lock(State(enclosing: enclosing, value: input))
     self.program = ObjectIdentifier(program)
     self.entrance = entrance
@@ -83,9 +88,17 @@ class StartedRun: AnyBox, @unchecked Sendable {
   var request: Cancellation? { isCancellationRequested ? state.withLock { $0.machine.request } : nil }
   var isOver: Bool { state.withLock { $0.machine.isOver } }
 
-  /// Returns whether this call cancelled the run.
+  /// Returns whether this call cancelled the run; one with a journal only stops, and can be resumed.
   @discardableResult
   func cancel(reason: String?) -> Bool {
+    journal?.stop()
+    return interrupt(reason: reason)
+  }
+
+  /// Returns whether this call cancelled the run for good.
+  func cancelForGood(reason: String?) -> Bool { journal?.cancel(reason: reason) ?? cancel(reason: reason) }
+
+  private func interrupt(reason: String?) -> Bool {
     let (isFirst, task): (Bool, Task<Void, any Error>?) = state.withLock { state in
       guard state.machine.requestCancellation(Cancellation(reason: reason)) else { return (false, nil) }
       flag.store(true, ordering: .releasing)
@@ -141,6 +154,25 @@ class StartedRun: AnyBox, @unchecked Sendable {
 
   /// The run has completed, including its handlers.
   func complete() { state.withLock { $0.machine.end() } }
+
+  /// Begins a run with a journal: takes the input from there; returns the outcome if the run has ended before.
+  func begin(_ journal: any RunJournal) async throws -> Outcome<any Sendable>? {
+    switch try await journal.begin({ [weak self] reason in _ = self?.interrupt(reason: reason) }) {
+    case .ended(let outcome): return outcome
+    case .input(let input):
+      func put<Input: Sendable>(_ input: Input) { self.put(ValueSlot(input)) }
+      put(input)
+      return nil
+    }
+  }
+
+  /// Stores the outcome of a run that has ended before.
+  func keep(_ outcome: Outcome<any Sendable>) {
+    func keep<Output: Sendable>(_ output: Output) {
+      self.keep(End(outcome: outcome.map { _ in }, failedStep: nil), ValueSlot(output))
+    }
+    if case .resolved(let output) = outcome { keep(output) } else { keep(()) }
+  }
 
   /// Stores the input of a run that was created without one.
   func put(_ input: consuming ValueSlot) {

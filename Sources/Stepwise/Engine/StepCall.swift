@@ -33,7 +33,7 @@ struct StepCall: Sendable {
   init(_ name: String) throws {
     switch Scope.current {
     case nil: (execution, place) = (nil, nil)
-    case .run(let execution, nil)?:
+    case .run(let execution, nil)? where execution.journal == nil:
       (self.execution, place) = (execution, nil)
       guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
       execution.enterCall()
@@ -48,7 +48,7 @@ struct StepCall: Sendable {
       return
     }
     let part = scope.steps
-    guard !execution.isCancellationRequested else { throw CancellationError() }
+    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     var counting = part?.counting
     // A part that has been closed just now is counted by the one around it.
     while let closed = counting, !closed.calls.begin() { counting = part?.counting }
@@ -62,7 +62,8 @@ struct StepCall: Sendable {
     place = Place(part, counting: counting, scope.step?.begin(name))
   }
 
-  @usableFromInline var isRecorded: Bool { record != nil }
+  /// Whether nothing but the run itself has to know of the call.
+  @usableFromInline var isPlain: Bool { record == nil && execution?.journal == nil }
 
   @usableFromInline
   func end() {
@@ -102,14 +103,19 @@ extension StepCall {
     undo: nonisolated(nonsending) @escaping @Sendable (Value) async throws -> Void
   ) async throws -> Value {
     guard let execution else { throw ChainError.outsideRun }
-    let step = ChainStep(index: execution.lastIndex, name: name)
+    let plannedStep = ChainStep(index: execution.lastIndex, name: name)
     do {
-      let value = try await perform(name, attempts, if: isRetryable, body)
-      await execution.adopt(
-        [UndoStack.Entry(step: step, entry: record?.number ?? -1) { try await undo(value) }],
-        in: part
-      )
-      end()
+      let step = JournalStep(name: name, isUndoable: true, isPlanned: false)
+      let end = try await perform(step, attempts, if: isRetryable, body)
+      let value = end.value
+      if end.number != nil || execution.journal == nil {
+        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: end.number) {
+          try await undo(value)
+        }
+        await execution.adopt([entry], in: part)
+      }
+      if let error = end.error { throw error }
+      self.end()
       return value
     } catch {
       end(throwing: error, name)
@@ -138,7 +144,7 @@ struct StepAttempts: Sendable {
 }
 
 extension StepCall {
-  /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
+  /// Performs a step.
   ///
   /// - Throws: The error of the last attempt.
   @usableFromInline
@@ -148,8 +154,48 @@ extension StepCall {
     if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
+    let end = try await perform(
+      JournalStep(name: name, isUndoable: false, isPlanned: false),
+      options,
+      if: isRetryable,
+      body
+    )
+    if let error = end.error { throw error }
+    return end.value
+  }
+
+  /// Performs a step, or returns what the journal of the run has stored of it.
+  private nonisolated(nonsending) func perform<Value>(
+    _ step: JournalStep,
+    _ options: StepAttempts?,
+    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> JournalEnd<Value> {
+    guard let execution, let journal = execution.journal else {
+      let value = try await perform(step.name, options, after: 0, if: isRetryable, body)
+      return JournalEnd(value: value, number: nil, isReplayed: false)
+    }
+    let end = try await journal.step(step, in: execution) { place in
+      try await perform(step.name, options, after: place.attemptCount, if: isRetryable) {
+        try await journal.inside(place, branch: nil) { try await body() }
+      }
+    }
+    if end.isReplayed, let record { record.recording.replayed(record.number) }
+    return end
+  }
+
+  /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
+  ///
+  /// - Throws: The error of the last attempt.
+  private nonisolated(nonsending) func perform<Value>(
+    _ name: String,
+    _ options: StepAttempts?,
+    after failures: Int,
+    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    var attempts = Attempts(options.policy, clock: options.clock)
+    var attempts = Attempts(options.policy, clock: options.clock, after: failures)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
       do {

@@ -5,23 +5,28 @@ import Synchronization
 
 /// The undos of the steps that have completed, and those that have failed.
 final class UndoStack: Sendable {
+  typealias Undo = nonisolated(nonsending) @Sendable () async throws -> Void
+
   struct Entry: Sendable {
     let step: ChainStep
     /// The number of the step in the record; -1 without one.
     let entry: Int
-    let undo: nonisolated(nonsending) @Sendable () async throws -> Void
-    /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.
-    private let number = Self.completed.add(1, ordering: .relaxed).newValue
+    let undo: Undo
+    /// The journal's number of the step or, without one, a process-wide count of completed steps, so that steps of
+    /// concurrent chains have an order as well.
+    let number: Int
 
     private static let completed = Atomic(0)
 
     init(
       step: ChainStep,
       entry: Int,
-      undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+      number: Int? = nil,
+      undo: @escaping Undo
     ) {
       self.step = step
       self.entry = entry
+      self.number = number ?? Self.completed.add(1, ordering: .relaxed).newValue
       self.undo = undo
     }
 

@@ -217,6 +217,7 @@ struct Recording: Sendable {
     guard content.state.record.end(number, as: state, at: time) else { return }
     publish(number, &content)
     guard let (step, observers) = content.state.active.removeValue(forKey: number) else { return }
+    if case .replayed = state { content.state.call(observers) { $0.stepReplayed(step) } }
     content.state.call(observers) { $0.stepFinished(step, duration: time - begun, error: error) }
   }
 
@@ -255,6 +256,12 @@ struct Recording: Sendable {
       _ = content.state.record.add(.timedOut, in: entry, .succeeded, at: time, dropping: &dropped)
       return ()
     }
+  }
+
+  /// The stored value of a step was returned instead of running its body.
+  func replayed(_ number: Int) {
+    let time = now()
+    change { content, _ -> Void? in end(number, as: .replayed, nil, at: time, &content) }
   }
 
   /// The error of a step was replaced with a value.

@@ -47,6 +47,9 @@ public protocol RunObserver: Sendable {
   ///   - error: The error, if it threw one or was abandoned.
   func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?)
 
+  /// The stored value of a step of a durable run was returned; ``stepFinished(_:duration:error:)`` follows.
+  func stepReplayed(_ step: ObservedStep)
+
   /// A completed step was undone.
   ///
   /// - Parameters:
@@ -83,6 +86,8 @@ extension RunObserver {
   public func attemptFailed(_ step: ObservedStep, attempt: Int, error: any Error) {}
   /// Does nothing.
   public func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {}
+  /// Does nothing.
+  public func stepReplayed(_ step: ObservedStep) {}
   /// Does nothing.
   public func stepUndone(_ step: ObservedStep, error: (any Error)?) {}
   /// Does nothing.

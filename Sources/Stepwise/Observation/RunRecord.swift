@@ -32,6 +32,8 @@ package struct RunRecord: Sendable {
     case progress(Double)
     case stage(any Sendable)
     case succeeded
+    /// Its stored value was returned.
+    case replayed
     case failed(Failure)
     /// Cancelled through something for a reason, which a run knows.
     case cancelled(source: String?, reason: String?)
@@ -177,10 +179,13 @@ package struct RunRecord: Sendable {
       return true
     }
     guard isChanged == true else { return false }
-    if case .succeeded = state, let index = plannedStep(number) {
+    switch state {
+    case .succeeded, .replayed:
+      guard let index = plannedStep(number) else { break }
       newest[index - firstStep] *= -1
       completeCount += 1
       advance(within: 0)
+    default: break
     }
     return true
   }

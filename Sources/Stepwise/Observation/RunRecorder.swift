@@ -180,6 +180,7 @@ final class RunRecorder: Sendable {
     case .progress(let fraction): return .stepProgress(step, fraction)
     case .stage(let stage): return .stageReached(step, stage)
     case .succeeded: return .stepFinished(step, duration: duration, error: nil)
+    case .replayed: return .replayed(step)
     case .failed(.error(let error)): return .stepFinished(step, duration: duration, error: error)
     case .failed(.type): return nil
     case .cancelled: return .stepFinished(step, duration: duration, error: CancellationError())

@@ -129,7 +129,7 @@ extension Progression {
   }
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
-    let core = ChainCore(Path(name: nil, Chain<Void, Result>.code(running: { _ in self })))
+    let core = ChainCore(Path(name: nil, Result.self, Chain<Void, Result>.code(running: { _ in self })))
     return Run(of: core, input: (), priority: priority)
   }
 }
@@ -215,7 +215,7 @@ extension Chain {
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
   ) -> Chain<Input, P.Result> {
-    Chain<Input, P.Result>(path.appending(name: name, Chain<Output, P.Result>.code(running: first)))
+    Chain<Input, P.Result>(path.appending(name: name, P.Result.self, Chain<Output, P.Result>.code(running: first)))
   }
 
   /// Creates a chain of one step that runs a progression.
@@ -223,7 +223,7 @@ extension Chain {
     _ name: String,
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
   ) where P.Result == Output {
-    self.init(Path(name: name, Self.code(running: first)))
+    self.init(Path(name: name, Output.self, Self.code(running: first)))
   }
 
   static func code<P: Progression>(

@@ -151,9 +151,10 @@ package struct Attempts {
   private var wait = Duration.zero
 
   /// The number of the current attempt, starting at 1.
-  package private(set) var number = 1
+  package private(set) var number: Int
 
-  package init(_ policy: RetryPolicy, clock: any Clock<Duration>) {
+  package init(_ policy: RetryPolicy, clock: any Clock<Duration>, after failures: Int = 0) {
+    number = failures + 1
     self.policy = policy
     self.clock = clock
     randomSource = policy.randomSource

@@ -12,7 +12,7 @@ public struct TimeoutError: Error, CustomStringConvertible {
   /// The error that the cancelled step threw, unless it was a `CancellationError`.
   public let underlyingError: (any Error)?
 
-  init(step: String, duration: Duration, underlyingError: (any Error)? = nil) {
+  package init(step: String, duration: Duration, underlyingError: (any Error)? = nil) {
     self.step = step
     self.duration = duration
     self.underlyingError = underlyingError is CancellationError ? nil : underlyingError

@@ -176,7 +176,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     do {
       return try coder.encode(stage)
     } catch {
-      throw unencodable(StageCoder<P>.reason(error))
+      throw unencodable(StoredReason.text(error))
     }
   }
 

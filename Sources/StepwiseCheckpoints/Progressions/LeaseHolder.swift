@@ -25,6 +25,9 @@ final class LeaseHolder: Sendable {
     renewing = renewal.map { renewal in spawn { await renewal.run() } }
   }
 
+  /// Settled when the lease is lost; nil for one that does not expire.
+  var loss: Once<Void>? { renewal?.loss }
+
   deinit {
     renewing?.cancel()
     if isHeld.withLock({ isHeld in isHeld }) { store.releaseWithoutWaiting(lease) }
@@ -70,7 +73,7 @@ final class LeaseHolder: Sendable {
   /// Releases the lease.
   ///
   /// An error of the store does not concern the run, whose stages are saved.
-  private func release() async {
+  func release() async {
     renewing?.cancel()
     let isHeld = isHeld.withLock { isHeld in
       defer { isHeld = false }

@@ -72,12 +72,19 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
         stored == schemaVersion
         ? "declare schemaVersion \(stored + 1) and a CheckpointMigration(from: \(stored))"
         : "correct the CheckpointMigration(from: \(stored))"
-      throw UnknownShape(reason: "\(Self.reason(error)); \(advice)")
+      throw UnknownShape(reason: "\(StoredReason.text(error)); \(advice)")
     }
   }
 
+  private static func migrations<V: VersionedProgression>(of type: V.Type) -> [CheckpointMigration<P>] {
+    V.migrations as? [CheckpointMigration<P>] ?? []
+  }
+}
+
+/// Why something could not be stored, for error texts.
+enum StoredReason {
   /// Returns the description of an error, without the value that it concerns, and cut when it is long.
-  static func reason(_ error: any Error) -> String {
+  static func text(_ error: any Error) -> String {
     var text: String
     if case EncodingError.invalidValue(_, let context) = error {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
@@ -87,10 +94,6 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     }
     if text.count > 300 { text = text.prefix(300) + "…" }
     return text
-  }
-
-  private static func migrations<V: VersionedProgression>(of type: V.Type) -> [CheckpointMigration<P>] {
-    V.migrations as? [CheckpointMigration<P>] ?? []
   }
 }
 

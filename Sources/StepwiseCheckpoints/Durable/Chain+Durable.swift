@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// The limit for the encoded value of one step, unless a run has its own: 16 MiB.
+public let defaultMaxStepValueSize = 16 * 1_024 * 1_024
+
+extension Chain where Input: Codable, Output: Codable {
+  /// Runs the chain so that it survives a crash: call it again with the same id, and it continues.
+  ///
+  /// - Warning: A resumed run skips the bodies of completed steps, and with them every variable that they changed.
+  ///   Return values from steps instead. The code between steps runs again, so it has to be deterministic.
+  ///
+  /// The input and the value of each step are stored before the next step begins. A further run with the same id runs
+  /// the chain from the beginning. A stored step returns its value, or throws its error, without running its body. So a
+  /// crash repeats at most the steps in progress. Their bodies have to tolerate that: pass
+  /// ``CurrentStep/idempotencyKey`` to services that accept one.
+  ///
+  /// When the run fails, or is cancelled for good by `cancel(id:in:)` or its handle, that is stored before the first
+  /// undo. Undos run newest first, and each is stored. If the process dies meanwhile, `resume(id:in:)` runs the missing
+  /// ones.
+  ///
+  /// Everything else that interrupts the run only stops it: its task, tokens, `cancelRuns`, its overlap policy, a lost
+  /// lease, an error of the store, and changed code. Nothing is undone then, `finally` runs, and the id can be resumed.
+  ///
+  /// A run that has ended returns its value or throws its error without running anything, until `store.remove(id)`.
+  ///
+  /// - Parameters:
+  ///   - input: The first step's input. It has to equal that of earlier runs with the id.
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: The store for the values.
+  ///   - version: A number of your code that is stored when the run begins; read it as ``CurrentRun/version``.
+  ///   - maxValueSize: The limit for the encoded value of one step, in bytes.
+  ///   - now: Returns the time, which ends waits and time limits that are stored.
+  /// - Returns: The last step's output.
+  /// - Throws: The error of a step: the same one if its type is `Codable`, otherwise a ``StepFailure``;
+  ///   `CancellationError` when the run was cancelled or stopped; ``CheckpointError`` when another run holds the id, or
+  ///   when a step cannot be stored or differs from the stored one; an error of the store.
+  @discardableResult
+  public nonisolated(nonsending) func run(
+    _ input: Input,
+    id: String,
+    in store: some CheckpointStore,
+    version: Int = 0,
+    maxValueSize: Int = defaultMaxStepValueSize,
+    now: @escaping @Sendable () -> Date = { Date() }
+  ) async throws -> Output {
+    try await run(with: durable(input, id, store, version: version, maxValueSize: maxValueSize, now: now))
+  }
+
+  /// Starts an unstructured run that survives a crash, like `run(_:id:in:)`.
+  ///
+  /// ``Stepwise/Run/cancel(reason:)`` of the handle cancels the run for good: the request is stored, then the run is
+  /// interrupted and its completed steps are undone.
+  ///
+  /// - Parameters:
+  ///   - input: The first step's input. It has to equal that of earlier runs with the id.
+  ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
+  ///   - store: The store for the values.
+  ///   - version: A number of your code that is stored when the run begins; read it as ``CurrentRun/version``.
+  ///   - maxValueSize: The limit for the encoded value of one step, in bytes.
+  ///   - token: Stops this run; it can be resumed.
+  ///   - now: Returns the time, which ends waits and time limits that are stored.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func start(
+    _ input: Input,
+    id: String,
+    in store: some CheckpointStore,
+    version: Int = 0,
+    maxValueSize: Int = defaultMaxStepValueSize,
+    cancelledBy token: CancellationToken? = nil,
+    now: @escaping @Sendable () -> Date = { Date() }
+  ) -> Run<Output> {
+    let run = durable(input, id, store, version: version, maxValueSize: maxValueSize, now: now)
+    return start(with: run, cancelledBy: token)
+  }
+
+  /// Continues a run with its stored input; undoes what is still to be undone.
+  ///
+  /// - Parameters:
+  ///   - id: The id of the run.
+  ///   - store: The store that holds it.
+  ///   - maxValueSize: The limit for the encoded value of one step, in bytes.
+  ///   - now: Returns the time, which ends waits and time limits that are stored.
+  /// - Returns: The last step's output.
+  /// - Throws: ``CheckpointError/notStarted(id:location:)`` when the store holds no run with the id; otherwise what
+  ///   `run(_:id:in:)` throws. A run that was cancelled throws `CancellationError` when everything is undone.
+  @discardableResult
+  public nonisolated(nonsending) func resume(
+    id: String,
+    in store: some CheckpointStore,
+    maxValueSize: Int = defaultMaxStepValueSize,
+    now: @escaping @Sendable () -> Date = { Date() }
+  ) async throws -> Output {
+    try await run(with: durable(nil, id, store, version: 0, maxValueSize: maxValueSize, now: now))
+  }
+
+  /// Returns the ids of this chain's runs that have no outcome, or whose undos are not complete.
+  ///
+  /// Runs in progress are among them. The chain is known by its name or, without one, by that of its first step. Each
+  /// record of the store is read; one that cannot be read is left out, and `resume(id:in:)` reports why.
+  ///
+  /// - Parameter store: The store that holds the runs.
+  /// - Returns: The ids, ordered by their UTF-8.
+  /// - Throws: An error that prevents reading the store.
+  @concurrent
+  public nonisolated func unfinished(in store: some CheckpointStore) async throws -> [String] {
+    var (ids, last): ([String], String?) = ([], nil)
+    while true {
+      let page = try await store.list(after: last, limit: 100)
+      for id in page.ids {
+        do {
+          guard let record = try await store.load(id) else { continue }
+          let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
+          if !DurableLog(stored.events).isEnded { ids.append(id) }
+        } catch let error as CheckpointError where error.concernsOneRecord {
+          continue
+        }
+      }
+      guard page.hasMore, let next = page.ids.last else { return ids }
+      last = next
+    }
+  }
+
+  /// Cancels a run for good, also one that no process is running.
+  ///
+  /// The request is stored when this method returns. A run in this process is then interrupted and undoes its completed
+  /// steps. Otherwise `resume(id:in:)` undoes them.
+  ///
+  /// - Parameters:
+  ///   - id: The id of the run.
+  ///   - store: The store that holds it.
+  ///   - reason: The reason, for handlers and outcomes.
+  /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it already had an
+  ///   outcome or was already cancelled.
+  /// - Throws: ``CheckpointError/notStarted(id:location:)`` when the store holds no run with the id;
+  ///   ``CheckpointError/held(id:location:processID:)`` while another process runs it; an error of the store.
+  @concurrent @discardableResult
+  public nonisolated func cancel(id: String, in store: some CheckpointStore, reason: String? = nil) async throws -> Bool
+  {
+    if let live = LiveRuns.find(id, store: store) { return try await live.cancelAndStore(reason: reason) }
+    return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
+  }
+
+  /// Gives up what could not be undone: the run counts as ended, and nothing more is undone.
+  ///
+  /// A run that has no outcome yet counts as cancelled.
+  ///
+  /// - Parameters:
+  ///   - id: The id of the run.
+  ///   - store: The store that holds it.
+  /// - Returns: A Boolean value that indicates whether there was anything to give up.
+  /// - Throws: ``CheckpointError/notStarted(id:location:)`` when the store holds no run with the id;
+  ///   ``CheckpointError/held(id:location:processID:)`` while a run holds it; an error of the store.
+  @concurrent @discardableResult
+  public nonisolated func abandon(id: String, in store: some CheckpointStore) async throws -> Bool {
+    try await append(.abandoned, id, store) { !$0.isEnded }
+  }
+
+  // MARK: - Implementation
+
+  private nonisolated func durable(
+    _ input: Input?,
+    _ id: String,
+    _ store: some CheckpointStore,
+    version: Int,
+    maxValueSize: Int,
+    now: @escaping @Sendable () -> Date
+  ) -> DurableRun<Input, Output> {
+    let settings = DurableRun<Input, Output>.Settings(
+      name: storedName,
+      id: id,
+      input: input,
+      version: version,
+      maxValueSize: maxValueSize,
+      now: now
+    )
+    return DurableRun(settings, in: store)
+  }
+
+  /// Appends an event to a run that is not in progress.
+  private nonisolated func append(
+    _ event: DurableEvent,
+    _ id: String,
+    _ store: some CheckpointStore,
+    if isNeeded: (DurableLog) -> Bool
+  ) async throws -> Bool {
+    let lease = try await store.acquire(id)
+    do {
+      guard let record = try await store.load(id) else {
+        throw CheckpointError.notStarted(id: id, location: store.location(of: id))
+      }
+      let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
+      let isNeeded = isNeeded(DurableLog(stored.events))
+      if isNeeded {
+        try await store.append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: lease)
+      }
+      try await store.release(lease)
+      return isNeeded
+    } catch {
+      store.releaseWithoutWaiting(lease)
+      throw error
+    }
+  }
+}
+
+/// The durable runs in progress in this process.
+enum LiveRuns {
+  private struct Entry: Sendable {
+    let id: String
+    let location: String
+    let store: ObjectIdentifier?
+    let run: any DurableRunning
+  }
+
+  private static let runs = Lock([ObjectIdentifier: Entry]())
+
+  static func add(_ run: any DurableRunning, id: String, store: any CheckpointStore) {
+    let entry = Entry(id: id, location: store.location(of: id), store: identity(of: store), run: run)
+    runs.withLock { $0[ObjectIdentifier(run)] = entry }
+  }
+
+  static func remove(_ run: any DurableRunning) { _ = runs.withLock { $0.removeValue(forKey: ObjectIdentifier(run)) } }
+
+  /// Returns the run that holds an id in a store, or in another one over the same directory.
+  static func find(_ id: String, store: any CheckpointStore) -> (any DurableRunning)? {
+    let (location, identity) = (store.location(of: id), identity(of: store))
+    return runs.withLock { runs in
+      runs.values.first { entry in
+        guard entry.id.utf8.elementsEqual(id.utf8) else { return false }
+        return identity != nil && entry.store == identity || location.hasPrefix("/") && entry.location == location
+      }?.run
+    }
+  }
+
+  private static func identity(of store: any CheckpointStore) -> ObjectIdentifier? {
+    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// How the values of a type are stored: as JSON, and `Void` as nothing.
+struct DurableValues<Value> {
+  private let codable: (any Codable.Type)?
+
+  /// Nil for a type that cannot be stored.
+  init?() {
+    codable = Value.self as? any Codable.Type
+    guard codable != nil || Value.self == Void.self else { return nil }
+  }
+
+  /// Returns the bytes of a value, and the value that is decoded from them.
+  ///
+  /// - Throws: `DurableValueError` when the value changes, and the errors of the encoder and the decoder.
+  func stored(_ value: Value) throws -> (bytes: [UInt8], copy: Value) {
+    let bytes = try encode(value)
+    let copy = try decode(bytes)
+    if value is any Equatable, let path = StageDifference.path(from: value, to: copy) {
+      throw DurableValueError(reason: "\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
+    }
+    return (bytes, copy)
+  }
+
+  func encode(_ value: Value) throws -> [UInt8] {
+    guard let codable else { return [] }
+    return try encode(value, as: codable)
+  }
+
+  func decode(_ bytes: [UInt8]) throws -> Value {
+    if let nothing = () as? Value { return nothing }
+    guard let codable, let value = try JSONDecoder.ofStages.decode(codable, from: Data(bytes)) as? Value else {
+      throw DurableValueError(reason: "it is not a \(Value.self)")
+    }
+    return value
+  }
+
+  private func encode<Stored: Codable>(_ value: Value, as type: Stored.Type) throws -> [UInt8] {
+    guard let value = value as? Stored else { throw DurableValueError(reason: "it is not a \(Stored.self)") }
+    return try Array(JSONEncoder.ofStages.encode(value))
+  }
+}
+
+/// The reason why a value cannot be stored.
+struct DurableValueError: Error {
+  let reason: String
+
+  /// Returns the reason for an error of an encoder or decoder.
+  static func reason(_ error: any Error) -> String {
+    (error as? DurableValueError)?.reason ?? StoredReason.text(error)
+  }
+}
+
+/// An error that a step of a durable run threw, where the type of the original is not `Codable`.
+///
+/// A durable run stores what its steps throw, and a resumed one throws it again without running the step. Conform the
+/// type of an error to `Codable` to catch it by its type.
+public struct StepFailure: Error, Codable, Hashable, Sendable, CustomStringConvertible {
+  /// The step: its name, or its position in the chain.
+  public let step: String
+
+  /// The name of the error's type.
+  public let type: String
+
+  /// The description of the error.
+  public let message: String
+
+  init(step: String, type: String, message: String) {
+    self.step = step
+    self.type = type
+    self.message = message
+  }
+
+  /// The step, the type and the description.
+  public var description: String { "\(step) threw \(type): \(message)" }
+}
+
+/// How errors are stored.
+enum DurableFailures {
+  /// Returns what is stored of an error of a step, and the error that a replay throws.
+  static func stored(_ error: any Error, of step: String) -> (failure: StoredFailure, replayed: any Error) {
+    let failure = failure(error, of: step)
+    return (failure, self.error(failure, of: step))
+  }
+
+  /// Returns the error that was stored.
+  static func error(_ failure: StoredFailure, of step: String) -> any Error {
+    own(failure) ?? decoded(failure) ?? StepFailure(step: step, type: failure.type, message: failure.description)
+  }
+
+  private static func failure(_ error: any Error, of step: String) -> StoredFailure {
+    let type = String(reflecting: Swift.type(of: error))
+    var failure = StoredFailure(kind: .other, type: type, description: String(describing: error))
+    if let (kind, value) = own(error, of: step) {
+      failure.kind = kind
+      failure.value = value
+    } else if let error = error as? any (Error & Codable), let name = _mangledTypeName(Swift.type(of: error)),
+      let bytes = try? JSONEncoder.ofStages.encode(error)
+    {
+      var codable = failure
+      codable.kind = .codable
+      codable.mangledName = name
+      codable.value = Array(bytes)
+      if decoded(codable) != nil { return codable }
+    }
+    return failure
+  }
+
+  private static func decoded(_ failure: StoredFailure) -> (any Error)? {
+    guard failure.kind == .codable, let type = _typeByName(failure.mangledName) as? any (Error & Decodable).Type else {
+      return nil
+    }
+    return try? JSONDecoder.ofStages.decode(type, from: Data(failure.value))
+  }
+
+  // MARK: - Errors of this package
+
+  private static func own(_ error: any Error, of step: String) -> (StoredFailure.Kind, [UInt8])? {
+    var writer = DurableWriter()
+    switch error {
+    case is CancellationError: return (.cancellation, [])
+    case let error as TimeoutError:
+      writer.text(error.step)
+      writer.number(Int(error.duration.clamped.components.seconds))
+      writer.number(Int(error.duration.clamped.components.attoseconds))
+      if let underlying = error.underlyingError { writer.failure(failure(underlying, of: step)) }
+      return (.timeout, writer.bytes)
+    case let error as RaceError:
+      for error in error.errors { writer.failure(failure(error, of: step)) }
+      return (.race, writer.bytes)
+    case let error as ChainError:
+      writer.number(error == .reentrant ? 0 : 1)
+      return (.chain, writer.bytes)
+    case CheckpointError.unstorable(let id, let location, let step, let reason):
+      for text in [id, location, step, reason] { writer.text(text) }
+      return (.checkpoint, writer.bytes)
+    default: return nil
+    }
+  }
+
+  private static func own(_ failure: StoredFailure) -> (any Error)? {
+    var reader = DurableReader(failure.value)
+    switch failure.kind {
+    case .other, .codable: return nil
+    case .cancellation: return CancellationError()
+    case .timeout:
+      guard let step = try? reader.text(), let seconds = try? reader.number(), let rest = try? reader.number() else {
+        return nil
+      }
+      let duration = Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest))
+      let underlying = (try? reader.failure()).map { error($0, of: step) }
+      return TimeoutError(step: step, duration: duration, underlyingError: underlying)
+    case .race:
+      var errors: [any Error] = []
+      while !reader.isAtEnd, let next = try? reader.failure() { errors.append(error(next, of: "")) }
+      return RaceError(errors: errors)
+    case .chain: return (try? reader.number()) == 0 ? ChainError.reentrant : ChainError.outsideRun
+    case .checkpoint:
+      guard let id = try? reader.text(), let location = try? reader.text(), let step = try? reader.text(),
+        let reason = try? reader.text()
+      else { return nil }
+      return CheckpointError.unstorable(id: id, location: location, step: step, reason: reason)
+    }
+  }
+}

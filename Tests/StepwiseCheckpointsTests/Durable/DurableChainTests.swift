@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct DurableChainTests {
+  @Test func aRunReturnsItsValueAndAFinishedIDRunsNothing() async throws {
+    let (orders, store) = (Orders(), MemoryCheckpointStore())
+    #expect(try await orders.chain.run(2, id: "o", in: store) == "receipt")
+    let once = ["reserve", "charge", "ship 0", "ship 1", "finally"]
+    #expect(orders.ledger.lines == once)
+    #expect(try await orders.chain.run(2, id: "o", in: store) == "receipt")
+    #expect(try await orders.chain.start(2, id: "o", in: store).value == "receipt")
+    #expect(orders.ledger.lines == once)
+    await #expect(throws: CheckpointError.self) { try await orders.chain.run(3, id: "o", in: store) }
+    #expect(try await orders.chain.unfinished(in: store).isEmpty)
+  }
+
+  /// A process that dies at any write repeats at most the step in progress.
+  @Test(arguments: [false, true])
+  func aRunContinuesAfterADeathAtAnyWrite(isLate: Bool) async throws {
+    for last in 1...20 {
+      let (orders, base) = (Orders(), MemoryCheckpointStore())
+      let store = DyingStore(base, at: last, isLate: isLate)
+      do {
+        #expect(try await orders.chain.run(2, id: "o", in: store) == "receipt")
+      } catch is DyingStore.Death {
+        if try await base.load("o") != nil, !isLate || store.writes < 9 {
+          #expect(try await orders.chain.unfinished(in: base) == ["o"], "\(last)")
+        }
+      }
+      #expect(try await orders.chain.run(2, id: "o", in: base) == "receipt")
+      let effects = orders.ledger.lines.filter { $0 != "finally" }
+      let repeated = Dictionary(grouping: effects) { $0 }.values.filter { $0.count > 1 }
+      #expect(Set(effects) == ["reserve", "charge", "ship 0", "ship 1"], "\(last): \(effects)")
+      #expect(repeated.count <= 1 && repeated.allSatisfy { $0.count == 2 }, "\(last): \(effects)")
+      if store.writes < last { return }
+    }
+    Issue.record("more writes than expected")
+  }
+
+  /// What fails is undone once, whatever write the process dies at, and nothing is completed.
+  @Test(arguments: [false, true])
+  func aFailureIsUndoneAfterADeathAtAnyWrite(isLate: Bool) async throws {
+    for last in 1...20 {
+      var orders = Orders()
+      let attempts = Lock(0)
+      // It would succeed the next time.
+      orders.check = { step in
+        let isFirst =
+          step == "ship 1"
+          && attempts.withLock { attempts in
+            attempts += 1
+            return attempts == 1
+          }
+        if isFirst { throw Declined(card: "1") }
+      }
+      let base = MemoryCheckpointStore()
+      let store = DyingStore(base, at: last, isLate: isLate)
+      var ends: [String] = []
+      for store: any CheckpointStore in [store, base] {
+        do { ends.append(try await orders.chain.run(2, id: "o", in: store)) } catch { ends.append("\(error)") }
+      }
+      let lines = orders.ledger.lines
+      if lines.contains("release") {
+        #expect(ends.last == "\(Declined(card: "1"))", "\(last): \(ends)")
+        #expect(
+          lines.count { $0 == "release" } <= 2 && lines.count { $0 == "refund receipt" } <= 2,
+          "\(last): \(lines)"
+        )
+        #expect(lines.count { $0.hasPrefix("onError") } <= 1, "\(last): \(lines)")
+        let undos = lines.filter { $0 == "release" || $0.hasPrefix("refund") }
+        #expect(undos.first == "refund receipt" && undos.last == "release", "\(last): \(lines)")
+      } else {
+        #expect(ends.last == "receipt", "\(last): \(ends)")
+      }
+      #expect(try await orders.chain.unfinished(in: base).isEmpty)
+      if store.writes < last { return }
+    }
+    Issue.record("more writes than expected")
+  }
+}
