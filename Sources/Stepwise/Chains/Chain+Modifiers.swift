@@ -101,8 +101,13 @@ extension Chain {
       guard let journal = frame.execution.journal else {
         return try await frame.perform(within: TimeLimit(duration: duration, clock: clock))
       }
-      try await journal.group(journal.open("timeout"), branch: nil, limit: duration) { rest in
-        try await frame.perform(within: TimeLimit(duration: rest, clock: clock))
+      do {
+        try await journal.group(journal.open("timeout"), branch: nil, limit: duration) { rest in
+          try await frame.perform(within: TimeLimit(duration: rest, clock: clock))
+        }
+      } catch {
+        frame.slot = ValueSlot()
+        throw error
       }
     }
     return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))

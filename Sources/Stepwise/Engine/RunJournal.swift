@@ -195,9 +195,16 @@ extension Frame {
     returning type: Output.Type
   ) async throws {
     let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
-    let end = try await journal.step(step, in: execution) { place in
-      try await journal.inside(place, branch: nil) { try await operation.code(&self) }
-      return slot.take(Output.self)
+    let end: JournalEnd<Output>
+    do {
+      end = try await journal.step(step, in: execution) { place in
+        try await journal.inside(place, branch: nil) { try await operation.code(&self) }
+        return slot.take(Output.self)
+      }
+    } catch {
+      // A stored error leaves the input where it is.
+      slot = ValueSlot()
+      throw error
     }
     if end.isReplayed { recording?.replayed(entry) }
     slot = ValueSlot(end.value)

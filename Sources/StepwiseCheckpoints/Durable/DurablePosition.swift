@@ -29,7 +29,7 @@ final class DurablePosition: Sendable {
   /// The identity of the current task.
   ///
   /// The owner of a place exists for as long as the place, so no other task has its identity meanwhile.
-  private static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+  static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
   /// Returns the key and the position of a step that is called here; nil when the name is used up.
   func name(_ step: JournalStep) -> (key: String, index: Int?)? {

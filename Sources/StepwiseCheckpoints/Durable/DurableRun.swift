@@ -39,13 +39,19 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     var writers: [Once<Void>] = []
     /// Steps that wait until those before them have been replayed.
     var turns: [Int: Once<Void>] = [:]
+    /// Steps of child tasks that have completed and are being stored.
+    var returning: Set<Int> = []
     /// Steps whose values could not be stored, by the numbers of their undos.
     var unstored: [Int: String] = [:]
     var lastNumber = 0
     /// Why the run stops, if it was not cancelled.
     var stopError: (any Error)?
     var isStopRequested = false
+    /// Whether a step has thrown because the run stops, so that what the code returns means nothing.
+    var isPoisoned = false
     var hasBegun = false
+    /// The identity of the run's own task, which nothing but a stop cancels.
+    var task = 0
     var isResumed = false
     var cancellation: Cancellation?
     var interrupt: (@Sendable (String?) -> Void)?
@@ -84,6 +90,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     state.withLock { state in
       state.holder = holder
       state.interrupt = interrupt
+      state.task = DurablePosition.task
     }
     watch(holder)
     var stored = try await stored()
@@ -380,18 +387,38 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     case .perform(let isInDoubt):
       if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
       if !isInDoubt, execution.isCancellationRequested { throw fail(CancellationError(), step.name, key, index) }
-      return try await perform(step, key, index, place, values, body)
+      return try await perform(step, key, index, values) {
+        do {
+          return try await body(place)
+        } catch {
+          noteCancellation(of: execution)
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
+  /// its own code.
+  private func noteCancellation(of execution: Execution) {
+    let task = Task.isCancelled ? DurablePosition.task : nil
+    let isCancelled = execution.isRunCancelled
+    state.withLock { state in
+      if isCancelled || task == state.task, state.cancellation == nil { state.isStopRequested = true }
     }
   }
 
   private func checkStopped(_ execution: Execution) throws {
-    let isCancelled = execution.isRunCancelled
+    noteCancellation(of: execution)
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
-      // A token of a nested chain is no source of cancellation that the run itself notices.
-      if isCancelled, state.cancellation == nil { state.isStopRequested = true }
-      if Self.isStopped(state) { throw CancellationError() }
+      if Self.isStopped(state) { throw Self.poison(&state) }
     }
+  }
+
+  private static func poison(_ state: inout State) -> CancellationError {
+    state.isPoisoned = true
+    return CancellationError()
   }
 
   /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
@@ -409,7 +436,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   private func throwIfStopped() throws {
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
-      if Self.isStopped(state) { throw CancellationError() }
+      if Self.isStopped(state) { throw Self.poison(&state) }
     }
   }
 
@@ -421,7 +448,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   ) async throws -> JournalEnd<Value> {
     if record.isExpected { await waitForTurn(of: record.number) }
     try throwIfStopped()
-    defer { endTurn(of: key) }
+    defer { endTurn(of: record.number, key) }
     switch record.end {
     case .failure(let failure): throw DurableFailures.error(failure, of: step.name)
     case .value(let bytes):
@@ -439,9 +466,8 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     _ step: JournalStep,
     _ key: String,
     _ index: Int?,
-    _ place: JournalPlace,
     _ values: DurableValues<Value>,
-    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+    _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
     state.withLock { state in
       if step.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key), &state) }
@@ -450,7 +476,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     try await flush()
     let value: Value
     do {
-      value = try await body(place)
+      value = try await body()
     } catch {
       throw fail(error, step.name, key, index)
     }
@@ -477,9 +503,13 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
         .completed(key, index: index, number: number, value: stored.bytes, isUndoable: step.isUndoable),
         &state
       )
+      if index == nil { state.returning.insert(number) }
       return number
     }
+    // In the order in which a replay returns them.
+    defer { if index == nil { endTurn(of: number, key) } }
     try await flush()
+    if index == nil { await waitForTurn(of: number) }
     return JournalEnd(value: stored.copy, number: step.isUndoable ? number : nil, isReplayed: false)
   }
 
@@ -493,7 +523,10 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     let stored = DurableFailures.stored(error, of: step)
     return state.withLock { state in
       if let error = state.stopError { return error }
-      if Self.isStopped(state) { return error }
+      if Self.isStopped(state) {
+        state.isPoisoned = true
+        return error
+      }
       enqueue(.failed(key, index: index, number: nextNumber(&state), stored.failure), &state)
       return stored.replayed
     }
@@ -508,10 +541,14 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   /// How long a replayed step waits for those that completed before it, which changed code may never call.
   private static var patience: Duration { .seconds(10) }
 
+  private static func isDue(_ number: Int, _ state: inout State) -> Bool {
+    state.log.isNext(number) && state.returning.allSatisfy { $0 >= number }
+  }
+
   /// Waits until the steps that completed before have been returned.
   private nonisolated(nonsending) func waitForTurn(of number: Int) async {
     let turn = state.withLock { state -> Once<Void>? in
-      guard !state.log.isNext(number), state.stopError == nil else { return nil }
+      guard !Self.isDue(number, &state), state.stopError == nil else { return nil }
       let turn = Once<Void>()
       state.turns[number] = turn
       return turn
@@ -524,13 +561,20 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     timer.cancel()
   }
 
-  private func endTurn(of key: String) {
+  /// A step is returned, and the one that completed after it is next.
+  private func endTurn(of number: Int, _ key: String) {
     let due = state.withLock { state -> Once<Void>? in
       state.log.replayed(key)
-      guard !state.turns.isEmpty, let next = state.turns.keys.min(), state.log.isNext(next) else { return nil }
+      state.returning.remove(number)
+      guard let next = state.turns.keys.min(), Self.isDue(next, &state) else { return nil }
       return state.turns.removeValue(forKey: next)
     }
-    due?.settle(())
+    guard let due else { return }
+    // Code that receives the values of child tasks sees the order in which the tasks end, which takes a moment.
+    _ = spawn {
+      for _ in 0..<8 { await Task.yield() }
+      due.settle(())
+    }
   }
 
   // MARK: - Places
@@ -693,7 +737,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   }
 
   private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<Void> {
-    let (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
+    var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
       (
         state.hasBegun, Self.isStopped(state), state.isResumed, state.stopError,
         state.isResumed ? state.log.unreachedUndo : state.log.unreached(in: "")
@@ -706,8 +750,12 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       stop()
       return outcome.map { _ in }
     }
+    if case .cancelled = outcome, state.withLock({ $0.cancellation == nil }), !isResumed {
+      stop()
+      isStopped = true
+    }
     if isStopped {
-      guard case .resolved = outcome else {
+      guard case .resolved = outcome, !state.withLock({ $0.isPoisoned }) else {
         // What has failed before is known, and need not be repeated.
         try await flush()
         return .cancelled(stopped(outcome))

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// Only a handle and `cancel(id:in:)` cancel a durable run for good.
+@Suite(.timeLimit(.minutes(2)))
+struct DurableStopTests {
+  enum Source: String, CaseIterable {
+    case task, chainToken, tokenAround, tokenOfRun, cancelRuns
+  }
+
+  /// Runs an order to the step "charge", and stops it there.
+  private func stopped(by source: Source, _ orders: Orders, _ store: MemoryCheckpointStore) async -> (any Error)? {
+    var orders = orders
+    let (reached, token) = (Once<Void>(), CancellationToken())
+    orders.check = { step in
+      guard step == "charge" else { return }
+      reached.settle(())
+      try await Task.sleep(for: .seconds(3_600))
+    }
+    let chain = orders.chain
+    if source == .chainToken { _ = chain.cancellationToken }
+    let task = Task<String, any Error> {
+      switch source {
+      case .tokenAround: try await withCancellation(by: token) { try await chain.run(1, id: "o", in: store) }
+      case .tokenOfRun: try await chain.start(1, id: "o", in: store, cancelledBy: token).value
+      default: try await chain.run(1, id: "o", in: store)
+      }
+    }
+    await reached.valueIgnoringCancellation()
+    switch source {
+    case .task: task.cancel()
+    case .chainToken: chain.cancellationToken.cancel(reason: "deploy")
+    case .tokenAround, .tokenOfRun: token.cancel(reason: "deploy")
+    case .cancelRuns:
+      chain.cancelRuns(reason: "deploy")
+    // A plain run would stop at its next step only; a durable one has its own task.
+    }
+    do {
+      _ = try await task.value
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(arguments: Source.allCases)
+  func everyOtherSourceStopsARunThatIsResumed(source: Source) async throws {
+    let (orders, store) = (Orders(), MemoryCheckpointStore())
+    let error = await stopped(by: source, orders, store)
+    #expect(error is CancellationError, "\(String(describing: error))")
+    #expect(orders.ledger.lines == ["reserve", "charge", "finally"])
+    #expect(try await orders.chain.unfinished(in: store) == ["o"])
+    #expect(try await orders.chain.resume(id: "o", in: store) == "receipt")
+    #expect(orders.ledger.lines == ["reserve", "charge", "finally", "charge", "ship 0", "finally"])
+  }
+
+  @Test func theOutcomeOfAStoppedRunSaysSo() async throws {
+    var orders = Orders()
+    let (store, token) = (MemoryCheckpointStore(), CancellationToken())
+    let outcome = Lock(ChainState?.none)
+    orders.check = { step in if step == "charge" { token.cancel(reason: "deploy") } }
+    let chain = orders.chain.finally { state in outcome.withLock { $0 = state } }
+    let run = chain.start(1, id: "o", in: store, cancelledBy: token)
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("it was not cancelled")
+      return
+    }
+    #expect(cancellation.reason == "deploy")
+    #expect(cancellation.underlyingError is CheckpointError)
+    guard case .cancelled(let seen)? = outcome.withLock({ $0 }) else {
+      Issue.record("finally saw something else")
+      return
+    }
+    #expect(seen.underlyingError is CheckpointError)
+    // The value of the step in progress is stored.
+    _ = try await chain.resume(id: "o", in: store)
+    #expect(orders.ledger.count("charge") == 1)
+  }
+
+  @Test func aHandleCancelsForGood() async throws {
+    var orders = Orders()
+    let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
+    orders.check = { step in
+      guard step == "ship 0" else { return }
+      reached.settle(())
+      try await Task.sleep(for: .seconds(3_600))
+    }
+    let run = orders.chain.start(1, id: "o", in: store)
+    await reached.valueIgnoringCancellation()
+    #expect(run.cancel(reason: "customer"))
+    #expect(!run.cancel(reason: "again"))
+    guard case .cancelled(let cancellation) = await run.outcome else {
+      Issue.record("it was not cancelled")
+      return
+    }
+    #expect(cancellation.reason == "customer")
+    #expect(orders.ledger.lines == ["reserve", "charge", "ship 0", "refund receipt", "release", "finally"])
+    #expect(try await orders.chain.unfinished(in: store).isEmpty)
+    await #expect(throws: CancellationError.self) { try await orders.chain.run(1, id: "o", in: store) }
+    #expect(orders.ledger.lines.count == 6)
+  }
+
+  @Test func anIDIsCancelledWhereItRuns() async throws {
+    var orders = Orders()
+    let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
+    orders.check = { step in
+      guard step == "ship 0" else { return }
+      reached.settle(())
+      try await Task.sleep(for: .seconds(3_600))
+    }
+    let chain = orders.chain
+    let task = Task { try await chain.run(1, id: "o", in: store) }
+    await reached.valueIgnoringCancellation()
+    #expect(try await chain.cancel(id: "o", in: store, reason: "customer"))
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(orders.ledger.lines == ["reserve", "charge", "ship 0", "refund receipt", "release", "finally"])
+    #expect(try await !chain.cancel(id: "o", in: store))
+  }
+
+  /// The step in progress may have happened: it is repeated with its key, and then undone.
+  @Test func anIDThatNoProcessRunsIsCancelledAndUndoneByResume() async throws {
+    let (orders, store) = (Orders(), MemoryCheckpointStore())
+    _ = await stopped(by: .task, orders, store)
+    let before = orders.ledger.lines.count
+    #expect(try await orders.chain.cancel(id: "o", in: store, reason: "customer"))
+    #expect(try await orders.chain.unfinished(in: store) == ["o"])
+    await #expect(throws: CancellationError.self) { try await orders.chain.resume(id: "o", in: store) }
+    #expect(Array(orders.ledger.lines[before...]) == ["charge", "refund receipt", "release", "finally"])
+    #expect(try await orders.chain.unfinished(in: store).isEmpty)
+  }
+
+  /// Code that catches the error of a stop cannot continue.
+  @Test func afterAStopEveryStepThrows() async throws {
+    let (store, ledger) = (MemoryCheckpointStore(), Ledger())
+    let token = CancellationToken()
+    let chain = Chain("caught") { (_: Int) in
+      do { try await step("a") { token.cancel() } } catch {}
+      do { try await step("b") { ledger.add("b") } } catch { ledger.add("\(error)") }
+      try? await step("c") { ledger.add("c") }
+      return 1
+    }
+    let outcome = await chain.start(1, id: "x", in: store, cancelledBy: token).outcome
+    #expect(ledger.lines == ["CancellationError()"])
+    guard case .cancelled = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(try await chain.unfinished(in: store) == ["x"])
+  }
+
+  @Test func anErrorOfTheStoreStopsAndUndoesNothing() async throws {
+    let (orders, base) = (Orders(), MemoryCheckpointStore())
+    let chain = orders.chain
+    await #expect(throws: DyingStore.Death.self) { try await chain.run(1, id: "o", in: DyingStore(base, at: 4)) }
+    #expect(orders.ledger.lines == ["reserve", "finally"])
+    #expect(try await chain.run(1, id: "o", in: base) == "receipt")
+  }
+
+  @Test func anUndoThatFailsKeepsTheRunListed() async throws {
+    var orders = Orders()
+    let store = MemoryCheckpointStore()
+    let isBroken = Lock(true)
+    orders.check = { step in if step == "ship 0" { throw Declined(card: "2") } }
+    orders.checkUndo = { step in if step == "charge", isBroken.withLock({ $0 }) { throw Opaque() } }
+    let chain = orders.chain
+    await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
+    #expect(orders.ledger.lines == ["reserve", "charge", "ship 0", "release", "finally"])
+    #expect(try await chain.unfinished(in: store) == ["o"])
+    await #expect(throws: Declined(card: "2")) { try await chain.resume(id: "o", in: store) }
+    #expect(try await chain.unfinished(in: store) == ["o"])
+    isBroken.withLock { $0 = false }
+    await #expect(throws: Declined(card: "2")) { try await chain.resume(id: "o", in: store) }
+    #expect(
+      orders.ledger.lines == [
+        "reserve", "charge", "ship 0", "release", "finally", "finally", "refund receipt",
+        "onError \(Declined(card: "2"))",
+        "finally",
+      ]
+    )
+    #expect(try await chain.unfinished(in: store).isEmpty)
+  }
+
+  @Test func whatCannotBeUndoneIsAbandoned() async throws {
+    var orders = Orders()
+    let store = MemoryCheckpointStore()
+    orders.check = { step in if step == "ship 0" { throw Declined(card: "2") } }
+    orders.checkUndo = { _ in throw Opaque() }
+    let chain = orders.chain
+    await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
+    #expect(try await chain.abandon(id: "o", in: store))
+    #expect(try await !chain.abandon(id: "o", in: store))
+    #expect(try await chain.unfinished(in: store).isEmpty)
+    await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
+  }
+}
