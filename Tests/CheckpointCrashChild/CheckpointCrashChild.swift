@@ -44,7 +44,9 @@ struct CheckpointCrashChild {
     let mode = arguments.count == 4 ? arguments[2] : ""
     hangIfAsked(workspace)
     try await Sum.$journal.withValue(CrashJournal(workspace: workspace)) {
-      if mode.hasPrefix("full-") {
+      if let direction = DurableOrder.Direction(rawValue: mode) {
+        try await DurableOrder(workspace, direction).run()
+      } else if mode.hasPrefix("full-") {
         try await FullDisk(workspace).use(mode)
       } else if mode == "read" {
         // The workspace may only be read.

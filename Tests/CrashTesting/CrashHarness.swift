@@ -31,6 +31,8 @@
     let environment: [String: String]
     let timeLimit: Duration
     private let workspaces: String?
+    /// Returns the problems of a workspace whose last child has completed; nil for progressions.
+    let problems: (@Sendable (_ workspace: String, _ output: String) -> [String])?
 
     /// Creates a harness without starting a process.
     ///
@@ -41,13 +43,17 @@
     ///   - timeLimit: The time limit for a child. One that exceeds it is killed and reported as a problem.
     ///   - workspaces: An empty directory for the workspaces; nil for a temporary one, which is removed afterwards
     ///     unless there are problems. For `killAtEveryCall` its path must not contain spaces or colons.
+    ///   - problems: Returns the problems of a workspace, instead of the comparison with an uninterrupted child and of
+    ///     the check of the journal; receives the output of the last child.
     package init(
       program: String,
       arguments: [String] = [],
       environment: [String: String] = [:],
       timeLimit: Duration = .seconds(60),
-      workspaces: String? = nil
+      workspaces: String? = nil,
+      problems: (@Sendable (_ workspace: String, _ output: String) -> [String])? = nil
     ) {
+      self.problems = problems
       self.program = program
       self.arguments = arguments
       self.environment = environment
@@ -63,18 +69,20 @@
     ///
     /// This requires Linux and a C compiler, which is part of the Swift toolchain.
     ///
-    /// - Parameter torn: Whether a child that is killed at a write performs half of it first.
+    /// - Parameters:
+    ///   - torn: Whether a child that is killed at a write performs half of it first.
+    ///   - folder: The folder of the workspace whose files count.
     /// - Returns: The findings.
     /// - Throws: ``CrashHarnessError`` when no child can be started, or killed in this way, or none made such a call,
     ///   or the uninterrupted one exceeds the time limit.
     @concurrent
-    package func killAtEveryCall(torn: Bool = false) async throws -> CrashReport {
+    package func killAtEveryCall(torn: Bool = false, under folder: String = "/store") async throws -> CrashReport {
       try await report { trial in
         let shim = try KillShim(in: trial.directory)
         let expected = try trial.undisturbed().output
         for call in 1... {
           let workspace = try trial.workspace("call-\(torn)-\(call)")
-          let kill = shim.environment(call: call, torn: torn, under: workspace + "/store")
+          let kill = shim.environment(call: call, torn: torn, under: workspace + folder)
           let end = try trial.child(workspace, kill)
           guard end.isKilled else {
             trial.report.calls = call - 1
@@ -229,6 +237,10 @@
     mutating func finish(_ workspace: String, _ what: String, _ expected: String) throws {
       let end = try child(workspace, [:])
       check(end, what)
+      if let problems = harness.problems {
+        report.problems += problems(workspace, end.output).map { "\(what): \($0)" }
+        return
+      }
       if end.output != expected { report.problems.append("\(what): the result is \(end.output), not \(expected)") }
       let lines = CrashJournal(workspace: workspace).lines
       report.problems += CrashJournal.problems(in: lines).map { "\(what): \($0)" }

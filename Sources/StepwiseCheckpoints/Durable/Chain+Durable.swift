@@ -9,9 +9,6 @@ public import Stepwise
   public import Foundation
 #endif
 
-/// The limit for the encoded value of one step, unless a run has its own: 16 MiB.
-public let defaultMaxStepValueSize = 16 * 1_024 * 1_024
-
 extension Chain where Input: Codable, Output: Codable {
   /// Runs the chain so that it survives a crash: call it again with the same id, and it continues.
   ///
@@ -49,7 +46,7 @@ extension Chain where Input: Codable, Output: Codable {
     id: String,
     in store: some CheckpointStore,
     version: Int = 0,
-    maxValueSize: Int = defaultMaxStepValueSize,
+    maxValueSize: Int = 16 * 1_024 * 1_024,
     now: @escaping @Sendable () -> Date = { Date() }
   ) async throws -> Output {
     try await run(with: durable(input, id, store, version: version, maxValueSize: maxValueSize, now: now))
@@ -75,7 +72,7 @@ extension Chain where Input: Codable, Output: Codable {
     id: String,
     in store: some CheckpointStore,
     version: Int = 0,
-    maxValueSize: Int = defaultMaxStepValueSize,
+    maxValueSize: Int = 16 * 1_024 * 1_024,
     cancelledBy token: CancellationToken? = nil,
     now: @escaping @Sendable () -> Date = { Date() }
   ) -> Run<Output> {
@@ -97,7 +94,7 @@ extension Chain where Input: Codable, Output: Codable {
   public nonisolated(nonsending) func resume(
     id: String,
     in store: some CheckpointStore,
-    maxValueSize: Int = defaultMaxStepValueSize,
+    maxValueSize: Int = 16 * 1_024 * 1_024,
     now: @escaping @Sendable () -> Date = { Date() }
   ) async throws -> Output {
     try await run(with: durable(nil, id, store, version: 0, maxValueSize: maxValueSize, now: now))
