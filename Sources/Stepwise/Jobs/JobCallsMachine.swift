@@ -20,18 +20,18 @@ struct JobCallsMachine<Update> {
   }
 
   /// The state of the task that makes the calls.
-  private enum Teller {
+  private enum Caller {
     /// There is no such task.
-    case away
+    case none
     /// The task is on its way to the main actor.
-    case coming
+    case scheduled
     /// The task makes a call or requests the next one.
     case calling
   }
 
   private var state = State.open
-  private var teller = Teller.away
-  private var owesStart = false
+  private var caller = Caller.none
+  private var isStartPending = false
   private var updates = Fifo<Update>()
 
   var isSilent: Bool {
@@ -39,26 +39,26 @@ struct JobCallsMachine<Update> {
   }
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
-  var isTelling: Bool {
-    if case .calling = teller { true } else { owesStart || !updates.isEmpty }
+  var isBusy: Bool {
+    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
-  mutating func owe(_ call: Call) -> Bool {
+  mutating func enqueue(_ call: Call) -> Bool {
     guard case .open = state else { return false }
     switch call {
-    case .start: owesStart = true
+    case .start: isStartPending = true
     case .update(let update): updates.append(update)
     }
-    guard case .away = teller else { return false }
-    teller = .coming
+    guard case .none = caller else { return false }
+    caller = .scheduled
     return true
   }
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = exchange(&owesStart, with: false) ? Call.start : updates.popFirst().map { .update($0) }
-    teller = call == nil ? .away : .calling
+    let call = exchange(&isStartPending, with: false) ? Call.start : updates.popFirst().map { .update($0) }
+    caller = call == nil ? .none : .calling
     return call
   }
 
@@ -69,7 +69,7 @@ struct JobCallsMachine<Update> {
   /// Returns the updates that no call will deliver, to release them outside the lock.
   mutating func silence() -> [Update] {
     state = .silent
-    owesStart = false
+    isStartPending = false
     return updates.removeAll()
   }
 }

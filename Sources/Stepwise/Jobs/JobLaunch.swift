@@ -47,7 +47,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     self.name = name
     owner = settings.owner
     var state = State(handlers: settings.handlers, limits: JobLimits(settings))
-    if !state.handlers.onStart.isEmpty { _ = state.calls.owe(.start) }
+    if !state.handlers.onStart.isEmpty { _ = state.calls.enqueue(.start) }
     self.state = Lock(state)
     let priority = Int((settings.priority ?? .medium).rawValue)
     super.init(
@@ -79,7 +79,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   func update(_ update: any AnyBox) {
     let (isFirst, updates, old) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
       guard !state.isClosed else { return (false, nil, nil) }
-      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.owe(.update(update))
+      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update))
       guard state.updates == nil else { return (isFirst, state.updates, nil) }
       return (isFirst, nil, exchange(&state.newest, with: update))
     }
@@ -107,10 +107,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   /// Starts a task that makes the pending calls, if there are any.
   func callPending() {
-    guard state.withLock({ $0.calls.isTelling }) else { return }
+    guard state.withLock({ $0.calls.isBusy }) else { return }
     // The handlers are shielded from the cancellation of the work, and have no step to report to.
     _ = spawn { @MainActor () async throws -> Void in
-      await Scope.$current.withValue(nil) { await self.tell() }
+      await Scope.$current.withValue(nil) { await self.makePendingCalls() }
     }
   }
 
@@ -129,9 +129,9 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
       state.isClosed = true
       state.calls.close()
       // A handler that is in progress is awaited even when no call follows it.
-      return state.calls.isTelling || (!state.calls.isSilent && state.handlers.include(outcome))
+      return state.calls.isBusy || (!state.calls.isSilent && state.handlers.include(outcome))
     }
-    if isNeeded { await Scope.$current.withValue(nil) { await tell(outcome, with: output) } }
+    if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
     let old = state.withLock { state in
       exchange(&state, with: State(newest: state.newest, updates: state.updates, isClosed: true, isFinished: true))
@@ -140,34 +140,34 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   }
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
-  @MainActor private func tell() async {
+  @MainActor private func makePendingCalls() async {
     var count = 0
     while case (let call?, let handlers) = state.withLock({ ($0.calls.next(), $0.handlers) }) {
       switch call {
-      case .start: for handler in handlers.onStart where mayTell { handler() }
-      case .update(let update): for handler in handlers.onUpdate where mayTell { handler(update) }
+      case .start: for handler in handlers.onStart where mayCall { handler() }
+      case .update(let update): for handler in handlers.onUpdate where mayCall { handler(update) }
       }
       count += 1
       if count.isMultiple(of: 64) { await Task.yield() }
     }
   }
 
-  @MainActor private func tell(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
-    await tell()
+  @MainActor private func callHandlers(for outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+    await makePendingCalls()
     let handlers = state.withLock { $0.handlers }
-    if case .failed(let error) = outcome, mayTell {
+    if case .failed(let error) = outcome, mayCall {
       if isTimeUp.load(ordering: .acquiring), !handlers.onTimeout.isEmpty {
-        for handler in handlers.onTimeout where mayTell { handler() }
+        for handler in handlers.onTimeout where mayCall { handler() }
       } else {
         // On the main actor, so that conformances isolated to it are found.
         JobErrorHandler.mostSpecific(of: handlers.onError, for: error)?(error)
       }
     }
-    for handler in handlers.onFinish where mayTell { handler(outcome, output) }
+    for handler in handlers.onFinish where mayCall { handler(outcome, output) }
   }
 
   /// Whether a handler may be called now; false once the owner is deallocated.
-  @MainActor private var mayTell: Bool {
+  @MainActor private var mayCall: Bool {
     if let owner, !owner.isAlive { silence() }
     return !state.withLock { $0.calls.isSilent }
   }

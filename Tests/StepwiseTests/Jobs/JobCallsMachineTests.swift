@@ -10,22 +10,22 @@ import Testing
 struct JobCallsMachineTests {
   typealias Machine = JobCallsMachine<Int>
 
-  @Test func callsAreMadeInTheOrderInWhichTheyAreOwed() {
+  @Test func callsAreMadeInTheOrderInWhichTheyAreEnqueued() {
     var machine = Machine()
-    #expect(machine.owe(.start) == true)
-    #expect(machine.owe(.update(1)) == false, "a task is on its way")
-    #expect(machine.owe(.update(2)) == false)
-    #expect(machine.isTelling)
+    #expect(machine.enqueue(.start) == true)
+    #expect(machine.enqueue(.update(1)) == false, "a task is on its way")
+    #expect(machine.enqueue(.update(2)) == false)
+    #expect(machine.isBusy)
     let calls = (0..<4).map { _ in machine.next().brief }
     #expect(calls == ["start", "1", "2", "-"])
-    #expect(machine.owe(.update(3)) == true, "no task was left to make it")
+    #expect(machine.enqueue(.update(3)) == true, "no task was left to make it")
   }
 
-  @Test func afterTheCloseNothingIsAddedAndWhatIsOwedIsTold() {
+  @Test func afterTheCloseNothingIsAddedAndPendingCallsAreMade() {
     var machine = Machine()
-    _ = machine.owe(.start)
+    _ = machine.enqueue(.start)
     machine.close()
-    #expect(machine.owe(.update(1)) == false)
+    #expect(machine.enqueue(.update(1)) == false)
     let calls = (0..<2).map { _ in machine.next().brief }
     #expect(calls == ["start", "-"])
     #expect(!machine.isSilent)
@@ -33,61 +33,61 @@ struct JobCallsMachineTests {
 
   @Test func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
     var machine = Machine()
-    _ = machine.owe(.update(1))
+    _ = machine.enqueue(.update(1))
     #expect(machine.next().brief == "1")
     machine.close()
-    #expect(machine.isTelling)
+    #expect(machine.isBusy)
     _ = machine.silence()
-    #expect(machine.isTelling)
+    #expect(machine.isBusy)
     #expect(machine.next().brief == "-")
-    #expect(!machine.isTelling)
+    #expect(!machine.isBusy)
   }
 
   @Test func silenceDropsPendingCallsAndIsPermanent() {
     var machine = Machine()
-    _ = machine.owe(.start)
-    _ = machine.owe(.update(1))
-    let untold = machine.silence()
-    #expect(untold == [1])
-    #expect(machine.isSilent && !machine.isTelling)
+    _ = machine.enqueue(.start)
+    _ = machine.enqueue(.update(1))
+    let dropped = machine.silence()
+    #expect(dropped == [1])
+    #expect(machine.isSilent && !machine.isBusy)
     machine.close()
     #expect(machine.isSilent)
-    #expect(machine.owe(.update(2)) == false)
+    #expect(machine.enqueue(.update(2)) == false)
     let (call, rest) = (machine.next(), machine.silence())
     #expect(call.brief == "-" && rest.isEmpty)
   }
 
   /// Whatever the order of events: calls come in order, each once; nothing comes after silence; and whenever something is
-  /// owed, a task is on its way.
+  /// pending, a task is on its way.
   @Test func noOrderOfEventsLosesACallOrMakesOneTwice() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = Machine()
-      var (owed, reported): ([String], [String]) = ([], [])
+      var (pending, reported): ([String], [String]) = ([], [])
       var (isOpen, isSilent, isOnTheWay, isCalling) = (true, false, false, false)
       for step in 0..<Int.random(in: 1...60, using: &generator) {
         switch Int.random(in: 0..<40, using: &generator) {
         case 0:
-          let untold = machine.silence().map { "\($0)" }
-          #expect(untold == owed, "seed \(seed)")
-          (owed, isSilent, isOpen) = ([], true, false)
+          let dropped = machine.silence().map { "\($0)" }
+          #expect(dropped == pending, "seed \(seed)")
+          (pending, isSilent, isOpen) = ([], true, false)
         case 1:
           machine.close()
           isOpen = false
         case 2..<20:
-          let isNew = machine.owe(.update(step))
+          let isNew = machine.enqueue(.update(step))
           #expect(isNew == (isOpen && !isOnTheWay), "seed \(seed)")
           if isNew { isOnTheWay = true }
-          if isOpen { owed.append("\(step)") }
+          if isOpen { pending.append("\(step)") }
         default:
           let call = machine.next().brief
-          #expect(call == owed.first ?? "-", "seed \(seed)")
-          isCalling = !owed.isEmpty
-          if owed.isEmpty { isOnTheWay = false } else { reported.append(owed.removeFirst()) }
+          #expect(call == pending.first ?? "-", "seed \(seed)")
+          isCalling = !pending.isEmpty
+          if pending.isEmpty { isOnTheWay = false } else { reported.append(pending.removeFirst()) }
         }
-        #expect(machine.isTelling == (!owed.isEmpty || isCalling), "seed \(seed)")
+        #expect(machine.isBusy == (!pending.isEmpty || isCalling), "seed \(seed)")
         #expect(machine.isSilent == isSilent, "seed \(seed)")
-        #expect(owed.isEmpty || isOnTheWay, "seed \(seed): no task is on its way")
+        #expect(pending.isEmpty || isOnTheWay, "seed \(seed): no task is on its way")
       }
       #expect(reported == reported.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }, "seed \(seed)")
     }
