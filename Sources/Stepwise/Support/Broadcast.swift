@@ -21,7 +21,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     package mutating func publish(_ key: Key) {
       guard !isFinished else { return }
       forEachConsumer { consumer, woken in
-        guard consumer.owe(key), let waiting = consumer.waiting.take() else { return }
+        guard consumer.enqueue(key), let waiting = consumer.waiting.take() else { return }
         woken.append(waiting)
       }
     }
@@ -39,7 +39,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
       }
     }
 
-    /// Mutates the subscribers in place.
+    /// Mutates the subscribers in position.
     ///
     /// A loop that retained the dictionary would copy all pending notifications with each change.
     private mutating func forEachConsumer(_ body: (inout Pending, inout [Once<Void>]) -> Void) {
@@ -53,25 +53,25 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
 
   fileprivate struct Pending {
     var order = OrderedSlots<Key>()
-    var places: [Key: OrderedSlots<Key>.Key] = [:]
+    var positions: [Key: OrderedSlots<Key>.Key] = [:]
     var waiting: Once<Void>?
     let isInterested: @Sendable (Key) -> Bool
 
     /// Returns whether the subscriber observes the key.
-    mutating func owe(_ key: Key) -> Bool {
+    mutating func enqueue(_ key: Key) -> Bool {
       guard isInterested(key) else { return false }
       forget(key)
-      places[key] = order.append(key)
+      positions[key] = order.append(key)
       return true
     }
 
     mutating func forget(_ key: Key) {
-      if let place = places.removeValue(forKey: key) { order.remove(place) }
+      if let position = positions.removeValue(forKey: key) { order.remove(position) }
     }
 
     mutating func next() -> Key? {
       guard let key = order.popFirst() else { return nil }
-      places[key] = nil
+      positions[key] = nil
       return key
     }
   }
@@ -131,12 +131,12 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   /// Adds a subscriber for some of the keys, with initial notifications.
   package func subscribe(
     to isInterested: @escaping @Sendable (Key) -> Bool = { _ in true },
-    owed: (borrowing State) -> [Key]
+    initial: (borrowing State) -> [Key]
   ) -> Subscription {
     let subscription = Subscription(self)
     update { content in
       var pending = Pending(isInterested: isInterested)
-      for key in owed(content.state) { _ = pending.owe(key) }
+      for key in initial(content.state) { _ = pending.enqueue(key) }
       content.consumers[ObjectIdentifier(subscription)] = pending
     }
     return subscription

@@ -11,11 +11,11 @@ import Testing
 struct BroadcastSeedTests {
   private struct Consumer {
     let subscription: Broadcast<[Int], Int>.Subscription
-    var owed: [Int]
+    var pending: [Int]
 
-    mutating func owe(_ key: Int) {
-      owed.removeAll { $0 == key }
-      owed.append(key)
+    mutating func enqueue(_ key: Int) {
+      pending.removeAll { $0 == key }
+      pending.append(key)
     }
   }
 
@@ -35,17 +35,17 @@ struct BroadcastSeedTests {
       switch Int.random(in: 0..<10, using: &generator) {
       case 0:
         let subscription = board.subscribe { state in state.indices.filter { state[$0] > 0 } }
-        consumers.append(Consumer(subscription: subscription, owed: state.indices.filter { state[$0] > 0 }))
+        consumers.append(Consumer(subscription: subscription, pending: state.indices.filter { state[$0] > 0 }))
       case 1:
         if !consumers.isEmpty { consumers.remove(at: Int.random(in: consumers.indices, using: &generator)) }
       case 2:
         board.update { $0.retract(key) }
-        for index in consumers.indices { consumers[index].owed.removeAll { $0 == key } }
+        for index in consumers.indices { consumers[index].pending.removeAll { $0 == key } }
       case 3...5:
-        guard let index = consumers.indices.randomElement(using: &generator), !consumers[index].owed.isEmpty else {
+        guard let index = consumers.indices.randomElement(using: &generator), !consumers[index].pending.isEmpty else {
           continue
         }
-        let expected = consumers[index].owed.removeFirst()
+        let expected = consumers[index].pending.removeFirst()
         let read = await consumers[index].subscription.next { state, key in [key, state[key]] }
         #expect(read == [expected, state[expected]], "seed \(seed)")
       default:
@@ -54,13 +54,13 @@ struct BroadcastSeedTests {
           content.state[key] = step
           content.publish(key)
         }
-        for index in consumers.indices { consumers[index].owe(key) }
+        for index in consumers.indices { consumers[index].enqueue(key) }
       }
       #expect(board.update { $0.isObserved } == !consumers.isEmpty, "seed \(seed)")
     }
     board.update { $0.finish() }
     for consumer in consumers {
-      for key in consumer.owed {
+      for key in consumer.pending {
         #expect(
           await consumer.subscription.next { state, key in [key, state[key]] } == [key, state[key]],
           "seed \(seed)"

@@ -107,7 +107,7 @@ struct BroadcastTests {
     #expect(!board.update { $0.isObserved })
   }
 
-  /// With a copy of everything that is owed at each change this would take minutes.
+  /// With a copy of all pending keys at each change this would take minutes.
   @Test func whatASlowConsumerIsOwedIsKeptWithoutCopies() async {
     let board = Broadcast<Int, Int>(0)
     let slow = board.subscribe { _ in [] }
