@@ -192,7 +192,7 @@ struct GateMachine<Entrant> {
   /// The entrants that wait.
   private struct Queue {
     private var order = RankedSlots<GateID>()
-    private var waiting: [GateID: (place: RankedSlots<GateID>.Key, entrant: Entrant)] = [:]
+    private var waiting: [GateID: (position: RankedSlots<GateID>.Key, entrant: Entrant)] = [:]
 
     var count: Int { waiting.count }
     var entrants: [(id: GateID, entrant: Entrant)] { waiting.map { (id: $0, entrant: $1.entrant) } }
@@ -202,7 +202,7 @@ struct GateMachine<Entrant> {
     }
 
     mutating func remove(_ id: GateID) {
-      if let place = waiting.removeValue(forKey: id)?.place { order.remove(place) }
+      if let position = waiting.removeValue(forKey: id)?.position { order.remove(position) }
     }
 
     mutating func popFirst() -> (id: GateID, entrant: Entrant)? {

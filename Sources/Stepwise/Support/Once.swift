@@ -57,11 +57,11 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   /// A value that is already settled is returned in a cancelled task as well.
   nonisolated(nonsending) func value() async -> Value? {
     if let settled { return settled }
-    let place = machine.withLock { $0.reserve() }
+    let position = machine.withLock { $0.reserve() }
     return await withTaskCancellationHandler {
-      await wait(at: place)
+      await wait(at: position)
     } onCancel: {
-      machine.withLock { $0.leave(place) }?.resume(returning: nil)
+      machine.withLock { $0.leave(position) }?.resume(returning: nil)
     }
   }
 
@@ -74,10 +74,10 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   }
 
   private nonisolated(nonsending) func wait(
-    at place: OnceMachine<Value, Waiter>.PlaceID
+    at position: OnceMachine<Value, Waiter>.PositionID
   ) async -> Value? {
     let value = await withUnsafeContinuation { (waiter: Waiter) in
-      switch machine.withLock({ $0.wait(waiter, at: place) }) {
+      switch machine.withLock({ $0.wait(waiter, at: position) }) {
       case .suspend: break
       case .resume(let value): waiter.resume(returning: value)
       }
@@ -92,7 +92,7 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
 
 /// A value that is settled once: the first value wins, all waiters are resumed, and waiters may leave.
 struct OnceMachine<Value, Waiter> {
-  enum Place {
+  enum Position {
     /// Its task has reserved the position but is not suspended yet.
     case reserved
     case suspended(Waiter)
@@ -116,17 +116,17 @@ struct OnceMachine<Value, Waiter> {
     case resume(Value?)
   }
 
-  typealias PlaceID = Int
+  typealias PositionID = Int
 
   /// The positions by number.
   ///
   /// One of them is stored inline, because most values have at most one waiter.
-  private struct Places {
-    var inline: (id: PlaceID, place: Place)?
-    var others: [PlaceID: Place] = [:]
+  private struct Positions {
+    var inline: (id: PositionID, position: Position)?
+    var others: [PositionID: Position] = [:]
 
-    subscript(id: PlaceID) -> Place? {
-      get { inline?.id == id ? inline?.place : others[id] }
+    subscript(id: PositionID) -> Position? {
+      get { inline?.id == id ? inline?.position : others[id] }
       set {
         if inline?.id == id || (inline == nil && others[id] == nil) {
           inline = newValue.map { (id, $0) }
@@ -138,44 +138,44 @@ struct OnceMachine<Value, Waiter> {
 
     /// The waiters in the order of their positions.
     var settled: SettleAction {
-      if others.isEmpty { return .resume(first: inline?.place.waiter, others: []) }
+      if others.isEmpty { return .resume(first: inline?.position.waiter, others: []) }
       var all = others
-      if let inline { all[inline.id] = inline.place }
+      if let inline { all[inline.id] = inline.position }
       return .resume(first: nil, others: all.sorted { $0.key < $1.key }.compactMap(\.value.waiter))
     }
   }
 
   private(set) var value: Value?
-  private var places = Places()
+  private var positions = Positions()
   private var lastID = 0
 
   mutating func settle(_ value: Value) -> SettleAction {
     guard self.value == nil else { return .none }
     self.value = value
-    defer { places = Places() }
-    return places.settled
+    defer { positions = Positions() }
+    return positions.settled
   }
 
   /// Reserves a position before there is a continuation to resume.
-  mutating func reserve() -> PlaceID {
+  mutating func reserve() -> PositionID {
     lastID += 1
-    places[lastID] = .reserved
+    positions[lastID] = .reserved
     return lastID
   }
 
-  mutating func wait(_ waiter: Waiter, at id: PlaceID) -> WaitAction {
-    if value == nil, case .reserved = places[id] {
-      places[id] = .suspended(waiter)
+  mutating func wait(_ waiter: Waiter, at id: PositionID) -> WaitAction {
+    if value == nil, case .reserved = positions[id] {
+      positions[id] = .suspended(waiter)
       return .suspend
     }
-    places[id] = nil
+    positions[id] = nil
     return .resume(value)
   }
 
   /// Returns the waiter to resume without a value.
-  mutating func leave(_ id: PlaceID) -> Waiter? {
-    guard value == nil, let place = places[id] else { return nil }
-    places[id] = place.waiter == nil ? .left : nil
-    return place.waiter
+  mutating func leave(_ id: PositionID) -> Waiter? {
+    guard value == nil, let position = positions[id] else { return nil }
+    positions[id] = position.waiter == nil ? .left : nil
+    return position.waiter
   }
 }

@@ -50,7 +50,7 @@ struct GateMachineTests {
     _ = machine.arrive("b", mode: .queue)
     _ = machine.arrive("c", mode: .queue)
     #expect(machine.leave(first.id) == ["b"])
-    #expect(machine.leave(first.id) == [], "a second leave makes no second place")
+    #expect(machine.leave(first.id) == [], "a second leave frees no second slot")
     #expect(machine.leave(99) == [])
     #expect(machine.insideCount == 1)
   }

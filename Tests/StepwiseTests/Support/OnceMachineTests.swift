@@ -21,8 +21,8 @@ struct OnceMachineTests {
   @Test func everybodyWhoWaitsIsToldOnce() {
     var machine = Machine()
     for name in ["a", "b", "c"] {
-      let place = machine.reserve()
-      #expect(machine.wait(name, at: place).isSuspend)
+      let position = machine.reserve()
+      #expect(machine.wait(name, at: position).isSuspend)
     }
     #expect(machine.settle(1).waiters == ["a", "b", "c"])
     #expect(machine.settle(1).waiters == nil)
@@ -38,27 +38,27 @@ struct OnceMachineTests {
 
   @Test func earlyCancellationRefusesTheWaiter() {
     var machine = Machine()
-    let place = machine.reserve()
-    #expect(machine.leave(place) == nil)
-    #expect(machine.wait("a", at: place).resumed == .some(nil))
+    let position = machine.reserve()
+    #expect(machine.leave(position) == nil)
+    #expect(machine.wait("a", at: position).resumed == .some(nil))
     #expect(machine.settle(1).waiters == [])
   }
 
   @Test func lateCancellationHandsTheWaiterOutOnce() {
     var machine = Machine()
-    let place = machine.reserve()
-    _ = machine.wait("a", at: place)
-    #expect(machine.leave(place) == "a")
-    #expect(machine.leave(place) == nil)
+    let position = machine.reserve()
+    _ = machine.wait("a", at: position)
+    #expect(machine.leave(position) == "a")
+    #expect(machine.leave(position) == nil)
     #expect(machine.settle(1).waiters == [])
   }
 
   @Test func cancellationAfterTheValueChangesNothing() {
     var machine = Machine()
-    let place = machine.reserve()
-    _ = machine.wait("a", at: place)
+    let position = machine.reserve()
+    _ = machine.wait("a", at: position)
     #expect(machine.settle(1).waiters == ["a"])
-    #expect(machine.leave(place) == nil)
+    #expect(machine.leave(position) == nil)
     let cancelledBefore = machine.reserve()
     #expect(machine.leave(cancelledBefore) == nil)
     #expect(machine.wait("b", at: cancelledBefore).resumed == 1, "a value that is there is not thrown away")
@@ -69,32 +69,32 @@ struct OnceMachineTests {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = OnceMachine<Int, Int>()
-      var places: [OnceMachine<Int, Int>.PlaceID] = []
+      var positions: [OnceMachine<Int, Int>.PositionID] = []
       var reference = Reference()
       var resumed: [Int: [Int?]] = [:]
       for step in 0..<Int.random(in: 1...40, using: &generator) {
-        let place = reference.known.randomElement(using: &generator)
-        switch (Int.random(in: 0..<10, using: &generator), place) {
+        let position = reference.known.randomElement(using: &generator)
+        switch (Int.random(in: 0..<10, using: &generator), position) {
         case (0, _):
           let reported = machine.settle(step).waiters
           #expect(reported.map(Set.init) == reference.settle(step), "seed \(seed)")
           for waiter in reported ?? [] { resumed[waiter, default: []].append(step) }
-        case (1...3, let place?):
-          let waiter = machine.leave(places[place])
-          #expect(waiter == reference.leave(place), "seed \(seed)")
+        case (1...3, let position?):
+          let waiter = machine.leave(positions[position])
+          #expect(waiter == reference.leave(position), "seed \(seed)")
           if let waiter { resumed[waiter, default: []].append(nil) }
-        case (4...6, let place?) where reference.canWait(place):
-          let action = machine.wait(place, at: places[place])
-          #expect(action.resumed == reference.wait(place), "seed \(seed)")
-          if let value = action.resumed { resumed[place, default: []].append(value) }
+        case (4...6, let position?) where reference.canWait(position):
+          let action = machine.wait(position, at: positions[position])
+          #expect(action.resumed == reference.wait(position), "seed \(seed)")
+          if let value = action.resumed { resumed[position, default: []].append(value) }
         default:
-          reference.known.append(places.count)
-          places.append(machine.reserve())
+          reference.known.append(positions.count)
+          positions.append(machine.reserve())
         }
         #expect(machine.value == reference.value, "seed \(seed)")
       }
-      for place in reference.known where reference.canWait(place) {
-        if let value = machine.wait(place, at: places[place]).resumed { resumed[place, default: []].append(value) }
+      for position in reference.known where reference.canWait(position) {
+        if let value = machine.wait(position, at: positions[position]).resumed { resumed[position, default: []].append(value) }
       }
       for waiter in machine.settle(-1).waiters ?? [] { resumed[waiter, default: []].append(-1) }
       #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
@@ -102,7 +102,7 @@ struct OnceMachineTests {
     }
   }
 
-  /// The same, naively: waiters are called by the numbers of their places.
+  /// The same, naively: waiters are called by the numbers of their positions.
   private struct Reference {
     var value: Int?
     var known: [Int] = []
@@ -110,7 +110,7 @@ struct OnceMachineTests {
     var left: Set<Int> = []
     var suspended: Set<Int> = []
 
-    func canWait(_ place: Int) -> Bool { !waited.contains(place) }
+    func canWait(_ position: Int) -> Bool { !waited.contains(position) }
 
     mutating func settle(_ new: Int) -> Set<Int>? {
       guard value == nil else { return nil }
@@ -119,16 +119,16 @@ struct OnceMachineTests {
       return suspended
     }
 
-    mutating func leave(_ place: Int) -> Int? {
-      if value == nil { left.insert(place) }
-      return suspended.remove(place)
+    mutating func leave(_ position: Int) -> Int? {
+      if value == nil { left.insert(position) }
+      return suspended.remove(position)
     }
 
-    mutating func wait(_ place: Int) -> Int?? {
-      waited.insert(place)
+    mutating func wait(_ position: Int) -> Int?? {
+      waited.insert(position)
       if let value { return .some(value) }
-      if left.contains(place) { return .some(nil) }
-      suspended.insert(place)
+      if left.contains(position) { return .some(nil) }
+      suspended.insert(position)
       return .none
     }
   }
