@@ -155,9 +155,9 @@ struct Branches<Input: Sendable>: Sendable {
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>)?.self) { group in
       var child = first
-      for place in all.indices {
-        let (branch, core) = (all[place], chains.cores[place])
-        group.addTask { [child] in (place, await branch.finish(core, input, as: child)) }
+      for index in all.indices {
+        let (branch, core) = (all[index], chains.cores[index])
+        group.addTask { [child] in (index, await branch.finish(core, input, as: child)) }
         child = child.next(after: core.program)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
@@ -169,10 +169,10 @@ struct Branches<Input: Sendable>: Sendable {
       }
       var ended = Array(repeating: Result<FinishedBranch, any Error>?.none, count: count)
       while case .success(let next) = await group.nextResult() {
-        if let (place, result) = next {
-          ended[place] = result
+        if let (index, result) = next {
+          ended[index] = result
           // One that was refused has not run.
-          first.fork.end(at: place, hasValue: result.error == nil)
+          first.fork.end(at: index, hasValue: result.error == nil)
         }
         if first.fork.isDecided({ ended[$0] != nil }) { group.cancelAll() }
       }
