@@ -39,7 +39,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
       }
     }
 
-    /// Mutates the subscribers in position.
+    /// Mutates the subscribers in place.
     ///
     /// A loop that retained the dictionary would copy all pending notifications with each change.
     private mutating func forEachConsumer(_ body: (inout Pending, inout [Once<Void>]) -> Void) {

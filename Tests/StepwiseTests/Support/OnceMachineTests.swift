@@ -94,7 +94,9 @@ struct OnceMachineTests {
         #expect(machine.value == reference.value, "seed \(seed)")
       }
       for position in reference.known where reference.canWait(position) {
-        if let value = machine.wait(position, at: positions[position]).resumed { resumed[position, default: []].append(value) }
+        if let value = machine.wait(position, at: positions[position]).resumed {
+          resumed[position, default: []].append(value)
+        }
       }
       for waiter in machine.settle(-1).waiters ?? [] { resumed[waiter, default: []].append(-1) }
       #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
