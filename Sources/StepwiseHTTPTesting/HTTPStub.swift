@@ -5,7 +5,7 @@ import Foundation
 import Stepwise
 public import StepwiseHTTP
 
-/// Routes that answer requests in place of a network, for tests of code that sends HTTP requests.
+/// Replaces the network in tests of code that sends HTTP requests.
 ///
 /// ```swift
 /// let stub = HTTPStub()
@@ -21,8 +21,8 @@ public import StepwiseHTTP
 public final class HTTPStub: Sendable {
   /// A function that answers a request.
   ///
-  /// It runs in a task of its own, which is cancelled with the request. An error that it throws is thrown by the
-  /// request: an `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
+  /// It runs in a separate task, which is cancelled with the request. An error that it throws is thrown by the request:
+  /// an `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
   public typealias Handler = @Sendable (HTTPStubRequest) async throws -> HTTPStubResponse
 
   private struct State {

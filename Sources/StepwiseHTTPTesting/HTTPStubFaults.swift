@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Faults of a network, chosen by a seed: the same seed chooses the same faults.
+/// Makes a part of the requests fail, as a bad network does; the same seed chooses the same faults.
 ///
 /// ```swift
 /// let stub = HTTPStub(faults: HTTPStubFaults(seed: 7, probability: 0.3))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The format of a diagram that `describe` returns.
+/// The format in which `describe` draws: text, or Mermaid.
 ///
 /// The same chain, flow, job or list of stages yields the same text in each format, byte for byte.
 public struct DiagramFormat: Hashable, Sendable {

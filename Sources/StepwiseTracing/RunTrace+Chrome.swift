@@ -5,7 +5,7 @@ extension RunTrace {
   /// The trace in the Trace Event Format, which Perfetto and chrome://tracing open.
   ///
   /// Each run and step is a complete event (`ph` is `X`), each note an instant event (`i`) of its thread. Times are in
-  /// microseconds. What overlaps in time is on threads of its own.
+  /// microseconds. What overlaps in time is on separate threads.
   public var chromeTrace: String {
     var writer = ChromeTraceWriter()
     for run in runs { writer.add(run) }

@@ -3,7 +3,7 @@
 
 public import Stepwise
 
-/// What ran, when, on which attempt and with which outcome.
+/// Shows what a run did: what ran, when, on which attempt and with which outcome.
 ///
 /// A started run has one, `Run.trace`. To trace plain runs, and everything that they start, run them in
 /// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept, the others counted.
@@ -120,7 +120,7 @@ extension Run {
   public var trace: RunTrace { RunTrace(of: [reading], droppedRunCount: 0) }
 }
 
-/// What a body returned or threw, and the trace of the runs that it started.
+/// The trace of the runs that a body started, and what it returned or threw.
 public struct TracedResult<Value> {
   /// What the body returned or threw.
   public let result: Result<Value, any Error>

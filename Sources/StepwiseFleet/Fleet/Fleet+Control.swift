@@ -108,7 +108,7 @@
 
     /// Removes jobs that ended longer ago than an age, with their stages.
     ///
-    /// It removes 1,000 in a statement, so that no lock is held for long.
+    /// It removes 1,000 in a statement: no lock is held for long.
     ///
     /// - Parameters:
     ///   - age: How long ago a job has ended at least, by the database's clock.

@@ -9,7 +9,7 @@
     ///
     /// Then the worker drains: it claims no further job, each stage in progress may end within the drain limit and is
     /// saved, and the jobs return to the queue. Stages that take longer are cancelled. This returns when no stage runs
-    /// here any more, so that a stage that ignores cancellation delays it.
+    /// here any more, so a stage that ignores cancellation delays it.
     ///
     /// In `withTerminationSignals`, Ctrl-C and SIGTERM begin the drain.
     ///

@@ -5,7 +5,7 @@
   public import Stepwise
   import StepwiseCheckpoints
 
-  /// Progressions that many processes on many machines share, over one PostgreSQL.
+  /// Runs progressions on many machines, over one PostgreSQL.
   ///
   /// ```swift
   /// let fleet = Fleet("host=db.internal dbname=work")
@@ -17,11 +17,11 @@
   ///
   /// A job is a progression under an id. Each stage is saved before the next one runs: a worker that dies repeats at
   /// most the stage in progress, elsewhere. Locks, time and fencing numbers are the database's. A worker holds its jobs
-  /// while it sends heartbeats; when its lease is over, others run them on, and what it writes later changes nothing.
+  /// while it sends heartbeats; when its lease is over, another worker resumes them, and what it writes later changes
+  /// nothing.
   ///
   /// The first operation creates the tables, as ``PostgresCheckpointStore`` does. A statement that a broken connection
-  /// cut off is sent again; each is written so that running it twice has the same effect. All members may be used from
-  /// any thread.
+  /// cut off is sent again; running it twice has the same effect. All members may be used from any thread.
   public final class Fleet: Sendable {
     let configuration: FleetConfiguration
     let database: PostgresDatabase
@@ -48,8 +48,8 @@
     /// Lets the workers of this process run progressions of a type, under its name and version.
     ///
     /// Both are those of a `VersionedProgression`, and else the type's own name and version 0. A worker claims no job
-    /// whose stage was stored by a higher version than it knows, so that two versions can run at once during an
-    /// upgrade. Register before ``work(until:)``.
+    /// whose stage was stored by a higher version than it knows: you can run two versions at once during an upgrade.
+    /// Register before ``work(until:)``.
     ///
     /// - Parameters:
     ///   - type: The progression type.

@@ -21,7 +21,7 @@
     /// A stage, a key or a schedule cannot be stored.
     case unstorable(id: String, reason: String)
 
-    /// The job is of another progression type than the one that was named.
+    /// The job is of another progression type than that named.
     case foreignType(id: String, stored: String, expected: String)
 
     /// The stored stage is not one of the type.

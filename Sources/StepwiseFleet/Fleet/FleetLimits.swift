@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// How many jobs of one progression type run at once, and how many start in a time, over the whole fleet.
+  /// Limits how many jobs of one progression type run at once, and start in a time, over the whole fleet.
   ///
   /// The limits are in the database: the worker that registered the type last determines them.
   public struct FleetLimits: Hashable, Sendable {

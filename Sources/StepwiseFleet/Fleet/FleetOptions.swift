@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// How a job is enqueued.
+  /// When a job starts, before which others, and which of its stages are stored.
   public struct FleetOptions: Hashable, Sendable {
     /// When the job may start.
     public enum Start: Hashable, Sendable {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// What becomes of a job of a fleet next.
+  /// Whether a job of a fleet is queued, running, waiting, or over.
   public struct FleetState: Hashable, Sendable, CustomStringConvertible {
     /// The word in the table.
     public let description: String

@@ -5,20 +5,19 @@
   import Stepwise
   public import StepwiseCheckpoints
 
-  /// Checkpoints in a table of PostgreSQL, or of a database that speaks its protocol, for processes on many machines.
+  /// Stores checkpoints in PostgreSQL, or a database that speaks its protocol, for processes on many machines.
   ///
   /// The database provides locks, fencing numbers and time: a lease ends by the server's clock, regardless of a
-  /// worker's clock. Each save is one statement that compares the version, the fencing number and the lease, so that a
-  /// worker that wakes late changes nothing.
+  /// worker's clock. Each save is one statement that compares the version, the fencing number and the lease: a worker
+  /// that wakes late changes nothing.
   ///
   /// The tables are in a separate schema, which the first operation creates or migrates, even when many processes do so
   /// concurrently. An ordinary role can do that if it may create schemas in the database, or owns an empty schema of
   /// that name.
   ///
-  /// A statement that a broken connection interrupted is sent again on a new one, for about 1.5 seconds; each is
-  /// written so that running it twice has the same effect. Statements wait for their connection on separate threads,
-  /// and are not interrupted when their task is cancelled. A statement that the server does not answer
-  /// within 35 seconds counts as interrupted.
+  /// A statement that a broken connection interrupted is sent again on a new one, for about 1.5 seconds; running it
+  /// twice has the same effect. Statements wait for their connection on separate threads, and are not interrupted when
+  /// their task is cancelled. A statement that the server does not answer within 35 seconds counts as interrupted.
   public final class PostgresCheckpointStore: CheckpointStore {
     private let database: PostgresDatabase
     private let leaseDuration: Duration

@@ -6,10 +6,10 @@
   import Dispatch
   import Stepwise
 
-  /// One connection, which runs its statements in order on a queue of its own, so that it blocks no thread of the pool.
+  /// One connection, which runs its statements in order on a separate queue, and blocks no thread of the pool.
   ///
   /// It connects when it is first used, and again after it broke. libpq never blocks: each wait for the server ends at
-  /// a deadline, so that a server that stopped answering is an error and not a hang.
+  /// a deadline, so a server that stopped answering is an error and not a hang.
   final class PostgresConnection: Sendable {
     private struct State {
       var socket: PostgresSocket?

@@ -5,9 +5,9 @@
   import Dispatch
   import Stepwise
 
-  /// A connection that waits for the notifications of one channel, on a queue of its own, until it is stopped.
+  /// A connection that waits for the notifications of one channel, on a separate queue, until it is stopped.
   ///
-  /// It connects again after it broke: with a growing delay, of at most 5 seconds. What it missed meanwhile is not
+  /// It connects again after it broke: with a growing delay, of at most 5 seconds. What it missed before is not
   /// delivered, so it says when it has connected.
   final class PostgresListener: Sendable {
     private let isStopped = Lock(false)

@@ -4,7 +4,7 @@
 #if Postgres
   public import Stepwise
 
-  /// The job whose stage runs in the present Task, for stages that start other jobs and wait for them.
+  /// Starts other jobs from a stage, and waits for them: the job whose stage runs in the current task.
   ///
   /// ```swift
   /// case .splitting(let files):

@@ -52,7 +52,7 @@
       return (worker, slots - running.count)
     }
 
-    /// A claim under a registration was answered; jobs of a registration that was lost meanwhile are not begun.
+    /// A claim under a registration was answered; jobs of a registration that has been lost since are not begun.
     mutating func claimed(
       _ jobs: [(fence: Int64, id: String, isCancellationRequested: Bool)],
       by worker: Int64

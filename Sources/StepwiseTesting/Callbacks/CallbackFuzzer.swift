@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Stepwise
 
-/// A callback API that misbehaves in a way that a seed selects, for testing an adapter.
+/// A callback API that misbehaves, to test the adapter that you wrote for one.
 ///
 /// ```swift
 /// try await CallbackFuzzer.check(seeds: 0..<200) { api in

@@ -17,7 +17,8 @@ public import StepwiseCheckpoints
 /// store whose leases last a second or two, for which the check waits, or advance the store's clock in `passTime`.
 /// Without `passTime`, leases longer than ten seconds are not checked for this.
 ///
-/// All ids that the check uses start with `conformance`, and it removes them at the end. Do not use such ids meanwhile.
+/// All ids that the check uses start with `conformance`, and it removes them at the end. Do not use such ids while it
+/// runs.
 ///
 /// - Parameters:
 ///   - store: The store.

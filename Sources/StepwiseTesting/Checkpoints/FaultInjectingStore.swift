@@ -4,7 +4,7 @@
 import Stepwise
 public import StepwiseCheckpoints
 
-/// A store that injects faults into chosen saves, for testing how your code handles them.
+/// A store that fails at the saves you choose, to test what a crash there would lose.
 ///
 /// ```swift
 /// let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [3: .fail(DiskFull())])

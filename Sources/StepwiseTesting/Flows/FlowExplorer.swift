@@ -4,7 +4,7 @@
 import Stepwise
 public import StepwiseFlows
 
-/// Walks every path of a flow, with answers that the test supplies for each step, without presenting a step.
+/// Finds dead ends of a flow: walks every path with answers that you supply, without presenting a step.
 ///
 /// ```swift
 /// let report = FlowExplorer(flow)

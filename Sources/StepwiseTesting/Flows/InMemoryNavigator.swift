@@ -3,7 +3,7 @@
 
 public import StepwiseFlows
 
-/// A navigator without a user interface: it retains the screens as a user interface would, and records the calls.
+/// A navigator for tests: it retains the screens without showing them, and records the calls.
 ///
 /// ```swift
 /// let navigator = InMemoryNavigator<Screen>()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Counts objects that closures capture, to check that they are released.
+/// Checks that nothing leaks: counts the objects that your closures capture until they are released.
 ///
 /// ```swift
 /// let tracker = LifetimeTracker()

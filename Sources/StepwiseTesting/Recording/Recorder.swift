@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Records what a test observes, in order: events, stages, calls of callbacks.
+/// Records what your steps and handlers report, in order, for a test to wait for and compare.
 ///
 /// ```swift
 /// let calls = Recorder<String>()

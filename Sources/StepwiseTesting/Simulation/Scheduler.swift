@@ -82,7 +82,7 @@ struct Scheduler: Sendable {
   }
 }
 
-/// How a simulation chooses among the tasks that are ready to run.
+/// How a simulation chooses the next task: uniformly, or by priorities that find rarer bugs.
 ///
 /// - ``uniform`` chooses each ready task with the same probability. It is the default, and it finds races that many
 ///   interleavings show.
@@ -102,11 +102,11 @@ public struct Scheduling: Sendable, Hashable {
 
   /// Chooses by random priorities with a few change points (probabilistic concurrency testing).
   ///
-  /// A bug of depth *d* in a run of *k* steps of *n* tasks is found by one seed with a probability of at least
-  /// 1 / (n · k^(d-1)): S. Burckhardt, P. Kothari, M. Musuvathi, S. Nagarakatte, "A Randomized Scheduler with
-  /// Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. Unlike the paper's scheduler, this one lowers the priority
-  /// of a task that ran 100 times in a row while others were ready, so that a task that waits by yielding does not
-  /// block the others.
+  /// A bug of depth *d* in a run of *k* steps of *n* tasks is found by one seed with a probability of at least 1 / (n ·
+  /// k^(d-1)): S. Burckhardt, P. Kothari, M. Musuvathi, S. Nagarakatte, "A Randomized Scheduler with Probabilistic
+  /// Guarantees of Finding Bugs", ASPLOS 2010. Unlike the paper's scheduler, this one lowers the priority of a task
+  /// that ran 100 times in a row while others were ready. A task that waits by yielding therefore does not block the
+  /// others.
   ///
   /// - Parameters:
   ///   - depth: The number of ordering constraints that the bug needs; depth - 1 change points are chosen. Values below
@@ -231,7 +231,7 @@ extension Schedule: CustomStringConvertible {
   }
 }
 
-/// A random number generator that gives the same numbers for the same seed.
+/// A random number generator for repeatable tests: the same seed returns the same numbers.
 ///
 /// It is SplitMix64: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, with
 /// the constants of S. Vigna's `splitmix64.c` (public domain, https://prng.di.unimi.it/splitmix64.c). Every seed is a

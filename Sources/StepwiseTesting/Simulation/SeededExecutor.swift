@@ -24,9 +24,8 @@ import Synchronization
 ///
 /// With a manual clock, time is virtual: when nothing is ready, the clock moves to its next deadline.
 ///
-/// What runs elsewhere is outside the simulation: actors with an executor of their own (the main actor among them),
-/// other threads, other clocks. A job that comes back from there is run if the simulation still runs, else by the next
-/// run.
+/// What runs elsewhere is outside the simulation: actors with a custom executor (the main actor among them), other
+/// threads, other clocks. A job that comes back from there is run if the simulation still runs, else by the next run.
 package final class SeededExecutor: TaskExecutor {
   /// A value that only the main queue has: on Linux the main actor is not always on the main thread.
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {

@@ -144,7 +144,7 @@ public nonisolated(nonsending) func explore(
     .sorted { $0.destination.description < $1.destination.description }
 }
 
-/// A simulation that completed.
+/// What `simulate` returns: the trace, and what left the simulation.
 public struct SimulationRun<Value: Sendable>: Sendable {
   /// What the body returned.
   public let value: Value

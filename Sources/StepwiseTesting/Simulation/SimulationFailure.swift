@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A failure that a simulation found: what failed, under which schedule, and what ran.
+/// A failure that a simulation found, with the schedule to repeat it and what ran.
 ///
 /// The description holds all of it. Test frameworks print it when the error leaves a test. To record it at the caller's
 /// line with Swift Testing:
@@ -124,7 +124,7 @@ public func require(_ condition: Bool, _ message: String = "The condition does n
   if !condition { throw .unmet(message) }
 }
 
-/// Work that left a simulation, where the order and the time are not the simulation's.
+/// Work that left a simulation, whose order the seed does not decide.
 public struct SimulationEscape: Sendable, Hashable {
   /// Where work can go.
   public struct Destination: Sendable, Hashable, CustomStringConvertible {
@@ -167,7 +167,7 @@ extension SimulationEscape: CustomStringConvertible {
   public var description: String { "\(destination) (\(count)×)" }
 }
 
-/// What ran in a simulation, in order.
+/// What ran in a simulation, in order, to compare two runs of one seed or to print.
 ///
 /// Two runs with the same seed have equal traces, on every machine, unless something escaped the simulation.
 public struct SimulationTrace: Sendable, Hashable {

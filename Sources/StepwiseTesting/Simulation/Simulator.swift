@@ -36,7 +36,7 @@ final class Simulator<Value: Sendable>: Sendable {
 
   var comesBack: Bool { hasComeBack.withLock { $0 } }
 
-  /// Runs the body once, on a thread of its own.
+  /// Runs the body once, on a separate thread.
   ///
   /// The body inherits the calling task's task-locals.
   ///

@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseCheckpoints
 
-/// A clock whose time a test advances.
+/// A clock whose time your test advances, to test delays, retries and timeouts without waiting.
 ///
 /// ```swift
 /// let clock = ManualClock()

@@ -11,7 +11,7 @@ public import StepwiseTracing
   import Foundation
 #endif
 
-/// Detects edits of a progression that make stored stages unreadable.
+/// Fails a test when an edit of a progression makes stored stages unreadable.
 ///
 /// ```swift
 /// @Test func storedStagesStayReadable() throws {
