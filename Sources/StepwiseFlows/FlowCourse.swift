@@ -160,7 +160,7 @@ package struct FlowCourse {
 
   /// Runs the rule that `on` set for a step, and sets the content of the next step.
   ///
-  /// This method does not change the course, so that the rule may read the flow.
+  /// This method does not change the course: the rule may read the flow.
   ///
   /// - Returns: The move on this path: back from the first step ends the flow, and a step on the path replaces nothing.
   package func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {

@@ -98,8 +98,8 @@ public struct FlowLogEntry: Sendable {
     if case .ended(let ending) = end { ending } else { nil }
   }
 
-  /// The entry of a flow that ended without a result, converted to one in progress, so that a replay presents the same
-  /// step again.
+  /// The entry of a flow that ended without a result, converted to one in progress: a replay presents the same step
+  /// again.
   var inProgress: FlowLogEntry? {
     inside == nil ? nil : FlowLogEntry(step: step, content: content, end: nil, inside: inside)
   }

@@ -84,7 +84,7 @@ extension FlowStep {
         navigator.replace(oldScreen, with: screen)
       } else {
         context.previous?.leave(to: EmptyCollection())
-        // Where the user has removed the old screen, the one that it covered is gone, too.
+        // Where the user has removed the old screen, the screen that it covered is gone, too.
         let replacesTop = place.isCovering && old?.isVacant ?? true
         if replacesTop { navigator.replace(nil, with: screen) } else { navigator.push(screen) }
       }

@@ -98,7 +98,7 @@ final class FlowRun {
       let entry = try await entry(of: step)
       turns += 1
       // A flow whose steps never suspend would block the main actor. Yield here, and not between the choice of the next
-      // step and its presentation, because another flow might present the step meanwhile.
+      // step and its presentation, because another flow might present the step in between.
       if turns.isMultiple(of: 64) { await Task.yield() }
       guard let end = try follow(entry, of: step) else { continue }
       self.end = end
@@ -207,7 +207,7 @@ final class FlowRun {
         if let content = replay.contents[step.name] { try step.restore(content) }
       }
     }
-    // The current step takes the place of the one that it replaced, unless it has no place for its screen.
+    // The current step takes the place of its predecessor, unless it has no place for its screen.
     for step in course.path.steps where step != course.path.top || !step.isStacked { shown[step]?.restore() }
   }
 

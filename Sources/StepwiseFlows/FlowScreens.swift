@@ -4,7 +4,7 @@
 /// The context of one presentation of a step: its screen, and for a nested flow the link to the enclosing run.
 @MainActor
 final class FlowPresentationContext {
-  /// The earlier screen of the step, or of the one that it replaces.
+  /// The earlier screen of the step, or of the step that it replaces.
   let previous: FlowShown?
   /// The current screen.
   var shown: FlowShown?

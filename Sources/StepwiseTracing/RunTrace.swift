@@ -115,7 +115,7 @@ public struct RunTrace: Sendable {
 extension Run {
   /// What has happened in the run so far, with times.
   ///
-  /// It is available at any time, without having been requested before. Runs that a step starts are part of it only in
+  /// Tracing is always on for started runs. Runs that a step starts are part of the trace only in
   /// ``trace(capacity:clock:isolation:_:)``.
   public var trace: RunTrace { RunTrace(of: [reading], droppedRunCount: 0) }
 }

@@ -22,7 +22,7 @@ extension FlowStep where Result: Sendable {
 }
 
 extension StepwiseFlows.FlowStep {
-  /// The step as one of FlowState, for flows that have not moved: with a completion and a next step of its own.
+  /// The step as one of FlowState, for flows that have not moved: with its own completion and next step.
   ///
   /// Whatever it ends with in place of an answer is a result of nil. Releasing the old step cancels this one's run.
   @available(*, deprecated, message: "Use the FlowStep itself when its last old caller has moved")

@@ -136,7 +136,7 @@ public final class ConcurentFlowStep: Startable {
 
   /// Starts the steps, in their order, before this returns.
   ///
-  /// A step of your own counts when it starts its `nextStep`. It has to be a class: the `nextStep` of a structure is
+  /// A step that you write counts when it starts its `nextStep`. It has to be a class: the `nextStep` of a structure is
   /// set in a copy.
   @available(*, deprecated, message: "Use `try await step.result()`, or a Flow")
   public func start() {

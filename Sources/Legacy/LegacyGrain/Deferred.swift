@@ -28,10 +28,10 @@ public enum Deferred<Result> {
   case future((@escaping @Sendable (@escaping () throws -> Result) -> Void) -> Void)
 
   /// An error made of others.
-  @available(*, deprecated, message: "Throw an error of your own")
+  @available(*, deprecated, message: "Throw your own error")
   public enum Error: Swift.Error {
     /// The errors.
-    @available(*, deprecated, message: "Throw an error of your own")
+    @available(*, deprecated, message: "Throw your own error")
     case underlyingErrors([any Swift.Error])
   }
 
@@ -131,7 +131,7 @@ extension Deferred {
   }
 }
 
-// One operand of each operator has a type that few others of its name have, so that the compiler discards most.
+// One operand of each operator has a type that few others of its name have: the compiler discards most.
 
 /// Performs the work on the left, and passes its result to the handler on the right.
 @available(*, deprecated, message: "Use `try await`, in a Task { … } where there is none yet")

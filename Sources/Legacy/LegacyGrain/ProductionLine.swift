@@ -7,12 +7,12 @@ internal import Stepwise
 
 /// Runs progressions in the order in which they are added, with a concurrency limit.
 ///
-/// Runs all that was added, also when the line is released meanwhile.
+/// Runs all that was added, even after the line is released.
 @available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise, which yields the results")
 public final class ProductionLine<P: Progression>: Sendable {
   private let machine: Lock<LineMachine<Sent<P>>>
   private let performer: Performer
-  /// Starts progressions in turns of its own, so that one that completes at once does not nest the next one.
+  /// Starts progressions in separate turns: one that completes at once does not nest the next one.
   private let queue = DispatchQueue(label: "ProductionLine")
 
   private init(maxCount: Int, by performer: Performer) {

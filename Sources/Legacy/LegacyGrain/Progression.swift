@@ -74,14 +74,14 @@ public enum ProgressionError: Error, Equatable {
   @available(*, deprecated, message: "Leave the loop over `stages`; a cancelled run throws CancellationError")
   case cancelled
 
-  /// The progression has neither a `next()` nor an `updateOrDeferNext()` of its own.
+  /// The progression implements neither `next()` nor `updateOrDeferNext()`.
   @available(*, deprecated, message: "next() of Progression of Stepwise has no default")
   case notImplemented(type: String)
 }
 
 /// Ends `next()` of the last stage, which is never called.
 ///
-/// No stage follows the one with a result. Code that requests one stops the program here.
+/// No stage follows the stage with a result. Code that requests one stops the program here.
 @available(*, deprecated, message: "Write `try completed()`, which throws in place of stopping the program")
 public func completedStep<P: Progression>(_ stage: P) -> Never {
   fatalError("\(stage) is the last stage")  // Safety: old code ends a switch with it, so that it cannot return.

@@ -18,7 +18,7 @@ package final class StageRunner<Stage, Result>: Sendable {
   private struct State: Sendable {
     /// The thread that is inside a performer, if that performer may run its work immediately.
     var thread: UInt?
-    /// The stage that was reached on that thread meanwhile.
+    /// The stage that was reached on that thread.
     var next: Sent<Stage>?
   }
 

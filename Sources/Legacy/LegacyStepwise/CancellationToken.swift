@@ -29,7 +29,7 @@ public final class CancellationToken: Sendable {
   /// A Boolean value that indicates whether the token was cancelled, under its new name.
   public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// The reason passed to `cancel`, or the one that was assigned since.
+  /// The reason passed to `cancel`, or assigned since.
   @available(*, deprecated, message: "Use reason of CancellationToken of Stepwise, which only cancel(reason:) sets")
   public var reason: String? {
     get { state.withLock { $0.reason } }

@@ -6,7 +6,7 @@ internal import LegacySupport
 
 @available(*, deprecated)
 extension StepChain {
-  /// Appends a step that takes the output of the one before, and returns an output or throws.
+  /// Appends a step that takes the output of the previous one, and returns an output or throws.
   ///
   /// - Parameter body: The work of the step.
   /// - Returns: The chain with the step.
@@ -19,7 +19,7 @@ extension StepChain {
     appending(Node(nil, nil, Sent(body)))
   }
 
-  /// Appends a step that takes the output of the one before, and returns an output or throws.
+  /// Appends a step that takes the output of the previous one, and returns an output or throws.
   ///
   /// - Parameters:
   ///   - name: The name of the step in the log.
@@ -46,7 +46,7 @@ extension StepChain {
 // stands for a step that does not end: it fails as abandoned.
 @available(*, deprecated)
 extension StepChain {
-  /// Appends a step that takes the output of the one before, and ends when its handler is called.
+  /// Appends a step that takes the output of the previous one, and ends when its handler is called.
   ///
   /// - Parameters:
   ///   - file: The file that diagnostics name.
@@ -64,7 +64,7 @@ extension StepChain {
     appending(Node(nil, nil, Ending.Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
   }
 
-  /// Appends a step that takes the output of the one before, and ends when its handler is called.
+  /// Appends a step that takes the output of the previous one, and ends when its handler is called.
   ///
   /// - Parameters:
   ///   - name: The name of the step in the log.

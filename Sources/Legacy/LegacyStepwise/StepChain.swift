@@ -4,7 +4,7 @@
 public import Foundation
 internal import LegacySupport
 
-/// Steps that run one after the other, each on the output of the one before.
+/// Steps that run one after the other, each on the output of the previous one.
 ///
 /// As in the original, `then`, `onError` and `finally` change the chain, also when what they return is ignored: a
 /// second `then` on the same `StepChain` replaces what followed, and there is one error handler and one `finally`.
@@ -65,7 +65,7 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
   /// Calls a handler when the chain has ended, on the thread of the step that ended it.
   ///
   /// One handler runs, the latest; when the chain consisted of one step as an earlier one was attached, the earlier one
-  /// runs, unless that step is the one that ends the chain.
+  /// runs, unless that step ends the chain.
   @available(*, deprecated, message: "Use finally(_:) of Chain, which keeps the handlers attached before")
   @preconcurrency
   @discardableResult

@@ -5,7 +5,7 @@ public import Dispatch
 internal import LegacySupport
 
 // A closure of two parameters also fits one that is passed a pair, and one that is passed a `Step` also fits one that
-// is passed anything: so the closure that is passed anything is the disfavoured one.
+// is passed anything: so the closure that is passed anything is disfavoured.
 
 /// Creates a chain of one step that takes an input, and returns an output or throws.
 ///

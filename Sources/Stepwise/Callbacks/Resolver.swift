@@ -116,7 +116,7 @@ public func withResolver<Value: Sendable>(
   return try await box.value()
 }
 
-/// Runs the body in its own frame, so that no waiting frame retains the resolver.
+/// Runs the body in its own frame: no waiting frame retains the resolver.
 private func handOut<Value: Sendable>(
   _ box: ResolverBox<Value>,
   isolation: isolated (any Actor)?,

@@ -59,8 +59,8 @@ public final class CancellationToken: Sendable {
   deinit {
     guard var link = state.withLock({ $0.link.take() }) else { return }
     link.parent.remove(link.key)
-    // Retains the parent's parent before releasing the parent, so that a chain of tokens is released in a loop instead
-    // of recursively.
+    // Retains the parent's parent before releasing the parent: a chain of tokens is released in a loop instead of
+    // recursively.
     while isKnownUniquelyReferenced(&link.parent), let above = link.parent.state.withLock({ $0.link }) { link = above }
   }
 
@@ -82,7 +82,7 @@ public final class CancellationToken: Sendable {
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool {
     guard var pending = begin(Cancellation(reason: reason)) else { return false }
-    // Children are cancelled in this loop, at their position among the handlers, so that long chains need no recursion.
+    // Children are cancelled in this loop, at their position among the handlers: long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
       case .handler(let handler): handler.call(reason: reason)

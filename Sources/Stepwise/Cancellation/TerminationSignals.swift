@@ -63,7 +63,7 @@ public func withTerminationSignals<Value: Sendable>(
 /// Counts the runs that begin under a task-local value, until none is left.
 final class RunsBegun: Sendable {
   @TaskLocal static var current: RunsBegun?
-  /// Whether the process uses any, so that other runs do not look for the task-local value.
+  /// Whether the process uses any; otherwise no run looks for the task-local value.
   private static let isUsed = Atomic(false)
 
   private struct State {

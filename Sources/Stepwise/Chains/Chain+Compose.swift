@@ -128,7 +128,7 @@ struct Branches<Input: Sendable>: Sendable {
   ///
   /// - Returns: The first branch that succeeded, and the others that did, which the caller undoes.
   /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted together with the run and
-  ///   threw no errors of their own.
+  ///   threw no other errors.
   func runFirst(
     on input: Input,
     as first: Child

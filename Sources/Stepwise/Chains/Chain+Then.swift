@@ -110,7 +110,7 @@ extension Chain {
 
   /// The erased form of a closure.
   ///
-  /// It is built at the call site, for concrete types, so that a step needs no thunk.
+  /// It is built at the call site, for concrete types: a step needs no thunk.
   @inlinable
   static func code(
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output

@@ -58,7 +58,7 @@ final class ElementProgress: Sendable {
     var shares: [Int: Double] = [:]
     var sum = 0.0
     var reported = 0.0
-    /// Whether a thread is reporting, which then reports what others add meanwhile.
+    /// Whether a thread is reporting, which also reports what others add until it is done.
     var isReporting = false
   }
 

@@ -11,7 +11,7 @@ struct JobInput<Value: Sendable>: Sendable {
 
 /// One launch of a job: its handlers, on the main actor, and its newest update, for subscribers.
 ///
-/// It has no generic parameters, so that launching a job needs no type metadata lookup.
+/// It has no generic parameters: launching a job needs no type metadata lookup.
 // Safety: it has constants, an atomic and a lock alone.
 final class JobLaunch: StartedRun, @unchecked Sendable {
   typealias Updates = Broadcast<(any AnyBox)?, UpdateKey>
@@ -23,7 +23,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   private struct State {
     var calls = JobCallsMachine<any AnyBox>()
-    /// Released on completion, like the limits, so that work that retains its context does not retain a screen.
+    /// Released on completion, like the limits: work that retains its context does not retain a screen.
     var handlers = JobHandlers()
     /// Nil without a time limit.
     var limits: JobLimits?
@@ -159,7 +159,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
       if isTimeUp.load(ordering: .acquiring), !handlers.onTimeout.isEmpty {
         for handler in handlers.onTimeout where mayCall { handler() }
       } else {
-        // On the main actor, so that conformances isolated to it are found.
+        // On the main actor, where conformances isolated to it are found.
         JobErrorHandler.mostSpecific(of: handlers.onError, for: error)?(error)
       }
     }

@@ -113,7 +113,7 @@ struct JobErrorHandler: Sendable {
 
   @MainActor func callAsFunction(_ error: any Error) { handler(error) }
 
-  /// Returns the handler to call for an error: the most specific one, and among equals the one that was attached first.
+  /// Returns the handler to call for an error: the most specific one, and among equals the first.
   static func mostSpecific(of handlers: [JobErrorHandler], for error: any Error) -> JobErrorHandler? {
     var best: (handler: JobErrorHandler, closeness: Closeness)?
     for handler in handlers {

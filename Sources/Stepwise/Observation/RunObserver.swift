@@ -130,7 +130,7 @@ public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
 
 /// Installs observers for all runs of the process.
 public enum RunObservers: Sendable {
-  /// Whether an observer was ever installed for the process or a scope, so that other runs need not look for them.
+  /// Whether an observer was ever installed for the process or a scope; otherwise no run looks for them.
   private static let used = Atomic(false)
 
   /// How many are installed for the process.

@@ -5,9 +5,9 @@
 ///
 /// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
 /// is room: with a `Gate`, and thus a task for each progression, a short one takes 20 µs instead of 6. Only one parked
-/// worker is woken at a time. When it arrives, it takes work and wakes the next, so that a worker which a fast consumer
-/// woke once finds room for several progressions. A consumer without a product leaves a waiter; the machine wakes it
-/// after a change, and it tries again.
+/// worker is woken at a time. When it arrives, it takes work and wakes the next. By then a fast consumer may have made
+/// room for several progressions. A consumer without a product leaves a waiter; the machine wakes it after a change,
+/// and it tries again.
 ///
 /// After each event no pending work could start, unless a worker that was woken has not arrived.
 struct LineMachine<Work, Product, Waiter, Worker> {
@@ -110,7 +110,7 @@ struct LineMachine<Work, Product, Waiter, Worker> {
 
   /// A waiter has left.
   ///
-  /// Returns the waiters to wake, so that they try again.
+  /// Returns the waiters to wake, which then try again.
   mutating func leave() -> [Waiter] { wake() }
 
   mutating func suspend() { isSuspended = true }

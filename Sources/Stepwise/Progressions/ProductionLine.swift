@@ -104,9 +104,9 @@ extension ProductionLine.Results.Iterator: Sendable {}
 struct LineWork: Sendable {
   /// The progression as it was added.
   let progression: any AnyBox
-  /// A closure that the user's module creates, so that the compiler can specialize it for the type.
+  /// A closure that the user's module creates, where the compiler can specialize it for the type.
   ///
-  /// It boxes an element of ``ProductionLine/Results``, and captures nothing, so that it needs no memory.
+  /// It boxes an element of ``ProductionLine/Results``, and captures nothing: it needs no memory.
   let perform: @Sendable (any AnyBox) async -> any AnyBox
 
   @usableFromInline

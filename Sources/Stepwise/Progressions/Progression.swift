@@ -184,7 +184,7 @@ public struct Stages<P: Progression>: AsyncSequence, Sendable {
         isBegun = true
         return stage
       }
-      // Stays nil when the work throws, so that the iteration ends.
+      // Stays nil when the work throws, which ends the iteration.
       guard let stage = stage.take(), stage.result == nil else { return nil }
       if Task.isCancelled { throw CancellationError() }
       let next = try await stage.next()

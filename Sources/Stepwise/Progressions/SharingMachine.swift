@@ -145,7 +145,7 @@ struct SharingMachine<Stage, Waiter> {
   }
 
   enum ReachAction {
-    /// The consumers have left meanwhile.
+    /// The consumers have left since.
     case discard
     /// Wakes the consumers, and releases the previous stage outside the lock.
     case wake([Waiter], releasing: Stage)

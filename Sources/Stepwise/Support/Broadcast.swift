@@ -14,7 +14,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     fileprivate var isFinished = false
     fileprivate var woken: [Once<Void>] = []
 
-    /// Whether there are subscribers, so that keys are not created needlessly.
+    /// Whether there are subscribers; otherwise no key need be created.
     package var isObserved: Bool { !consumers.isEmpty }
 
     /// Notifies all subscribers that a key has changed; nothing follows the end.

@@ -54,8 +54,7 @@ struct Scheduler: Sendable {
 
   /// The default: the task that ran last, as long as it is ready, else the job that has waited longest.
   ///
-  /// A task that ran very often in a row while others were ready makes room, so that waiting by yielding does not block
-  /// them.
+  /// A task that ran very often in a row while others were ready makes room: waiting by yielding does not block them.
   private func standard(among ready: [Int?]) -> Int {
     guard let last, repetitions < PriorityScheduler.patience else { return 0 }
     return ready.firstIndex(of: last) ?? 0
@@ -196,7 +195,7 @@ struct PriorityScheduler: Sendable {
 /// The scheduling decisions of a simulation that differ from the default, which lets a task run as long as it is ready.
 ///
 /// A decision is made where at least two tasks are ready. Decisions are counted from 0, and so are the ready tasks,
-/// from the one that has waited longest.
+/// from the task that has waited longest.
 struct Schedule: Sendable, Hashable {
   struct Choice: Sendable, Hashable {
     let decision: Int
