@@ -115,7 +115,8 @@ struct FlowContentTests {
     #expect(try await flow.run() == nil)
   }
 
-  @Test func anObserverThatSetsTheContentDoesNotLeaveTheNextOneWithTheOlderContent() async {
+  @Test("An observer that sets the content does not leave the next one with the older content")
+  func settingContentInAnObserver() async {
     let step = step
     async let answer = step.ask(0)
     await wall.count.elements(atLeast: 1)
@@ -146,7 +147,8 @@ struct FlowContentTests {
     #expect(await second == .answered("two"))
   }
 
-  @Test func anObserverThatSetsTheContentWhenItIsAddedIsCalledWithTheNewestLast() async {
+  @Test("An observer that sets the content when it is added receives the newest content last")
+  func settingContentInANewObserver() async {
     let step = step
     async let answer = step.ask(1)
     await wall.count.elements(atLeast: 1)

@@ -138,7 +138,8 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test func aNestedLogThatDoesNotFitFailsTheReplayWhateverTheOuterFlowMakesOfFailures() async throws {
+  @Test("A nested log that does not fit fails the replay, whatever the outer flow does with failures")
+  func nestedLogThatDoesNotFit() async throws {
     let world = World()
     let lenient = world.flow.on(world.nested, ended: { _, _ in .finish("swallowed") })
     let wrong: FlowLog = [.answer(world.first, 7), .answer(world.b, "x")]

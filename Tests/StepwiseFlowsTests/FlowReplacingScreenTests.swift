@@ -146,7 +146,8 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  @Test func aReplacingScreenOfANestedFlowIsTakenAwayWhenTheOuterStepBeforeIsPresented() async throws {
+  @Test("A replacing screen of a nested flow is removed when the previous outer step is presented")
+  func replacingScreenOfANestedFlowIsRemoved() async throws {
     let (a, inner) = (step("a"), step("inner", .replace))
     let nested = FlowStep(flow: Flow<Int>("nested", first: inner))
     let run = Flow<Int>("flow", first: a).on(a) { _, _ in .next(nested) }.start()

@@ -63,7 +63,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func aReplacingScreenIsInThePlaceOfTheTopmostAlsoWhenItsOldOneLives() async throws {
+  @Test("A replacing screen takes the place of the topmost one, even if the old screen still exists")
+  func replacingScreenIsOnTop() async throws {
     let (a, b) = (step("a", .replace), step("b", .replace))
     let run = Flow<Int>("flow", first: a, content: "x").on(a) { _, _ in .next(b, "y") }.start()
     await made.elements(atLeast: 1)

@@ -94,7 +94,8 @@ struct FlowSharedStepTests {
     #expect(desk.asked.elements == ["second 7", "first Ann", "second 7", "first Ann", "first its own"])
   }
 
-  @Test func aFlowThatStartsElsewhereLeavesItsFirstStepAloneWhileThatIsAsked() async throws {
+  @Test("A flow that starts elsewhere does not touch its first step while another flow presents it")
+  func presentedFirstStepIsNotTouched() async throws {
     let first = desk.step("first", of: String.self, Reply<Int>.wait)
     let second = desk.step("second", .complete(2))
     let run = Flow<Int>("one", first: first, content: "one").start()

@@ -27,7 +27,8 @@
     }
 
     // To accept these, `start` would have to take the chain itself as `sending`, which Swift has for parameters alone.
-    @Test func swift6ModeRefusesWhatTwoClosuresOfAChainShareThoughItIsNoRace() throws {
+    @Test("Swift 6 mode refuses what two closures of a chain share, although it is no race")
+    func sharedCaptureIsRefused() throws {
       let path = Self.path(of: "StepwiseShared")
       let result = try Compiler.check(path, languageMode: 6)
       #expect(result.errors.map(\.line) == (try Self.lines(of: path, with: "// Refused")), "\(result.output)")

@@ -47,7 +47,8 @@ import Testing
       }
     }
 
-    @Test func aDirectoryThatMayNotBeWrittenIsAnErrorAndTheCheckpointIsIntact() async {
+    @Test("A directory that must not be written is an error, and the checkpoint stays intact")
+    func readOnlyDirectory() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()
         let store = try FileCheckpointStore(directory: directory.url)

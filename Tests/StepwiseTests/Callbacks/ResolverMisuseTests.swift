@@ -12,7 +12,8 @@ import Testing
 struct ResolverMisuseTests {
   // G65
   /// Duplicates are reported and not fatal.
-  @Test func aSecondCallIsFalseChangesNothingAndIsReportedWithSiteAndCount() async {
+  @Test("A second call returns `false`, changes nothing and is reported with location and count")
+  func secondCallIsReported() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<ResolverMisuse>()
       ResolverMisuse.handler = { misuses.record($0) }

@@ -162,7 +162,8 @@ struct CancellationSimulationTests {
     #expect(Set(reasons.elements) == ["handle", "outer", "chain", "runs"])
   }
 
-  @Test func aFamilyOfChainsEndsWhenItsTokenIsTakenAndCancelledAtAnyMoment() async {
+  @Test("Cancelling the token of related chains at any moment ends all of their runs")
+  func relatedChainsEndWithTheirToken() async {
     await forEachSeed { _ in
       let log = Recorder<String>()
       let base = Chain { (number: Int) in

@@ -103,7 +103,8 @@ struct CancellationTokenTests {
   }
 
   // G116
-  @Test func cancellationReturnsWhenTheWaitingTaskIsCancelledAndLeavesTheTokenAlone() async {
+  @Test("Cancelling a task that waits for a token ends the wait and does not affect the token")
+  func waitEndsWithItsTask() async {
     let token = CancellationToken()
     let other = Task { await token.cancellation }
     let waiter = Task { await token.cancellation }

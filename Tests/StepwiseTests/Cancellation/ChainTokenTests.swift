@@ -95,7 +95,7 @@ struct ChainTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenAfterwards() async {
+  @Test("A token that is accessed after `start` interrupts the run immediately") func tokenAccessedAfterStart() async {
     let chain = waiting
     let run = chain.start(1)
     await entered.elements(atLeast: 1)

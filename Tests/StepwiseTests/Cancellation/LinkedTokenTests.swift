@@ -155,7 +155,8 @@ struct LinkedTokenTests {
     #expect(last.reason == "stop")
   }
 
-  @Test func handlersOfAParentAndItsChildrenAreCalledInTheOrderOfTheirRegistration() {
+  @Test("Handlers of a token and of its children are called in the order of registration")
+  func handlersOfLinkedTokensAreInOrder() {
     let parent = CancellationToken()
     let calls = Recorder<Int>()
     parent.onCancel { _ in calls.record(1) }

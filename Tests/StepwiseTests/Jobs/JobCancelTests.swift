@@ -27,7 +27,8 @@ struct JobCancelTests {
   }
 
   // G102
-  @Test @MainActor func aHandlerThatWasOnItsWayIsNotCalledAlsoWhenTheOutcomeIsDecided() async {
+  @Test("A pending handler is not called after `cancel`, even when the outcome is decided") @MainActor
+  func pendingHandlerIsNotCalled() async {
     let notes = JobNotes()
     let job = Job("job") { 7 }.onFinish { _ in notes.note("finish") }
     let run: JobRun<Never, Int> = job.launch(on: JobQueue(maxConcurrent: 1))
@@ -142,7 +143,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test func underATokenThatIsCancelledNotEvenStartIsToldHoweverLongTheLaunchTakes() async throws {
+  @Test("Under a cancelled token not even `onStart` is called, however long the launch takes")
+  func cancelledTokenCallsNoHandler() async throws {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }

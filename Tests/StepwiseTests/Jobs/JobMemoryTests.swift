@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct JobMemoryTests {
   #if os(Linux) || os(macOS)
-    @Test func manyJobsOneAfterTheOtherThroughOneQueueTakeNoMoreMemoryThanAFew() async {
+    @Test("Many jobs through one queue take no more memory than a few") func queueMemoryIsFlat() async {
       await #expect(processExitsWith: .success) {
         let (queue, job) = (JobQueue(maxConcurrent: 4), JobMemoryTests.job)
         func launch(_ count: Int) async throws {

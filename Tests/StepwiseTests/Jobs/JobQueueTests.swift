@@ -25,7 +25,7 @@ struct JobQueueTests {
   }
 
   // G104
-  @Test func thoseOfAHigherPriorityBeginFirstAndFirstComeFirstServedAmongEquals() async {
+  @Test("Jobs of a higher priority start first, and those of equal priority in order") func priorityDecides() async {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []

@@ -69,7 +69,8 @@ struct JobTimeTests {
     #expect(try await Job("next") { 2 }.launch(on: queue).value == 2)
   }
 
-  @Test func aJobWhoseDeadlineComesWhileItWaitsHasLeftTheQueueBeforeItsHandlersRun() async {
+  @Test("A waiting job whose deadline passes leaves the queue before its handlers run")
+  func waitingJobLeavesAtItsDeadline() async {
     queue.suspend()
     let job = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock)
       .onTimeout { [queue] in notes.note("timeout, \(queue.gate.entrants.count) in the queue") }

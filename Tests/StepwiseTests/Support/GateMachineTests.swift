@@ -99,7 +99,8 @@ struct GateMachineTests {
     #expect(machine.resume() == [])
   }
 
-  @Test func thoseOfAHigherPriorityAreLetInFirstAndFirstComeFirstServedAmongEquals() {
+  @Test("Entrants of a higher priority are admitted first, and those of equal priority in order")
+  func priorityDecides() {
     var machine = Machine(slots: 1)
     var last = machine.arrive("first", mode: .queue)
     #expect(machine.arrive("low", mode: .queue, priority: 1).isWaiting)

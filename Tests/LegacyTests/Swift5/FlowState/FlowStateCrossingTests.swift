@@ -40,7 +40,8 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func theContentOfTheNewStepReachesTheOldScreenAlsoWhenTheStepIsPast() async {
+  @Test("The content of the new step reaches the old screen, even after the step")
+  func contentReachesTheOldScreen() async {
     let screens = OldScreens(telling: seen)
     let modern = screens.step("a").modern
     _ = NewFlows.run(modern, with: "x", telling: seen)

@@ -50,7 +50,8 @@ struct CancellationReachTests {
     #expect(log.elements == ["resolved 1"])
   }
 
-  @Test func aTaskThatOutlivesACancelledRunIsNotCancelledForTheReasonOfTheRun() async {
+  @Test("A task that outlives a cancelled run is not cancelled with the run's reason")
+  func taskOutlivesACancelledRun() async {
     let (mayGoOn, log) = (Turnstile(), Recorder<String>())
     let inner = Chain { try await Turnstile().pass() }.finally { log.record($0.brief) }
     let tasks = Recorder<Task<Void, Never>>()

@@ -194,7 +194,8 @@ struct NestedChainTests {
     _ = await blocking.outcome
   }
 
-  @Test func whatItThrowsWhenTheOuterIsCancelledIsTheUnderlyingErrorOfBoth() async {
+  @Test("The error of a nested chain in a cancelled run is the underlying error of both")
+  func underlyingErrorOfBoth() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in

@@ -46,7 +46,8 @@ struct OrderTests {
   ]
 
   // G6
-  @Test func stepThenRecoverThenUndoThenOnErrorThenFinallyThenTheAwaiterOfRun() async {
+  @Test("A run ends in the order step, `recover`, undo, `onError`, `finally`, then the waiting task")
+  func orderOfTheEnd() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(10)) { try await makeChain(log).run(8) }
     log.record("awaiter")

@@ -22,8 +22,8 @@ struct StepUndoTests {
   private let twice = RetryPolicy(maxAttempts: 2, backoff: .none)
 
   // G134
-  @Test(arguments: [false, true])
-  func whenSomethingLaterFailsUndosRunNewestFirstTogetherWithThoseOfThen(started: Bool) async throws {
+  @Test("When something later fails, undos run newest first, together with those of `then`", arguments: [false, true])
+  func undosRunNewestFirst(started: Bool) async throws {
     let chain = Chain("plan", undo: { [log] in log.record("undo plan") }) { () in
       try await done("a")
       try await step("b") {

@@ -25,7 +25,8 @@ struct RunHandleTests {
 
   // G18
   /// One waiter's cancel does not cancel a shared result.
-  @Test func cancellingATaskThatAwaitsTheValueThrowsThereAndLeavesTheRunAlone() async throws {
+  @Test("Cancelling a task that awaits `value` ends that wait and does not affect the run")
+  func cancellingAWaitingTask() async throws {
     let turnstile = Turnstile()
     let run = Chain { () in
       try await turnstile.pass()
