@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A file system or database that stores the checkpoints of progressions.
+/// A type that stores the checkpoints of progressions; implement it for your database.
 ///
 /// A run acquires the lease of its id, loads the record, saves each stage under the lease, and releases the lease. A
 /// store guarantees:
@@ -14,7 +14,7 @@
 /// - Ids that differ in one byte of their UTF-8 are different ids, regardless of Unicode equivalence.
 ///
 /// `checkCheckpointStore(_:)` of `StepwiseTesting` checks these guarantees. Where nothing else is documented, a method
-/// may throw an error of its own, which ends the run.
+/// may throw any other error, which ends the run.
 public protocol CheckpointStore: Sendable {
   /// Acquires the lease of an id, which prevents other runs under the id.
   ///

@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseFiles
 
-/// Checkpoints in memory, for tests and previews, with the lifetime of the store.
+/// Stores checkpoints in memory, for tests and previews, as long as the store exists.
 ///
 /// Leases do not expire, unless the store is created with a duration for them.
 public final class MemoryCheckpointStore: CheckpointStore {

@@ -181,7 +181,7 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// A diagnostic: a callback called its resolver after the first call had settled it.
+/// A diagnostic for a callback that calls its resolver again after the first call.
 ///
 /// The extra call has no effect. It is reported because it usually indicates a bug in the callback's code.
 public struct ResolverMisuse: Sendable, CustomStringConvertible {

@@ -285,7 +285,7 @@ package final class ChainIdentity: Sendable {
   }
 }
 
-/// What a further run of a chain does while one is in flight.
+/// Decides what a further run of a chain does while one is in flight, for example for a search field.
 ///
 /// A refused or replaced run ends as cancelled, with the policy's name as the reason.
 public struct Overlap: Hashable, Sendable, CustomStringConvertible {
@@ -309,7 +309,7 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   /// The run is refused.
   public static let dropNew = Overlap(kind: .dropNew)
 
-  /// The run waits and replaces the one that was waiting.
+  /// Waits; replaces the run that is already waiting.
   public static let keepLatest = Overlap(kind: .keepLatest)
 
   /// The policy's name, which is the reason for a run that the policy refused, replaced or cancelled.

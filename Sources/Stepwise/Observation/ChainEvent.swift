@@ -95,7 +95,7 @@ public struct ChainProgress: Hashable, Sendable {
   public let step: String
 }
 
-/// Reports the progress of the running step.
+/// Reports the progress of the running step, from anywhere in its code.
 public enum StepProgress: Sendable {
   /// Reports the progress of the calling step to the observers of the run.
   ///

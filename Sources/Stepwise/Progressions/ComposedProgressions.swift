@@ -119,7 +119,7 @@ private struct FlatMappedProgression<Base: Progression, Following: Progression>:
   }
 }
 
-/// Runs several progressions one after the other, as one progression.
+/// Runs several progressions one after the other, as one that you can store and resume.
 ///
 /// Its stages are the stages of each progression in turn. Its result holds their results, in order. The first error
 /// ends the run; running the last stage again resumes at the progression that failed.

@@ -68,7 +68,7 @@ extension CheckpointFolder {
     return known.sorted { $0.id < $1.id }.map(\.summary) + found.filter { $0.id == nil }.map(\.summary)
   }
 
-  /// Returns nil for a file that was removed meanwhile.
+  /// Returns nil for a file that has been removed.
   private func summary(of name: String) -> (id: CheckpointID?, summary: CheckpointSummary)? {
     let file = directory.appending(name)
     guard let facts = try? file.facts() else { return nil }

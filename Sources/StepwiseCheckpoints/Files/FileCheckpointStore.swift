@@ -10,7 +10,7 @@ import StepwiseFiles
   public import Foundation
 #endif
 
-/// Checkpoints in a directory, with one file for each id.
+/// Stores checkpoints in a directory, with one file for each id.
 ///
 /// A stage is written to a temporary file, synced to the disk, and renamed over the last one; then the directory is
 /// synced. At every instant the file holds one complete stage. Its header contains the format, the progression's type,
@@ -26,7 +26,7 @@ import StepwiseFiles
 /// The cooperative pool is never blocked: all operations run on separate threads. The only exception is releasing the
 /// iterator of a loop over stages, which removes the locked file immediately, so that the id is free. Acquiring an id
 /// waits while another process increments `.locks/fence`, which takes one read and one write. It waits up to ten
-/// seconds, in case that process is stopped meanwhile, and until the waiting task is cancelled.
+/// seconds, in case that process is stopped, and until the waiting task is cancelled.
 ///
 /// On a full or read-only disk, records can be loaded and the result of a completed id is returned. On a full disk,
 /// every id can be removed.

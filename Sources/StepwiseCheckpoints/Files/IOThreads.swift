@@ -64,7 +64,7 @@ package final class IOThreads: Sendable {
     }
     guard needsThread else { return signal.wake() }
     if Platform.startThread({ self.work() }) { return }
-    // If no thread can be started, the work runs here: late is better than never.
+    // If no thread can be started, the work runs here.
     while let job = nextJob() { job() }
     state.withLock { $0.threads -= 1 }
   }

@@ -114,7 +114,7 @@ struct LeaseFolder: Sendable {
 
   /// Returns the process whose number is in the locked file of an id, if it exists; nil when no process holds the id.
   ///
-  /// Locks nothing, because a run that acquires the id meanwhile would be refused.
+  /// Locks nothing, because a run that acquires the id at that time would be refused.
   func holder(of id: CheckpointID) -> CheckpointSummary.Holder? {
     guard let file = try? path(of: id).file.openIfPresent(O_RDONLY), let bytes = try? file.read(Self.digits) else {
       return nil
@@ -178,7 +178,7 @@ struct LockedFile: Sendable {
 
   /// Removes the file and unlocks it.
   func end() {
-    // Without a name of its own, the name belongs to the file of another holder.
+    // Otherwise the name belongs to the file of another holder.
     if hasName { _ = try? file.location.unlink() }
     file.unlock()
   }
@@ -202,7 +202,7 @@ final class FileLease: Sendable {
     self.fence = fence
   }
 
-  /// Runs a save, which receives the stored version and returns the one that it stored.
+  /// Runs a save, which receives the stored version and returns the new one.
   ///
   /// - Parameters:
   ///   - load: Reads the stored version when it is not known.

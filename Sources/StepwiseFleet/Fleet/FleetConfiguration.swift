@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// The configuration of a process in a fleet.
+  /// Configures a process of a fleet: its slots, its connections and its lease.
   public struct FleetConfiguration: Hashable, Sendable {
     /// The schema that holds the tables.
     public var schema: String

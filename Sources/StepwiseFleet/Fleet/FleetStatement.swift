@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// A statement that enqueues jobs, to be run in a transaction of the caller's.
+  /// A statement that enqueues jobs in your transaction.
   ///
   /// The jobs exist when that transaction commits, and not when it rolls back.
   public struct FleetStatement: Sendable, Hashable {

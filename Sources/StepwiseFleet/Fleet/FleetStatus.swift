@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// What a fleet stores about a job, without its stages.
+  /// Shows how a job is doing: its state, its worker, its attempts and its error, without its stages.
   public struct FleetStatus: Hashable, Sendable {
     /// The id.
     public let id: String

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Requests to absolute URLs, without a client.
+/// Sends single requests, to absolute URLs, without a client.
 ///
 /// ```swift
 /// let response = try await HTTP.get("https://swift.org", query: ["page": "1"])

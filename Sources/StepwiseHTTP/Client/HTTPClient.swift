@@ -7,7 +7,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A base URL with the headers, credentials and rules that all requests below it share.
+/// Calls one server: a base URL with the headers, credentials and rules that all requests below it share.
 ///
 /// It requests JSON. Everything else, such as how requests end, is the same as with ``HTTP``.
 public struct HTTPClient: Sendable {
@@ -47,7 +47,7 @@ public struct HTTPClient: Sendable {
 
   /// The encoder of the `json` of every request.
   ///
-  /// A copy of the client has settings of its own.
+  /// A copy of the client has separate settings.
   public var encoder: JSONEncoder {
     mutating get { ownCoders().encoder }
     set { coders = HTTPCoders(newValue, coders.decoder) }
@@ -55,7 +55,7 @@ public struct HTTPClient: Sendable {
 
   /// The decoder that ``HTTPResponse/decoded(as:using:)`` uses for the responses of this client.
   ///
-  /// A copy of the client has settings of its own.
+  /// A copy of the client has separate settings.
   public var decoder: JSONDecoder {
     mutating get { ownCoders().decoder }
     set { coders = HTTPCoders(coders.encoder, newValue) }
@@ -100,7 +100,7 @@ public struct HTTPClient: Sendable {
     self.deadlines = deadlines
   }
 
-  /// Creates a client with a session of its own that has the configuration of a `URLSession`.
+  /// Creates a client with a separate session that has the configuration of a `URLSession`.
   ///
   /// Only the configuration is used: requests do not pass through the `URLSession` itself, so its delegate is not
   /// called, and it may have been invalidated.

@@ -5,8 +5,8 @@ public import Foundation
 
 /// A method of ``HTTP`` or of a client, such as `HTTP.get` and `client.post`, that is called as a function.
 ///
-/// The request ends at once when its task is cancelled, and when a deadline passes. At most ten redirects are followed.
-/// A user name and password in the URL are sent as Basic authentication, unless there are other credentials.
+/// The request fails immediately if its task is cancelled or a deadline passes. At most ten redirects are followed. A
+/// user name and password in the URL are sent as Basic authentication, unless there are other credentials.
 public struct HTTPMethod: Sendable {
   let name: String
   let client: HTTPClient
@@ -69,7 +69,7 @@ public struct HTTPMethod: Sendable {
   ///     `headers` deadline counts from the last byte that was sent.
   ///   - redirects: Which redirects are followed; nil for the client's, or for all.
   ///   - bodyLimit: The maximum number of bytes of the response's body; nil for the session's limit.
-  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own; the request returns after the
+  ///   - progress: Called as the body is sent, one call at a time, on a separate queue; the request returns after the
   ///     last call. A slow closure misses intermediate progress. When the body is sent again, it starts over.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
@@ -122,7 +122,7 @@ public struct HTTPStreaming: Sendable {
   ///   - deadlines: How long the request may take; nil for the client's, or for ``HTTPDeadlines/standard``. The `idle`
   ///     deadline counts while the loop waits for a chunk.
   ///   - redirects: Which redirects are followed; nil for the client's, or for all.
-  ///   - progress: Called as the body is sent, one call at a time, on a queue of its own, and not after the return.
+  ///   - progress: Called as the body is sent, one call at a time, on a separate queue, and not after the return.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
   public nonisolated(nonsending) func callAsFunction(
@@ -162,7 +162,7 @@ public struct HTTPStreaming: Sendable {
 extension HTTPRequest {
   /// Calls a closure as the body is sent, if there is one.
   ///
-  /// It is called one call at a time, on a queue of its own, and not after the head of the response was returned. A slow
+  /// It is called one call at a time, on a separate queue, and not after the head of the response was returned. A slow
   /// closure misses intermediate progress. When the body is sent again, the progress starts over.
   public mutating func onSend(_ progress: (@Sendable (HTTPUploadProgress) -> Void)?) {
     upload = progress.map { UploadReporter(total: body?.content.length, watcher: $0) }

@@ -4,7 +4,7 @@
 import Foundation
 public import Stepwise
 
-/// Which requests of a client are sent again, and when.
+/// Retries the failed requests of a client that are safe to send again.
 ///
 /// ```swift
 /// client.retry = HTTPRetry()

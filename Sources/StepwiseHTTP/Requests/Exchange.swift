@@ -79,7 +79,8 @@ final class Exchange: BodySource {
   /// Ends the request, unless its response is complete.
   func stop() { finish(.failure(CancellationError())) }
 
-  /// Runs a part of the request, which cancelling the Task ends at once; throws the error that ended the request.
+  /// Runs a part of the request, which ends immediately when the task is cancelled; throws the error that ended the
+  /// request.
   private nonisolated(nonsending) func ended<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {

@@ -10,13 +10,13 @@ import Stepwise
   public import Foundation
 #endif
 
-/// The connections that requests share.
+/// Shares connections, cookies and limits among requests and clients.
 ///
 /// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue,
 /// and then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
 /// ``HTTPTransport``.
 public final class HTTPSession: Sendable {
-  /// The session of ``HTTP``, and of clients without a session of their own.
+  /// The session of ``HTTP``, and of clients that you create without one.
   public static let shared = HTTPSession()
 
   /// The transport that sends the requests.
@@ -28,8 +28,9 @@ public final class HTTPSession: Sendable {
 
   /// The default maximum number of connections to one host: 16.
   ///
-  /// Browsers have six, which a long poll or two use up; servers commonly serve some hundred clients at once. A request
-  /// that waits for a connection is in flight; its `total` deadline counts, its `headers` deadline does not with libcurl.
+  /// Browsers allow six, which a few long polls exhaust; servers commonly serve some hundred clients at once. A request
+  /// that waits for a connection is in flight; its `total` deadline counts, its `headers` deadline does not with
+  /// libcurl.
   public static let defaultConnectionsPerHost = 16
 
   /// The default maximum number of bytes of a response's body in memory, decompressed: 64 MiB.
@@ -63,7 +64,7 @@ public final class HTTPSession: Sendable {
   /// Creates a session with URLSession's connections per host, cookie jar, headers, protocol classes and proxies.
   ///
   /// Its cache and its time limits are not used: ``HTTPDeadlines`` are. On Linux the transport is libcurl where the
-  /// settings have neither protocol classes nor proxies of their own.
+  /// settings have neither protocol classes nor proxies.
   public init(configuration: URLSessionConfiguration) {
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
@@ -75,7 +76,7 @@ public final class HTTPSession: Sendable {
     bodyLimit = Self.defaultBodyLimit
   }
 
-  /// Creates a session with a transport of your own, such as a stub in a test.
+  /// Creates a session with your own transport, such as a stub in a test.
   ///
   /// - Parameters:
   ///   - transport: The transport that sends the requests. It is invalidated with the session.

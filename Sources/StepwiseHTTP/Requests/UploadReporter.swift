@@ -24,7 +24,7 @@ public struct HTTPUploadProgress: Sendable, Hashable {
   }
 }
 
-/// Calls the progress closure of an upload, one call at a time, on a queue of its own.
+/// Calls the progress closure of an upload, one call at a time, on a separate queue.
 ///
 /// The transport's thread never waits for the closure. After a long call, the next one receives the latest progress.
 final class UploadReporter: Sendable {

@@ -10,8 +10,8 @@ public import Foundation
 /// A type that carries requests to servers: URLSession, libcurl, or a stub in a test.
 ///
 /// A transport only sends requests over the network. An ``HTTPSession`` on top of it follows redirects, stores cookies,
-/// enforces deadlines, limits bodies and adds credentials, so that these work in the same way with each transport. A
-/// transport therefore
+/// enforces deadlines, limits bodies and adds credentials: these work in the same way with each transport. A transport
+/// therefore
 ///
 /// - returns every response unchanged: a redirect, a 401 and a 407 are responses;
 /// - sends exactly the header fields of the request, and adds only what the protocol needs: `Host`, `Content-Length` or
@@ -20,7 +20,7 @@ public import Foundation
 /// - decompresses the body and leaves the header fields unchanged;
 /// - throws ``HTTPError``, which contains no URL, header value or password.
 ///
-/// To use a transport of your own, pass it to ``HTTPSession/init(transport:cookies:bodyLimit:)``.
+/// To use your own transport, pass it to ``HTTPSession/init(transport:cookies:bodyLimit:)``.
 public protocol HTTPTransport: Sendable {
   /// Creates the transfer of one request; does nothing until its ``HTTPTransfer/head()`` is called.
   ///
@@ -30,7 +30,7 @@ public protocol HTTPTransport: Sendable {
   /// - Returns: The transfer.
   func transfer(_ request: HTTPRequest) -> any HTTPTransfer
 
-  /// Ends the transport once the transfers that have started are complete.
+  /// Shuts down after in-flight transfers complete.
   ///
   /// A transfer that starts later throws ``HTTPError/refused(reason:)``. May be called any number of times.
   func invalidate()
