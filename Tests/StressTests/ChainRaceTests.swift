@@ -58,6 +58,33 @@ extension Races {
       #expect(end.errors == 0)
     }
 
+    /// The steps that end before there is a reader are recorded without a lock.
+    @Test func aReaderThatComesAtAnyTimeMissesNoStep() async {
+      var chain = Chain { (number: Int) in number }
+      for step in 1..<40 {
+        chain = chain.then { number in
+          if step.isMultiple(of: 8) { await Task.yield() }
+          return number
+        }
+      }
+      for round in 0..<rounds {
+        let run = chain.start(round)
+        async let isDone = run.value
+        var (begun, finished): (Set<Int>, Set<Int>) = ([], [])
+        var isEnded = false
+        for await event in run.events {
+          switch event {
+          case .stepStarted(let step): begun.insert(step.index)
+          case .stepFinished(let step, _, error: nil): finished.insert(step.index)
+          case .ended: isEnded = true
+          default: break
+          }
+        }
+        let value = try? await isDone
+        #expect(begun.count == 40 && finished.count == 40 && isEnded && value == round, "round \(round)")
+      }
+    }
+
     @Test func aCancelRacesWithTheEndOfAPlainRun() async {
       let tally = Watched(Tally())
       let chains = (0..<4).map { makeChain(tally, steps: $0) }

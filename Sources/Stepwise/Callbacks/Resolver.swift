@@ -8,7 +8,7 @@
 /// hanging. All members may be used from any thread.
 public final class Resolver<Value: Sendable>: Sendable {
   private let box: ResolverBox<Value>
-  private let step: (any StepReporting)?
+  private let step: RecordedStep?
 
   init(box: ResolverBox<Value>) {
     self.box = box

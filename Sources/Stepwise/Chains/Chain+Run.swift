@@ -30,9 +30,11 @@ extension Chain {
   ///   - token: Cancels this run and what its steps run, as in the body of ``withCancellation(by:isolation:_:)``. When it
   ///     is already cancelled, the run only calls its `finally` handlers.
   /// - Returns: The handle, through which to cancel, await and observe the run.
-  @discardableResult
+  @discardableResult @inlinable
   public nonisolated func start(_ input: Input, cancelledBy token: CancellationToken? = nil) -> Run<Output> {
-    Scope.adding(token) { Run(of: core, input: input) }
+    var slot = ValueSlot()
+    slot.put(input)
+    return Run(core.start(slot, cancelledBy: token))
   }
 
   /// Starts an unstructured run and calls a closure when the run completes.
@@ -50,7 +52,7 @@ extension Chain {
     _ input: Input,
     completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
   ) -> Run<Output> {
-    let run: Run<Output> = Run(of: core, input: input)
+    let run = start(input)
     _ = spawn {
       let outcome = await run.finalOutcome
       await completion(Result { try outcome.get() })
@@ -66,7 +68,24 @@ extension Chain {
   package nonisolated(nonsending) func outcome(of input: Input) async throws -> Outcome<Output> {
     let run = try await core.runApart(ValueSlot(input))
     defer { run.forget() }
-    return run.outcome() ?? .cancelled(Cancellation())
+    return run.outcome()
+  }
+}
+
+extension Chain {
+  /// The name of the chain, or of its first step.
+  package nonisolated var storedName: String {
+    path.identity?.name ?? ChainStep(index: 0, name: core.program.name(at: 0)).description
+  }
+
+  /// Runs the chain with a journal, in its own task, which belongs to the caller's task.
+  package nonisolated(nonsending) func run(with journal: any RunJournal) async throws -> Output {
+    try await core.runApart(ValueSlot(), with: journal).takeOutput()
+  }
+
+  /// Starts an unstructured run with a journal.
+  package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
+    Scope.adding(token) { Run(of: core, with: journal) }
   }
 }
 

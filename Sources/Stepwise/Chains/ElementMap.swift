@@ -62,7 +62,7 @@ final class ElementProgress: Sendable {
     var isReporting = false
   }
 
-  fileprivate let step: any StepReporting
+  private let step: RecordedStep
   private let state: Lock<State>
 
   /// Nil where no one observes the step.
@@ -88,7 +88,7 @@ final class ElementProgress: Sendable {
     at index: Int,
     _ operation: nonisolated(nonsending) () async throws -> Value
   ) async rethrows -> Value {
-    let element = ElementStep(progress: self, index: index, step: step, isOpen: { true })
+    let element = step.element { fraction in self.set(index, to: fraction) }
     return try await Scope.$current.withValue(Scope.current?.inside(step: element)) { try await operation() }
   }
 
@@ -112,30 +112,5 @@ final class ElementProgress: Sendable {
       state.reported = fraction
       return fraction
     }
-  }
-}
-
-/// One element of the step, as the code that transforms it sees it.
-private struct ElementStep: StepReporting {
-  let progress: ElementProgress
-  let index: Int
-  let step: any StepReporting
-  let isOpen: @Sendable () -> Bool
-
-  func report(_ fraction: Double) {
-    if isOpen() { progress.set(index, to: fraction) }
-  }
-
-  func retrying(attempt: Int, after error: any Error) { step.retrying(attempt: attempt, after: error) }
-
-  func begin(_ name: String) -> RecordedStep { step.begin(name) }
-
-  func reporting(while isStillOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
-    ElementStep(
-      progress: progress,
-      index: index,
-      step: step.reporting(while: isStillOpen),
-      isOpen: { [isOpen] in isOpen() && isStillOpen() }
-    )
   }
 }

@@ -5,30 +5,24 @@
 ///
 /// Releasing the handle does not cancel the run.
 public final class Run<Output: Sendable>: Sendable {
-  private let state: StartedRun
-  private let task: Task<Void, any Error>
-  let recorder: RunRecorder
+  @usableFromInline let handle: RunHandle
 
-  convenience init<Input: Sendable>(of chain: ChainCore, input: Input, priority: TaskPriority? = nil) {
-    let run = StartedRun(of: chain.program, entrance: chain.entrance, input: ValueSlot(input))
-    self.init(of: chain, run, priority: priority)
+  @inlinable
+  init(_ handle: RunHandle) {
+    self.handle = handle
   }
 
-  convenience init(of chain: ChainCore, with journal: any RunJournal) {
-    let run = StartedRun(of: chain.program, entrance: chain.entrance, input: ValueSlot(), journal: journal)
-    self.init(of: chain, run, priority: nil)
+  init(of chain: ChainCore, with journal: any RunJournal) {
+    let run = StartedRun(
+      of: ObjectIdentifier(chain.program),
+      entrance: chain.entrance,
+      input: ValueSlot(),
+      journal: journal
+    )
+    handle = chain.start(run, priority: nil)
   }
 
-  init(of chain: ChainCore, _ run: StartedRun, priority: TaskPriority?) {
-    recorder = RunRecorder(of: chain.program, .make(for: chain.program, in: .current))
-    state = run
-    task = chain.launch(run, of: .handle(recorder, priority))
-  }
-
-  deinit {
-    recorder.forget()
-    state.forget()
-  }
+  deinit { handle.release() }
 
   /// Cancels the run.
   ///
@@ -39,26 +33,20 @@ public final class Run<Output: Sendable>: Sendable {
   ///   cancelled or its outcome was already decided. If the last step has already produced a value, the run still
   ///   succeeds with it.
   @discardableResult
-  public func cancel(reason: String? = nil) -> Bool { state.cancelForGood(reason: reason) }
+  public func cancel(reason: String? = nil) -> Bool { handle.run.cancelForGood(reason: reason) }
 
   /// A Boolean value that indicates whether the run has completed, including its handlers.
-  public var isFinished: Bool { state.isOver }
+  public var isFinished: Bool { handle.run.isOver }
 
   /// The run's value, once the run has completed.
   ///
   /// When the waiting task is cancelled, this throws in that task and does not affect the run. The value of a completed
   /// run is returned in a cancelled task as well.
   public var value: Output {
-    get async throws {
-      if !isFinished { try state.checkReentrancy() }
-      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-        task.escalatePriority(to: Task.currentPriority)
-      }
-      if await state.completion.value() != nil, let outcome: Outcome<Output> = state.outcome() {
-        return try outcome.get()
-      }
-      guard isFinished else { throw CancellationError() }
-      return try await finalOutcome.get()
+    @inlinable get async throws {
+      try await handle.waitForCompletion()
+      // The handle alone retains the output.
+      return try withExtendedLifetime(self) { try handle.output() }
     }
   }
 
@@ -68,7 +56,7 @@ public final class Run<Output: Sendable>: Sendable {
   public var outcome: Outcome<Output> {
     get async {
       do {
-        if !isFinished { try state.checkReentrancy() }
+        if !isFinished { try Scope.checkReentrancy(of: handle.run) }
         return await finalOutcome
       } catch {
         return .failed(error)
@@ -78,19 +66,18 @@ public final class Run<Output: Sendable>: Sendable {
 
   var finalOutcome: Outcome<Output> {
     get async {
-      _ = await task.result
-      // There is one: the handle, which this method retains, is the only one to drop the output.
-      return state.outcome() ?? .cancelled(Cancellation())
+      _ = await handle.task.result
+      return withExtendedLifetime(self) { handle.run.outcome() }
     }
   }
 
   /// The step that failed, once the run has failed; nil while it runs, when it has a value and when it was cancelled.
   ///
   /// It is available before code that awaits the run resumes, and before ``ChainEvent/ended(_:)`` is received.
-  public var failedStep: ChainStep? { state.end?.failedStep }
+  public var failedStep: ChainStep? { handle.run.end?.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { state.undoErrors }
+  public var undoErrors: [UndoError] { handle.run.undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -98,14 +85,75 @@ public final class Run<Output: Sendable>: Sendable {
   /// slow subscriber misses superseded events, but never the last one. The sequence ends after
   /// ``ChainEvent/ended(_:)``, or when the iterating task is cancelled. Each iterator is an independent subscription.
   /// A run retains its newest 1,024 steps.
-  public var events: some AsyncSequence<ChainEvent, Never> & Sendable { recorder.events(of: self) }
+  public var events: some AsyncSequence<ChainEvent, Never> & Sendable { handle.recorder.events(of: self) }
 
   /// The progress of the run, for any number of subscribers, at any time.
   ///
   /// It starts with the current progress. A slow subscriber receives the newest element. The sequence ends after the
   /// last element of the run, or when the iterating task is cancelled.
-  public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { recorder.progress(of: self) }
+  public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { handle.recorder.progress(of: self) }
 
   /// What the run has recorded so far.
-  package var reading: RunReading { recorder.reading() }
+  package var reading: RunReading { handle.recorder.reading() }
+}
+
+/// What a handle refers to, without the type of the output.
+@usableFromInline
+struct RunHandle: Sendable {
+  let run: StartedRun
+  let task: Task<Void, any Error>
+  let recorder: RunRecorder
+
+  /// The handle and all its subscribers are gone.
+  func release() {
+    recorder.forget()
+    run.forget()
+  }
+
+  /// Waits until the run has completed.
+  ///
+  /// - Throws: `ChainError` instead of waiting for a run around; `CancellationError` when the waiting task is cancelled.
+  @usableFromInline
+  nonisolated(nonsending) func waitForCompletion() async throws {
+    guard !run.isOver else { return }
+    try Scope.checkReentrancy(of: run)
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      task.escalatePriority(to: Task.currentPriority)
+    }
+    if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
+  }
+
+  /// Returns a copy of the output of a run that has completed.
+  ///
+  /// - Throws: The error of the run.
+  @inlinable
+  func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+    var value: Value?
+    try readOutput { value = $0.copy(as: Value.self) }
+    guard let value else { preconditionFailure("The output of a run with a handle was released.") }
+    return value
+  }
+
+  @usableFromInline
+  func readOutput(_ read: (borrowing ValueSlot) -> Void) throws { try run.readOutput(read) }
+}
+
+extension ChainCore {
+  /// Starts a run that lives apart from the calling task.
+  @usableFromInline
+  func start(
+    _ input: consuming ValueSlot,
+    priority: TaskPriority? = nil,
+    cancelledBy token: CancellationToken? = nil
+  ) -> RunHandle {
+    let run = StartedRun(of: ObjectIdentifier(program), entrance: entrance, input: input)
+    return start(run, priority: priority, cancelledBy: token)
+  }
+
+  func start(_ run: StartedRun, priority: TaskPriority?, cancelledBy token: CancellationToken? = nil) -> RunHandle {
+    Scope.adding(token) {
+      let recorder = RunRecorder(of: program.summary, .make(for: program.summary, program.observers, in: .current))
+      return RunHandle(run: run, task: launch(run, of: .handle(recorder, priority)), recorder: recorder)
+    }
+  }
 }

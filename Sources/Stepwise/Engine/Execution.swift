@@ -18,7 +18,7 @@ package final class Execution: Sendable {
   let recording: Recording?
   let surroundings: Surroundings
   /// The recorded step of another run that awaits this one.
-  private let outerStep: (any StepReporting)?
+  private let outerStep: RecordedStep?
   /// Whether there is one; the value itself would be copied by every step that asks.
   private let hasOuterStep: Bool
   private let stepCount: Int
@@ -52,7 +52,7 @@ package final class Execution: Sendable {
     handle recorder: RunRecorder? = nil,
     in surroundings: Surroundings,
     inside enclosing: StartedRun?,
-    of outerStep: (any StepReporting)? = nil,
+    of outerStep: RecordedStep? = nil,
     part: StepPart? = nil
   ) {
     plan = Lock(core.program)
@@ -68,12 +68,29 @@ package final class Execution: Sendable {
     stepCount = child?.outer.stepCount ?? core.program.stepCount
     outerPart = child == nil ? nil : part
     hasHandle = recorder != nil
-    recording = .make(for: core.program, own: recorder, as: child, observedBy: surroundings.observation)
+    recording = Self.recording(of: core.program, recorder, as: child, in: surroundings.observation)
     var surroundings = surroundings
     if let scope = recording?.scope { surroundings.observation = scope }
     self.surroundings = surroundings
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.place ?? 0)
+  }
+
+  /// Returns nil when nothing records a run that starts.
+  private static func recording(
+    of program: Program,
+    _ own: RunRecorder?,
+    as child: Child?,
+    in observation: ObservationScope?
+  ) -> Recording? {
+    if let child, let outer = child.recording {
+      return outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
+    }
+    var recorder = own
+    if own == nil, let watch = RunWatch.make(for: program.summary, program.observers, in: observation) {
+      recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
+    }
+    return recorder.map { Recording($0, of: program.summary) }
   }
 
   var program: Program? { plan.withLock { $0 } }
@@ -233,5 +250,102 @@ package final class Execution: Sendable {
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     for execution in sequence(first: self, next: \.outer) { execution.undos.add(errors) }
+  }
+}
+
+// MARK: - Cancellation
+
+// Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
+// step, or a run that contains it.
+extension Execution {
+  /// Whether the run should stop; checked before each step, and when a step has thrown.
+  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
+
+  /// Whether a source other than the task has cancelled this run or a run that contains it.
+  ///
+  /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
+  private var isCancellationRequestedElsewhere: Bool {
+    let count = CancellationCount.current
+    guard lookedAt.load(ordering: .relaxed) != count else { return false }
+    if isCancellationRequestedHere { return true }
+    for outer in outers {
+      if outer.lookedAt.load(ordering: .relaxed) == count { break }
+      if outer.isCancellationRequestedHere { return true }
+    }
+    lookedAt.store(count, ordering: .relaxed)
+    return false
+  }
+
+  private var isCancellationRequestedHere: Bool {
+    if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
+    if let started, started.isCancellationRequested { return true }
+    if let child, child.fork.isLost(at: child.place) { return true }
+    if let outerPart, outerPart.isAbandoned { return true }
+    return surroundings.request != nil
+  }
+
+  /// The cancellation of the run; the earliest one as far as that is known.
+  var request: Cancellation? {
+    for execution in sequence(first: self, next: \.outer) {
+      if let request = execution.requestToItself { return request }
+    }
+    guard Task.isCancelled || isCancellationRequestedElsewhere else { return nil }
+    return surroundings.request ?? enclosing?.request ?? Cancellation()
+  }
+
+  private var requestToItself: Cancellation? {
+    started?.request ?? registry.tokenIfTaken?.request ?? generation.request ?? surroundings.request
+  }
+
+  /// Through what the run was cancelled, in words, for traces.
+  var cancellationSource: String {
+    if let request = started?.request, let overlap = program?.overlap, overlap.mode != nil,
+      request.reason == overlap.description
+    {
+      return "overlap policy"
+    }
+    if registry.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
+    if generation.isCancelled { return "cancelRuns" }
+    if surroundings.request != nil { return "a token around it" }
+    if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
+    if let child, child.fork.isLost(at: child.place) {
+      return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
+    }
+    return hasHandle && started?.request != nil ? "its handle" : "its task"
+  }
+
+  /// Waits in such a way that any cancellation of the run ends the wait.
+  ///
+  /// A run with its own task is interrupted anyway. A plain run checks for cancellation only before each step, so it
+  /// waits in a separate task.
+  nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
+    var tokens: [CancellationToken] = []
+    for execution in sequence(first: self, next: \.outer) where execution.started == nil {
+      tokens.append(execution.generation)
+      if let token = execution.registry.tokenIfTaken { tokens.append(token) }
+      tokens += execution.surroundings.tokens
+    }
+    guard !tokens.isEmpty else { return await wait() }
+    let task = spawn(wait)
+    let listeners = tokens.map { $0.listen(task) }
+    defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
+    return await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  /// What the journal of the run knows of it.
+  var journalRun: JournalRun {
+    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
+  }
+
+  private var isRunCancelled: Bool {
+    sequence(first: self, next: \.outer).contains { execution in
+      if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
+      return execution.generation.isCancelled || execution.registry.tokenIfTaken?.isCancelled ?? false
+        || execution.surroundings.request != nil
+    }
   }
 }

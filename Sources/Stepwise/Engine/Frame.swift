@@ -205,6 +205,42 @@ extension Frame {
   }
 }
 
+// MARK: - Journals
+
+extension Frame {
+  /// Performs a step of a run that has a journal.
+  @inline(never)
+  nonisolated(nonsending) mutating func perform(
+    _ operation: Program.Operation,
+    by journal: any RunJournal
+  ) async throws {
+    try await perform(operation, by: journal, returning: operation.output)
+  }
+
+  private nonisolated(nonsending) mutating func perform<Output: Sendable>(
+    _ operation: Program.Operation,
+    by journal: any RunJournal,
+    returning type: Output.Type
+  ) async throws {
+    let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
+    let end: JournalEnd<Output>
+    do {
+      end = try await journal.step(step, in: execution.journalRun) { place in
+        try await journal.inside(place, branch: nil) { try await operation.code(&self) }
+        return slot.take(Output.self)
+      }
+    } catch {
+      // A stored error leaves the input where it is.
+      slot = ValueSlot()
+      throw error
+    }
+    if end.isReplayed { recording?.replayed(entry) }
+    slot = ValueSlot(end.value)
+    if let undo = operation.undo, let number = end.number { await keep(undo(slot), number: number) }
+    if let error = end.error { throw error }
+  }
+}
+
 // MARK: - Chains that run as a step
 
 extension Frame {

@@ -164,7 +164,7 @@ final class Program: Sendable {
   /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
   let stepCount: Int
-  private let allNames = Lock<[Int: String]?>(nil)
+  private let madeSummary = Lock<ChainSummary?>(nil)
   /// Whether there is a step that can be undone.
   let canUndo: Bool
   let errorHandlers: [ErrorHandler]
@@ -212,14 +212,6 @@ final class Program: Sendable {
 
   var observers: [any RunObserver] { identity?.observers ?? [] }
 
-  /// The name for observers and traces.
-  var name: String {
-    if let name = identity?.name { return name }
-    let last = max(0, stepCount - 1)
-    let names = [0, last].map { ChainStep(index: $0, name: name(at: $0)).description }
-    return last == 0 ? names[0] : "\(names[0]) → \(names[1])"
-  }
-
   /// Returns the name of a step, which may be part of a nested chain.
   func name(at index: Int) -> String? {
     var (program, index) = (self, index)
@@ -248,11 +240,11 @@ final class Program: Sendable {
     return operations[low]
   }
 
-  /// The names of the steps that have one, including those of nested chains; created for the first observed run.
+  /// What a record needs of the chain; made for the first run that is recorded.
   ///
-  /// Retaining the names does not retain the steps.
-  var names: [Int: String] {
-    if let names = allNames.withLock({ $0 }) { return names }
+  /// Retaining it does not retain the steps.
+  var summary: ChainSummary {
+    if let summary = madeSummary.withLock({ $0 }) { return summary }
     var names: [Int: String] = [:]
     var pending = [(program: self, firstStep: 0)]
     while let (program, first) = pending.popLast() {
@@ -269,19 +261,9 @@ final class Program: Sendable {
         }
       }
     }
-    allNames.withLock { $0 = names }
-    return names
-  }
-}
-
-/// The name and the observers of a chain.
-package final class ChainIdentity: Sendable {
-  package let name: String?
-  let observers: [any RunObserver]
-
-  init(name: String?, observers: [any RunObserver]) {
-    self.name = name
-    self.observers = observers
+    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
+    madeSummary.withLock { $0 = summary }
+    return summary
   }
 }
 

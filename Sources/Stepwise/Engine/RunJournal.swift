@@ -20,13 +20,13 @@ package protocol RunJournal: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - step: The step.
-  ///   - execution: The run that the step belongs to.
+  ///   - run: The run that the step belongs to.
   ///   - body: Performs the step; calls `inside(_:branch:_:)` once for each attempt.
   /// - Returns: The end.
   /// - Throws: The error of the step as it is stored, or an error that stops the run.
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
-    in execution: Execution,
+    in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
@@ -146,69 +146,10 @@ package final class JournalPlace: Sendable {
   }
 }
 
-extension Chain {
-  /// The name of the chain, or of its first step.
-  package nonisolated var storedName: String {
-    path.identity?.name ?? ChainStep(index: 0, name: core.program.name(at: 0)).description
-  }
-
-  /// Runs the chain with a journal, in its own task, which belongs to the caller's task.
-  package nonisolated(nonsending) func run(with journal: any RunJournal) async throws -> Output {
-    try await core.runApart(ValueSlot(), with: journal).takeOutput()
-  }
-
-  /// Starts an unstructured run with a journal.
-  package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
-    Scope.adding(token) { Run(of: core, with: journal) }
-  }
-}
-
-extension Scope {
-  /// The journal of the innermost run, outside of its handlers and undos.
-  package static var currentJournal: (any RunJournal)? { current?.innermostRun?.journal }
-}
-
-extension Execution {
-  /// The cancellation of the whole run, as opposed to that of a part of it, such as a branch that has lost.
-  package var isRunCancelled: Bool {
-    sequence(first: self, next: \.outer).contains { execution in
-      if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.registry.tokenIfTaken?.isCancelled ?? false
-        || execution.surroundings.request != nil
-    }
-  }
-}
-
-extension Frame {
-  /// Performs a step of a run that has a journal.
-  @inline(never)
-  nonisolated(nonsending) mutating func perform(
-    _ operation: Program.Operation,
-    by journal: any RunJournal
-  ) async throws {
-    try await perform(operation, by: journal, returning: operation.output)
-  }
-
-  private nonisolated(nonsending) mutating func perform<Output: Sendable>(
-    _ operation: Program.Operation,
-    by journal: any RunJournal,
-    returning type: Output.Type
-  ) async throws {
-    let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
-    let end: JournalEnd<Output>
-    do {
-      end = try await journal.step(step, in: execution) { place in
-        try await journal.inside(place, branch: nil) { try await operation.code(&self) }
-        return slot.take(Output.self)
-      }
-    } catch {
-      // A stored error leaves the input where it is.
-      slot = ValueSlot()
-      throw error
-    }
-    if end.isReplayed { recording?.replayed(entry) }
-    slot = ValueSlot(end.value)
-    if let undo = operation.undo, let number = end.number { await keep(undo(slot), number: number) }
-    if let error = end.error { throw error }
-  }
+/// A run, as its journal knows it.
+package struct JournalRun: Sendable {
+  /// Whether the run, or the part of it that the step belongs to, should stop.
+  package let isCancellationRequested: @Sendable () -> Bool
+  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
+  package let isRunCancelled: @Sendable () -> Bool
 }

@@ -9,7 +9,7 @@ package enum Scope: Sendable {
   @TaskLocal package static var current: Scope?
 
   /// In a run: in one of its steps, or between them.
-  case run(Execution, step: (any StepReporting)?)
+  case run(Execution, step: RecordedStep?)
   /// In a part of a run, in its handlers, or outside of runs.
   case part(ScopePart)
 
@@ -29,7 +29,7 @@ package enum Scope: Sendable {
   }
 
   /// Where the running step reports; nil outside of steps that are recorded.
-  package var step: (any StepReporting)? {
+  package var step: RecordedStep? {
     switch self {
     case .run(_, let step): step
     case .part(let part): part.step
@@ -46,6 +46,9 @@ package enum Scope: Sendable {
 
   /// The innermost run whose steps the code may add to; nil in handlers and undos.
   var innermostRun: Execution? { isShielded ? nil : execution }
+
+  /// The journal of the innermost run, outside of its handlers and undos.
+  package static var currentJournal: (any RunJournal)? { current?.innermostRun?.journal }
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
   var isShielded: Bool {
@@ -69,6 +72,18 @@ package enum Scope: Sendable {
     }
   }
 
+  /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
+  ///
+  /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
+  static func checkReentrancy(of run: StartedRun) throws {
+    guard let current else { return }
+    // One that is cancelled leaves the queue.
+    let isWaiting = run.slot.isWaiting && !run.isCancellationRequested
+    for outer in current.startedRuns where outer === run || (isWaiting && outer.blocks(run.entrance)) {
+      throw ChainError.reentrant
+    }
+  }
+
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
     if let request = surroundings.request { return request }
@@ -76,7 +91,7 @@ package enum Scope: Sendable {
   }
 
   /// Returns this scope for one step, or for the work of a run that has no step.
-  func inside(step: (any StepReporting)?) -> Scope {
+  func inside(step: RecordedStep?) -> Scope {
     switch self {
     case .run(let execution, _): .run(execution, step: step)
     case .part(let part):
@@ -85,7 +100,7 @@ package enum Scope: Sendable {
   }
 
   /// Returns this scope for a part of its run.
-  func inside(_ steps: StepPart, step: (any StepReporting)?) -> Scope {
+  func inside(_ steps: StepPart, step: RecordedStep?) -> Scope {
     .part(ScopePart(execution, step: step, surroundings, isShielded: false, steps: steps))
   }
 
@@ -131,14 +146,14 @@ package enum Scope: Sendable {
 /// A scope that a run alone does not describe.
 package final class ScopePart: Sendable {
   let execution: Execution?
-  let step: (any StepReporting)?
+  let step: RecordedStep?
   let surroundings: Surroundings
   let isShielded: Bool
   let steps: StepPart?
 
   init(
     _ execution: Execution?,
-    step: (any StepReporting)?,
+    step: RecordedStep?,
     _ surroundings: Surroundings,
     isShielded: Bool,
     steps: StepPart? = nil
@@ -196,19 +211,4 @@ struct Surroundings: Sendable {
     own.shieldedTokens = []
     return own
   }
-}
-
-/// The destination for reports of a running step, when the run may be observed.
-package protocol StepReporting: Sendable {
-  /// Reports the completed fraction of the step, from 0 to 1.
-  func report(_ fraction: Double)
-
-  /// Reports that the step is about to be retried; `attempt` counts the first attempt.
-  func retrying(attempt: Int, after error: any Error)
-
-  /// Begins to record a step inside this one.
-  func begin(_ name: String) -> RecordedStep
-
-  /// Returns a destination for work that the step may abandon; it ignores what that work reports afterwards.
-  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting
 }

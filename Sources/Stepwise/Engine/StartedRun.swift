@@ -66,13 +66,13 @@ class StartedRun: AnyBox, @unchecked Sendable {
   private let flag = Atomic(false)
 
   /// - Parameters:
-  ///   - program: The program of the run's chain, which is not retained.
+  ///   - program: The identity of the program of the run's chain.
   ///   - entrance: How it enters its gate, if there is one.
   ///   - input: The input of the first step.
   ///   - enclosing: The run whose task awaits this one.
   ///   - journal: What stores the steps of the run, if they are stored.
   init(
-    of program: Program,
+    of program: ObjectIdentifier,
     entrance: Entrance?,
     input: consuming ValueSlot,
     inside enclosing: StartedRun? = nil,
@@ -80,7 +80,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   ) {
     self.journal = journal
     state = Lock(State(enclosing: enclosing, value: input))
-    self.program = ObjectIdentifier(program)
+    self.program = program
     self.entrance = entrance
   }
 
@@ -153,7 +153,15 @@ class StartedRun: AnyBox, @unchecked Sendable {
   }
 
   /// The run has completed, including its handlers.
-  func complete() { state.withLock { $0.machine.end() } }
+  ///
+  /// - Returns: The outcome.
+  func complete() -> Outcome<Void> {
+    state.withLock { state in
+      state.machine.end()
+      guard let end = state.end else { preconditionFailure("A run completed before its outcome was decided.") }
+      return end.outcome
+    }
+  }
 
   /// Begins a run with a journal: takes the input from there; returns the outcome if the run has ended before.
   func begin(_ journal: any RunJournal) async throws -> Outcome<any Sendable>? {
@@ -203,14 +211,31 @@ class StartedRun: AnyBox, @unchecked Sendable {
     return slot.take()
   }
 
-  /// The outcome, once the run has ended.
-  func outcome<Value: Sendable>(as type: Value.Type = Value.self) -> Outcome<Value>? {
-    state.withLock { state in
-      guard state.machine.isOver, let outcome = state.end?.outcome else { return nil }
-      switch outcome {
-      case .resolved: return (state.value?.copy(as: Value.self)).map { .resolved($0) }
-      case .failed(let error): return .failed(error)
-      case .cancelled(let cancellation): return .cancelled(cancellation)
+  /// The outcome of a run that has ended and whose output is not released.
+  func outcome<Value: Sendable>() -> Outcome<Value> {
+    var value: Value?
+    do {
+      try readOutput { value = $0.copy(as: Value.self) }
+    } catch {
+      if case .cancelled(let cancellation) = end?.outcome { return .cancelled(cancellation) }
+      return .failed(error)
+    }
+    guard let value else { preconditionFailure("The outcome of a run was read after its output was released.") }
+    return .resolved(value)
+  }
+
+  /// Reads the output of a run that has ended; does nothing when it was released.
+  ///
+  /// - Throws: The error of the run.
+  func readOutput(_ read: (borrowing ValueSlot) -> Void) throws {
+    try state.withLock { state in
+      guard state.machine.isOver, let end = state.end else {
+        preconditionFailure("The output of a run was read before the run had ended.")
+      }
+      try end.outcome.get()
+      switch state.value {
+      case .some(let output): read(output)
+      case .none: break
       }
     }
   }
@@ -277,18 +302,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
       guard let outer = state.withLock({ $0.enclosing }), outer.isOver else { return state.withLock { $0.enclosing } }
       let next = outer.state.withLock { $0.enclosing }
       _ = state.withLock { exchange(&$0.enclosing, with: next) }
-    }
-  }
-
-  /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
-  ///
-  /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
-  func checkReentrancy() throws {
-    guard let scope = Scope.current else { return }
-    // One that is cancelled leaves the queue.
-    let isWaiting = slot.isWaiting && !isCancellationRequested
-    for run in scope.startedRuns where run === self || (isWaiting && run.blocks(entrance)) {
-      throw ChainError.reentrant
     }
   }
 

@@ -175,7 +175,7 @@ extension StepCall {
       let value = try await perform(step.name, options, after: 0, if: isRetryable, body)
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: execution) { place in
+    let end = try await journal.step(step, in: execution.journalRun) { place in
       try await perform(step.name, options, after: place.attemptCount, if: isRetryable) {
         try await journal.inside(place, branch: nil) { try await body() }
       }
@@ -229,7 +229,7 @@ extension StepCall {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
-    let step: (any StepReporting)? = record ?? scope.step
+    let step: RecordedStep? = record ?? scope.step
     let inner = attempt.map { scope.inside($0, step: step) } ?? scope.inside(step: step)
     return try await Scope.$current.withValue(inner) { try await body() }
   }

@@ -23,6 +23,7 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
   private nonisolated(unsafe) static let noMemory = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: alignment)
 
   /// Creates an empty slot, which has no memory of its own until there is a value.
+  @usableFromInline
   init() {
     capacity = 0
     memory = Self.noMemory
@@ -56,7 +57,8 @@ struct ValueSlot: ~Copyable, @unchecked Sendable {
   }
 
   /// Returns a copy of the value and leaves it in the slot.
-  func copy<Value: Sendable>(as type: Value.Type = Value.self) -> Value {
+  @inlinable
+  func copy<Value: Sendable>(as type: Value.Type) -> Value {
     assert(occupant == Value.self, "\(Value.self) was expected of the step before, which left \(occupant as Any)")
     return memory.assumingMemoryBound(to: Value.self).pointee
   }

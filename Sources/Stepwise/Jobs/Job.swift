@@ -73,9 +73,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     var settings = settings
     if let priority { settings.priority = priority }
     let core = chain.core
-    let launch = JobLaunch(of: core.program, on: queue, name: name, settings: settings)
+    let launch = JobLaunch(of: ObjectIdentifier(core.program), on: queue, name: name, settings: settings)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
-    let run = Scope.adding(token) { Run<Output>(of: core, launch, priority: settings.priority) }
+    let run = Run<Output>(core.start(launch, priority: settings.priority, cancelledBy: token))
     launch.callPending()
     return JobRun(run: run, launch: launch)
   }
@@ -270,7 +270,7 @@ extension Job {
   /// - Parameter handler: Called on the main actor with the outcome of the job.
   /// - Returns: A new job; this one is unchanged.
   public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
-    setting { $0.handlers.onFinish.append { outcome, output in handler(outcome.map { output.copy() }) } }
+    setting { $0.handlers.onFinish.append { outcome, output in handler(outcome.map { output.copy(as: Output.self) }) } }
   }
 
   func setting(_ change: (inout JobSettings) -> Void) -> Job {

@@ -43,7 +43,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   private let isTimeUp = Atomic(false)
   private let state: Lock<State>
 
-  init(of program: Program, on queue: JobQueue, name: String, settings: JobSettings) {
+  init(of program: ObjectIdentifier, on queue: JobQueue, name: String, settings: JobSettings) {
     self.name = name
     owner = settings.owner
     var state = State(handlers: settings.handlers, limits: JobLimits(settings))

@@ -95,19 +95,6 @@ public struct ChainProgress: Hashable, Sendable {
   public let step: String
 }
 
-/// Reports the progress of the running step, from anywhere in its code.
-public enum StepProgress: Sendable {
-  /// Reports the progress of the calling step to the observers of the run.
-  ///
-  /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
-  /// reach, call `Resolver.report` instead.
-  ///
-  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
-  public static func report(_ fraction: Double) {
-    Scope.current?.step?.report(fraction)
-  }
-}
-
 /// What a subscriber reads of the record of a run: its events, or its progress.
 struct RecordReader<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never

@@ -52,55 +52,44 @@ struct Recording: Sendable {
 
   // MARK: - Runs
 
-  /// Returns the recording of a run that starts; nil when nothing records it.
-  ///
-  /// - Parameters:
-  ///   - program: The program of the run.
-  ///   - own: Its own recorder, if it has a handle.
-  ///   - child: Its relation to the run that contains it as a step.
-  ///   - observation: The observers around it.
-  /// - Returns: The recording.
-  static func make(
-    for program: Program,
-    own: RunRecorder?,
-    as child: Child?,
-    observedBy observation: ObservationScope?
-  ) -> Recording? {
-    if let outer = child?.recording, let child { return outer.nested(program, as: child) }
-    var new: RunRecorder?
-    if own == nil, let watch = RunWatch.make(for: program, in: observation) {
-      new = RunRecorder(of: program, firstStep: child?.firstStep ?? 0, watch)
-    }
-    guard let recorder = own ?? new else { return nil }
-    let recording = Recording(recorder, nil)
-    recording.start(program, .none, recorder.steps, recorder.watch, in: -1, at: recorder.created)
-    return recording
+  /// Begins the record of a run that is no step of a recorded one.
+  init(_ recorder: RunRecorder, of chain: ChainSummary) {
+    self.init(recorder, nil)
+    start(chain, .none, recorder.steps, recorder.watch, in: -1, at: recorder.created)
   }
 
-  private func nested(_ program: Program, as child: Child) -> Recording {
+  /// Returns the recording of a chain that is a step of this run.
+  ///
+  /// - Parameters:
+  ///   - chain: The chain.
+  ///   - nesting: What it is to this run.
+  ///   - firstStep: The index of its first step.
+  /// - Returns: The recording.
+  func nested(_ chain: ChainSummary, _ nesting: RunRecord.Nesting, firstStep: Int) -> Recording {
     var watch: RunWatch?
+    let own = chain.identity?.observers ?? []
     if let outer = self.watch {
-      watch = RunWatch(program, outer.observers + program.observers, in: outer.scope)
-    } else if !program.observers.isEmpty {
-      watch = RunWatch(program, program.observers, in: ObservationScope())
+      watch = RunWatch(chain, outer.observers + own, in: outer.scope)
+    } else if !own.isEmpty {
+      watch = RunWatch(chain, own, in: ObservationScope())
     }
-    let steps = child.firstStep..<child.firstStep + program.stepCount
-    let number = start(program, child.fork.nesting, steps, watch, in: entry, at: now())
+    let steps = firstStep..<firstStep + chain.stepCount
+    let number = start(chain, nesting, steps, watch, in: entry, at: now())
     return Recording(recorder, Part(number ?? -1, watch, in: part))
   }
 
   /// Adds the entry of a run, and calls its observers when it begins.
   @discardableResult
   private func start(
-    _ program: Program,
+    _ chain: ChainSummary,
     _ nesting: RunRecord.Nesting,
     _ steps: Range<Int>,
     _ watch: RunWatch?,
     in parent: Int,
     at time: Duration
   ) -> Int? {
-    let kind = RunRecord.Kind.run(name: program.identity?.name, nesting, steps: steps, id: watch?.run.id)
-    return recorder.change(isCalling: false) { content, dropped in
+    let kind = RunRecord.Kind.run(name: chain.identity?.name, nesting, steps: steps, id: watch?.run.id)
+    return recorder.change(isCalling: false, afterMarks: parent >= 0) { content, dropped in
       guard isOpen else { return nil }
       if let watch { content.state.call(watch.observers) { $0.runStarted(watch.run) } }
       return content.state.record.add(kind, in: parent, at: time, dropping: &dropped)
@@ -128,7 +117,7 @@ struct Recording: Sendable {
       case .cancelled(let cancellation): .cancelled(source: source, reason: cancellation.reason)
       }
     let chainState = watch.map { _ in outcome.map(value) }
-    recorder.change { content, _ -> Void? in
+    recorder.change(afterMarks: part != nil) { content, _ -> Void? in
       guard let begun = content.state.record[entry]?.begun else { return nil }
       _ = content.state.record.end(entry, as: state, at: time)
       guard let watch, let chainState else { return nil }
@@ -153,6 +142,7 @@ struct Recording: Sendable {
   @inline(never)
   func begin(_ index: Int, at instant: ContinuousClock.Instant) -> Int {
     let time = now(instant)
+    if part == nil, let number = recorder.mark(index, isEnd: false, at: time) { return number }
     let number = change { content, dropped in
       let number = content.state.record.beginStep(index, in: entry, at: time, dropping: &dropped)
       begun(number, &content)
@@ -197,6 +187,7 @@ struct Recording: Sendable {
   @inline(never)
   func finish(_ number: Int, error: (any Error)? = nil, at instant: ContinuousClock.Instant = .now) {
     let time = now(instant)
+    if part == nil, error == nil, recorder.mark(recorder.markedStep(number), isEnd: true, at: time) != nil { return }
     let state: RunRecord.State =
       switch error {
       case nil: .succeeded
@@ -357,20 +348,44 @@ struct Recording: Sendable {
   }
 }
 
-/// One recorded step, as code inside the step sees it.
-package struct RecordedStep: StepReporting {
+/// One recorded step, or one element of it, as code inside sees it.
+package struct RecordedStep: Sendable {
   let recording: Recording
   let number: Int
+  /// Receives the progress of an element.
+  private var reportShare: (@Sendable (Double) -> Void)?
 
-  package func report(_ fraction: Double) { recording.report(number, fraction) }
-  package func retrying(attempt: Int, after error: any Error) {
-    recording.retrying(number, attempt: attempt, after: error)
+  init(recording: Recording, number: Int) {
+    self.recording = recording
+    self.number = number
   }
-  package func begin(_ name: String) -> RecordedStep {
+
+  /// Reports the completed fraction, from 0 to 1.
+  package func report(_ fraction: Double) {
+    if let reportShare { reportShare(fraction) } else { recording.report(number, fraction) }
+  }
+
+  /// Reports that the step is about to be retried; `attempt` counts the first attempt.
+  func retrying(attempt: Int, after error: any Error) { recording.retrying(number, attempt: attempt, after: error) }
+
+  /// Begins to record a step inside this one.
+  func begin(_ name: String) -> RecordedStep {
     RecordedStep(recording: recording, number: recording.begin(name, in: number))
   }
+
   func finish(error: (any Error)? = nil) { recording.finish(number, error: error) }
-  package func reporting(while isOpen: @escaping @Sendable () -> Bool) -> any StepReporting {
-    RecordedStep(recording: recording.recording(while: isOpen), number: number)
+
+  /// Returns the step for one of its elements, whose progress a closure receives.
+  func element(report: @escaping @Sendable (Double) -> Void) -> RecordedStep {
+    var element = self
+    element.reportShare = report
+    return element
+  }
+
+  /// Returns the step for work that it may abandon; it ignores what that work reports afterwards.
+  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> RecordedStep {
+    var step = RecordedStep(recording: recording.recording(while: isOpen), number: number)
+    if let reportShare { step.reportShare = { fraction in if isOpen() { reportShare(fraction) } } }
+    return step
   }
 }

@@ -179,8 +179,6 @@ public enum RunObservers: Sendable {
 
 /// The observers and traces of the runs that the current task starts.
 struct ObservationScope: Sendable {
-  static var current: ObservationScope? { Scope.current?.surroundings.observation }
-
   /// The observers of scopes, outermost first.
   var observers: [any RunObserver] = []
   var collectors: [RunCollector] = []
@@ -194,23 +192,4 @@ struct ObservationScope: Sendable {
 
   /// The number of entries that traces need.
   var capacity: Int { collectors.map(\.capacity).max() ?? 0 }
-}
-
-/// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
-///
-/// - Parameters:
-///   - observer: Receives the events of each run.
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run, on the current task.
-/// - Returns: What the body returns.
-/// - Throws: Only what the body throws.
-public func withRunObserver<Value>(
-  _ observer: some RunObserver,
-  isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
-) async rethrows -> Value {
-  RunObservers.use()
-  var scope = ObservationScope.current ?? ObservationScope()
-  scope.observers.append(observer)
-  return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
 }

@@ -31,49 +31,6 @@ package struct CollectedRuns<Value> {
   package let droppedCount: Int
 }
 
-/// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
-///
-/// - Parameters:
-///   - capacity: The number of entries of each run that are retained.
-///   - maxRuns: The number of runs that are retained: the first and the newest.
-///   - clock: Measures the times.
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run, on the current task.
-/// - Returns: The result of the body and the runs.
-package func collectingRuns<Value>(
-  capacity: Int,
-  maxRuns: Int,
-  clock: any Clock<Duration>,
-  isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
-) async -> CollectedRuns<Value> {
-  RunObservers.use()
-  let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
-  var scope = ObservationScope.current ?? ObservationScope()
-  scope.collectors.append(collector)
-  let elapsed: @Sendable () -> Duration
-  if clock is ContinuousClock {
-    scope.clock = nil
-    elapsed = { RunRecorder.now(nil) }
-  } else {
-    elapsed = stopwatch(on: clock)
-    scope.clock = elapsed
-  }
-  let result: Result<Value, any Error>
-  do {
-    result = .success(try await Scope.$current.withValue(.observed(by: scope)) { try await body() })
-  } catch {
-    result = .failure(error)
-  }
-  let (readings, droppedCount) = collector.take(at: elapsed())
-  return CollectedRuns(result: result, readings: readings, droppedCount: droppedCount)
-}
-
-private func stopwatch<C: Clock<Duration>>(on clock: C) -> @Sendable () -> Duration {
-  let start = clock.now
-  return { start.duration(to: clock.now) }
-}
-
 /// Retains the first run of a scope and the newest ones, and counts those that it dropped.
 final class RunCollector: Sendable {
   private struct State {

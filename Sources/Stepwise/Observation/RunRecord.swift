@@ -80,9 +80,12 @@ package struct RunRecord: Sendable {
   let capacity: Int
   /// Whether the errors of attempts that others have followed are retained.
   private let keepsErrors: Bool
-  private let firstStep: Int
+  private let steps: Range<Int>
+  private var firstStep: Int { steps.lowerBound }
   /// For each planned step the number of its newest entry, increased by one; negative once that has succeeded.
-  private var newest: [Int]
+  ///
+  /// Empty before the first step.
+  private var newest: [Int] = []
   /// How often the steps have begun that have begun more than once.
   private var attempts: [Int: Int] = [:]
   private var completeCount = 0
@@ -98,10 +101,8 @@ package struct RunRecord: Sendable {
   init(steps: Range<Int>, capacity: Int, keepsErrors: Bool = false) {
     self.capacity = capacity
     self.keepsErrors = keepsErrors
-    firstStep = steps.lowerBound
-    newest = Array(repeating: 0, count: steps.count)
+    self.steps = steps
     current = ChainStep(index: steps.lowerBound, name: nil)
-    entries.reserveCapacity(min(capacity, steps.count) + 1)
   }
 
   // MARK: - Adding entries
@@ -145,6 +146,10 @@ package struct RunRecord: Sendable {
 
   /// Begins an attempt of a planned step.
   mutating func beginStep(_ index: Int, in parent: Int, at time: Duration, dropping dropped: inout [Entry]) -> Int {
+    if newest.isEmpty {
+      newest = Array(repeating: 0, count: steps.count)
+      entries.reserveCapacity(min(capacity, steps.count) + 1)
+    }
     let slot = newest[index - firstStep]
     var attempt = 1
     if slot != 0 {
@@ -274,7 +279,7 @@ package struct RunRecord: Sendable {
 
   /// Advances the overall progress, which never decreases, even when steps are retried or undone.
   private mutating func advance(within part: Double) {
-    fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, newest.count))))
+    fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, steps.count))))
   }
 
   @discardableResult

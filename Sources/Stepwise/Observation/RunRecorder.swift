@@ -22,6 +22,8 @@ final class RunRecorder: Sendable {
     var record: RunRecord
     /// Whether no one can read the run any more, so that nothing is recorded.
     var isForgotten = false
+    /// How many of the marks have been recorded.
+    var markCount = 0
     /// The steps that have started and not finished, as observers know them.
     var active: [Int: (step: ObservedStep, observers: [any RunObserver])] = [:]
     var calls = Fifo<(call: Call, observers: [any RunObserver])>()
@@ -34,22 +36,22 @@ final class RunRecorder: Sendable {
   }
 
   let broadcast: Broadcast<State, Key>
-  private let names: [Int: String]
+  private let chain: ChainSummary
   let steps: Range<Int>
-  let identity: ChainIdentity?
   let created: Duration
   /// What observers and traces need of the run; nil when there are none.
   let watch: RunWatch?
+  /// What the run's own planned steps have done while nothing reads the record.
+  private let marks: StepMarks
 
   /// - Parameters:
-  ///   - program: The program of the run.
+  ///   - chain: The chain of the run.
   ///   - firstStep: The index of its first step.
   ///   - watch: What observers and traces need.
-  init(of program: Program, firstStep: Int = 0, _ watch: RunWatch?) {
+  init(of chain: ChainSummary, firstStep: Int = 0, _ watch: RunWatch?) {
     self.watch = watch
-    names = program.names
-    steps = firstStep..<firstStep + program.stepCount
-    identity = program.identity
+    self.chain = chain
+    steps = firstStep..<firstStep + chain.stepCount
     created = Self.now(watch)
     let scope = watch?.scope
     let capacity = scope.map { $0.isTraced ? $0.capacity : 0 } ?? 0
@@ -59,10 +61,11 @@ final class RunRecorder: Sendable {
       keepsErrors: scope?.isTraced ?? false
     )
     broadcast = Broadcast(State(record: record))
+    marks = StepMarks(stepCount: watch == nil ? chain.stepCount : 0)
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
   }
 
-  func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: names[index - steps.lowerBound]) }
+  func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: chain.names[index - steps.lowerBound]) }
 
   /// The time since an origin that all runs on the same clock share.
   static func now(_ watch: RunWatch?, _ instant: ContinuousClock.Instant? = nil) -> Duration {
@@ -71,16 +74,50 @@ final class RunRecorder: Sendable {
 
   private static let origin = ContinuousClock.now
 
+  /// A planned step of the run begins or has ended, all those before it having succeeded once.
+  ///
+  /// - Returns: The number of its entry; nil when the caller has to record it.
+  func mark(_ step: Int, isEnd: Bool, at time: Duration) -> Int? {
+    let position = step - steps.lowerBound
+    guard marks.set(2 * position + (isEnd ? 1 : 0), to: time) else { return nil }
+    // A reader that has come meanwhile may have missed it.
+    if marks.isClosed { change { _, _ in () } }
+    return position + 1
+  }
+
+  /// The step of an entry of which nothing but its beginning is recorded, and that as a mark.
+  func markedStep(_ number: Int) -> Int { steps.lowerBound + number - 1 }
+
+  /// Closes the marks, and records those that have not been recorded.
+  private func record(_ content: inout Broadcast<State, Key>.Content, _ dropped: inout [RunRecord.Entry]) {
+    let times = marks.close(from: content.state.markCount)
+    for time in times {
+      let (step, isEnd) = (steps.lowerBound + content.state.markCount / 2, !content.state.markCount.isMultiple(of: 2))
+      content.state.markCount += 1
+      var number = content.state.record.number(ofStep: step)
+      if isEnd {
+        _ = content.state.record.end(number, as: .succeeded, at: time)
+      } else {
+        number = content.state.record.beginStep(step, in: 0, at: time, dropping: &dropped)
+      }
+      content.publish(isEnd ? .latest(number) : .begun(number))
+      content.publish(.overall)
+    }
+  }
+
   /// Changes the record, and then calls the observers, unless the next change is to; what it drops is released outside
   /// the lock.
   @discardableResult
   func change<Result: Sendable>(
     isCalling: Bool = true,
+    afterMarks: Bool = true,
     _ body: (inout Broadcast<State, Key>.Content, _ dropped: inout [RunRecord.Entry]) -> Result?
   ) -> Result? {
     var dropped: [RunRecord.Entry] = []
     let (result, hasCalls) = broadcast.update { content in
-      let result = content.state.isForgotten ? nil : body(&content, &dropped)
+      guard !content.state.isForgotten else { return (Result?.none, false) }
+      if afterMarks { record(&content, &dropped) }
+      let result = body(&content, &dropped)
       if content.isObserved {
         // A slow subscriber would otherwise accumulate notifications of what it can no longer read.
         for entry in dropped where content.state.record[entry.number] == nil {
@@ -103,7 +140,7 @@ final class RunRecorder: Sendable {
 
   /// Records the end of the whole run, for its subscribers.
   func end(_ outcome: Outcome<any AnyBox>) {
-    change { content, _ -> Void? in
+    change(afterMarks: false) { content, _ -> Void? in
       content.state.record.end(outcome)
       content.publish(.overall)
       content.publish(.ended)
@@ -136,11 +173,13 @@ final class RunRecorder: Sendable {
   // MARK: - Reading
 
   func observeEvents() -> Broadcast<State, Key>.Subscription {
-    broadcast.subscribe(to: { $0 != .overall }) { Self.owed($0.record) }
+    change { _, _ in () }
+    return broadcast.subscribe(to: { $0 != .overall }) { Self.owed($0.record) }
   }
 
   func observeProgress() -> Broadcast<State, Key>.Subscription {
-    broadcast.subscribe(to: { $0 == .overall }) { _ in [.overall] }
+    change { _, _ in () }
+    return broadcast.subscribe(to: { $0 == .overall }) { _ in [.overall] }
   }
 
   /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
@@ -203,6 +242,7 @@ final class RunRecorder: Sendable {
 
   /// A copy of the record and of what is needed to read it, at a time or else now.
   func reading(at time: Duration? = nil) -> RunReading {
+    change { _, _ in () }
     let (entries, droppedCount, outcome) = broadcast.update { content in
       let dropped = content.state.record.trim()
       return withExtendedLifetime(dropped) {
@@ -214,7 +254,7 @@ final class RunRecorder: Sendable {
     return RunReading(
       id: watch?.run.id,
       parentID: watch?.run.parentID,
-      name: identity?.name,
+      name: chain.identity?.name,
       steps: steps,
       step: step,
       start: created,
@@ -235,21 +275,93 @@ final class RunWatch: Sendable {
 
   private static let lastID = Atomic<UInt64>(0)
 
-  init(_ program: Program, _ observers: [any RunObserver], in outer: ObservationScope) {
+  init(_ chain: ChainSummary, _ observers: [any RunObserver], in outer: ObservationScope) {
     let id = Self.lastID.add(1, ordering: .relaxed).newValue
-    run = ObservedRun(id: id, name: program.name, parentID: outer.parentID)
+    run = ObservedRun(id: id, name: chain.name, parentID: outer.parentID)
     self.observers = observers
     var scope = outer
     scope.parentID = id
     self.scope = scope
   }
 
-  /// Returns nil when nothing observes a run of the chain that starts here.
-  static func make(for program: Program, in observation: ObservationScope?) -> RunWatch? {
-    let own = program.observers
+  /// Returns nil when nothing observes a run of a chain, with some observers, that starts here.
+  static func make(
+    for chain: @autoclosure () -> ChainSummary,
+    _ own: [any RunObserver],
+    in observation: ObservationScope?
+  ) -> RunWatch? {
     guard !own.isEmpty || RunObservers.isUsed || observation != nil else { return nil }
     let scope = observation ?? ObservationScope()
     let observers = RunObservers.all + scope.observers + own
-    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(program, observers, in: scope)
+    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain(), observers, in: scope)
+  }
+}
+
+/// The name and the observers of a chain.
+package final class ChainIdentity: Sendable {
+  package let name: String?
+  let observers: [any RunObserver]
+
+  init(name: String?, observers: [any RunObserver]) {
+    self.name = name
+    self.observers = observers
+  }
+}
+
+/// What the record of a run needs of its chain.
+final class ChainSummary: Sendable {
+  let identity: ChainIdentity?
+  let stepCount: Int
+  /// The names of the steps that have one, including those of nested chains.
+  let names: [Int: String]
+  /// The name for observers and traces.
+  let name: String
+
+  init(_ identity: ChainIdentity?, stepCount: Int, names: [Int: String]) {
+    self.identity = identity
+    self.stepCount = stepCount
+    self.names = names
+    let last = max(0, stepCount - 1)
+    let ends = [0, last].map { ChainStep(index: $0, name: names[$0]).description }
+    name = identity?.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
+  }
+}
+
+/// When the planned steps of a run began and ended, as long as each follows the one before and nothing reads the record.
+///
+/// The run's task alone sets marks, without a lock; a reader closes them and records them.
+// Safety: a time is written before the count that includes it, and is never written again.
+private struct StepMarks: ~Copyable, @unchecked Sendable {
+  private static var maxSteps: Int { 32 }
+
+  private let times: UnsafeMutableBufferPointer<Duration>
+  private let count = Atomic(0)
+  private let closed = Atomic(false)
+
+  init(stepCount: Int) {
+    times = .allocate(capacity: 2 * min(stepCount, Self.maxSteps))
+  }
+
+  deinit { times.deallocate() }
+
+  /// Whether marks have been read.
+  ///
+  /// A mark is set before this is read, and it is set before marks are read, so that either side sees the other.
+  var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
+
+  /// Returns whether the mark could be set, because it is the next one.
+  func set(_ position: Int, to time: Duration) -> Bool {
+    guard position == count.load(ordering: .relaxed), position < times.count, !closed.load(ordering: .relaxed) else {
+      return false
+    }
+    times.initializeElement(at: position, to: time)
+    count.store(position + 1, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  /// Lets no further mark be set, and returns the times from a position on.
+  func close(from position: Int) -> UnsafeMutableBufferPointer<Duration>.SubSequence {
+    if !closed.load(ordering: .relaxed) { closed.store(true, ordering: .sequentiallyConsistent) }
+    return times[position..<count.load(ordering: .sequentiallyConsistent)]
   }
 }

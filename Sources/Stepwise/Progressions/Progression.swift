@@ -130,7 +130,7 @@ extension Progression {
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
     let core = ChainCore(Path(name: nil, Result.self, Chain<Void, Result>.code(running: { _ in self })))
-    return Run(of: core, input: (), priority: priority)
+    return Run(core.start(ValueSlot(()), priority: priority))
   }
 }
 

@@ -158,7 +158,7 @@ package struct Attempts {
     self.policy = policy
     self.clock = clock
     randomSource = policy.randomSource
-    elapsed = Self.stopwatch(on: clock)
+    elapsed = stopwatch(on: clock)
   }
 
   /// Returns whether to make another attempt after a failed one.
@@ -188,9 +188,10 @@ package struct Attempts {
     number += 1
     return !Task.isCancelled
   }
+}
 
-  private static func stopwatch<C: Clock<Duration>>(on clock: C) -> () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
-  }
+/// Returns a closure that returns the time since now.
+package func stopwatch<C: Clock<Duration>>(on clock: C) -> @Sendable () -> Duration {
+  let start = clock.now
+  return { start.duration(to: clock.now) }
 }

@@ -360,10 +360,10 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
 
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
-    in execution: Execution,
+    in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value> {
-    try checkStopped(execution)
+    try checkStopped(run)
     guard let values = DurableValues<Value>() else {
       throw stop(throwing: unstorable(step.name, Self.adviceForType(Value.self)))
     }
@@ -386,12 +386,12 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       throw CancellationError()
     case .perform(let isInDoubt):
       if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
-      if !isInDoubt, execution.isCancellationRequested { throw fail(CancellationError(), step.name, key, index) }
+      if !isInDoubt, run.isCancellationRequested() { throw fail(CancellationError(), step.name, key, index) }
       return try await perform(step, key, index, values) {
         do {
           return try await body(place)
         } catch {
-          noteCancellation(of: execution)
+          noteCancellation(of: run)
           throw error
         }
       }
@@ -400,16 +400,16 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
 
   /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
   /// its own code.
-  private func noteCancellation(of execution: Execution) {
+  private func noteCancellation(of run: JournalRun) {
     let task = Task.isCancelled ? DurablePosition.task : nil
-    let isCancelled = execution.isRunCancelled
+    let isCancelled = run.isRunCancelled()
     state.withLock { state in
       if isCancelled || task == state.task, state.cancellation == nil { state.isStopRequested = true }
     }
   }
 
-  private func checkStopped(_ execution: Execution) throws {
-    noteCancellation(of: execution)
+  private func checkStopped(_ run: JournalRun) throws {
+    noteCancellation(of: run)
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
       if Self.isStopped(state) { throw Self.poison(&state) }

@@ -87,7 +87,7 @@ struct RunMachineTests {
     let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = StartedRun(of: chain.core.program, entrance: nil, input: ValueSlot(0))
+      let run = StartedRun(of: ObjectIdentifier(chain.core.program), entrance: nil, input: ValueSlot(0))
       let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
@@ -97,7 +97,9 @@ struct RunMachineTests {
         case "attach": run.attach(task)
         case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
         case "close": _ = run.close(with: Fault(1), asked: nil)
-        default: run.complete()
+        default:
+          run.keep(StartedRun.End(outcome: .failed(Fault(1)), failedStep: nil), ValueSlot())
+          _ = run.complete()
         }
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }

@@ -60,55 +60,6 @@ public func withTerminationSignals<Value: Sendable>(
   }
 }
 
-/// Counts the runs that begin under a task-local value, until none is left.
-final class RunsBegun: Sendable {
-  @TaskLocal static var current: RunsBegun?
-  /// Whether the process uses any; otherwise no run looks for the task-local value.
-  private static let isUsed = Atomic(false)
-
-  private struct State {
-    var count = 0
-    var completed: Once<Void>?
-  }
-
-  /// The runs around these, which they belong to as well.
-  private let outer: RunsBegun?
-  private let state = Lock(State())
-
-  init(in outer: RunsBegun?) {
-    self.outer = outer
-    Self.isUsed.store(true, ordering: .releasing)
-  }
-
-  /// A run begins; this task, or one that inherits its task-local values, calls `endRun()` after the run's handlers.
-  static func beginRun() {
-    guard isUsed.load(ordering: .acquiring), let current else { return }
-    for runs in sequence(first: current, next: \.outer) { runs.state.withLock { $0.count += 1 } }
-  }
-
-  static func endRun() {
-    guard isUsed.load(ordering: .acquiring), let current else { return }
-    for runs in sequence(first: current, next: \.outer) {
-      let completed = runs.state.withLock { state in
-        state.count -= 1
-        return state.count == 0 ? state.completed.take() : nil
-      }
-      completed?.settle(())
-    }
-  }
-
-  /// Waits until every run has completed, regardless of cancellation.
-  func completion() async {
-    let completed = state.withLock { state -> Once<Void>? in
-      guard state.count > 0 else { return nil }
-      let completed = state.completed ?? Once()
-      state.completed = completed
-      return completed
-    }
-    await completed?.valueIgnoringCancellation()
-  }
-}
-
 // MARK: - The handler
 
 /// The calls of `withTerminationSignals` in this process, and the one handler that they share.

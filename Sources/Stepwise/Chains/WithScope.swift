@@ -63,3 +63,78 @@ public func withCancellationToken<Value>(
     token.cancel(reason: scope?.cancellationCause?.reason)
   }
 }
+
+/// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
+///
+/// - Parameters:
+///   - observer: Receives the events of each run.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns.
+/// - Throws: Only what the body throws.
+public func withRunObserver<Value>(
+  _ observer: some RunObserver,
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async rethrows -> Value {
+  RunObservers.use()
+  var scope = ObservationScope.current ?? ObservationScope()
+  scope.observers.append(observer)
+  return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
+}
+
+/// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
+///
+/// - Parameters:
+///   - capacity: The number of entries of each run that are retained.
+///   - maxRuns: The number of runs that are retained: the first and the newest.
+///   - clock: Measures the times.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: The result of the body and the runs.
+package func collectingRuns<Value>(
+  capacity: Int,
+  maxRuns: Int,
+  clock: any Clock<Duration>,
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async -> CollectedRuns<Value> {
+  RunObservers.use()
+  let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
+  var scope = ObservationScope.current ?? ObservationScope()
+  scope.collectors.append(collector)
+  let elapsed: @Sendable () -> Duration
+  if clock is ContinuousClock {
+    scope.clock = nil
+    elapsed = { RunRecorder.now(nil) }
+  } else {
+    elapsed = stopwatch(on: clock)
+    scope.clock = elapsed
+  }
+  let result: Result<Value, any Error>
+  do {
+    result = .success(try await Scope.$current.withValue(.observed(by: scope)) { try await body() })
+  } catch {
+    result = .failure(error)
+  }
+  let (readings, droppedCount) = collector.take(at: elapsed())
+  return CollectedRuns(result: result, readings: readings, droppedCount: droppedCount)
+}
+
+/// Reports the progress of the running step, from anywhere in its code.
+public enum StepProgress: Sendable {
+  /// Reports the progress of the calling step to the observers of the run.
+  ///
+  /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
+  /// reach, call `Resolver.report` instead.
+  ///
+  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
+  public static func report(_ fraction: Double) {
+    Scope.current?.step?.report(fraction)
+  }
+}
+
+extension ObservationScope {
+  /// The observers and traces around the current code.
+  static var current: ObservationScope? { Scope.current?.surroundings.observation }
+}
