@@ -69,7 +69,8 @@ struct FlowContentTests {
     #expect(late == [2, 3])
   }
 
-  @Test func askingAgainDoesNotTellTheContentToScreensThatKnowIt() async {
+  @Test("Presenting a step again does not notify screens that have its content")
+  func askingAgainDoesNotTellTheContentToScreensThatKnowIt() async {
     let step = step
     async let first = step.ask(1)
     await wall.count.elements(atLeast: 1)
@@ -131,7 +132,8 @@ struct FlowContentTests {
     #expect(await answer == .answered("done"))
   }
 
-  @Test func twoScreensOfOneStepAgreeWhenOneOfThemSetsTheContent() async {
+  @Test("Two screens of one step agree when one of them sets the content")
+  func twoScreensOfOneStepAgreeWhenOneOfThemSetsTheContent() async {
     let step = step
     async let first = step.ask(0)
     await wall.count.elements(atLeast: 1)

@@ -74,7 +74,8 @@ struct FlowLogContentTests {
   }
 
   /// What follows an answer depends on the content with which it was given, not on a later one.
-  @Test func eachAnswerIsReplayedWithTheContentThatItWasGivenWith() async throws {
+  @Test("Each answer is replayed with the content that the step had")
+  func eachAnswerIsReplayedWithTheContentThatItWasGivenWith() async throws {
     let count = desk.step("count", of: Int.self, .complete(1), .complete(1), .complete(1))
     let shown = desk.step("shown", of: Int.self, Reply<Int>.complete(0), .wait, .complete(7))
     let flow = Flow<Int>("flow", first: count, content: 0)
@@ -96,7 +97,8 @@ struct FlowLogContentTests {
     #expect(count.content == 50)
   }
 
-  @Test func theContentsOfStepsThatArePresentedAtOnceAreReplayed() async throws {
+  @Test("The contents of concurrent steps are replayed")
+  func theContentsOfStepsThatArePresentedAtOnceAreReplayed() async throws {
     let a = desk.step("a", of: Int.self, .complete(1), .wait, .complete(5))
     let b = desk.step("b", .complete(2), .complete(3), .complete(6))
     let both = FlowStep.all(name: "both", a, b)

@@ -61,7 +61,8 @@ struct FlowNavigatorTests {
     #expect(navigator.calls == ["push", "push", "push", "pop", "pop", "pop"])
   }
 
-  @Test func backPopsAndTheStepBeforeGetsAScreenInPlaceOfItsOldOne() async throws {
+  @Test("Going back pops the screen, and the previous step gets a new one")
+  func backPopsAndTheStepBeforeGetsAScreenInPlaceOfItsOldOne() async throws {
     let flow = flow(step("a"), step("b"), step("c"))
     let run = flow.start()
     await made.elements(atLeast: 1)
@@ -126,7 +127,8 @@ struct FlowNavigatorTests {
     #expect(stack == [])
   }
 
-  @Test func aScreenThatTheUserHasTakenAwayEndsTheAskAsAbandoned() async throws {
+  @Test("A screen that the user removes ends the presentation as abandoned")
+  func aScreenThatTheUserHasTakenAwayEndsTheAskAsAbandoned() async throws {
     let run = flow(step("a"), step("b"), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)

@@ -175,7 +175,8 @@ struct FlowNestedLogTests {
     #expect(again.desk.asked.elements.isEmpty)
   }
 
-  @Test func aReplayIntoANestedFlowShowsTheScreensThatBackLeadsThrough() async throws {
+  @Test("A replay into a nested flow shows the screens that going back leads through")
+  func aReplayIntoANestedFlowShowsTheScreensThatBackLeadsThrough() async throws {
     final class Screen {
       let name: String
       let back: @MainActor () -> Void

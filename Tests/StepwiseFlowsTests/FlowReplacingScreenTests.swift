@@ -110,7 +110,8 @@ struct FlowReplacingScreenTests {
     _ = await home.outcome
   }
 
-  @Test func aReplacingScreenThatIsPresentedAgainReplacesNothingElse() async throws {
+  @Test("A replacing screen that is presented again replaces nothing else")
+  func aReplacingScreenThatIsPresentedAgainReplacesNothingElse() async throws {
     let home = Flow<Int>("home", first: step("home")).start()
     await made.elements(atLeast: 1)
     let a = step("a")

@@ -69,7 +69,8 @@ struct FlowReplayTests {
     #expect(new.answers.last?.result as? Answer == answer)
   }
 
-  @Test func aStepThatOnlyATransitionNamesIsDecodedWhenItIsReplayed() async throws {
+  @Test("A step that only a transition names is decoded when it is replayed")
+  func aStepThatOnlyATransitionNamesIsDecodedWhenItIsReplayed() async throws {
     try await keepAndReplay("Bob")
     try await keepAndReplay(7)
     try await keepAndReplay(7.5)
@@ -85,7 +86,8 @@ struct FlowReplayTests {
     try await keepAndReplay(Order.Size.small)
   }
 
-  @Test func aStepWithoutAResultThatOnlyATransitionNamesIsReplayedToo() async throws {
+  @Test("A step without a result that only a transition names is replayed, too")
+  func aStepWithoutAResultThatOnlyATransitionNamesIsReplayedToo() async throws {
     let second = desk.step("second", of: Void.self, Reply<Void>.complete(()))
     let first = desk.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
@@ -107,7 +109,8 @@ struct FlowReplayTests {
   }
 
   /// A renamed step is detected, and no step is presented.
-  @Test func aStepThatTheFlowDoesNotHaveIsFoundOutWhenItIsReplayed() async throws {
+  @Test("A step that the flow does not have is reported when it is replayed")
+  func aStepThatTheFlowDoesNotHaveIsFoundOutWhenItIsReplayed() async throws {
     let second = desk.step("second", of: String.self, Reply<Int>.complete(1))
     let flow = flow(second, desk.step("third", of: String.self, .complete(3)))
     let log = try JSONDecoder().decode(FlowLog.self, from: Data(#"[{"step": "frist", "answer": true}]"#.utf8))
@@ -116,7 +119,8 @@ struct FlowReplayTests {
     #expect(desk.asked.elements.isEmpty)
   }
 
-  @Test func anAnswerIsDecodedByTheTypeOfItsStepWhenItIsReplayed() async throws {
+  @Test("An answer is decoded by the type of its step when it is replayed")
+  func anAnswerIsDecodedByTheTypeOfItsStepWhenItIsReplayed() async throws {
     let second = desk.step("second", of: String.self, Reply<Int>.complete(1))
     let first = desk.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second, "x") }

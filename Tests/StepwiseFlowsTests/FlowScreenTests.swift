@@ -78,7 +78,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func aPresentedStepInThePlaceOfAPushedOneTakesItsScreenAwayWithIt() async throws {
+  @Test("A presented step that replaces a pushed one removes its screen")
+  func aPresentedStepInThePlaceOfAPushedOneTakesItsScreenAwayWithIt() async throws {
     let (a, b, c) = (step("a"), step("b", .present), step("c"))
     let run = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .replace(b, "y") }
@@ -99,7 +100,8 @@ struct FlowScreenTests {
     #expect(navigator.calls == ["push"] + turn + turn + ["pop"])
   }
 
-  @Test func aStepInThePlaceOfAPresentedOneReplacesTheScreenBeneath() async throws {
+  @Test("A step that replaces a presented one replaces the screen beneath")
+  func aStepInThePlaceOfAPresentedOneReplacesTheScreenBeneath() async throws {
     let (a, b, c, d) = (step("a"), step("b", .present), step("c", .present), step("d"))
     let run = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .replace(b, "y") }
@@ -133,7 +135,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func aStepThatIsAskedAgainAndAgainKeepsNothingOfItsOldScreens() async throws {
+  @Test("A step that is presented again and again retains none of its old screens")
+  func aStepThatIsAskedAgainAndAgainKeepsNothingOfItsOldScreens() async throws {
     let tracker = LifetimeTracker()
     let (a, b) = (
       step("a"),
@@ -156,7 +159,8 @@ struct FlowScreenTests {
     #expect(stack == [] && navigator.presented.isEmpty)
   }
 
-  @Test func aReplayShowsTheReplacingScreensThatBackLeadsThrough() async throws {
+  @Test("A replay shows the replacing screens that going back leads through")
+  func aReplayShowsTheReplacingScreensThatBackLeadsThrough() async throws {
     let (a, b, c) = (step("a", .replace), step("b"), step("c"))
     let flow = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .next(b, "y") }

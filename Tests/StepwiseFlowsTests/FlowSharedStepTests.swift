@@ -12,7 +12,8 @@ import Testing
 struct FlowSharedStepTests {
   let desk = Desk()
 
-  @Test func severalAtOnceAreFollowedByOnWhenEachHasItsOwnContent() async throws {
+  @Test("`on` follows concurrent steps with separate contents")
+  func severalAtOnceAreFollowedByOnWhenEachHasItsOwnContent() async throws {
     let a = desk.step("a", .complete(1))
     let b = desk.step("b", of: String.self, .complete("b"))
     b.content = "x"
@@ -23,7 +24,8 @@ struct FlowSharedStepTests {
     #expect(try await flow.run() == "1 b x")
   }
 
-  @Test func severalAtOnceAreFollowedByOnEndedWhenEachHasItsOwnContent() async throws {
+  @Test("`on(_:ended:)` follows concurrent steps with separate contents")
+  func severalAtOnceAreFollowedByOnEndedWhenEachHasItsOwnContent() async throws {
     let a = desk.step("a", of: Void.self, Reply<Int>.wait)
     let b = desk.step("b", of: String.self, Reply<Int>.back)
     b.content = "x"
@@ -81,7 +83,8 @@ struct FlowSharedStepTests {
     #expect(try await run.value == 1)
   }
 
-  @Test func aFlowThatStartsElsewhereKnowsTheContentOfItsFirstStep() async throws {
+  @Test("A flow that starts elsewhere knows the content of its first step")
+  func aFlowThatStartsElsewhereKnowsTheContentOfItsFirstStep() async throws {
     let first = desk.step("first", of: String.self, .complete(1), .complete(2), .complete(3))
     let second = desk.step("second", of: Int.self, .complete(1), .complete(2))
     let flow = Flow<Int>("flow", first: first, content: "Ann")

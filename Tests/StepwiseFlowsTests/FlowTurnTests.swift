@@ -152,7 +152,8 @@ struct FlowTurnTests {
     #expect(flow.path.isEmpty)
   }
 
-  @Test func linkingAStepDifferentlyDoesNotChangeTheFlowItCameFrom() async throws {
+  @Test("Linking a step differently does not change the original flow")
+  func linkingAStepDifferentlyDoesNotChangeTheFlowItCameFrom() async throws {
     let first = desk.step("first", .complete(1), .complete(1))
     let short = desk.step("short", .complete("short"))
     let long = desk.step("long", .complete("long"))
@@ -181,7 +182,8 @@ struct FlowTurnTests {
     #expect(desk.asked.elements.isEmpty)
   }
 
-  @Test func twoStepsOfOneNameAreAnErrorAlsoWhenTransitionsAloneLeadThere() async throws {
+  @Test("Two steps of one name are an error, even if only transitions lead to them")
+  func twoStepsOfOneNameAreAnErrorAlsoWhenTransitionsAloneLeadThere() async throws {
     let first = desk.step("first", .complete(1), .complete(1), .complete(1))
     let second = desk.step("same", .complete(2), .complete(2))
     let third = desk.step("same", of: Int.self, .complete(3))

@@ -111,7 +111,8 @@ struct FlowExplorerTests {
     #expect(report.loops == [["count"]])
   }
 
-  @Test func theContentsOfStepsThatOnlyATransitionNamesAreAsTheyWere() {
+  @Test("The explorer restores the contents of steps that only a transition names")
+  func theContentsOfStepsThatOnlyATransitionNamesAreAsTheyWere() {
     let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("asked") }
     let set = FlowStep<Int, Bool>("set") { _ in Issue.record("asked") }
     hidden.content = 42
@@ -126,7 +127,8 @@ struct FlowExplorerTests {
     #expect(set.content == 42)
   }
 
-  @Test func theContentOfAStepThatOnlyATransitionNamesTellsPositionsApart() {
+  @Test("The content of a step that only a transition names distinguishes positions")
+  func theContentOfAStepThatOnlyATransitionNamesTellsPositionsApart() {
     let count = FlowStep<Int, Bool>("count") { _ in Issue.record("asked") }
     let flow = Flow<Void>("flow", first: network)
       .on(network) { _, _ in .next(count, 0) }
@@ -195,7 +197,8 @@ struct FlowExplorerTests {
     #expect(FlowExplorer(outer).explore().deadEnds == ["inner"])
   }
 
-  @Test func aNestedFlowWhoseAnswersAreSuppliedIsNotWalkedThrough() {
+  @Test("A nested flow whose answers are supplied is not explored")
+  func aNestedFlowWhoseAnswersAreSuppliedIsNotWalkedThrough() {
     let (_, _, nested) = nestedSteps()
     let report = FlowExplorer(Flow<String>("outer", first: nested, content: 3)).answers(nested, "x").explore()
     #expect(report.isSound && report.reached == ["nested"], "\(report)")

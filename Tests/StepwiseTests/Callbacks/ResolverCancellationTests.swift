@@ -185,7 +185,8 @@ struct ResolverCancellationTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test func whatACancelledBodyThrowsIsThrownAfterTheHandlersHaveReturned() async {
+  @Test("What a cancelled body throws is thrown after the handlers have returned")
+  func whatACancelledBodyThrowsIsThrownAfterTheHandlersHaveReturned() async {
     let task = Task { [log] in
       try await withResolver { (resolver: Resolver<Int>) in
         resolver.onCancel { _ in log.record("handler") }

@@ -35,7 +35,8 @@ struct StepCallbackTests {
     await #expect(throws: Fault(7)) { try await chain.run(7) }
   }
 
-  @Test func aStepIsUsedAnyNumberOfTimesEachWithAResolverOfItsOwn() async throws {
+  @Test("A callback step can run any number of times, each with a separate resolver")
+  func aStepIsUsedAnyNumberOfTimesEachWithAResolverOfItsOwn() async throws {
     let chain = Chain(fetch)
     let values = try await withThrowingTaskGroup { group in
       for number in 0..<100 { group.addTask { try await chain.run(number) } }
@@ -47,7 +48,8 @@ struct StepCallbackTests {
   // MARK: - Progress
 
   /// Task-locals do not reach foreign threads: the resolver carries its step there.
-  @Test func reportsFromForeignThreadsAreSeenInTheProgressOfTheRun() async throws {
+  @Test("Reports from other threads appear in the progress of the run")
+  func reportsFromForeignThreadsAreSeenInTheProgressOfTheRun() async throws {
     let resolvers = Recorder<Resolver<Int>>()
     let run = Chain(Step.callback("load") { (_: Int, resolver: Resolver<Int>) in resolvers.record(resolver) }).start(1)
     let resolver = await resolvers.elements(atLeast: 1)[0]

@@ -189,7 +189,8 @@ struct CancellationIsolationTests {
   // MARK: - Handlers
 
   /// Handlers are synchronous and `@Sendable`: they reach an actor's state by asking it.
-  @Test @MainActor func aHandlerMadeOnTheMainActorRunsWhereverTheTokenIsCancelled() async {
+  @Test("A handler made on the main actor runs wherever the token is cancelled") @MainActor
+  func aHandlerMadeOnTheMainActorRunsWhereverTheTokenIsCancelled() async {
     let token = CancellationToken()
     let log = Recorder<String>()
     token.onCancel { reason in

@@ -82,7 +82,8 @@ struct CancellationLifetimeTests {
     #expect(token.handlerCount == 0)
   }
 
-  @Test func nothingIsLeftOfWaitingForATokenThatIsNeverCancelled() async {
+  @Test("A wait for a token that is never cancelled leaves nothing behind")
+  func nothingIsLeftOfWaitingForATokenThatIsNeverCancelled() async {
     let token = CancellationToken()
     for _ in 0..<100 {
       let waiter = Task { await token.cancellation }

@@ -85,7 +85,8 @@ struct ChainTokenTests {
 
   // MARK: - Runs made by start
 
-  @Test func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenBefore() async {
+  @Test("A token that was accessed before `start` interrupts the run immediately")
+  func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenBefore() async {
     let chain = waiting
     let token = chain.cancellationToken
     let run = chain.start(1)
@@ -125,7 +126,8 @@ struct ChainTokenTests {
 
   // MARK: - Plain runs
 
-  @Test func aPlainRunThatBeganAfterTheTokenWasTakenIsInterruptedAtOnce() async {
+  @Test("A plain run that starts after the token was accessed is interrupted immediately")
+  func aPlainRunThatBeganAfterTheTokenWasTakenIsInterruptedAtOnce() async {
     let chain = waiting
     let token = chain.cancellationToken
     let task = Task { try await chain.run(1) }
@@ -136,7 +138,8 @@ struct ChainTokenTests {
     #expect(!task.isCancelled)
   }
 
-  @Test func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
+  @Test("A plain run that starts before the token was accessed stops at its next step")
+  func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
     let chain = stubborn
     let task = Task { try await chain.run(1) }
     await entered.elements(atLeast: 1)
@@ -160,7 +163,8 @@ struct ChainTokenTests {
   }
 
   /// A retry inside one step continues to its end.
-  @Test func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
+  @Test("A retry inside a step of a run that started before the token was accessed completes")
+  func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
     let step = Step("flaky") { [entered, gate, log] (number: Int) in
       entered.record(number)
       if entered.elements.count == 1 { await gate.elements(atLeast: 1) }

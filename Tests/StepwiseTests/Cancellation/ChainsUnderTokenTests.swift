@@ -66,7 +66,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == Array(repeating: "finally cancelled stop", count: 3))
   }
 
-  @Test func aRunInAnUnstructuredTaskMadeThereStopsAtItsNextStep() async throws {
+  @Test("A run in an unstructured task of the body stops at its next step")
+  func aRunInAnUnstructuredTaskMadeThereStopsAtItsNextStep() async throws {
     let inner = try await withCancellation(by: token) { [stubborn] in
       Task { try await stubborn.run(1) }
     }
@@ -79,7 +80,8 @@ struct ChainsUnderTokenTests {
   }
 
   /// The run is not interrupted: the running step completes, and because it is the last one, its value stands.
-  @Test func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
+  @Test("A run in an unstructured task of the body keeps the value of its last step")
+  func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
     let inner = try await withCancellation(by: token) { [entered, gate, log] in
       Task {
         try await Chain {
@@ -99,7 +101,8 @@ struct ChainsUnderTokenTests {
   }
 
   /// A run cancelled before it began runs its `finally` handlers and nothing else.
-  @Test func aRunUnderATokenCancelledBeforeRunsNothingButFinally() async {
+  @Test("A run under a cancelled token runs only `finally`")
+  func aRunUnderATokenCancelledBeforeRunsNothingButFinally() async {
     token.cancel(reason: "before")
     await #expect(throws: CancellationError.self) {
       try await withCancellation(by: token) { [waiting] in try await waiting.run(1) }
@@ -121,7 +124,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test func aRunStartedThereIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
+  @Test("A run started in the body is cancelled immediately, even after the body has returned")
+  func aRunStartedThereIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
     let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
     await entered.elements(atLeast: 1)
     #expect(!run.isFinished)
@@ -131,7 +135,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled later"])
   }
 
-  @Test func aRunStartedInAnUnstructuredTaskMadeThereIsCancelledAtOnce() async throws {
+  @Test("A run started in an unstructured task of the body is cancelled immediately")
+  func aRunStartedInAnUnstructuredTaskMadeThereIsCancelledAtOnce() async throws {
     let inner = try await withCancellation(by: token) { [waiting, gate] in
       Task {
         await gate.elements(atLeast: 1)
@@ -145,7 +150,8 @@ struct ChainsUnderTokenTests {
     #expect(await run.outcome.cancellation?.reason == "later")
   }
 
-  @Test func aRunStartedUnderATokenCancelledBeforeRunsNothingButFinally() async throws {
+  @Test("A run started under a cancelled token runs only `finally`")
+  func aRunStartedUnderATokenCancelledBeforeRunsNothingButFinally() async throws {
     token.cancel(reason: "before")
     let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
     #expect(await run.outcome.cancellation?.reason == "before")

@@ -26,7 +26,8 @@ struct ManyHandlersTests {
     }
   }
 
-  @Test func halfOfAMillionHandlersAreRemovedAndTheOthersCalledInOrder() async {
+  @Test("Half of a million handlers are removed, and the others are called in order")
+  func halfOfAMillionHandlersAreRemovedAndTheOthersCalledInOrder() async {
     await onForeignThread { [token, calls] in
       let previous = Tally()
       let registrations = (0..<Self.count).map { index in

@@ -54,7 +54,8 @@ struct WithCancellationTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func theCallingTaskInterruptsTheBodyAndLeavesTheTokenAlone() async {
+  @Test("Cancelling the calling task interrupts the body and does not cancel the token")
+  func theCallingTaskInterruptsTheBodyAndLeavesTheTokenAlone() async {
     let log = Recorder<String>()
     let task = Task { [token] in
       try await withCancellation(by: token) {
@@ -71,7 +72,8 @@ struct WithCancellationTests {
   // MARK: - Cancelled before
 
   /// What happens when it was cancelled before is decided: the body runs, in a cancelled Task.
-  @Test func withATokenCancelledBeforeTheBodyRunsInACancelledTask() async throws {
+  @Test("With a cancelled token the body runs in a cancelled task")
+  func withATokenCancelledBeforeTheBodyRunsInACancelledTask() async throws {
     token.cancel(reason: "before")
     for _ in 0..<1_000 {
       let isCancelled = try await withCancellation(by: token) { Task.isCancelled }

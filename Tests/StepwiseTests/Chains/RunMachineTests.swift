@@ -42,7 +42,8 @@ struct RunMachineTests {
     #expect(machine.close(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
   }
 
-  @Test func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther() {
+  @Test("A `CancellationError` without a request is an error like any other")
+  func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther() {
     var machine = RunMachine()
     let reported = machine.close(with: CancellationError()).brief
     #expect(reported.hasPrefix("failed"))

@@ -31,7 +31,8 @@ struct JobCallsMachineTests {
     #expect(!machine.isSilent)
   }
 
-  @Test func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
+  @Test("A call is in progress until the next one is requested, even after `silence()`")
+  func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
     var machine = Machine()
     _ = machine.enqueue(.update(1))
     #expect(machine.next().brief == "1")

@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct JobCancelTests {
   // G102
-  @Test @MainActor func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {
+  @Test("Once `cancel` has returned on the main actor, no handler is called") @MainActor
+  func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {
     let notes = JobNotes()
     let ended = Once<Void>()
     let job = Job("job") { (job: JobContext<Int>) in
@@ -86,7 +87,8 @@ struct JobCancelTests {
     #expect(notes.lines == ["first"])
   }
 
-  @Test func cancelInterruptsTheWorkAtOnceAndTheOutcomeHasTheReason() async {
+  @Test("`cancel` interrupts the work immediately, and the outcome has the reason")
+  func cancelInterruptsTheWorkAtOnceAndTheOutcomeHasTheReason() async {
     let begun = Once<Void>()
     let job = Job("job") {
       begun.settle(())
@@ -116,7 +118,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test func aTokenAroundCancelsAndSilencesTheJobAlsoAfterTheBodyHasEnded() async throws {
+  @Test("A token around the launch cancels and silences the job, even after the body has returned")
+  func aTokenAroundCancelsAndSilencesTheJobAlsoAfterTheBodyHasEnded() async throws {
     let (notes, token, begun) = (JobNotes(), CancellationToken(), Once<Void>())
     let job = Job("job") {
       begun.settle(())
@@ -132,7 +135,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test func aTokenThatIsCancelledBeforeTheLaunchLetsNothingBegin() async throws {
+  @Test("Under a cancelled token, a job does not start")
+  func aTokenThatIsCancelledBeforeTheLaunchLetsNothingBegin() async throws {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }
@@ -161,7 +165,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
+  @Test("Cancelling the task that awaits or launched a job does not cancel the job")
+  func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
     let (goOn, queue) = (Once<Void>(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { () -> Int in
       await goOn.valueIgnoringCancellation()

@@ -83,7 +83,8 @@ struct JobErrorTests {
     #expect(notes.lines == ["start", "error CancellationError", "finish CancellationError"])
   }
 
-  @Test func aConformanceOfTheMainActorCountsForAHandlerOfTheProtocol() async {
+  @Test("A main-actor conformance counts for a handler of the protocol")
+  func aConformanceOfTheMainActorCountsForAHandlerOfTheProtocol() async {
     let notes = JobNotes()
     let job = Job("job") { throw Bound() }
       .onError { _ in notes.note("any") }

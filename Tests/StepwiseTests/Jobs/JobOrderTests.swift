@@ -8,7 +8,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct JobOrderTests {
-  @Test @MainActor func startIsToldAfterLaunchHasReturnedAndBeforeAnythingElse() async {
+  @Test("`onStart` is called after `launch` has returned and before any other handler") @MainActor
+  func startIsToldAfterLaunchHasReturnedAndBeforeAnythingElse() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }.noting(notes)
     let run = job.launch(on: JobQueue(maxConcurrent: 1))
@@ -49,7 +50,8 @@ struct JobOrderTests {
     for await _ in run.updates { Issue.record("an update after the end") }
   }
 
-  @Test func handlersOfOneKindAreCalledInTheOrderInWhichTheyWereAttached() async {
+  @Test("Handlers of one kind are called in the order in which they were attached")
+  func handlersOfOneKindAreCalledInTheOrderInWhichTheyWereAttached() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }
       .onFinish { _ in notes.note("finish a") }.onUpdate { _ in notes.note("update a") }
@@ -69,7 +71,8 @@ struct JobOrderTests {
     #expect(notes.lines == (0..<100).flatMap { _ in ["finish", "awaited"] })
   }
 
-  @Test func aJobHasItsPlaceInTheQueueUntilItsLastHandlerHasReturned() async throws {
+  @Test("A job holds its slot in the queue until its last handler has returned")
+  func aJobHasItsPlaceInTheQueueUntilItsLastHandlerHasReturned() async throws {
     let (notes, queue) = (JobNotes(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { (number: Int) in notes.recorder.record("work \(number)") }
       .onFinish { _ in notes.note("finish") }

@@ -20,7 +20,8 @@ struct JobOwnerTests {
   private let queue = JobQueue(maxConcurrent: 1)
 
   // G103
-  @Test @MainActor func handlersAreSilentOnceTheOwnerIsGoneAndTheWorkGoesOn() async throws {
+  @Test("No handler is called once the owner is deallocated, and the work continues") @MainActor
+  func handlersAreSilentOnceTheOwnerIsGoneAndTheWorkGoesOn() async throws {
     var screen: Screen? = Screen(notes)
     let goOn = Once<Void>()
     var job = Job("job") { (job: JobContext<Int>) -> Int in

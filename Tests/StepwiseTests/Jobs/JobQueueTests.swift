@@ -81,7 +81,8 @@ struct JobQueueTests {
     #expect(most.elements.count == 20)
   }
 
-  @Test func theSharedQueueIsSerialAndAnInstanceBlocksNoOtherQueue() async throws {
+  @Test("The shared queue is serial, and no queue blocks another")
+  func theSharedQueueIsSerialAndAnInstanceBlocksNoOtherQueue() async throws {
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let slow: Run<Void> = Job("slow on shared") {
       begun.settle(())

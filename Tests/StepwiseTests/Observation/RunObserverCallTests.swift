@@ -99,7 +99,8 @@ struct RunObserverCallTests {
     }
   }
 
-  @Test func everyRunIsStartedAndEndedOnceWhereverAnAbandonedStepStands() async {
+  @Test("An observer sees every run start and end once, wherever an abandoned step is")
+  func everyRunIsStartedAndEndedOnceWhereverAnAbandonedStepStands() async {
     await forEachSeed { seed in
       let log = ObserverLog()
       let inner = Chain("one") { await Task.yield() }.then("two") { await Task.yield() }

@@ -20,7 +20,8 @@ struct RunObserverReachTests {
     func runStarted(_ run: ObservedRun) { if run.name == name { recorder.record(label) } }
   }
 
-  @Test func observersOfTheProcessOfScopesAndOfChainsAreCalledInThisOrder() async throws {
+  @Test("Observers are called in the order process, scope, chain")
+  func observersOfTheProcessOfScopesAndOfChainsAreCalledInThisOrder() async throws {
     let calls = Recorder<String>()
     let observer = { (label: String) in Only(name: "order of observers", recorder: calls, label: label) }
     let chain = Chain {}.named("order of observers").observed(by: observer("chain 1")).observed(by: observer("chain 2"))

@@ -25,7 +25,8 @@ struct RunObserverTests {
     #expect(log.lines == expected)
   }
 
-  @Test func aStartedRunNotifiesItsObserverBeforeItsWaiterResumes() async throws {
+  @Test("A started run notifies its observer before the waiting task resumes")
+  func aStartedRunNotifiesItsObserverBeforeItsWaiterResumes() async throws {
     let run = chain.start(3)
     #expect(try await run.value == 7)
     #expect(log.lines == expected)
@@ -72,7 +73,8 @@ struct RunObserverTests {
     )
   }
 
-  @Test func aRetriedChainReportsEachFailedAttemptAndCountsTheStarts() async throws {
+  @Test("A retried chain reports each failed attempt and counts the starts")
+  func aRetriedChainReportsEachFailedAttemptAndCountsTheStarts() async throws {
     let tally = Tally()
     let chain = Chain("undone", undo: { _ in }) { 1 }
       .then("flaky") { number in if tally.increment() < 3 { throw Fault(tally.total) } else { number } }
@@ -124,7 +126,8 @@ struct RunObserverTests {
     )
   }
 
-  @Test func aRunThatIsCancelledBeforeItStartsIsStartedAndEndedOnce() async {
+  @Test("An observer sees a run that is cancelled before it starts, once")
+  func aRunThatIsCancelledBeforeItStartsIsStartedAndEndedOnce() async {
     let token = CancellationToken()
     token.cancel(reason: "late")
     let run = Chain("never") {}.observed(by: log).start(cancelledBy: token)
@@ -132,7 +135,8 @@ struct RunObserverTests {
     #expect(log.lines == ["run 1 never started", "run 1 ended cancelled: late"])
   }
 
-  @Test func anAbandonedStepIsFinishedOnceAndItsNestedRunEndsLater() async throws {
+  @Test("An abandoned step finishes once, and its nested run ends later")
+  func anAbandonedStepIsFinishedOnceAndItsNestedRunEndsLater() async throws {
     let turnstile = Turnstile()
     let clock = ManualClock()
     let inner = Chain("slow") { await turnstile.passWhateverHappens() }.named("inner")

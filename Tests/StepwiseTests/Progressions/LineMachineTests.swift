@@ -132,7 +132,8 @@ struct LineMachineTests {
     #expect(again.dropped.isEmpty && again.dismiss.isEmpty)
   }
 
-  @Test func aParkedWorkerIsDismissedWhenAnotherTakesTheLastWork() {
+  @Test("A parked worker ends when another one takes the last work")
+  func aParkedWorkerIsDismissedWhenAnotherTakesTheLastWork() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
       case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),

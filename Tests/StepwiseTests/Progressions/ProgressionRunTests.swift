@@ -31,7 +31,8 @@ struct ProgressionRunTests {
     await #expect(throws: Fault(2)) { try await Scripted { if $0 == 2 { throw Fault(2) } }.run() }
   }
 
-  @Test func theResultOfTheLastStageIsNeverThrownAwayByCancellation() async throws {
+  @Test("Cancellation never discards the result of the last stage")
+  func theResultOfTheLastStageIsNeverThrownAwayByCancellation() async throws {
     let task = Task {
       try await Scripted(last: 1) { _ in withUnsafeCurrentTask { $0?.cancel() } }.run()
     }

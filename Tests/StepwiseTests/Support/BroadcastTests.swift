@@ -10,7 +10,8 @@ import Testing
 struct BroadcastTests {
   typealias Board = Broadcast<[Int: Int], Int>
 
-  @Test func aConsumerReadsTheLatestOfEachKeyAtThePlaceOfItsNewestChange() async {
+  @Test("A subscriber reads the latest state of each key at the position of its newest change")
+  func aConsumerReadsTheLatestOfEachKeyAtThePlaceOfItsNewestChange() async {
     let board = Board([:])
     let consumer = board.subscribe { _ in [] }
     for (key, value) in [(1, 10), (2, 20), (3, 30), (1, 11)] { board.set(key, value) }

@@ -76,7 +76,8 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test func replaceAllDisplacesEverybodyAndStillWaitsForThoseInside() {
+  @Test("`replaceAll` displaces all waiting entrants and waits for those inside")
+  func replaceAllDisplacesEverybodyAndStillWaitsForThoseInside() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .replaceAll)
     #expect(machine.arrive("b", mode: .replaceAll).displaced == ["a"])

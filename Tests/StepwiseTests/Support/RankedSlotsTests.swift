@@ -8,7 +8,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RankedSlotsTests {
-  @Test func theHighestRankComesFirstAndWithinItTheOrderOfArrival() {
+  @Test("The highest rank comes first, and equal ranks in order of arrival")
+  func theHighestRankComesFirstAndWithinItTheOrderOfArrival() {
     var slots = RankedSlots<String>()
     let elements = [("a", 1), ("b", 3), ("c", 1), ("d", 2), ("e", 3), ("f", -1)]
     for (name, rank) in elements { _ = slots.append(name, rank: rank) }

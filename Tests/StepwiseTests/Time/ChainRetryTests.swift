@@ -27,7 +27,8 @@ struct ChainRetryTests {
     }
   }
 
-  @Test func aFailedAttemptIsUndoneBeforeTheNextBeginsFromTheFirstStep() async throws {
+  @Test("A failed attempt is undone before the next one starts from the first step")
+  func aFailedAttemptIsUndoneBeforeTheNextBeginsFromTheFirstStep() async throws {
     let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1)))
     let chain = booking(until: 2).retry(policy, clock: clock).finally { [log] _ in log.record("finally") }
     let run = chain.start(0)
@@ -39,7 +40,8 @@ struct ChainRetryTests {
   }
 
   // G47
-  @Test func theLastErrorIsThrownAsItIsAndTheLastAttemptIsUndone() async {
+  @Test("The last error is thrown unchanged, and the last attempt is undone")
+  func theLastErrorIsThrownAsItIsAndTheLastAttemptIsUndone() async {
     let chain = booking(until: .max).retry(RetryPolicy(maxAttempts: 2, backoff: .none), clock: clock)
       .onError { [log] in log.record("error \(($0 as? Fault)?.number ?? 0)") }
     await #expect(throws: Fault(2)) { try await chain.run(0) }
@@ -93,7 +95,8 @@ struct ChainRetryTests {
     #expect(log.elements == ["begin"])
   }
 
-  @Test func whatCouldNotBeUndoneIsToldAtTheEndAlsoWhenARetrySucceeded() async throws {
+  @Test("Failed undos are reported at the end, even when a retry succeeded")
+  func whatCouldNotBeUndoneIsToldAtTheEndAlsoWhenARetrySucceeded() async throws {
     let failed = Recorder<Bool>()
     let chain = Chain { (number: Int) in number }
       .then("room", undo: { _ in throw Fault(9) }) { $0 }
@@ -138,7 +141,8 @@ struct ChainRetryTests {
     #expect(lines.elements.contains("b retrying 2"))
   }
 
-  @Test func aRetryBeforeAnotherModifierCoversWhatIsBeforeItOnly() async throws {
+  @Test("A `retry` before another modifier covers only what is before it")
+  func aRetryBeforeAnotherModifierCoversWhatIsBeforeItOnly() async throws {
     let counts = Recorder<String>()
     let chain = Chain { (number: Int) -> Int in
       counts.record("first")

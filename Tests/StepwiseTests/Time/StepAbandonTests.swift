@@ -26,7 +26,8 @@ struct StepAbandonTests {
   }
 
   // G51
-  @Test func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {
+  @Test("`abandon` leaves a step that never returns and ignores cancellation immediately")
+  func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {
     let run = abandoning(stubborn).start(1)
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(5))

@@ -94,7 +94,8 @@ struct RunTraceReachTests {
     #expect(run.trace.runs.first?.children.first?.status == .cancelled)
   }
 
-  @Test func branchesThatAreCancelledSayWhichKindOfBranchDecided() async throws {
+  @Test("A cancelled branch names the kind of branch that decided")
+  func branchesThatAreCancelledSayWhichKindOfBranchDecided() async throws {
     let turnstile = Turnstile()
     let slow = Chain("slow") { try await turnstile.pass() }
     let fast = Chain("fast") { await turnstile.visitors(atLeast: 1) }
@@ -118,7 +119,8 @@ struct RunTraceReachTests {
     #expect(value.trace.text == "")
   }
 
-  @Test func theDescriptionOfAResultNamesItsTypeAndNeverContainsIt() async {
+  @Test("The description of a result names its type and never its value")
+  func theDescriptionOfAResultNamesItsTypeAndNeverContainsIt() async {
     let traced = await trace(clock: clock) { try await Chain("load") { "secret" }.named("page").run() }
     #expect("\(traced)" == "succeeded with String\npage · 0 ns\n╰─ load · 0 ns\n")
     #expect(String(reflecting: traced) == "succeeded with \"secret\"\npage · 0 ns\n╰─ load · 0 ns\n")

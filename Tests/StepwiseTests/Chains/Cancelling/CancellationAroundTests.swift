@@ -59,7 +59,7 @@ struct CancellationAroundTests {
     #expect(await run.outcome.brief == "cancelled afterwards")
   }
 
-  @Test(arguments: ["inner", "outer"])
+  @Test("With two tokens around a run, the reason is that of the cancelled token", arguments: ["inner", "outer"])
   func withTwoTokensAroundTheReasonIsThatOfTheOneThatWasCancelled(which: String) async {
     let tokens = ["inner": CancellationToken(), "outer": CancellationToken()]
     let turnstile = Turnstile()
@@ -89,7 +89,8 @@ struct CancellationAroundTests {
     #expect(await outside.outcome.brief == "resolved 1")
   }
 
-  @Test func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
+  @Test("A plain run that starts before the token was accessed stops at its next step")
+  func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
     let chain = Chain { () in await turnstile.passWhateverHappens() }

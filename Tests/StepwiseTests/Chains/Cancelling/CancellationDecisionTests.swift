@@ -24,7 +24,7 @@ struct CancellationDecisionTests {
   }
 
   // G23
-  @Test(arguments: Moment.allCases)
+  @Test("A cancellation during handlers changes nothing, and `cancel` returns `false`", arguments: Moment.allCases)
   func aCancelDuringHandlersChangesNothingAndCancelReturnsFalse(moment: Moment) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()

@@ -65,7 +65,8 @@ struct DecisionSeedTests {
   }
 
   // G23
-  @Test func cancelReturnsTrueJustWhenItEndsTheRunAndUndosAreNewestFirst() async {
+  @Test("`cancel` returns `true` exactly when it ends the run, and undos run newest first")
+  func cancelReturnsTrueJustWhenItEndsTheRunAndUndosAreNewestFirst() async {
     await forEachSeed { generator in
       var generator = generator
       let log = Log()

@@ -116,7 +116,8 @@ struct ThenMapTests {
     #expect(ended.elements.sorted() == [0, 1, 2])
   }
 
-  @Test func cancellationReachesTheElementsAndBeginsNoFurtherOne() async {
+  @Test("Cancellation reaches the elements of `thenMap` and starts no further one")
+  func cancellationReachesTheElementsAndBeginsNoFurtherOne() async {
     let turnstile = Turnstile()
     let run = Chain { Array(0..<10) }.thenMap(maxConcurrent: 2) { number in
       try? await turnstile.pass()

@@ -36,7 +36,7 @@ struct UndoTests {
   }
 
   // G31
-  @Test(arguments: [false, true])
+  @Test("When a later step fails, the completed steps are undone, newest first", arguments: [false, true])
   func whenALaterStepFailsTheCompletedStepsAreUndoneNewestFirst(started: Bool) async {
     let log = Recorder<String>()
     let chain = booking(log).then { _ -> Int in throw Fault(0) }
@@ -89,7 +89,7 @@ struct UndoTests {
 
   // G33
   /// Each is attempted even if another throws; the primary error is kept, the others are attached.
-  @Test(arguments: [false, true])
+  @Test("All undos are called, and those that throw are reported after the error of the run", arguments: [false, true])
   func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
     let log = Recorder<String>()
     let chain = booking(log, failing: ["a", "c"]).then { _ -> Int in throw Fault(0) }
@@ -135,7 +135,8 @@ struct UndoTests {
   }
 
   // G34
-  @Test func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
+  @Test("`retry` of a chain undoes a failed attempt before the next one")
+  func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
     let log = Recorder<String>()
     let chain = booking(log).then { number in
       guard log.elements.count > 8 else { throw Fault(0) }

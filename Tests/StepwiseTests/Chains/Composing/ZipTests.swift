@@ -57,7 +57,7 @@ struct ZipTests {
   }
 
   // G36
-  @Test(arguments: [false, true])
+  @Test("The first failure of `zip` cancels, awaits and undoes the other chains", arguments: [false, true])
   func theFirstFailureCancelsTheOthersAwaitsThemAndUndoesThem(started: Bool) async {
     let log = Recorder<String>()
     let completed = Turnstile()

@@ -52,7 +52,7 @@ struct ErrorTests {
 
   // G20
   /// Cancellation is a third outcome, but only when it was requested.
-  @Test(arguments: [false, true])
+  @Test("A `CancellationError` without a request is an error like any other", arguments: [false, true])
   func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
@@ -66,7 +66,8 @@ struct ErrorTests {
     #expect(log.elements == ["undo", "onError CancellationError()", "finally failed CancellationError()"])
   }
 
-  @Test func aCancellationErrorWithoutARequestIsRecoveredAndRetried() async throws {
+  @Test("A `CancellationError` without a request is recovered and retried")
+  func aCancellationErrorWithoutARequestIsRecoveredAndRetried() async throws {
     let attempts = Recorder<Int>()
     let chain = Chain { (number: Int) -> Int in
       attempts.record(number)

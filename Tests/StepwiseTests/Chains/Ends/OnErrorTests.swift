@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct OnErrorTests {
   // G9
-  @Test(arguments: [false, true])
+  @Test("Each `onError` handler is called once, in order, and the error is still thrown", arguments: [false, true])
   func eachIsCalledOnceInOrderOfAttachmentAndTheErrorIsStillThrown(started: Bool) async {
     let log = Recorder<String>()
     var chain = Chain { (number: Int) -> Int in throw Fault(number) }
@@ -51,7 +51,8 @@ struct OnErrorTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test func itIsCalledWithTheErrorTheRunEndsWithNotWithThoseBefore() async {
+  @Test("`onError` receives only the error that the run ends with")
+  func itIsCalledWithTheErrorTheRunEndsWithNotWithThoseBefore() async {
     let log = Recorder<String>()
     let attempts = Recorder<Int>()
     let chain = Chain { () -> Int in

@@ -105,7 +105,8 @@ struct DepthTests {
   }
 
   // G16
-  @Test func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
+  @Test("Nested chains are built and released with constant stack depth")
+  func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
     let tracker = LifetimeTracker()
     try await onASmallStack {
       var chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }

@@ -19,7 +19,7 @@ struct ForkTests {
   }
 
   // G4
-  @Test(arguments: [false, true])
+  @Test("Chains derived from one base are released while the base lives", arguments: [false, true])
   func chainsDerivedFromOneBaseAreGoneWhenReleasedWhileTheBaseLives(afterRuns: Bool) async throws {
     let tracker = LifetimeTracker()
     let base = Chain { (number: Int) in number }.then { $0 + 1 }

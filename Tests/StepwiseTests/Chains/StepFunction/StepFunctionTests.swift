@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct StepFunctionTests {
   // G130
-  @Test func aStepChecksForCancellationBeforeItsBodyAndKeepsItsValue() async throws {
+  @Test("A step checks for cancellation before its body, and keeps its value")
+  func aStepChecksForCancellationBeforeItsBodyAndKeepsItsValue() async throws {
     for origin in ["task", "handle", "cancelRuns", "token"] {
       let log = Recorder<String>()
       let turnstile = Turnstile()
@@ -136,7 +137,7 @@ struct StepFunctionTests {
   }
 
   // G132
-  @Test(arguments: ["undo", "onError", "finally"])
+  @Test("In undos and handlers, a step ignores the cancellation of the run", arguments: ["undo", "onError", "finally"])
   func inUndosAndHandlersAStepIgnoresTheCancellationOfTheRun(place: String) async throws {
     let log = Recorder<String>()
     let work: @Sendable () async -> Void = {

@@ -65,7 +65,7 @@ struct StepIsolationTests {
   }
 
   // G129
-  @Test(arguments: [nil, Duration.seconds(60)])
+  @Test("The body may change local variables and use what is not Sendable", arguments: [nil, Duration.seconds(60)])
   func theBodyChangesLocalVariablesAndUsesWhatIsNotSendable(limit: Duration?) async throws {
     let chain = Chain { (count: Int) in
       let notes = Notebook()

@@ -61,7 +61,8 @@ struct StepUndoTests {
   }
 
   // G134
-  @Test func anErrorThatCodeCatchesUndoesNothingAndNorDoesAValue() async throws {
+  @Test("An error that the code catches undoes nothing, and neither does a value")
+  func anErrorThatCodeCatchesUndoesNothingAndNorDoesAValue() async throws {
     let chain = Chain { () in
       try? await step("plain") {
         try await done("a")
@@ -118,7 +119,7 @@ struct StepUndoTests {
   }
 
   // G135
-  @Test(arguments: [nil, Duration.seconds(60)])
+  @Test("Every failed attempt undoes what it completed, including the last", arguments: [nil, Duration.seconds(60)])
   func everyFailedAttemptUndoesWhatItCompletedTheLastIncluded(limit: Duration?) async throws {
     let chain = Chain { () in
       try await done("before")
@@ -147,7 +148,8 @@ struct StepUndoTests {
   }
 
   // G135
-  @Test func whatTheLastAttemptCompletedStaysWithTheRunBelowItsOwnUndo() async throws {
+  @Test("What the last attempt completed stays with the run, below the step's undo")
+  func whatTheLastAttemptCompletedStaysWithTheRunBelowItsOwnUndo() async throws {
     let chain = Chain { () in
       var attempt = 0
       try await step("scope", retry: twice) {

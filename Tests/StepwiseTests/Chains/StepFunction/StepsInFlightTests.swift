@@ -145,7 +145,11 @@ struct StepsInFlightTests {
 
   // G137
   /// A nested chain is one step, which is undone when it completes.
-  @Test(arguments: ["chain", "step"], [false, true])
+  @Test(
+    "A step of abandoned work is undone on completion if the run failed",
+    arguments: ["chain", "step"],
+    [false, true]
+  )
   func aStepOfAbandonedWorkIsUndoneOnCompletionIfTheRunFailed(form: String, isRecovered: Bool) async throws {
     let clock = ManualClock()
     let gate = Turnstile()

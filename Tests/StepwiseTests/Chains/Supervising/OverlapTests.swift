@@ -53,7 +53,8 @@ struct OverlapTests {
   }
 
   // G43
-  @Test func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
+  @Test("A cancelled waiting run leaves immediately, and the others keep their order")
+  func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
     let guarded = Guarded(.serial, runs: 4)
     let runs = (0..<3).map { guarded.chain.start($0) }
     let plain = Task { try await guarded.chain.run(3) }
@@ -126,7 +127,8 @@ struct OverlapTests {
     #expect(!guarded.log.elements.contains("begin 2"))
   }
 
-  @Test func cancelPreviousCancelsTheOneInFlightAndTheOneWaiting() async throws {
+  @Test("`cancelPrevious` cancels the run in flight and the waiting run")
+  func cancelPreviousCancelsTheOneInFlightAndTheOneWaiting() async throws {
     let guarded = Guarded(.cancelPrevious, runs: 3, stubborn: true)
     let first = guarded.chain.start(0)
     await guarded.turnstiles[0].visitors(atLeast: 1)
@@ -144,7 +146,8 @@ struct OverlapTests {
   }
 
   // G40
-  @Test func cancelPreviousBeginsWhenTheFormerHasEndedFinallyIncluded() async throws {
+  @Test("`cancelPrevious` starts a run when the previous one has ended, including `finally`")
+  func cancelPreviousBeginsWhenTheFormerHasEndedFinallyIncluded() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let ending = Turnstile()

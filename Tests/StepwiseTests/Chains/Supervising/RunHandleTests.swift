@@ -44,7 +44,8 @@ struct RunHandleTests {
   }
 
   // G18
-  @Test func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
+  @Test("The wait for `outcome` ignores cancellation of the waiting task")
+  func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
     let turnstile = Turnstile()
     let run = Chain { () in
       try await turnstile.pass()

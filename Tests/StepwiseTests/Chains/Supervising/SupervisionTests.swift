@@ -54,7 +54,8 @@ struct SupervisionTests {
   }
 
   // G45
-  @Test func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
+  @Test("`cancelRuns` interrupts started runs immediately, and the chain stays usable")
+  func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let chain = Chain { (number: Int) in

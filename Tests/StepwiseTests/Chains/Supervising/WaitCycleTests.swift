@@ -111,7 +111,7 @@ struct WaitCycleTests {
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
   }
 
-  @Test(arguments: Wait.allCases)
+  @Test("A run that a step starts and does not await may wait for the step's run", arguments: Wait.allCases)
   func aRunThatAStepStartsAndDoesNotAwaitMayWaitForTheStepsRun(wait: Wait) throws {
     let (handle, results) = (handle, results)
     let waits = waitForItself(wait)
@@ -135,7 +135,11 @@ struct WaitCycleTests {
     #expect(results.elements == ["success 7"])
   }
 
-  @Test(arguments: [Overlap.serial, .keepLatest], Wait.allCases)
+  @Test(
+    "A step that waits for a queued run of its chain gets an error",
+    arguments: [Overlap.serial, .keepLatest],
+    Wait.allCases
+  )
   func aStepThatWaitsForAQueuedRunOfItsOwnChainGetsAnError(policy: Overlap, wait: Wait) throws {
     let itself = Watched<Chain<Int, Int>?>(nil)
     let results = results
