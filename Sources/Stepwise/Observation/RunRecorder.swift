@@ -174,7 +174,7 @@ final class RunRecorder: Sendable {
 
   func observeEvents() -> Broadcast<State, Key>.Subscription {
     change { _, _ in () }
-    return broadcast.subscribe(to: { $0 != .overall }) { Self.owed($0.record) }
+    return broadcast.subscribe(to: { $0 != .overall }) { Self.initialKeys(of: $0.record) }
   }
 
   func observeProgress() -> Broadcast<State, Key>.Subscription {
@@ -183,7 +183,7 @@ final class RunRecorder: Sendable {
   }
 
   /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
-  private static func owed(_ record: borrowing RunRecord) -> [Key] {
+  private static func initialKeys(of record: borrowing RunRecord) -> [Key] {
     var keys = [Key.started]
     for entry in record.entries where record.isNewest(entry) {
       keys.append(.begun(entry.number))
