@@ -54,7 +54,7 @@ extension Chain where Input: Codable, Output: Codable {
 
   /// Starts an unstructured run that survives a crash, like `run(_:id:in:)`.
   ///
-  /// ``Stepwise/Run/cancel(reason:)`` of the handle cancels the run for good: the request is stored, then the run is
+  /// `cancel(reason:)` of the handle cancels the run for good: the request is stored, then the run is
   /// interrupted and its completed steps are undone.
   ///
   /// - Parameters:
