@@ -62,62 +62,44 @@ extension LoopbackServer {
     package static let notFound = Reply.text("not found\n", status: 404)
 
     /// No reply: the connection is closed.
-    package static let silent: Reply = {
-      var reply = Reply()
-      reply.isSilent = true
-      return reply
-    }()
+    package static let silent = Reply().changed { $0.isSilent = true }
 
     /// The same reply, its body sent in chunks with a pause before each.
     package func slowly(chunkSize: Int, pause: Duration) -> Reply {
-      var reply = self
-      reply.chunkSize = chunkSize
-      reply.pause = pause
-      return reply
+      changed { ($0.chunkSize, $0.pause) = (chunkSize, pause) }
     }
 
     /// The same reply, sent after a pause.
-    package func pausing(_ pause: Duration) -> Reply {
-      var reply = self
-      reply.headPause = pause
-      return reply
-    }
+    package func pausing(_ pause: Duration) -> Reply { changed { $0.headPause = pause } }
 
     /// The same reply, whose body stalls after some bytes.
     package func stalling(after count: Int) -> Reply {
-      var reply = self
-      reply.length = .claimed(body.count)
-      reply.body = Array(body.prefix(count))
-      reply.endPause = .seconds(86_400)
-      return reply
+      changed { reply in
+        reply.length = .claimed(body.count)
+        reply.body = Array(body.prefix(count))
+        reply.endPause = .seconds(86_400)
+      }
     }
 
     /// The same reply with its body repeated, of which one copy is in memory.
-    package func repeated(_ count: Int) -> Reply {
-      var reply = self
-      reply.repeats = count
-      return reply
-    }
+    package func repeated(_ count: Int) -> Reply { changed { $0.repeats = count } }
 
     /// The same reply, with the connection closed after some bytes of its body.
     package func closing(after count: Int, resetting: Bool = false) -> Reply {
-      var reply = self
-      reply.closesAfter = count
-      reply.resets = resetting
-      return reply
+      changed { ($0.closesAfter, $0.resets) = (count, resetting) }
     }
 
     /// The same reply with another declaration of its length.
-    package func declaring(_ length: Length) -> Reply {
-      var reply = self
-      reply.length = length
-      return reply
-    }
+    package func declaring(_ length: Length) -> Reply { changed { $0.length = length } }
 
     /// The same reply with a function that receives how it ended.
     package func onEnd(_ action: @escaping @Sendable (_ isWhole: Bool) -> Void) -> Reply {
+      changed { $0.onEnd = action }
+    }
+
+    private func changed(_ change: (inout Reply) -> Void) -> Reply {
       var reply = self
-      reply.onEnd = action
+      change(&reply)
       return reply
     }
 

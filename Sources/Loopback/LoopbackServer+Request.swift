@@ -25,4 +25,109 @@ extension LoopbackServer {
       return headers.first { header in header.name.lowercased() == name }?.value
     }
   }
+
+  /// Reads requests from a connection, one after the other.
+  struct RequestReader {
+    /// A refused request, with the status of the refusal.
+    enum Failure: Int, Error {
+      case malformed = 400
+      case lengthRequired = 411
+      case bodyTooLarge = 413
+      case headTooLarge = 431
+    }
+
+    /// The parts of a request that come before its body.
+    private struct Head {
+      let method: String
+      let target: Substring
+      let version: Substring
+      let headers: [(name: String, value: String)]
+    }
+
+    private static let maximumHeadSize = 64 * 1024
+    private static let maximumBodySize = 256 * 1024 * 1024
+
+    private let socket: Socket
+    /// The bytes that were received and not yet used.
+    private var buffer: [UInt8] = []
+
+    init(socket: Socket) {
+      self.socket = socket
+    }
+
+    /// The next request, or nil when the connection has ended.
+    mutating func next() throws(Failure) -> Request? {
+      guard let headSize = try receiveHead() else { return nil }
+      let head = try Self.parse(buffer.prefix(headSize))
+      buffer.removeFirst(headSize)
+      guard let body = try receiveBody(of: head) else { return nil }
+
+      let parts = head.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      let connection = Request.value(of: "Connection", in: head.headers)?.lowercased()
+      return Request(
+        method: head.method,
+        path: String(parts[0]),
+        query: parts.count > 1 ? String(parts[1]) : nil,
+        headers: head.headers,
+        body: body,
+        keepsConnection: connection != "close" && (head.version == "HTTP/1.1" || connection == "keep-alive")
+      )
+    }
+
+    /// Receives up to the empty line and returns the number of bytes including it, or nil when the connection ends.
+    private mutating func receiveHead() throws(Failure) -> Int? {
+      var searched = 0
+      while true {
+        // `searched` avoids a quadratic search when a head arrives byte by byte.
+        if buffer.count >= 4 {
+          for index in searched...(buffer.count - 4) where buffer[index..<index + 4].elementsEqual([13, 10, 13, 10]) {
+            return index + 4
+          }
+          searched = buffer.count - 3
+        }
+        guard buffer.count < Self.maximumHeadSize else { throw .headTooLarge }
+        guard receiveMore() else { return nil }
+      }
+    }
+
+    private mutating func receiveBody(of head: Head) throws(Failure) -> [UInt8]? {
+      guard Request.value(of: "Transfer-Encoding", in: head.headers) == nil else { throw .lengthRequired }
+      let length = Request.value(of: "Content-Length", in: head.headers) ?? "0"
+      guard let size = Int(length), size >= 0 else { throw .malformed }
+      guard size <= Self.maximumBodySize else { throw .bodyTooLarge }
+      if size > buffer.count, Request.value(of: "Expect", in: head.headers)?.lowercased() == "100-continue" {
+        guard socket.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...]) else { return nil }
+      }
+      while buffer.count < size {
+        guard receiveMore() else { return nil }
+      }
+      let body = Array(buffer.prefix(size))
+      buffer.removeFirst(size)
+      return body
+    }
+
+    private mutating func receiveMore() -> Bool {
+      guard let bytes = socket.receive() else { return false }
+      buffer += bytes
+      return true
+    }
+
+    private static func parse(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Head {
+      let text = String(decoding: bytes, as: UTF8.self)
+      // CR LF is one Character, so a split at line breaks leaves no stray CR.
+      let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
+      guard let first = lines.first else { throw .malformed }
+      let words = first.split(separator: " ")
+      guard words.count == 3, words[1].hasPrefix("/") || words[1] == "*", words[2].hasPrefix("HTTP/1.") else {
+        throw .malformed
+      }
+      var headers: [(name: String, value: String)] = []
+      for line in lines.dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { throw .malformed }
+        let value = line[line.index(after: colon)...].drop { character in character == " " || character == "\t" }
+        headers.append((name: String(line[..<colon]), value: String(value)))
+      }
+      return Head(method: String(words[0]), target: words[1], version: words[2], headers: headers)
+    }
+  }
 }

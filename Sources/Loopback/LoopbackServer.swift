@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Stepwise
 
 /// A small HTTP/1.1 server on 127.0.0.1, for demonstrating and testing how a client handles good and bad responses.
 ///
@@ -75,5 +76,147 @@ package final class LoopbackServer: Sendable {
   /// It does not wait for running handlers; their replies are not sent.
   package func stop() {
     core.stop()
+  }
+}
+
+extension LoopbackServer {
+  /// The state that the threads of a server share.
+  ///
+  /// They retain it instead of the server.
+  final class Core: Sendable {
+    private struct State {
+      /// Nil once the server is stopped.
+      var listener: Socket?
+      var connections: Set<Socket> = []
+      var requestCounts: [String: Int] = [:]
+    }
+
+    let handler: Handler
+    let stopSignal: StopSignal
+    private let state: Lock<State>
+
+    init(listener: Socket, stopSignal: StopSignal, handler: @escaping Handler) {
+      self.handler = handler
+      self.stopSignal = stopSignal
+      state = Lock(State(listener: listener))
+    }
+
+    var requestCount: Int {
+      state.withLock { state in state.requestCounts.values.reduce(0, +) }
+    }
+
+    func requestCount(for path: String) -> Int {
+      state.withLock { state in state.requestCounts[path] ?? 0 }
+    }
+
+    var connectionCount: Int {
+      state.withLock { state in state.connections.count }
+    }
+
+    func countRequest(for path: String) {
+      state.withLock { state in state.requestCounts[path, default: 0] += 1 }
+    }
+
+    /// Accepts connections until the server is stopped.
+    func acceptConnections() {
+      while let listener = state.withLock({ state in state.listener }) {
+        guard stopSignal.waitUntilReadable(listener) else { return }
+        // Inside the lock, and without blocking, because `stop` closes the descriptor, whose number may be reused.
+        let accepted: Socket? = state.withLock { state in
+          guard let connection = state.listener?.accept() else { return nil }
+          state.connections.insert(connection)
+          return connection
+        }
+        guard let connection = accepted else {
+          // The client has disconnected, or the process has no descriptors left; the latter needs time.
+          _ = stopSignal.pause(for: .milliseconds(1), watching: nil)
+          continue
+        }
+        Thread.detachNewThread { self.serve(connection) }
+      }
+    }
+
+    private func serve(_ connection: Socket) {
+      Connection(socket: connection, core: self).serve()
+      state.withLock { state in
+        state.connections.remove(connection)
+        connection.close()
+      }
+    }
+
+    func stop() {
+      let wasRunning = state.withLock { state in
+        guard let listener = state.listener else { return false }
+        state.listener = nil
+        listener.shutDown()  // or else the port answers for as long as the other thread's poll holds it
+        listener.close()
+        // Their threads close them, and until then the numbers stay in use.
+        for connection in state.connections { connection.shutDown() }
+        return true
+      }
+      if wasRunning { stopSignal.send() }
+    }
+  }
+}
+
+extension LoopbackServer {
+  /// One client's connection: reads requests and sends replies, one after the other, on one thread.
+  struct Connection {
+    let socket: Socket
+    let core: Core
+
+    /// Serves until the client closes, the server stops, or a reply ends the connection.
+    func serve() {
+      var reader = RequestReader(socket: socket)
+      while true {
+        do throws(RequestReader.Failure) {
+          guard let request = try reader.next() else { return }
+          core.countRequest(for: request.path)
+          let reply = core.handler(request)
+          guard send(reply, to: request), request.keepsConnection else { return }
+        } catch {
+          _ = socket.send(Reply(status: error.rawValue).head(bodyLength: 0, keepsConnection: false)[...])
+          socket.finishSending()
+          return
+        }
+      }
+    }
+
+    /// Sends a reply; returns whether the connection can take another request.
+    private func send(_ reply: Reply, to request: Request) -> Bool {
+      let isWhole = send(parts: reply, to: request)
+      reply.onEnd?(isWhole)
+      guard isWhole, reply.keepsConnection else {
+        if reply.resets { socket.resetOnClose() } else { socket.finishSending() }
+        return false
+      }
+      return true
+    }
+
+    /// Sends head and body; returns whether the client received everything.
+    private func send(parts reply: Reply, to request: Request) -> Bool {
+      if reply.headPause > .zero, !core.stopSignal.pause(for: reply.headPause, watching: socket) { return false }
+      guard !reply.isSilent else { return true }
+      let keepsConnection = request.keepsConnection && reply.keepsConnection
+      let head = reply.head(bodyLength: reply.body.count * reply.repeats, keepsConnection: keepsConnection)
+      let body = request.method == "HEAD" ? [] : reply.body.prefix(max(0, reply.closesAfter ?? reply.body.count))
+      guard socket.send(head[...]) else { return false }
+
+      for _ in 0..<(body.isEmpty ? 0 : reply.repeats) {
+        guard send(body[...], of: reply) else { return false }
+      }
+      return reply.endPause == .zero || core.stopSignal.pause(for: reply.endPause, watching: socket)
+    }
+
+    private func send(_ body: ArraySlice<UInt8>, of reply: Reply) -> Bool {
+      var rest = body
+      while !rest.isEmpty {
+        if reply.pause > .zero, !core.stopSignal.pause(for: reply.pause, watching: socket) { return false }
+        let chunk = rest.prefix(max(1, reply.chunkSize ?? rest.count))
+        guard socket.send(chunk) else { return false }
+        rest = rest.dropFirst(chunk.count)
+      }
+      return true
+    }
   }
 }

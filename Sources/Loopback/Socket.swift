@@ -9,6 +9,17 @@
   import Musl
 #endif
 
+/// An error of the system for a socket operation.
+package struct SocketError: Error, CustomStringConvertible {
+  package let description: String
+
+  /// Creates an error from the failed operation and the system's current error.
+  init(_ what: String) {
+    let code = errno
+    description = "\(what): \(strerror(code).map { String(cString: $0) } ?? "error \(code)")"
+  }
+}
+
 /// A TCP socket of this machine, identified by its descriptor.
 ///
 /// It does not own the descriptor: the code that created it has to close it once.
@@ -17,28 +28,37 @@ package struct Socket: Sendable, Hashable {
 
   /// A socket that listens on a free port of 127.0.0.1 and accepts without blocking.
   package static func listening(backlog: Int32 = 2048) throws(SocketError) -> Socket {
-    #if canImport(Glibc)
-      let kind = Int32(SOCK_STREAM.rawValue)
-    #else
-      let kind = SOCK_STREAM
-    #endif
-    let socket = Socket(descriptor: systemSocket(AF_INET, kind))
+    let socket = Socket(descriptor: systemSocket())
     guard socket.descriptor >= 0 else { throw SocketError("no socket") }
     socket.configure(isBlocking: false)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let isListening = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(socket.descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      } && listen(socket.descriptor, backlog) == 0
-    }
-    guard isListening else {
+    let isBound = socket.withAddress(port: 0) { bind(socket.descriptor, $0, $1) == 0 }
+    guard isBound, listen(socket.descriptor, backlog) == 0 else {
       let error = SocketError("no port of 127.0.0.1 to listen on")
       socket.close()
       throw error
     }
     return socket
+  }
+
+  /// Returns a socket connected to a port of this machine, or nil when nothing listens there.
+  package static func connected(port: UInt16) -> Socket? {
+    let socket = Socket(descriptor: systemSocket())
+    guard socket.withAddress(port: port, { systemConnect(socket.descriptor, $0, $1) }) == 0 else {
+      socket.close()
+      return nil
+    }
+    return socket
+  }
+
+  /// Calls a closure with the address of a port of 127.0.0.1.
+  private func withAddress<Result>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
   }
 
   /// The port of this machine that the socket is bound to.
@@ -135,7 +155,16 @@ package struct Socket: Sendable, Hashable {
 }
 
 // Inside the struct, the names of the system functions refer to its own members.
-func systemSocket(_ family: Int32, _ kind: Int32) -> Int32 { socket(family, kind, 0) }
+private func systemConnect(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
+  connect(socket, address, size)
+}
+private func systemSocket() -> Int32 {
+  #if canImport(Glibc)
+    return socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  #else
+    return socket(AF_INET, SOCK_STREAM, 0)
+  #endif
+}
 private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }
 private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
 

@@ -82,3 +82,45 @@ public final class HTTPStub: Sendable {
     return (route.handler, faults?.fault(of: "\(request.method) \(path)", count: count))
   }
 }
+
+/// The requests that a handler answers.
+struct HTTPStubRoute: Sendable {
+  let method: String
+  let path: String
+  let handler: HTTPStub.Handler
+
+  func matches(_ method: String, _ path: String) -> Bool {
+    (self.method == "*" || self.method == method) && Self.matches(self.path, path)
+  }
+
+  /// Returns whether a path matches a pattern, in which `*` stands for any characters.
+  static func matches(_ pattern: String, _ path: String) -> Bool {
+    let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
+    guard let first = parts.first, let last = parts.last, parts.count > 1 else { return pattern == path }
+    guard path.hasPrefix(first), path.dropFirst(first.count).hasSuffix(last) else { return false }
+    var rest = path.dropFirst(first.count).dropLast(last.count)
+    // The shortest match of each part leaves the most for the following ones.
+    for part in parts.dropFirst().dropLast() where !part.isEmpty {
+      guard let found = rest.firstRange(of: part) else { return false }
+      rest = rest[found.upperBound...]
+    }
+    return true
+  }
+}
+
+/// An error in the use of a stub.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum HTTPStubError: Error, Sendable, Hashable {
+  /// No route matches the request.
+  case noRoute(method: String, path: String)
+}
+
+extension HTTPStubError: CustomStringConvertible {
+  /// What went wrong and how to fix it, in one line.
+  public var description: String {
+    switch self {
+    case .noRoute(let method, let path): "the stub has no route for \(method) \(path); add one with `on`"
+    }
+  }
+}

@@ -32,7 +32,6 @@ final class UploadReporter: Sendable {
     var latest: Int64?
     var isCalling = false
     var isClosed = false
-    var waiter: CheckedContinuation<Void, Never>?
 
     mutating func report(_ sent: Int64) -> Bool {
       guard !isClosed else { return false }
@@ -67,26 +66,11 @@ final class UploadReporter: Sendable {
 
   /// Waits until the closure has been called with the latest progress, or the Task is cancelled.
   nonisolated(nonsending) func flush() async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOpen = state.withLock { state in
-          if !state.isClosed { state.waiter = continuation }
-          return !state.isClosed
-        }
-        guard isOpen else { return continuation.resume() }
-        queue.async { [self] in state.withLock { $0.waiter.take() }?.resume() }
-      }
-    } onCancel: {
-      close()
-    }
+    let isReached = Once<Bool>()
+    queue.async { isReached.settle(true) }
+    if await isReached.value() == nil { close() }
   }
 
   /// Prevents further calls.
-  func close() {
-    let waiter = state.withLock { state in
-      state.isClosed = true
-      return state.waiter.take()
-    }
-    waiter?.resume()
-  }
+  func close() { state.withLock { $0.isClosed = true } }
 }

@@ -173,9 +173,6 @@ public final class URLSessionTransport: HTTPTransport {
   static func spoolFile() -> URL {
     FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
   }
-
-  /// The number of running tasks.
-  var taskCount: Int { delegate.count }
 }
 
 extension URLRequest {
@@ -229,9 +226,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private func transfer(of task: URLSessionTask) -> URLSessionTransfer? {
     transfers.withLock { $0[task.taskIdentifier] }
   }
-
-  /// The number of running tasks.
-  var count: Int { transfers.withLock { $0.count } }
 
   func urlSession(
     _ session: URLSession,
