@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-package import Synchronization
+public import Synchronization
 
 /// State behind a mutex: the only lock of the package.
 ///
@@ -10,6 +10,9 @@ package import Synchronization
 ///
 /// On Linux, ThreadSanitizer does not see the kernel hand a contended mutex from one thread to another, and reports
 /// false races. Under the `TSAN` define each critical section also acquires and releases an atomic, which it does see.
+// Usable from inline, without which the compiler does not hand the methods to other modules: they would look up generic
+// metadata at run time for each critical section.
+@usableFromInline
 package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<State>
   #if TSAN
@@ -21,7 +24,6 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
     mutex = Mutex(state)
   }
 
-  // Inlinable, because other modules would look up its generic metadata at run time: a tenth of a small request.
   @discardableResult @inlinable
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result

@@ -119,6 +119,9 @@ struct HTTPHeadParser {
   private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
     var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
+    // Validating is generic code of the standard library, and most lines are ASCII.
+    let text = UnsafeRawBufferPointer(rebasing: bytes)
+    if text.allSatisfy({ $0 < 0x80 }) { return String(decoding: text, as: UTF8.self) }
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
