@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
+import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
@@ -69,6 +71,20 @@ struct StepArticleTests {
     #expect(bank.log.elements.contains("refund 7") == (bank.log.elements.contains("charge 7") && !isResolved))
   }
 
+  @Test("An order with an id runs once, and after a stop it continues")
+  func durable() async throws {
+    let (order, cart) = (makeOrder(), Cart(total: 7))
+    let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+
+    let store = try FileCheckpointStore(directory: folder)
+    let receipt = try await order.run(cart, id: "order-7", in: store)
+
+    #expect(try await order.run(cart, id: "order-7", in: store) == receipt)
+    #expect(bank.log.elements == ["charge 7"])
+    #expect(try await order.unfinished(in: store).isEmpty)
+  }
+
   @Test("Steps in a function compile where closures of a chain do not")
   func sum() async throws {
     let sum = Chain("sum") { (text: String) in
@@ -106,13 +122,13 @@ struct StepArticleTests {
   }
 }
 
-private struct Cart: Sendable { let total: Int }
+private struct Cart: Sendable, Codable { let total: Int }
 private struct Parcel: Sendable { let id: Int }
-private struct Goods: Sendable {
+private struct Goods: Sendable, Codable {
   let number: Int
   var parcels: [Parcel] { [Parcel(id: 1), Parcel(id: 2)] }
 }
-private struct Receipt: Sendable, Equatable { let amount: Int }
+private struct Receipt: Sendable, Equatable, Codable { let amount: Int }
 
 private struct Stock: Sendable {
   let log = Recorder<String>()
