@@ -4,7 +4,7 @@
 #if Postgres
   /// A worker that has a lease.
   public struct FleetWorkerStatus: Hashable, Sendable {
-    /// The number of the registration, as in ``FleetStatus/worker``; a worker that lost its lease registers again.
+    /// The random number of the registration, as in ``FleetStatus/worker``; a worker that lost its lease registers again.
     public let id: Int64
     /// The name, from ``FleetConfiguration/workerName``.
     public let name: String
@@ -22,7 +22,7 @@
         """
         SELECT w.id, w.name, count(j.id) FROM @.workers w
         LEFT JOIN @.jobs j ON j.worker = w.id AND j.state = 'running'
-        WHERE w.lease_until >= clock_timestamp() GROUP BY w.id ORDER BY w.id
+        WHERE w.lease_until >= clock_timestamp() GROUP BY w.id ORDER BY w.started_at, w.id
         """
       )
       return rows.map {

@@ -44,12 +44,13 @@
     /// Acquires the lease of an id.
     @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
       let key = try CheckpointID(id)
+      // A restored database issues numbers of a sequence again: the random part tells such leases apart.
       // The holder's name lets a repeated attempt find the lease of the first one.
       let holder = PostgresValue.text("\(UInt64.random(in: 0 ... .max))")
       let rows = try await run(
         """
         INSERT INTO @.checkpoints AS c (id, fence, holder, lease_until)
-        VALUES ($1, nextval('@.fences'), $2, clock_timestamp() + $3 * interval '1 second')
+        VALUES ($1, nextval('@.fences') * 1048576 + floor(random() * 1048576)::bigint, $2, clock_timestamp() + $3 * interval '1 second')
         ON CONFLICT (id) DO UPDATE
         SET fence = EXCLUDED.fence, holder = EXCLUDED.holder, lease_until = EXCLUDED.lease_until
         WHERE c.lease_until IS NULL OR c.lease_until < clock_timestamp() OR c.fence = $4 OR c.holder = $2

@@ -10,6 +10,8 @@
     let id: String
     let name: String
     let fence: Int64
+    /// The registration under which the job was claimed.
+    let worker: Int64
     let attempt: Int
     let version: Int64
     let firstShape: Int
@@ -18,7 +20,8 @@
     let stage: String?
     let isCancellationRequested: Bool
 
-    init(_ row: PostgresRow) {
+    init(_ row: PostgresRow, worker: Int64) {
+      self.worker = worker
       id = row.text(0) ?? ""
       name = row.text(1) ?? ""
       fence = row.integer(2) ?? 0
@@ -68,6 +71,7 @@
       let save = StageSave(
         id: row.id,
         fence: row.fence,
+        worker: row.worker,
         version: Int64(record.version),
         shape: Int64(record.schemaVersion),
         stage: String(decoding: record.stage, as: UTF8.self),

@@ -19,18 +19,20 @@
     private var lease: PostgresValue { .real(configuration.leaseDuration / .seconds(1)) }
 
     /// Begins a lease and returns the worker's number.
+    ///
+    /// The number is random: a database that was restored, or that lost its last transactions, would issue the numbers of
+    /// a sequence again, to workers that then write over each other.
     func registerWorker(within limit: Duration) async throws -> Int64 {
-      let rows = try await database.run(
+      let worker = Int64.random(in: 1 ... .max)
+      try await database.run(
         """
-        INSERT INTO @.workers (name, started_at, lease_until)
-        VALUES ($1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second') RETURNING id
+        INSERT INTO @.workers (id, name, started_at, lease_until) OVERRIDING SYSTEM VALUE
+        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second')
+        ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
         """,
-        [.text(configuration.workerName), lease],
+        [.text(configuration.workerName), lease, .integer(worker)],
         within: limit
       )
-      guard let worker = rows.first?.integer(0) else {
-        throw PostgresError(code: .statement, sqlState: nil, message: "INSERT returned no row.")
-      }
       return worker
     }
 
@@ -67,7 +69,7 @@
           .integers(types.map { Int64($0.retry.maxAttempts) }), .integer(Int64(count)),
         ],
         within: limit
-      ).map(ClaimedRow.init)
+      ).map { ClaimedRow($0, worker: worker) }
     }
 
     /// Frees what dead workers held and wakes parents whose children have ended; returns how many jobs that were.
@@ -76,7 +78,13 @@
     }
 
     /// Stores how an attempt ended; returns whether it did so now, and false when the job is not the worker's any more.
-    func settle(_ ending: Ending, id: String, fence: Int64, within limit: Duration) async throws -> Bool {
+    func settle(
+      _ ending: Ending,
+      id: String,
+      fence: Int64,
+      worker: Int64,
+      within limit: Duration
+    ) async throws -> Bool {
       let rows = try await database.run(
         """
         WITH changed AS (
@@ -86,7 +94,7 @@
             error = coalesce($5, error), waits_for = $6::text[], worker = NULL,
             attempt = CASE WHEN $7::bigint = 1 THEN attempt - 1 ELSE attempt END,
             finished_at = CASE WHEN cancel_requested OR $3 IN ('done', 'failed', 'cancelled') THEN clock_timestamp() END
-          WHERE id = $1 AND fence = $2 AND state = 'running'
+          WHERE id = $1 AND fence = $2 AND worker = $9 AND state = 'running'
           RETURNING id, state, watched_until
         )
         SELECT CASE WHEN state = 'queued' THEN pg_notify($8, 'q')::text
@@ -95,7 +103,7 @@
         [
           .text(id), .integer(fence), .text(ending.state.description), .real(ending.delay / .seconds(1)),
           ending.error.map { .text($0) } ?? .nullText, .texts(ending.children ?? []),
-          .integer(ending.isUncounted ? 1 : 0), .text(configuration.schema),
+          .integer(ending.isUncounted ? 1 : 0), .text(configuration.schema), .integer(worker),
         ],
         within: limit
       )

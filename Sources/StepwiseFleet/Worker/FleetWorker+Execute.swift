@@ -70,7 +70,8 @@
     }
 
     private func storeOnce(_ ending: Ending, _ job: ClaimedJob) async throws {
-      let isStored = try await fleet.settle(ending, id: job.row.id, fence: job.row.fence, within: limit)
+      let row = job.row
+      let isStored = try await fleet.settle(ending, id: row.id, fence: row.fence, worker: row.worker, within: limit)
       // A child may have ended before the wait for it was stored.
       if isStored, ending.children != nil { try await sweep() }
     }

@@ -8,6 +8,7 @@
   struct StageSave: Sendable {
     let id: String
     let fence: Int64
+    let worker: Int64
     let version: Int64
     let shape: Int64
     let stage: String
@@ -103,6 +104,7 @@
       let parameters: [PostgresValue] = [
         .texts(saves.map(\.id)), .integers(saves.map(\.fence)), .integers(saves.map(\.version)),
         .integers(saves.map(\.shape)), .texts(saves.map(\.stage)), .flags(saves.map(\.isLast)), .text(channel),
+        .integers(saves.map(\.worker)),
       ]
       while true {
         do {
@@ -116,11 +118,12 @@
 
     private static let statement = """
       WITH input AS (
-        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[])
-          AS i(id, fence, version, shape, stage, is_last)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $8::bigint[])
+          AS i(id, fence, version, shape, stage, is_last, worker)
       ), earlier AS (
         SELECT j.fence FROM @.jobs j JOIN input i ON i.id = j.id
-        WHERE j.fence = i.fence AND j.version = i.version AND j.state IN ('running', 'done')
+        WHERE j.fence = i.fence AND j.version = i.version AND j.stage = i.stage
+          AND (j.state = 'done' OR j.state = 'running' AND j.worker = i.worker)
       ), changed AS (
         UPDATE @.jobs j SET
           stage = i.stage, shape = i.shape, version = i.version, attempt = 1, error = NULL,
@@ -128,7 +131,8 @@
           worker = CASE WHEN i.is_last THEN NULL ELSE j.worker END,
           finished_at = CASE WHEN i.is_last THEN clock_timestamp() END
         FROM input i
-        WHERE j.id = i.id AND j.fence = i.fence AND j.state = 'running' AND j.version = i.version - 1
+        WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+          AND j.version = i.version - 1
         RETURNING j.id, j.fence, j.version, j.shape, j.stage, j.keeps_stages, j.watched_until
       ), kept AS (
         INSERT INTO @.stages (id, version, shape, stage)

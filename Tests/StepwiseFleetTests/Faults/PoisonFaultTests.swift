@@ -75,7 +75,7 @@
         for job in jobs {
           // PostgreSQL stores no NUL in a text.
           let stage = job.id == "13" ? "a\0b" : "{}"
-          let save = StageSave(id: job.id, fence: job.fence, version: 2, shape: 0, stage: stage, isLast: false)
+          let save = job.save(stage, version: 2)
           group.addTask { (try? await saver.save(save)) == true ? save.id : nil }
         }
         _ = try await blocker.run("COMMIT", [], within: .seconds(30))

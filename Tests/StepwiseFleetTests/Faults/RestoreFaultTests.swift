@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  import StepwiseCheckpoints
+  @testable import StepwiseFleet
+  import Testing
+
+  /// A database that forgot what it had promised: it was restored from a backup, or a standby without the last
+  /// transactions was promoted.
+  @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct RestoreFaultTests {
+    let test = TestFleet()
+    let limit = Duration.seconds(30)
+
+    @Test("A worker from before a restore keeps no lease and writes nothing, though its numbers are issued again")
+    func refusesEarlierWorkers() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(Work.script(), id: "a")
+      let types = Array(fleet.registrations.withLock { $0.values })
+      let saver = StageSaver(fleet.database, channel: test.schema, within: limit) { false }
+      func claim() async throws -> ClaimedRow {
+        let worker = try await fleet.registerWorker(within: limit)
+        return try #require(try await fleet.claim(1, as: worker, knowing: [], of: types, within: limit).first)
+      }
+      let earlier = try await claim()
+      for sql in [
+        "DELETE FROM @.workers", "ALTER TABLE @.workers ALTER COLUMN id RESTART",
+        "UPDATE @.jobs SET state = 'queued', worker = NULL, fence = 0, attempt = 0",
+        "SELECT setval('@.fences', \(earlier.fence), false)",
+      ] { try await fleet.database.run(sql) }
+      let later = try await claim()
+      #expect(later.fence == earlier.fence)
+      #expect(try await !fleet.renewWorker(earlier.worker, within: limit))
+      #expect(try await !saver.save(earlier.save("{\"earlier\":1}", version: 2)))
+      #expect(try await saver.save(later.save("{}", version: 2)))
+      // A repeated save is stored already, but not where another worker has stored the same.
+      #expect(try await saver.save(later.save("{}", version: 2)))
+      #expect(try await !saver.save(earlier.save("{}", version: 2)))
+      #expect(try await !saver.save(later.save("{\"other\":1}", version: 2)))
+      let failure = Ending(state: .failed, error: "an error")
+      #expect(
+        try await !fleet.settle(failure, id: "a", fence: earlier.fence, worker: earlier.worker, within: limit)
+      )
+      #expect(try await fleet.database.run("SELECT stage FROM @.jobs").first?.text(0) == "{}")
+    }
+
+    @Test("A lease of a checkpoint from before a restore is lost, though its sequence number is issued again")
+    func refusesEarlierLeases() async throws {
+      let store = PostgresCheckpointStore(server ?? "", schema: test.schema)
+      let database = PostgresDatabase(server ?? "", schema: test.schema, maxConnections: 1)
+      let earlier = try await store.acquire("a")
+      for sql in ["DELETE FROM @.checkpoints", "SELECT setval('@.fences', 1, false)"] { try await database.run(sql) }
+      let later = try await store.acquire("a")
+      await #expect(throws: CheckpointError.self) { try await store.renew(earlier) }
+      _ = try await store.renew(later)
+    }
+  }
+
+  extension ClaimedRow {
+    /// A save of the job's next stage.
+    func save(_ stage: String, version: Int64) -> StageSave {
+      StageSave(id: id, fence: fence, worker: worker, version: version, shape: 0, stage: stage, isLast: false)
+    }
+  }
+#endif
