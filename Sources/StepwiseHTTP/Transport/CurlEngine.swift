@@ -306,9 +306,6 @@
       return !hasRefusedConnection
     }
 
-    /// Whether the head of the response is complete.
-    var hasHead: Bool { parser.isDone }
-
     private func receive(_ head: HTTPResponseHead) {
       let encoding = head.headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? ""
       refusesBody = !["", "identity", "gzip", "x-gzip", "deflate"].contains(encoding)
@@ -361,13 +358,24 @@
       return CurlValue.seekDone
     }
 
+    private func report(_ code: Int32) -> HTTPError {
+      CurlFailure(
+        code,
+        handle.easy,
+        words: handle.words,
+        request: transfer.request,
+        hasHead: parser.isDone,
+        mayHaveProxy: engine.loop.settings.mayHaveProxy
+      ).error
+    }
+
     func complete(_ code: Int32) {
       // libcurl takes a head that ends early for a response.
       if refusesBody, code != 0, failure == nil {
         failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
       }
       let end = parser.isCut ? TransferFailure.cutHead : nil
-      let error: (any Error)? = if code == 0 { end } else { failure ?? CurlFailure(code, self).error }
+      let error: (any Error)? = if code == 0 { end } else { failure ?? report(code) }
       transfer.inbox.update { $0.complete(error) }
       engine.touch(self)
     }
