@@ -249,8 +249,8 @@
     var round = 0
     /// Whether it remains only until the look-up of its host's name is over.
     var isCancelled = false
-    /// The sockets that libcurl has opened for it.
-    var opened: [Int32] = []
+    /// The connections that libcurl has opened for it.
+    var opened: [(descriptor: Int32, number: Int)] = []
     /// The socket of its connection.
     var connection: Int32?
     /// Whether it has refused a connection on which something had arrived before its request.

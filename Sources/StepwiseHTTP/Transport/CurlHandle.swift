@@ -119,8 +119,7 @@
         guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
         let descriptor = stepwise_curl_open_socket(address)
         if descriptor >= 0 {
-          job.engine.sockets.add(descriptor)
-          job.opened.append(descriptor)
+          job.opened.append((descriptor, job.engine.sockets.add(descriptor)))
         }
         return descriptor
       }

@@ -15,8 +15,8 @@
       var watched: Int32 = 0
       /// What libcurl wants to wait for.
       var wanted: Int32 = 0
-      /// Whether it is a connection, whose close is reported here; that of other descriptors is not.
-      var isConnection = false
+      /// The number of a connection, whose close is reported here; 0 for other descriptors.
+      var connection = 0
       /// Where it leads, once a transfer has used it.
       var ends: Ends?
       /// Whether it speaks HTTP/2, in which each response names its request.
@@ -38,6 +38,8 @@
     /// By their numbers, which the system keeps small.
     private var sockets: [Socket] = []
     private var connections: [Ends: Int32] = [:]
+    /// The number of connections so far.
+    private var count = 0
 
     /// Nil when the system has no descriptors left.
     init?(wakeup: Int32) {
@@ -48,17 +50,21 @@
 
     deinit { if poll >= 0 { stepwise_close(poll) } }
 
-    /// libcurl has opened a connection.
-    func add(_ descriptor: Int32) { change(descriptor) { $0 = Socket(isConnection: true) } }
+    /// libcurl has opened a connection; returns its number, as the system uses descriptors again.
+    func add(_ descriptor: Int32) -> Int {
+      count += 1
+      change(descriptor) { $0 = Socket(connection: count) }
+      return count
+    }
 
     /// Returns the connection that libcurl has chosen for a transfer.
     ///
     /// - Parameters:
     ///   - ends: Its ends.
-    ///   - opened: The sockets that libcurl has opened for the transfer, of which it has closed all but one.
+    ///   - opened: The connections that libcurl has opened for the transfer, of which it has closed all but one.
     /// - Returns: The connection, and whether it was there before; nil for an unknown one.
-    func connection(_ ends: Ends, opened: [Int32]) -> (descriptor: Int32, isReused: Bool)? {
-      if let descriptor = opened.first(where: { sockets[Int($0)].isConnection }) {
+    func connection(_ ends: Ends, opened: [(descriptor: Int32, number: Int)]) -> (descriptor: Int32, isReused: Bool)? {
+      if let descriptor = opened.first(where: { sockets[Int($0.descriptor)].connection == $0.number })?.descriptor {
         connections[ends] = descriptor
         sockets[Int(descriptor)].ends = ends
         return (descriptor, false)
@@ -94,7 +100,7 @@
     func watch(_ descriptor: Int32, _ what: Int32) {
       change(descriptor) { socket in
         socket.wanted = what == 4 ? 0 : what
-        if socket.isConnection, socket.wanted == 0 || socket.wanted == socket.watched { return }
+        if socket.connection != 0, socket.wanted == 0 || socket.wanted == socket.watched { return }
         socket.setWatched(socket.wanted, by: poll, descriptor)
       }
     }
