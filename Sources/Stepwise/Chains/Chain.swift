@@ -66,3 +66,277 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// started earlier stops at its next step.
   public nonisolated var cancellationToken: CancellationToken { path.registry.token }
 }
+
+// MARK: - Running
+
+extension Chain {
+  /// Runs the chain and waits for its completion.
+  ///
+  /// The run belongs to the task that awaits it: it is cancelled with that task, and inherits its priority and
+  /// task-local values. The steps run off the caller's actor.
+  ///
+  /// - Parameter input: The first step's input.
+  /// - Returns: The last step's output, even when the run was cancelled while that step was running.
+  /// - Throws: The error of a step, unchanged; `CancellationError` when the run was cancelled in any way, or was
+  ///   refused or replaced by its overlap policy; ``ChainError/reentrant`` when a step runs its own chain, whose policy
+  ///   admits one run at a time.
+  @inlinable
+  nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
+    guard var frame = core.makeFrame() else { return try await core.runApart(input) }
+    frame.slot.put(input)
+    try await core.runInPlace(&frame)
+    return frame.slot.take()
+  }
+
+  /// Starts an unstructured run.
+  ///
+  /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
+  /// cancellation. Releasing the returned handle does not cancel the run.
+  ///
+  /// - Parameters:
+  ///   - input: The first step's input.
+  ///   - token: Cancels this run and what its steps run, as in the body of ``withCancellation(by:isolation:_:)``. When it
+  ///     is already cancelled, the run only calls its `finally` handlers.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult @inlinable
+  public nonisolated func start(_ input: Input, cancelledBy token: CancellationToken? = nil) -> Run<Output> {
+    var slot = ValueSlot()
+    slot.put(input)
+    return Run(core.start(slot, cancelledBy: token))
+  }
+
+  /// Starts an unstructured run and calls a closure when the run completes.
+  ///
+  /// Use this method to call a chain from code that works with callbacks. The completion runs off the caller's actor,
+  /// unless the closure is isolated: `chain.start(input) { @MainActor result in show(result) }`.
+  ///
+  /// - Parameters:
+  ///   - input: The first step's input.
+  ///   - completion: Called exactly once, after the `finally` handlers, regardless of the outcome; a cancelled run
+  ///     passes `CancellationError`. The run's cancellation does not cancel the completion.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func start(
+    _ input: Input,
+    completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+  ) -> Run<Output> {
+    let run = start(input)
+    _ = spawn {
+      let outcome = await run.finalOutcome
+      await completion(Result { try outcome.get() })
+    }
+    return run
+  }
+}
+
+extension Chain {
+  /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
+  ///
+  /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
+  package nonisolated(nonsending) func outcome(of input: Input) async throws -> Outcome<Output> {
+    let run = try await core.runApart(ValueSlot(input))
+    defer { run.forget() }
+    return run.outcome()
+  }
+}
+
+extension Chain {
+  /// The name of the chain, or of its first step.
+  package nonisolated var storedName: String {
+    path.identity?.name ?? ChainStep(index: 0, name: core.program.name(at: 0)).description
+  }
+
+  /// Runs the chain with a journal, in its own task, which belongs to the caller's task.
+  package nonisolated(nonsending) func run(with journal: any RunJournal) async throws -> Output {
+    try await core.runApart(ValueSlot(), with: journal).takeOutput()
+  }
+
+  /// Starts an unstructured run with a journal.
+  package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
+    Scope.adding(token) { Run(of: core, with: journal) }
+  }
+}
+
+extension Chain where Input == Void {
+  /// Creates a chain of one step without input.
+  @inlinable
+  public init(_ body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
+    self.init { (_: Void) in try await body() }
+  }
+
+  /// Creates a chain of one step without input, with a name.
+  @inlinable
+  public init(_ name: String, _ body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
+    self.init(name) { (_: Void) in try await body() }
+  }
+
+  /// Runs the chain and waits for its completion, like `run(_:)`.
+  ///
+  /// - Returns: The last step's output.
+  /// - Throws: What `run(_:)` throws.
+  @inlinable
+  nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
+
+  /// Starts an unstructured run, like `start(_:cancelledBy:)`.
+  ///
+  /// - Parameter token: Cancels the run.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func start(cancelledBy token: CancellationToken? = nil) -> Run<Output> {
+    start((), cancelledBy: token)
+  }
+
+  /// Starts an unstructured run and calls a closure when the run completes, like `start(_:completion:)`.
+  ///
+  /// - Parameter completion: Called exactly once, after the `finally` handlers.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
+  @discardableResult
+  public nonisolated func start(
+    completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+  ) -> Run<Output> {
+    start((), completion: completion)
+  }
+}
+
+extension Chain {
+  package nonisolated var plan: ChainPlan { ChainPlan(path.node) }
+}
+
+// MARK: - Steps
+
+extension Chain {
+  /// Creates a chain of one step.
+  @inlinable
+  public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
+    self.init(Path(name: nil, Output.self, Self.code(body)))
+  }
+
+  /// Creates a chain of one step with a name.
+  @inlinable
+  public init(
+    _ name: String,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(Path(name: name, Output.self, Self.code(body)))
+  }
+
+  /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the chain's input. An error that it throws ends the run.
+  public init(
+    _ name: String? = nil,
+    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(Path(Self.part(name, undo: undo, Self.code(body))))
+  }
+
+  /// Creates a chain of one step.
+  public init(_ step: Step<Input, Output>) {
+    self.init(Path(Self.part(step)))
+  }
+
+  /// Appends a step: a closure or a function.
+  ///
+  /// The closure runs off the caller's actor, unless it is isolated to one.
+  ///
+  /// - Parameter body: Receives the output of the previous step. An error that it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  @inlinable
+  public nonisolated func then<Next: Sendable>(
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    Chain<Input, Next>(path.appending(name: nil, Next.self, Chain<Output, Next>.code(body)))
+  }
+
+  /// Appends a step with a name: a closure or a function.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  @inlinable
+  public nonisolated func then<Next: Sendable>(
+    _ name: String,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    Chain<Input, Next>(path.appending(name: name, Next.self, Chain<Output, Next>.code(body)))
+  }
+
+  /// Appends a step that can be undone.
+  ///
+  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first. The undos are
+  /// shielded from cancellation and may suspend; each of them is called, even after another one has failed. An undo
+  /// that throws is reported to `onError` as an ``UndoError``.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func then<Next: Sendable>(
+    _ name: String? = nil,
+    undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
+    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+  ) -> Chain<Input, Next> {
+    let next = Chain<Output, Next>.self
+    return Chain<Input, Next>(path.appending(next.part(name, undo: undo, next.code(body))))
+  }
+
+  /// Appends a step that transforms the elements of a sequence concurrently.
+  ///
+  /// The first failure cancels the other elements and awaits them, and then ends the step.
+  ///
+  /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share.
+  /// A sequence that cannot count its elements in advance has no progress until it has ended.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as
+  ///     one.
+  ///   - transform: Receives one element.
+  /// - Returns: A new chain, whose output is in the order of the sequence; this one is unchanged.
+  public nonisolated func thenMap<Element: Sendable>(
+    _ name: String? = nil,
+    maxConcurrent: Int,
+    _ transform: nonisolated(nonsending) @escaping @Sendable (Output.Element) async throws -> Element
+  ) -> Chain<Input, [Element]> where Output: Sequence, Output.Element: Sendable {
+    let code: StepCode = { frame in
+      let elements: Output = frame.slot.take()
+      frame.slot.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
+    }
+    return Chain<Input, [Element]>(path.appending(name: name, [Element].self, code))
+  }
+
+  /// The erased form of a closure.
+  ///
+  /// It is built at the call site, for concrete types: a step needs no thunk.
+  @inlinable
+  static func code(
+    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+  ) -> StepCode {
+    { frame in
+      let output = try await body(frame.slot.take())
+      frame.slot.put(output)
+    }
+  }
+
+  private static func part(_ name: String?, undo: Step<Input, Output>.Undo?, _ code: @escaping StepCode) -> Node.Part {
+    let stepUndo = undo.map { undo -> StepUndo in
+      { slot in
+        let output: Output = slot.copy(as: Output.self)
+        return { try await undo(output) }
+      }
+    }
+    return .step(name: name, output: Output.self, undo: stepUndo, code)
+  }
+
+  static func part(_ step: Step<Input, Output>) -> Node.Part {
+    part(step.name, undo: step.undo) { frame in
+      frame.slot.put(try await step.body(frame.slot.take(), frame.step))
+    }
+  }
+}

@@ -133,8 +133,3 @@ public enum StepProgress: Sendable {
     Scope.current?.step?.report(fraction)
   }
 }
-
-extension ObservationScope {
-  /// The observers and traces around the current code.
-  static var current: ObservationScope? { Scope.current?.surroundings.observation }
-}

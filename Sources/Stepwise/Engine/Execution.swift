@@ -177,7 +177,7 @@ package final class Execution: Sendable {
   /// Later events do not change it.
   func close(with error: (any Error)?) -> Outcome<Void> {
     let request = error == nil ? nil : request
-    let outcome = started?.close(with: error, asked: request) ?? RunMachine.outcome(of: error, cancelledBy: request)
+    let outcome = started?.close(with: error, asked: request) ?? Outcome(error, cancelledBy: request)
     if let child {
       child.fork.end(at: child.place, hasValue: error == nil)
       if !child.fork.isLost(at: child.place) {

@@ -369,15 +369,7 @@ struct RunMachine {
   mutating func close(with error: (any Error)?) -> Outcome<Void> {
     let request = request
     if !isOver { state = .closed(request: request) }
-    return Self.outcome(of: error, cancelledBy: request)
-  }
-
-  /// How a run ends that was or was not cancelled in time.
-  static func outcome(of error: (any Error)?, cancelledBy request: Cancellation?) -> Outcome<Void> {
-    guard let error else { return .resolved(()) }
-    guard let request else { return .failed(error) }
-    let underlying = error is CancellationError ? nil : error
-    return .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
+    return Outcome(error, cancelledBy: request)
   }
 
   mutating func end() {

@@ -279,3 +279,19 @@ extension Job {
     return job
   }
 }
+
+extension Job {
+  package var plan: JobPlan {
+    JobPlan(
+      name: name,
+      priority: settings.priority,
+      timeout: settings.timeout?.duration,
+      deadline: settings.deadline?.duration,
+      onStart: settings.handlers.onStart.count,
+      onUpdate: settings.handlers.onUpdate.count,
+      onTimeout: settings.handlers.onTimeout.count,
+      onError: settings.handlers.onError.count,
+      onFinish: settings.handlers.onFinish.count
+    )
+  }
+}

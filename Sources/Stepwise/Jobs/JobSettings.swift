@@ -129,3 +129,16 @@ struct JobErrorHandler: Sendable {
     return best?.handler
   }
 }
+
+/// The name, limits and numbers of handlers of a job: all that another module can read of it.
+package struct JobPlan {
+  package let name: String
+  package let priority: TaskPriority?
+  package let timeout: Duration?
+  package let deadline: Duration?
+  package let onStart: Int
+  package let onUpdate: Int
+  package let onTimeout: Int
+  package let onError: Int
+  package let onFinish: Int
+}

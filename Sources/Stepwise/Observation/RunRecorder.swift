@@ -266,67 +266,6 @@ final class RunRecorder: Sendable {
   }
 }
 
-/// What observers and traces need of one run.
-final class RunWatch: Sendable {
-  let run: ObservedRun
-  let observers: [any RunObserver]
-  /// The scope of the runs that are started in this one.
-  let scope: ObservationScope
-
-  private static let lastID = Atomic<UInt64>(0)
-
-  init(_ chain: ChainSummary, _ observers: [any RunObserver], in outer: ObservationScope) {
-    let id = Self.lastID.add(1, ordering: .relaxed).newValue
-    run = ObservedRun(id: id, name: chain.name, parentID: outer.parentID)
-    self.observers = observers
-    var scope = outer
-    scope.parentID = id
-    self.scope = scope
-  }
-
-  /// Returns nil when nothing observes a run of a chain, with some observers, that starts here.
-  static func make(
-    for chain: @autoclosure () -> ChainSummary,
-    _ own: [any RunObserver],
-    in observation: ObservationScope?
-  ) -> RunWatch? {
-    guard !own.isEmpty || RunObservers.isUsed || observation != nil else { return nil }
-    let scope = observation ?? ObservationScope()
-    let observers = RunObservers.all + scope.observers + own
-    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain(), observers, in: scope)
-  }
-}
-
-/// The name and the observers of a chain.
-package final class ChainIdentity: Sendable {
-  package let name: String?
-  let observers: [any RunObserver]
-
-  init(name: String?, observers: [any RunObserver]) {
-    self.name = name
-    self.observers = observers
-  }
-}
-
-/// What the record of a run needs of its chain.
-final class ChainSummary: Sendable {
-  let identity: ChainIdentity?
-  let stepCount: Int
-  /// The names of the steps that have one, including those of nested chains.
-  let names: [Int: String]
-  /// The name for observers and traces.
-  let name: String
-
-  init(_ identity: ChainIdentity?, stepCount: Int, names: [Int: String]) {
-    self.identity = identity
-    self.stepCount = stepCount
-    self.names = names
-    let last = max(0, stepCount - 1)
-    let ends = [0, last].map { ChainStep(index: $0, name: names[$0]).description }
-    name = identity?.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
-  }
-}
-
 /// When the planned steps of a run began and ended, as long as each follows the one before and nothing reads the record.
 ///
 /// The run's task alone sets marks, without a lock; a reader closes them and records them.

@@ -35,6 +35,22 @@ public enum Outcome<Value> {
   }
 }
 
+extension Outcome<Void> {
+  /// How a run ends that was or was not cancelled in time; with a value when there is no error.
+  init(_ error: (any Error)?, cancelledBy request: Cancellation?) {
+    guard let error else {
+      self = .resolved(())
+      return
+    }
+    guard let request else {
+      self = .failed(error)
+      return
+    }
+    let underlying = error is CancellationError ? nil : error
+    self = .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
+  }
+}
+
 extension Outcome: Sendable where Value: Sendable {}
 
 extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
