@@ -255,6 +255,20 @@ package final class Execution: Sendable {
 
 // MARK: - Cancellation
 
+// What happens on a cancellation during a retried step of a nested chain, in order:
+//
+// 1. `StartedRun.cancel`, a token, `cancelRuns` or a branch that has decided stores the request, once, and counts it in
+//    `CancellationCount`. The task of the outer run is cancelled: the step is interrupted, or the wait between two
+//    attempts ends (`wait` below). A value that the step still returns is kept, and the next step does not begin.
+// 2. The step throws. `retry` makes no further attempt, because `isCancellationRequested` of the nested run also asks
+//    the runs that contain it. No `recover` replaces the error (`Frame.recover`).
+// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
+//    its completed steps, newest first, and calls its `finally` handlers, and `onError` only with undos that failed.
+//    All of that is shielded.
+// 4. `ChainCore.check` passes the error of the step on. The outer run ends in the same way, cancelled for the reason of
+//    the request. A run with its own task then leaves its gate and its registry, and what awaits it resumes
+//    (`ChainCore.finish`).
+//
 // Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
 // step, or a run that contains it.
 extension Execution {
