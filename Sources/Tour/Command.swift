@@ -16,7 +16,7 @@ extension Scene {
   /// All scenes, in the order of `--help`; the one without a name is the default.
   static let all: [Scene] = [
     .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .checkpoints,
-    .fleet, .trace,
+    .order, .fleet, .trace,
   ]
 }
 

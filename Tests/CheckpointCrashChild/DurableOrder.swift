@@ -28,7 +28,9 @@ final class DurableOrder: Sendable {
 
   let workspace: String
   let direction: Direction
-  private let handle = Lock(Run<String>?.none)
+  private let handle = Once<Run<String>>()
+  /// Whether the process is told to terminate.
+  private let isServer = Lock(false)
 
   init(_ workspace: String, _ direction: Direction) {
     self.workspace = workspace
@@ -89,9 +91,15 @@ extension DurableOrder {
           case .failure, .children: try self.fail("ship \(number)", card)
           case .cancel:
             self.note("ship \(number)")
-            self.handle.withLock { $0 }?.cancel(reason: "customer")
+            await self.handle.value()?.cancel(reason: "customer")
             try await Task.sleep(for: .seconds(3_600))
-          case .success, .caught, .terminate: self.note("ship \(number)")
+          case .terminate:
+            self.note("ship \(number)")
+            if self.isServer.withLock({ $0 }) {
+              kill(getpid(), SIGTERM)
+              try await Task.sleep(for: .seconds(3_600))
+            }
+          case .success, .caught: self.note("ship \(number)")
           }
         }
       }
@@ -119,8 +127,17 @@ extension DurableOrder {
   /// Runs the order, and prints how it ended.
   func run() async throws {
     let store = try FileCheckpointStore(directory: URL(fileURLWithPath: workspace + "/store"))
+    note("start")
+    if direction == .terminate {
+      let chain = chain
+      isServer.withLock { $0 = true }
+      // A server that cancels its tasks when it is told to stop, and is started again.
+      _ = try? await withTerminationSignals { try await chain.run(2, id: "order/1", in: store) }
+      note("start")
+      isServer.withLock { $0 = false }
+    }
     let run = chain.start(2, id: "order/1", in: store)
-    handle.withLock { $0 = run }
+    handle.settle(run)
     let line: String
     switch await run.outcome {
     case .resolved(let value): line = "done \(value)"

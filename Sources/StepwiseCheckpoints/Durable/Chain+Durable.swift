@@ -162,6 +162,36 @@ extension Chain where Input: Codable, Output: Codable {
     try await append(.abandoned, id, store) { !$0.isEnded }
   }
 
+  /// Replays what a record holds of a run, without running a body or changing a store.
+  ///
+  /// - Parameter record: The record.
+  /// - Returns: The error of a run that cannot be resumed; nil when all stored steps are reached.
+  /// - Throws: An error of the store in memory.
+  package nonisolated func replayError(_ record: CheckpointRecord) async throws -> CheckpointError? {
+    let store = MemoryCheckpointStore()
+    let lease = try await store.acquire(record.id)
+    try await store.save(record, ifVersionIs: nil, under: lease)
+    try await store.release(lease)
+    let settings = DurableRun<Input, Output>.Settings(
+      name: storedName,
+      id: record.id,
+      input: nil,
+      version: 0,
+      maxValueSize: .max,
+      now: { Date() },
+      isCheck: true
+    )
+    do {
+      _ = try await run(with: DurableRun(settings, in: store))
+      return nil
+    } catch let error as CheckpointError {
+      return error
+    } catch {
+      // The stored steps have ended, or the run with them.
+      return nil
+    }
+  }
+
   // MARK: - Implementation
 
   private nonisolated func durable(

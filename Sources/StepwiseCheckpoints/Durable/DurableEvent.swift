@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// One thing that a durable run has stored; a run is the sequence of its events.
-enum DurableEvent: Hashable, Sendable {
+package enum DurableEvent: Hashable, Sendable {
   /// The body of a step that can be undone is about to run.
   case began(String)
   /// A step has completed. `index` is its position among the steps of the task that owns the place.
@@ -27,15 +27,15 @@ enum DurableEvent: Hashable, Sendable {
 }
 
 /// How a durable run ended.
-enum StoredOutcome: Hashable, Sendable {
+package enum StoredOutcome: Hashable, Sendable {
   case resolved([UInt8])
   case failed(StoredFailure)
   case cancelled(reason: String?, underlying: StoredFailure?)
 }
 
 /// An error as it is stored.
-struct StoredFailure: Hashable, Sendable {
-  enum Kind: UInt8, Sendable {
+package struct StoredFailure: Hashable, Sendable {
+  package enum Kind: UInt8, Sendable {
     /// Its type is not `Codable`.
     case other
     /// Its type has the mangled name, and the value is its JSON.
@@ -44,11 +44,25 @@ struct StoredFailure: Hashable, Sendable {
     case cancellation, timeout, race, chain, checkpoint
   }
 
-  var kind: Kind
-  var type = ""
-  var mangledName = ""
-  var description = ""
-  var value: [UInt8] = []
+  package var kind: Kind
+  package var type: String
+  package var mangledName: String
+  package var description: String
+  package var value: [UInt8]
+
+  package init(
+    kind: Kind,
+    type: String = "",
+    mangledName: String = "",
+    description: String = "",
+    value: [UInt8] = []
+  ) {
+    self.kind = kind
+    self.type = type
+    self.mangledName = mangledName
+    self.description = description
+    self.value = value
+  }
 }
 
 // MARK: - Bytes
@@ -57,7 +71,7 @@ extension DurableEvent {
   /// Returns the bytes of some events: each with a tag, and its fields in order.
   ///
   /// Numbers have seven bits a byte, least significant first; texts and values are preceded by their length.
-  static func bytes(of events: some Sequence<DurableEvent>) -> [UInt8] {
+  package static func bytes(of events: some Sequence<DurableEvent>) -> [UInt8] {
     var writer = DurableWriter()
     for event in events { event.write(to: &writer) }
     return writer.bytes
@@ -66,11 +80,18 @@ extension DurableEvent {
   /// Reads events.
   ///
   /// - Throws: `DurableFormatError` when the bytes are not those of events.
-  static func events(in bytes: some Collection<UInt8>) throws(DurableFormatError) -> [DurableEvent] {
+  package static func events(in bytes: some Collection<UInt8>) throws(DurableFormatError) -> [DurableEvent] {
     var reader = DurableReader(bytes)
     var events: [DurableEvent] = []
     while !reader.isAtEnd { events.append(try DurableEvent(from: &reader)) }
     return events
+  }
+
+  /// The values that steps stored in an entry, by their paths; none when it is not an entry of a durable run.
+  package static func values(in entry: [UInt8]) -> [String: [UInt8]] {
+    var values: [String: [UInt8]] = [:]
+    for case .completed(let path, _, _, let value, _) in (try? events(in: entry)) ?? [] { values[path] = value }
+    return values
   }
 
   private func write(to writer: inout DurableWriter) {
@@ -168,7 +189,7 @@ extension DurableEvent {
 }
 
 /// The reason why bytes are not those of a durable run.
-struct DurableFormatError: Error {
+package struct DurableFormatError: Error {
   let reason: String
 }
 

@@ -6,19 +6,19 @@
 ///
 /// It is a pure value. A run applies each event when it queues the event to be stored, and one that resumes applies the
 /// stored ones first.
-struct DurableLog: Sendable {
+package struct DurableLog: Sendable {
   /// The end of a step or of a group of steps.
-  struct Record: Sendable, Equatable {
-    enum End: Sendable, Equatable {
+  package struct Record: Sendable, Equatable {
+    package enum End: Sendable, Equatable {
       case value([UInt8])
       case failure(StoredFailure)
     }
 
-    let index: Int?
-    let number: Int
-    let end: End
-    let isUndoable: Bool
-    var isUndone = false
+    package let index: Int?
+    package let number: Int
+    package let end: End
+    package let isUndoable: Bool
+    package var isUndone = false
 
     /// Whether the step may have something to undo.
     var isOutstanding: Bool { isUndoable && !isUndone }
@@ -28,7 +28,7 @@ struct DurableLog: Sendable {
   }
 
   /// What the call of a step is to do.
-  enum Begin: Sendable, Equatable {
+  package enum Begin: Sendable, Equatable {
     /// Return the stored end; first run the body if steps inside it may have to be undone.
     case replay(Record, entersBody: Bool)
     /// Run the body; `isInDoubt` when it may have run before, after which the run failed or was cancelled.
@@ -42,20 +42,20 @@ struct DurableLog: Sendable {
   }
 
   /// Whether the run is on its way to an outcome, and which.
-  enum Phase: Sendable, Equatable {
+  package enum Phase: Sendable, Equatable {
     case running
     case cancelling(reason: String?)
     case concluded(StoredOutcome)
   }
 
-  private(set) var phase = Phase.running
-  private(set) var records: [String: Record] = [:]
+  package private(set) var phase = Phase.running
+  package private(set) var records: [String: Record] = [:]
   /// The keys directly inside a key.
   private var inner: [String: Set<String>] = [:]
   /// The keys of the steps that the owner of a scope has called, by their position.
   private var owned: [String: [Int: String]] = [:]
   /// The steps with undo whose bodies began, and that have no end.
-  private(set) var begun: Set<String> = []
+  package private(set) var begun: Set<String> = []
   private var keys: [Int: String] = [:]
   private var undoing: Set<Int> = []
   private var attempts: [String: Int] = [:]
@@ -69,10 +69,10 @@ struct DurableLog: Sendable {
   /// The numbers of the records to replay, in reverse order; the last ones may have been replayed.
   private var order: [Int] = []
 
-  init() {}
+  package init() {}
 
   /// Creates the log of a run that is to be resumed.
-  init(_ events: some Sequence<DurableEvent>) {
+  package init(_ events: some Sequence<DurableEvent>) {
     for event in events { apply(event) }
     pending = Set(records.keys)
     order = records.values.filter(\.isExpected).map(\.number).sorted(by: >)
@@ -81,7 +81,7 @@ struct DurableLog: Sendable {
   // MARK: - Paths
 
   /// Returns the key of a step or a place: the scope, the name and the occurrence.
-  static func key(_ name: String, _ occurrence: Int, in scope: String) -> String {
+  package static func key(_ name: String, _ occurrence: Int, in scope: String) -> String {
     var key = scope.isEmpty ? "" : scope + "/"
     for character in name.unicodeScalars {
       switch character {
@@ -112,7 +112,7 @@ struct DurableLog: Sendable {
   // MARK: - Steps
 
   /// A step is called: by the task that owns its scope as the step at a position, or by another task.
-  mutating func begin(_ key: String, index: Int?) -> Begin {
+  package mutating func begin(_ key: String, index: Int?) -> Begin {
     let record = records[key]
     if let index, let stored = difference(key, at: index, record) { return .different(stored: stored) }
     if let record { return .replay(record, entersBody: hasOutstanding(in: key)) }
@@ -130,22 +130,22 @@ struct DurableLog: Sendable {
   }
 
   /// Whether the end with a number may be returned: those before it have been.
-  mutating func isNext(_ number: Int) -> Bool {
+  package mutating func isNext(_ number: Int) -> Bool {
     while let last = order.last, !(keys[last].map(pending.contains) ?? false) { order.removeLast() }
     return order.last.map { $0 >= number } ?? true
   }
 
   /// The stored end of a step was returned.
-  mutating func replayed(_ key: String) { pending.remove(key) }
+  package mutating func replayed(_ key: String) { pending.remove(key) }
 
   /// The code in a scope has ended; returns a stored step that it has not called.
-  func unreached(in scope: String) -> String? {
+  package func unreached(in scope: String) -> String? {
     guard !pending.isEmpty else { return nil }
     let missing = pending.filter { Self.scope(of: $0) == scope && records[$0]?.isExpected ?? false }
     return missing.min { records[$0]?.number ?? 0 < records[$1]?.number ?? 0 }
   }
 
-  var nextNumber: Int { lastNumber + 1 }
+  package var nextNumber: Int { lastNumber + 1 }
 
   /// The attempts at a key that have ended.
   func attempts(at key: String) -> Int { attempts[key] ?? 0 }
@@ -172,20 +172,23 @@ struct DurableLog: Sendable {
   // MARK: - Undos
 
   /// The numbers of the steps that can be undone and have not been.
-  var outstanding: [Int] { records.values.filter(\.isOutstanding).map(\.number).sorted() }
+  package var outstanding: [Int] { records.values.filter(\.isOutstanding).map(\.number).sorted() }
 
   /// Whether a step is going to be undone.
   func isUndoing(_ number: Int) -> Bool { undoing.contains(number) }
   func isUndone(_ number: Int) -> Bool { keys[number].flatMap { records[$0] }.map { !$0.isOutstanding } ?? true }
 
   /// A step that has to be undone and that the code has not reached in this process.
-  var unreachedUndo: String? {
+  ///
+  /// - Parameter repeated: The steps in doubt that it has reached.
+  /// - Returns: The key of the step.
+  func unreachedUndo(except repeated: Set<String>) -> String? {
     let missing = records.filter { $0.value.isOutstanding && pending.contains($0.key) }.keys
-    return missing.min() ?? begun.min()
+    return missing.min() ?? begun.subtracting(repeated).min()
   }
 
   /// Whether no body runs any more.
-  var isUnwinding: Bool {
+  package var isUnwinding: Bool {
     switch phase {
     case .running, .concluded(.resolved): false
     case .cancelling, .concluded: true
@@ -193,7 +196,7 @@ struct DurableLog: Sendable {
   }
 
   /// Whether the run has an outcome and nothing has to be undone.
-  var isEnded: Bool {
+  package var isEnded: Bool {
     if isAbandoned { return true }
     switch phase {
     case .running, .cancelling: return false
@@ -204,7 +207,7 @@ struct DurableLog: Sendable {
 
   // MARK: - Events
 
-  mutating func apply(_ event: DurableEvent) {
+  package mutating func apply(_ event: DurableEvent) {
     switch event {
     case .began(let key):
       begun.insert(key)
@@ -268,7 +271,7 @@ struct DurableLog: Sendable {
   // MARK: - Compaction
 
   /// The events that lead to this state, without those that have no effect any more.
-  var events: [DurableEvent] {
+  package var events: [DurableEvent] {
     var events: [DurableEvent] = []
     if !isEnded {
       // First, because it drops what is inside.
@@ -282,8 +285,8 @@ struct DurableLog: Sendable {
         case .failure(let failure):
           events.append(.failed(key, index: record.index, number: record.number, failure))
         }
-        if record.isUndone { events.append(.undone(record.number)) }
       }
+      events += records.values.filter(\.isUndone).map(\.number).sorted().map { .undone($0) }
       events += begun.sorted().map { .began($0) }
       events += decisions.sorted { $0.key < $1.key }.map { .decided($0.key, branch: $0.value) }
       events += deadlines.sorted { $0.key < $1.key }.map { .deadline($0.key, $0.value) }

@@ -62,14 +62,16 @@ extension DurableRunning {
 ///
 /// Only the task that owns the place calls them in an order that is the same in each run, so only there a name may be
 /// repeated.
-struct StepNames {
+package struct StepNames {
   private var counts: [String: Int] = [:]
   private var foreign: Set<String> = []
   private var index = 0
 
+  package init() {}
+
   /// Returns the occurrence of the name and, for the owner, the position of the step; nil for a name that no other step
   /// of the place may have.
-  mutating func next(_ name: String, isOwner: Bool) -> (occurrence: Int, index: Int?)? {
+  package mutating func next(_ name: String, isOwner: Bool) -> (occurrence: Int, index: Int?)? {
     guard !foreign.contains(name) else { return nil }
     if isOwner {
       defer { index += 1 }
@@ -80,7 +82,7 @@ struct StepNames {
     return (1, nil)
   }
 
-  mutating func open(_ name: String) -> Int {
+  package mutating func open(_ name: String) -> Int {
     counts[name, default: 0] += 1
     return counts[name] ?? 1
   }

@@ -41,6 +41,8 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     var turns: [Int: Once<Void>] = [:]
     /// Steps of child tasks that have completed and are being stored.
     var returning: Set<Int> = []
+    /// Steps in doubt that this process has repeated.
+    var repeated: Set<String> = []
     /// Steps whose values could not be stored, by the numbers of their undos.
     var unstored: [Int: String] = [:]
     var lastNumber = 0
@@ -95,13 +97,14 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     watch(holder)
     var stored = try await stored()
     if stored == nil { stored = try await saveStart(under: lease) }
-    guard let stored else { throw CheckpointError.notStarted(id: id, location: location) }
+    guard var stored else { throw CheckpointError.notStarted(id: id, location: location) }
     if stored.log.isEnded {
       let outcome = try outcome(of: stored.log)
       await end()
       return .ended(outcome)
     }
     let input = try input(of: stored.start)
+    stored = try await compacted(stored, under: lease)
     let hasCancelled = state.withLock { state in
       state.log = stored.log
       state.start = stored.start
@@ -119,6 +122,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     let start: DurableStart
     let log: DurableLog
     let version: UInt64
+    let eventCount: Int
   }
 
   private func stored() async throws -> Stored? {
@@ -127,7 +131,18 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     if let input = settings.input, try differs(input, from: stored.start.input) {
       throw CheckpointError.differentStart(id: id, location: location)
     }
-    return Stored(start: stored.start, log: DurableLog(stored.events), version: record.version)
+    let log = DurableLog(stored.events)
+    return Stored(start: stored.start, log: log, version: record.version, eventCount: stored.events.count)
+  }
+
+  /// Replaces what is stored when most of it has no effect any more.
+  private func compacted(_ stored: Stored, under lease: CheckpointLease) async throws -> Stored {
+    let events = stored.log.events
+    guard !settings.isCheck, stored.eventCount > 2 * events.count + 16 else { return stored }
+    let version = stored.version + 1
+    let record = DurableRecord.record(id: id, name: settings.name, stored.start, version: version, events)
+    try await store.save(record, ifVersionIs: stored.version, under: lease)
+    return Stored(start: stored.start, log: stored.log, version: version, eventCount: events.count)
   }
 
   private func saveStart(under lease: CheckpointLease) async throws -> Stored? {
@@ -140,7 +155,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)
     let record = DurableRecord.record(id: id, name: settings.name, start, version: 1, [])
     try await store.save(record, ifVersionIs: nil, under: lease)
-    return Stored(start: start, log: DurableLog(), version: 1)
+    return Stored(start: start, log: DurableLog(), version: 1, eventCount: 0)
   }
 
   private func differs(_ input: Input, from stored: [UInt8]) throws -> Bool {
@@ -381,13 +396,14 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     case .enter:
       try await enter(place, body)
       throw CancellationError()
-    case .refuse:
-      if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
-      throw CancellationError()
-    case .perform(let isInDoubt):
-      if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
+    case .refuse, .perform:
+      guard !settings.isCheck else {
+        if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
+        throw stop(throwing: DurableCheckEnd())
+      }
+      guard case .perform(let isInDoubt) = begin else { throw CancellationError() }
       if !isInDoubt, run.isCancellationRequested() { throw fail(CancellationError(), step.name, key, index) }
-      return try await perform(step, key, index, values) {
+      return try await perform(step, key, index, values, isInDoubt: isInDoubt) {
         do {
           return try await body(place)
         } catch {
@@ -467,6 +483,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     _ key: String,
     _ index: Int?,
     _ values: DurableValues<Value>,
+    isInDoubt: Bool,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
     state.withLock { state in
@@ -478,6 +495,11 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     do {
       value = try await body()
     } catch {
+      // It stays in doubt, and the run unfinished, until it can be repeated.
+      if isInDoubt {
+        state.withLock { _ = $0.repeated.insert(key) }
+        throw error
+      }
       throw fail(error, step.name, key, index)
     }
     let stored: (bytes: [UInt8], copy: Value)
@@ -607,11 +629,15 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     } catch {
       result = .failure(error)
     }
-    if let missing = state.withLock({ $0.stopError == nil && !Self.isStopped($0) ? $0.log.unreached(in: scope) : nil })
-    {
+    if let missing = state.withLock({ Self.unreached(in: scope, $0) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
     return try result.get()
+  }
+
+  /// A stored step that the code of a place has not called although nothing has interrupted it.
+  private static func unreached(in scope: String, _ state: State) -> String? {
+    isStopped(state) || state.cancellation != nil ? nil : state.log.unreached(in: scope)
   }
 
   /// Another attempt begins; what the last one stored is dropped, unless something there is still to be undone.
@@ -740,7 +766,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
       (
         state.hasBegun, Self.isStopped(state), state.isResumed, state.stopError,
-        state.isResumed ? state.log.unreachedUndo : state.log.unreached(in: "")
+        state.isResumed ? state.log.unreachedUndo(except: state.repeated) : Self.unreached(in: "", state)
       )
     }
     if let stopError { throw stopError }

@@ -13,7 +13,7 @@ import StepwiseFiles
   import Android
 #endif
 
-/// The content of a checkpoint file, format 1.
+/// The content of a checkpoint file, format 1 or 2.
 ///
 /// Numbers are big-endian.
 ///
@@ -21,8 +21,8 @@ import StepwiseFiles
 /// |---|---|
 /// | 8 | `STEPWISE` |
 /// | 4 | the format |
-/// | 8 | the length of the file |
-/// | 8 | CRC-64/XZ of the file without these 8 bytes |
+/// | 8 | the length of the file, in format 2 without what was appended |
+/// | 8 | CRC-64/XZ of these bytes without these 8 |
 /// | 8 | the stage counter |
 /// | 8 | the schema version |
 /// | 8 | the checksum of the record |
@@ -31,14 +31,25 @@ import StepwiseFiles
 /// | 8 + n | the length of the first stage, and the first stage |
 /// | 8 + n | the length of the last stage, and the last stage |
 ///
-/// Every later format keeps the first four fields, so that damage can be distinguished from a newer format.
+/// In format 2, entries were appended to the last stage, each in this form:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 4 | the length of the entry |
+/// | 4 | the same with all bits inverted |
+/// | 8 | CRC-64/XZ of the stage counter after the entry, the length and the entry |
+/// | n | the entry |
+///
+/// An entry that is incomplete at the end of the file was being written when the process or the machine died. It does not
+/// count, and the next one replaces it. Every later format keeps the first four fields, so that damage can be
+/// distinguished from a newer format.
 enum CheckpointFile {
-  static let format = 1
+  static let format = 2
   static let magic = Array("STEPWISE".utf8)
   private static let prefixLength = 28
 
   /// Returns the bytes of a record.
-  static func bytes(of record: CheckpointRecord) -> [UInt8] {
+  static func bytes(of record: CheckpointRecord, format: Int = 1) -> [UInt8] {
     let (id, name) = (Array(record.id.utf8), Array(record.progression.utf8))
     let length = prefixLength + 48 + id.count + name.count + record.first.count + record.stage.count
     var bytes = magic
@@ -64,6 +75,28 @@ enum CheckpointFile {
     return bytes
   }
 
+  /// Returns the bytes of an entry that is appended as the stage with a number.
+  static func bytes(ofEntry entry: [UInt8], version: UInt64) -> [UInt8] {
+    let length = UInt32(entry.count)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(entryHeader + entry.count)
+    bytes += length.bigEndianBytes
+    bytes += (~length).bigEndianBytes
+    bytes += sum(ofEntry: entry, version: version).bigEndianBytes
+    bytes += entry
+    return bytes
+  }
+
+  private static let entryHeader = 16
+
+  private static func sum(ofEntry entry: [UInt8], version: UInt64) -> UInt64 {
+    var sum = CRC64()
+    sum.update(version)
+    sum.update(UInt64(entry.count))
+    sum.update(entry)
+    return sum.value
+  }
+
   /// Reads a record.
   ///
   /// It allocates no more memory than the size of the file, whatever the file contains.
@@ -75,14 +108,20 @@ enum CheckpointFile {
       try reader.finish(expected)
       throw .newerFormat(id: path.id?.text ?? "", location: path.file.path, format: format, known: Self.format)
     }
-    let version = try reader.number(UInt64.self)
+    var version = try reader.number(UInt64.self)
     let schemaVersion = try Int(reader.number(Int64.self))
     let checksum = try reader.number(UInt64.self)
     let id = try reader.text()
     let name = try reader.text()
     let first = try reader.bytes(UInt64.self)
-    let stage = try reader.bytes(UInt64.self)
+    var stage = try reader.bytes(UInt64.self)
     try reader.finish(expected)
+    var isAppended = false
+    while format > 1, let entry = try reader.entry(version: version + 1) {
+      version += 1
+      isAppended = true
+      stage += CheckpointEntries.bytes(of: entry)
+    }
     var record = CheckpointRecord(
       id: id,
       progression: name,
@@ -91,7 +130,8 @@ enum CheckpointFile {
       first: first,
       stage: stage
     )
-    record.checksum = checksum
+    // What was appended has checksums of its own.
+    if !isAppended { record.checksum = checksum }
     return record
   }
 
@@ -107,7 +147,10 @@ enum CheckpointFile {
   private struct Reader {
     let file: OpenFile
     let path: CheckpointPath
+    /// What is left to read of the first part of the file.
     var left: Int
+    /// What was appended to it.
+    var appended = 0
     var sum = CRC64()
     /// What was read from the file and not taken yet.
     var buffer: ArraySlice<UInt8> = []
@@ -130,9 +173,11 @@ enum CheckpointFile {
       guard try take(8) == CheckpointFile.magic else { throw path.damaged("it does not start with STEPWISE") }
       let format = try number(UInt32.self)
       let length = try number(UInt64.self)
-      guard length == UInt64(size) else {
+      guard length == UInt64(size) || format > 1 && length < UInt64(size) && length > 28 else {
         throw path.damaged("it has \(size) bytes, and \(length) were written")
       }
+      appended = size - Int(length)
+      left -= appended
       let checked = sum
       let expected = try number(UInt64.self)
       sum = checked
@@ -157,7 +202,38 @@ enum CheckpointFile {
       return text
     }
 
+    /// Reads the next entry; nil at the end, and for one that was not written completely.
+    mutating func entry(version: UInt64) throws(CheckpointError) -> [UInt8]? {
+      let rest = appended
+      (left, appended) = (rest, 0)
+      guard rest >= CheckpointFile.entryHeader else { return nil }
+      let header = try take(CheckpointFile.entryHeader)
+      let length = UInt32(bigEndianBytes: header[..<4])
+      guard ~length == UInt32(bigEndianBytes: header[4..<8]) else {
+        // After a power failure, a file may have its new length, and zeros in place of the new content.
+        if header.last == 0, try isZero() { return nil }
+        throw path.damaged("the length of an entry does not match its copy")
+      }
+      guard Int(length) <= left else { return nil }
+      let entry = try take(Int(length))
+      guard CheckpointFile.sum(ofEntry: entry, version: version) == UInt64(bigEndianBytes: header[8...]) else {
+        if left == 0, entry.last == 0 { return nil }
+        throw path.damaged("the checksum of an entry does not match its content")
+      }
+      (left, appended) = (0, left)
+      return entry
+    }
+
+    /// Whether only zeros are left.
+    private mutating func isZero() throws(CheckpointError) -> Bool {
+      while left > 0 {
+        if try take(min(left, 65_536)).contains(where: { $0 != 0 }) { return false }
+      }
+      return true
+    }
+
     /// Skips the rest.
+
     mutating func skip() throws(CheckpointError) {
       while left > 0 { _ = try take(min(left, 65_536)) }
     }

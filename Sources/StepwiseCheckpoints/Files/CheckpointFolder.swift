@@ -53,13 +53,23 @@ struct CheckpointFolder: Sendable {
   }
 
   /// Writes a record to a temporary file and renames it over the last one.
-  func write(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) {
+  func write(_ record: CheckpointRecord, of id: CheckpointID, format: Int = 1) throws(CheckpointError) {
     let (temporary, checkpoint) = (directory.appending(CheckpointName(id).temporary), file(of: id))
-    let bytes = CheckpointFile.bytes(of: record)
+    let bytes = CheckpointFile.bytes(of: record, format: format)
     try CheckpointPath(id: id, file: checkpoint).naming { () throws(FileFailure) in
       try fill(temporary, with: bytes)
       try temporary.rename(to: checkpoint)
       try directory.syncDirectory()
+    }
+  }
+
+  /// Writes a record to which entries will be appended.
+  func writeLog(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) -> CheckpointLog {
+    try write(record, of: id, format: 2)
+    let path = CheckpointPath(id: id, file: file(of: id))
+    return try path.naming { () throws(FileFailure) in
+      let file = try path.file.open(O_WRONLY)
+      return CheckpointLog(path: path, file: file, end: Int(try file.status().st_size))
     }
   }
 
@@ -160,6 +170,29 @@ struct CheckpointFolder: Sendable {
         return nil
       }
     }
+  }
+}
+
+/// A checkpoint file to which entries are appended.
+struct CheckpointLog: Sendable {
+  let path: CheckpointPath
+  let file: OpenFile
+  private(set) var end: Int
+
+  init(path: CheckpointPath, file: OpenFile, end: Int) {
+    self.path = path
+    self.file = file
+    self.end = end
+  }
+
+  /// Appends an entry and syncs it.
+  mutating func append(_ entry: [UInt8], version: UInt64) throws(CheckpointError) {
+    let bytes = CheckpointFile.bytes(ofEntry: entry, version: version)
+    try path.naming { () throws(FileFailure) in
+      try file.write(bytes, at: end)
+      try file.sync()
+    }
+    end += bytes.count
   }
 }
 

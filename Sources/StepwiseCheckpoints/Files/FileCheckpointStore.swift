@@ -143,6 +143,37 @@ public final class FileCheckpointStore: CheckpointStore {
     }
   }
 
+  /// Appends an entry to the record of an id if its version is the expected one.
+  ///
+  /// The first entry under a lease writes the whole file; each further one is written to its end and synced.
+  @concurrent public func append(
+    _ entry: [UInt8],
+    ifVersionIs version: UInt64,
+    under lease: CheckpointLease
+  ) async throws {
+    let held = try held(lease)
+    guard let id = lease.key else { throw lost(lease) }
+    try await threads.run { [folder] in
+      let location = folder.file(of: id).path
+      func check(_ found: UInt64?) throws(CheckpointError) {
+        guard found == version else {
+          throw .conflict(id: id.text, location: location, expected: version, found: found)
+        }
+      }
+      try held.appending(entry) { (known: UInt64??) throws(CheckpointError) in
+        if held.isOver { throw .lostLease(id: id.text, location: location) }
+        if let known { try check(known) }
+      } rewrite: { () throws(CheckpointError) in
+        let record = try folder.record(of: id)
+        try check(record?.version)
+        guard let record = record?.appending(entry) else {
+          throw .conflict(id: id.text, location: location, expected: version, found: nil)
+        }
+        return (record.version, try folder.writeLog(record, of: id))
+      }
+    }
+  }
+
   /// Removes the record of an id.
   ///
   /// This works on a full disk as well, where no lock file can be created.

@@ -190,6 +190,16 @@ final class FileLease: Sendable {
   private enum Version {
     case unknown
     case known(UInt64?)
+    /// With the file, open to append to it.
+    case log(UInt64, CheckpointLog)
+
+    var known: UInt64?? {
+      switch self {
+      case .unknown: nil
+      case .known(let version): .some(version)
+      case .log(let version, _): .some(version)
+      }
+    }
   }
 
   let fence: UInt64
@@ -214,9 +224,34 @@ final class FileLease: Sendable {
   ) throws(CheckpointError) {
     try version.withLock { version throws(CheckpointError) in
       let stored: UInt64?
-      if case .known(let known) = version { stored = known } else { stored = try load() }
+      if let known = version.known { stored = known } else { stored = try load() }
       version = .unknown
       version = .known(try save(stored))
+    }
+  }
+
+  /// Appends an entry.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry.
+  ///   - check: Throws unless the stored version is the expected one; receives nil when it is not known.
+  ///   - rewrite: Writes the whole file with the entry, the first time, and returns it with its version.
+  /// - Throws: The errors of the closures, and those of writing.
+  func appending(
+    _ entry: [UInt8],
+    check: (UInt64??) throws(CheckpointError) -> Void,
+    rewrite: () throws(CheckpointError) -> (UInt64, CheckpointLog)
+  ) throws(CheckpointError) {
+    try version.withLock { version throws(CheckpointError) in
+      try check(version.known)
+      let last = exchange(&version, with: .unknown)
+      guard case .log(let number, var log) = last else {
+        let (number, log) = try rewrite()
+        version = .log(number, log)
+        return
+      }
+      try log.append(entry, version: number + 1)
+      version = .log(number + 1, log)
     }
   }
 

@@ -41,6 +41,7 @@ public func checkCheckpointStore(
   try await check.showsWholeRecordsOnly()
   try await check.comparesVersions()
   try await check.letsOneSaveWin()
+  try await check.appendsEntries()
   // First, because all other checks rely on it.
   try await check.refusesAtOnce()
   try await check.givesOneLease()

@@ -154,6 +154,14 @@ struct LimitedStore: CheckpointStore {
     try await limited("save") { try await base.save(record, ifVersionIs: version, under: lease) }
   }
 
+  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+    try await limited("append") { try await base.append(entry, ifVersionIs: version, under: lease) }
+  }
+
+  @concurrent func entries(of id: String) async throws -> [[UInt8]] {
+    try await limited("entries") { try await base.entries(of: id) }
+  }
+
   @concurrent func remove(_ id: String) async throws {
     try await limited("remove") { try await base.remove(id) }
   }

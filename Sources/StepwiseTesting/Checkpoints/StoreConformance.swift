@@ -173,6 +173,45 @@ struct StoreConformance: Sendable {
     }
   }
 
+  func appendsEntries() async throws {
+    let (id, rule) = ("conformance-appends", "Entries are added to the stage, in order, and each counts as a version")
+    let isConflict = { (error: CheckpointError) in if case .conflict = error { true } else { false } }
+    let entries: [[UInt8]] = [[1], [], Array(0...255), [UInt8](repeating: 0, count: 10_000), [0, 0, 0, 9]]
+    try await withLease(id) { lease in
+      try await expectError(rule, isConflict) { try await store.append([1], ifVersionIs: 1, under: lease) }
+      try await store.save(record(id, 1, stage: []), ifVersionIs: nil, under: lease)
+      var expected = record(id, 1, stage: [])
+      for (index, entry) in entries.enumerated() {
+        let version = UInt64(index) + 1
+        for wrong in [version - 1, version + 1] {
+          try await expectError(rule, isConflict) { try await store.append(entry, ifVersionIs: wrong, under: lease) }
+        }
+        try await store.append(entry, ifVersionIs: version, under: lease)
+        let length = withUnsafeBytes(of: UInt32(entry.count).bigEndian) { Array($0) }
+        expected = record(id, version + 1, stage: expected.stage + length + entry)
+        let loaded = try await store.load(id)
+        try expect(loaded == expected && loaded?.isIntact == true, rule, "entry \(index) is not loaded as it was")
+      }
+      let loaded = try await store.entries(of: id)
+      try expect(loaded == entries, rule, "\(loaded.count) entries are loaded, not the \(entries.count)")
+    }
+    try await withLease(id) { lease in
+      try await store.append([7], ifVersionIs: 6, under: lease)
+      try expect(try await store.entries(of: id) == entries + [[7]], rule, "a further lease appends to something else")
+      try await store.save(record(id, 8, stage: []), ifVersionIs: 7, under: lease)
+      try expect(try await store.entries(of: id).isEmpty, rule, "entries outlive a save of the whole record")
+      try await store.append([8], ifVersionIs: 8, under: lease)
+      try expect(try await store.entries(of: id) == [[8]], rule, "an entry after a save is not the only one")
+    }
+    let isLost = { (error: CheckpointError) in if case .lostLease = error { true } else { false } }
+    let lease = try await store.acquire(id)
+    try await store.release(lease)
+    try await expectError("An entry under a lease that is over changes nothing", isLost) {
+      try await store.append([9], ifVersionIs: 9, under: lease)
+    }
+    try expect(try await store.entries(of: id) == [[8]], rule, "an entry under a lease that is over was kept")
+  }
+
   func removes() async throws {
     let (id, rule) = ("conformance-removes", "A removed id holds nothing")
     try await store.remove(id)

@@ -21,6 +21,7 @@ struct DurableChainTests {
   }
 
   /// A process that dies at any write repeats at most the step in progress.
+  // G141
   @Test(arguments: [false, true])
   func aRunContinuesAfterADeathAtAnyWrite(isLate: Bool) async throws {
     for last in 1...20 {
@@ -43,7 +44,38 @@ struct DurableChainTests {
     Issue.record("more writes than expected")
   }
 
+  // G141
+  /// The verdict counts, and not what the code would do the next time.
+  @Test func codeThatWouldSucceedLaterCompletesNothingAfterAnUndo() async throws {
+    for last in 1...20 {
+      let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+      let chain = Chain("code") { (_: Int) in
+        for name in ["a", "b"] {
+          try await step(name) {
+            ledger.add(name)
+          } undo: {
+            ledger.add("undo " + name)
+          }
+        }
+        ledger.add("try")
+        if ledger.count("try") == 1 { throw Declined(card: "first") }
+        return 1
+      }
+      let store = DyingStore(base, at: last, isLate: true)
+      var ends: [String] = []
+      for store: any CheckpointStore in [store, base] {
+        do { ends.append("\(try await chain.run(1, id: "x", in: store))") } catch { ends.append("\(error)") }
+      }
+      let isUndone = ledger.lines.contains { $0.hasPrefix("undo") }
+      #expect(isUndone == (ends[1] != "1"), "\(last): \(ends) \(ledger.lines)")
+      if isUndone { #expect(ledger.count("undo a") >= 1 && ledger.count("undo b") >= 1) }
+      if store.writes < last { return }
+    }
+    Issue.record("more writes than expected")
+  }
+
   /// What fails is undone once, whatever write the process dies at, and nothing is completed.
+  // G141
   @Test(arguments: [false, true])
   func aFailureIsUndoneAfterADeathAtAnyWrite(isLate: Bool) async throws {
     for last in 1...20 {

@@ -29,6 +29,7 @@ struct DurableReplayTests {
   }
 
   /// Otherwise the other card would be charged as well.
+  // G146
   @Test func aFailureThatCodeCaughtTakesTheSameBranchAgain() async throws {
     for last in 1...12 {
       let (ledger, base, tries) = (Ledger(), MemoryCheckpointStore(), Ledger())
@@ -58,6 +59,7 @@ struct DurableReplayTests {
     }
   }
 
+  // G146
   @Test func errorsAreTheSameLiveAndReplayed() async throws {
     for isCodable in [true, false] {
       let (store, seen, bodies) = (MemoryCheckpointStore(), Ledger(), Ledger())
@@ -292,6 +294,7 @@ struct DurableReplayTests {
     .onError { _ in ledger.add("onError") }
   }
 
+  // G144
   @Test(arguments: [["b", "a"], ["a", "c"], ["c"], ["a"], []])
   func aDifferenceParksTheRun(names: [String]) async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())

@@ -48,6 +48,7 @@ struct DurableStopTests {
     }
   }
 
+  // G145
   @Test(arguments: Source.allCases)
   func everyOtherSourceStopsARunThatIsResumed(source: Source) async throws {
     let (orders, store) = (Orders(), MemoryCheckpointStore())
@@ -59,6 +60,7 @@ struct DurableStopTests {
     #expect(orders.ledger.lines == ["reserve", "charge", "finally", "charge", "ship 0", "finally"])
   }
 
+  // G145
   @Test func theOutcomeOfAStoppedRunSaysSo() async throws {
     var orders = Orders()
     let (store, token) = (MemoryCheckpointStore(), CancellationToken())
@@ -82,6 +84,7 @@ struct DurableStopTests {
     #expect(orders.ledger.count("charge") == 1)
   }
 
+  // G145
   @Test func aHandleCancelsForGood() async throws {
     var orders = Orders()
     let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
@@ -105,6 +108,7 @@ struct DurableStopTests {
     #expect(orders.ledger.lines.count == 6)
   }
 
+  // G145
   @Test func anIDIsCancelledWhereItRuns() async throws {
     var orders = Orders()
     let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
@@ -123,6 +127,7 @@ struct DurableStopTests {
   }
 
   /// The step in progress may have happened: it is repeated with its key, and then undone.
+  // G143
   @Test func anIDThatNoProcessRunsIsCancelledAndUndoneByResume() async throws {
     let (orders, store) = (Orders(), MemoryCheckpointStore())
     _ = await stopped(by: .task, orders, store)
@@ -134,7 +139,25 @@ struct DurableStopTests {
     #expect(try await orders.chain.unfinished(in: store).isEmpty)
   }
 
+  // G143
+  @Test func aStepInDoubtThatCannotBeRepeatedKeepsTheRunListed() async throws {
+    var orders = Orders()
+    let store = MemoryCheckpointStore()
+    _ = await stopped(by: .task, orders, store)
+    let isBroken = Lock(true)
+    orders.check = { step in if step == "charge", isBroken.withLock({ $0 }) { throw Opaque() } }
+    #expect(try await orders.chain.cancel(id: "o", in: store))
+    await #expect(throws: CancellationError.self) { try await orders.chain.resume(id: "o", in: store) }
+    #expect(orders.ledger.count("release") == 1)
+    #expect(try await orders.chain.unfinished(in: store) == ["o"])
+    isBroken.withLock { $0 = false }
+    await #expect(throws: CancellationError.self) { try await orders.chain.resume(id: "o", in: store) }
+    #expect(orders.ledger.count("refund receipt") == 1 && orders.ledger.count("release") == 1)
+    #expect(try await orders.chain.unfinished(in: store).isEmpty)
+  }
+
   /// Code that catches the error of a stop cannot continue.
+  // G145
   @Test func afterAStopEveryStepThrows() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let token = CancellationToken()
@@ -153,6 +176,7 @@ struct DurableStopTests {
     #expect(try await chain.unfinished(in: store) == ["x"])
   }
 
+  // G145
   @Test func anErrorOfTheStoreStopsAndUndoesNothing() async throws {
     let (orders, base) = (Orders(), MemoryCheckpointStore())
     let chain = orders.chain
@@ -161,6 +185,7 @@ struct DurableStopTests {
     #expect(try await chain.run(1, id: "o", in: base) == "receipt")
   }
 
+  // G147
   @Test func anUndoThatFailsKeepsTheRunListed() async throws {
     var orders = Orders()
     let store = MemoryCheckpointStore()

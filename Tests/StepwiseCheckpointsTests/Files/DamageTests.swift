@@ -108,14 +108,14 @@ import Testing
 
   @Test func aLaterFormatIsSaidToBeOneAndIsKept() async throws {
     var whole = try Data(contentsOf: file)
-    whole[11] = 2
+    whole[11] = 3
     var sum = CRC64()
     sum.update(Array(whole.prefix(20)))
     sum.update(Array(whole.dropFirst(28)))
     whole.replaceSubrange(20..<28, with: withUnsafeBytes(of: sum.value.bigEndian) { Array($0) })
     try whole.write(to: file)
     let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "a", in: store) }
-    guard case .newerFormat("a", file.path, 2, 1) = error else {
+    guard case .newerFormat("a", file.path, 3, 2) = error else {
       Issue.record("it is \(String(describing: error))")
       return
     }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+public import Stepwise
+public import StepwiseCheckpoints
+
+/// Runs a durable chain once for each of its writes, lets the store fail there as in a crash, runs it again, and
+/// compares with an undisturbed run.
+///
+/// ```swift
+/// @Test func theOrderSurvivesACrash() async throws {
+///   try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
+/// }
+/// ```
+///
+/// It finds code that is not deterministic between steps, such as a `UUID()`, and code that relies on a variable that
+/// the body of a step has set. Give the chain fakes that behave the same in each run. A random value is another one in
+/// each run even where a step returns it, so inject its source.
+///
+/// - Parameters:
+///   - maxWrites: The number of writes after which this gives up.
+///   - body: Runs the chain in the store with an id; called twice for each write.
+/// - Returns: The number of crashes.
+/// - Throws: ``CrashDifference`` when a run ended in another way or stored another value than the undisturbed one.
+@discardableResult
+public func crashEverywhere<Output: Equatable & Sendable>(
+  maxWrites: Int = 10_000,
+  _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
+) async throws -> Int {
+  let expected = await CrashTrial.run(CrashingStore(), body)
+  var crashes = 0
+  for write in 1...max(1, maxWrites) {
+    for isLate in [false, true] {
+      let store = CrashingStore(at: write, isLate: isLate)
+      _ = await CrashTrial.run(store, body)
+      if store.writes < write { return crashes }
+      crashes += 1
+      let end = await CrashTrial.run(CrashingStore(after: store), body)
+      let place = "a crash \(isLate ? "after" : "before") write \(write)"
+      guard end.result == expected.result else {
+        throw CrashDifference(place: place, step: nil, expected: "\(expected.result)", found: "\(end.result)")
+      }
+      for (step, value) in expected.values.sorted(by: { $0.key < $1.key }) {
+        guard let found = end.values[step], found != value else { continue }
+        let texts = [value, found].map { String(decoding: $0, as: UTF8.self) }
+        throw CrashDifference(place: place, step: step, expected: texts[0], found: texts[1])
+      }
+    }
+  }
+  return crashes
+}
+
+extension Chain where Input: Codable, Output: Codable {
+  /// Replays the unfinished runs that a store holds, without running the body of a step, an undo or `onError`.
+  ///
+  /// Use it in a test before a deployment, with a copy of the runs in production, to find those that the new code cannot
+  /// resume. The code between the steps runs, and so do `finally` handlers. The store is only read.
+  ///
+  /// - Parameter store: The store that holds the runs.
+  /// - Returns: The number of runs that were replayed.
+  /// - Throws: The first ``CheckpointError`` of a run that cannot be resumed; an error of the store.
+  @concurrent @discardableResult
+  public nonisolated func checkReplay(store: some CheckpointStore) async throws -> Int {
+    let ids = try await unfinished(in: store)
+    for id in ids {
+      if let record = try await store.load(id), let error = try await replayError(record) { throw error }
+    }
+    return ids.count
+  }
+}
+
+/// A difference between a run that was resumed after a crash and an undisturbed one.
+public struct CrashDifference: Error, Sendable, CustomStringConvertible {
+  /// Where the run crashed.
+  public let place: String
+
+  /// The step whose value is different; nil for the result of the run.
+  public let step: String?
+
+  /// The undisturbed run's value.
+  public let expected: String
+
+  /// The resumed run's value.
+  public let found: String
+
+  /// Where the run crashed, and what was different.
+  public var description: String {
+    "after \(place), \(step.map { "the step \($0) stored" } ?? "the run ended with") \(found) instead of \(expected); "
+      + "code between steps has to be deterministic, and a step has to return what its body changes"
+  }
+}
+
+/// How a run ended, and the values that its steps stored.
+private struct CrashTrial<Output: Equatable & Sendable> {
+  enum End: Equatable {
+    case value(Output)
+    case error(String)
+  }
+
+  let result: End
+  let values: [String: [UInt8]]
+
+  static func run(
+    _ store: CrashingStore,
+    _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
+  ) async -> CrashTrial {
+    let result: End
+    do { result = .value(try await body(store)) } catch { result = .error("\(error)") }
+    return CrashTrial(result: result, values: store.values)
+  }
+}
+
+/// A store in memory that fails at one write and at all after it.
+private final class CrashingStore: CheckpointStore {
+  struct Crash: Error {}
+
+  private struct State {
+    var writes = 0
+    var values: [String: [UInt8]] = [:]
+  }
+
+  private let base: MemoryCheckpointStore
+  private let last: Int
+  private let isLate: Bool
+  private let state: Lock<State>
+
+  init(at last: Int = .max, isLate: Bool = false) {
+    base = MemoryCheckpointStore()
+    self.last = last
+    self.isLate = isLate
+    state = Lock(State())
+  }
+
+  init(after store: CrashingStore) {
+    base = store.base
+    last = .max
+    isLate = false
+    state = Lock(State(values: store.values))
+  }
+
+  var writes: Int { state.withLock { $0.writes } }
+  var values: [String: [UInt8]] { state.withLock { $0.values } }
+
+  private func write(_ entry: [UInt8] = [], _ body: () async throws -> Void) async throws {
+    let number = state.withLock { state in
+      state.writes += 1
+      return state.writes
+    }
+    if number < last || number == last && isLate {
+      try await body()
+      let values = DurableEvent.values(in: entry)
+      state.withLock { $0.values.merge(values) { _, new in new } }
+    }
+    if number >= last { throw Crash() }
+  }
+
+  @concurrent func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
+  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
+  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
+  @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
+  @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
+  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+    try await base.list(after: last, limit: limit)
+  }
+  @concurrent func save(
+    _ record: CheckpointRecord,
+    ifVersionIs version: UInt64?,
+    under lease: CheckpointLease
+  ) async throws {
+    try await write { try await base.save(record, ifVersionIs: version, under: lease) }
+  }
+  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+    try await write(entry) { try await base.append(entry, ifVersionIs: version, under: lease) }
+  }
+}

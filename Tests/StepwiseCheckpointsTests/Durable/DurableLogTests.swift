@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// The pure state of a durable run, in random orders that a seed chooses.
+@Suite(.timeLimit(.minutes(2)))
+struct DurableLogTests {
+  /// A run that calls steps in nested scopes, fails, is cancelled and undoes, at random.
+  private struct Course {
+    var log = DurableLog()
+    var events: [DurableEvent] = []
+    var random: SeededGenerator
+    /// The open scopes, with the position of the next step of each.
+    var scopes: [(path: String, index: Int)] = [("", 0)]
+    var number = 0
+
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    mutating func store(_ event: DurableEvent) {
+      events.append(event)
+      log.apply(event)
+    }
+
+    mutating func step() {
+      let scope = scopes[scopes.count - 1]
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<2 where scopes.count < 5:
+        scopes.append((DurableLog.key("in \(scope.index)", 1, in: scope.path), 0))
+      case 2 where scopes.count > 1:
+        // The step around has ended.
+        scopes.removeLast()
+        let outer = scopes[scopes.count - 1]
+        end(scope.path, index: outer.index, isUndoable: Bool.random(using: &random))
+        scopes[scopes.count - 1].index += 1
+      case 3:
+        let outstanding = log.outstanding.filter { _ in Bool.random(using: &random) }
+        if !outstanding.isEmpty { store(.undoing(outstanding)) }
+        for number in outstanding.reversed() where Bool.random(using: &random) { store(.undone(number)) }
+      case 4: store(.deadline(scope.path + "/wait", number))
+      default:
+        let key = DurableLog.key("step/\(scope.index)", 1, in: scope.path)
+        let isUndoable = Bool.random(using: &random)
+        if isUndoable { store(.began(key)) }
+        end(key, index: scope.index, isUndoable: isUndoable)
+        scopes[scopes.count - 1].index += 1
+      }
+    }
+
+    private mutating func end(_ key: String, index: Int, isUndoable: Bool) {
+      number += 1
+      if Int.random(in: 0..<5, using: &random) == 0 {
+        store(.failed(key, index: index, number: number, StoredFailure(kind: .other, type: "E", description: "e")))
+      } else {
+        let value = [UInt8](repeating: 7, count: number % 5)
+        store(.completed(key, index: index, number: number, value: value, isUndoable: isUndoable))
+      }
+    }
+
+    mutating func conclude() {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: store(.cancelled(reason: "r"))
+      case 1: store(.concluded(.resolved([1])))
+      case 2:
+        store(.undoing(log.outstanding))
+        store(.concluded(.failed(StoredFailure(kind: .cancellation))))
+        for number in log.outstanding.reversed() where Bool.random(using: &random) { store(.undone(number)) }
+      default: break
+      }
+    }
+  }
+
+  private func course(_ seed: UInt64) -> Course {
+    var course = Course(seed: seed)
+    for _ in 0..<Int(seed % 40) { course.step() }
+    course.conclude()
+    return course
+  }
+
+  // G142
+  @Test func whatIsReadIsWhatWasStored() throws {
+    for seed: UInt64 in 0..<500 {
+      let events = course(seed).events
+      #expect(try DurableEvent.events(in: DurableEvent.bytes(of: events)) == events)
+    }
+  }
+
+  // G142
+  @Test func aCutOrChangedSequenceIsNotReadAsSomethingElse() throws {
+    let bytes = DurableEvent.bytes(of: course(39).events)
+    for count in 0..<bytes.count {
+      // A cut between two events is a shorter run; the store detects it.
+      let events = try? DurableEvent.events(in: bytes.prefix(count))
+      #expect(events.map { course(39).events.starts(with: $0) } ?? true)
+    }
+  }
+
+  // G142
+  @Test func aCompactedLogGivesTheSameAnswers() {
+    for seed: UInt64 in 0..<1_000 {
+      let course = course(seed)
+      var (full, compact) = (DurableLog(course.events), DurableLog(DurableLog(course.events).events))
+      #expect(full.phase == compact.phase && full.isEnded == compact.isEnded, "\(seed)")
+      guard !full.isEnded else { continue }
+      #expect(full.outstanding == compact.outstanding && full.begun == compact.begun, "\(seed)")
+      #expect(Set(full.records.keys) == Set(compact.records.keys), "\(seed)")
+      for (key, record) in full.records {
+        #expect(full.begin(key, index: record.index) == compact.begin(key, index: record.index), "\(seed) \(key)")
+      }
+    }
+  }
+
+  // G143
+  @Test func onceTheRunIsDecidedNoBodyRunsExceptInDoubt() {
+    for seed: UInt64 in 0..<1_000 {
+      let course = course(seed)
+      var log = DurableLog(course.events)
+      guard log.isUnwinding else { continue }
+      for index in 0..<50 {
+        for scope in course.scopes.map(\.path) {
+          let key = DurableLog.key("step/\(index)", 1, in: scope)
+          if case .perform(let isInDoubt) = log.begin(key, index: nil) {
+            #expect(isInDoubt && log.begun.contains(key), "\(seed) \(key)")
+          }
+        }
+      }
+      // Everything that can be undone is known, and the run ends with the last of it.
+      for key in log.begun { log.apply(.settled(key)) }
+      for number in log.outstanding {
+        #expect(!log.isEnded)
+        log.apply(.undone(number))
+      }
+      log.apply(.concluded(.cancelled(reason: nil, underlying: nil)))
+      #expect(log.isEnded, "\(seed)")
+    }
+  }
+
+  // G144
+  @Test func anotherStepIsNoticedBeforeItsBody() {
+    for seed: UInt64 in 0..<1_000 {
+      let course = course(seed)
+      let log = DurableLog(course.events)
+      for (_, record) in log.records {
+        guard let index = record.index, let key = log.records.first(where: { $0.value == record })?.key else {
+          continue
+        }
+        let scope = key.split(separator: "/").dropLast().joined(separator: "/")
+        var changed = log
+        let answer = changed.begin(DurableLog.key("changed", 1, in: scope), index: index)
+        #expect(answer == .different(stored: key), "\(seed) \(key)")
+      }
+    }
+  }
+
+  @Test func namesThatLookLikePathsAreDifferent() {
+    let names = ["a/b", "a#2", "a@2", "a[0]", "a%2f", "a", "%", "[", ""]
+    let keys = names.flatMap { name in [1, 2].map { DurableLog.key(name, $0, in: "s") } }
+    #expect(Set(keys).count == keys.count)
+    #expect(keys.allSatisfy { $0.split(separator: "/", omittingEmptySubsequences: false).count == 2 })
+  }
+
+  @Test func aNameIsRepeatedOnlyByTheOwnerOfAPlace() {
+    var names = StepNames()
+    #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [1, 0])
+    #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [2, 1])
+    #expect(names.next("b", isOwner: false).map { [$0.occurrence, $0.index ?? -1] } == [1, -1])
+    #expect(names.next("b", isOwner: false) == nil && names.next("b", isOwner: true) == nil)
+    #expect(names.next("a", isOwner: false) == nil)
+  }
+}
