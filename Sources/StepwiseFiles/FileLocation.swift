@@ -160,6 +160,27 @@ package struct FileFacts: Sendable, Hashable {
   }
 }
 
+/// The system's clock, which is set and adjusted.
+///
+/// A module that imports Foundation as well does not reliably see the members of `timespec`.
+package enum WallClock {
+  /// The time since 1970, in whole seconds and nanoseconds.
+  package static var now: (seconds: Int, nanoseconds: Int) {
+    let now = time(after: 0)
+    return (now.tv_sec, now.tv_nsec)
+  }
+
+  /// The time after so many nanoseconds, for calls of the system.
+  package static func time(after nanoseconds: Int) -> timespec {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let sum = time.tv_nsec + nanoseconds
+    time.tv_sec += sum / 1_000_000_000
+    time.tv_nsec = sum % 1_000_000_000
+    return time
+  }
+}
+
 extension FileLocation {
   /// Returns the facts about the file, or about a link itself; nil when nothing exists there.
   package func facts() throws(FileFailure) -> FileFacts? { try status().map { FileFacts($0) } }

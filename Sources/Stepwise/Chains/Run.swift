@@ -130,6 +130,7 @@ struct RunHandle: Sendable {
   func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     var value: Value?
     try readOutput { value = $0.copy(as: Value.self) }
+    // Safety: The output is released with the handle, which is this one.
     guard let value else { preconditionFailure("The output of a run with a handle was released.") }
     return value
   }

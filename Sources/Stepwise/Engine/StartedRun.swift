@@ -158,6 +158,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   func complete() -> Outcome<Void> {
     state.withLock { state in
       state.machine.end()
+      // Safety: The frame keeps the outcome before it completes the run.
       guard let end = state.end else { preconditionFailure("A run completed before its outcome was decided.") }
       return end.outcome
     }
@@ -220,6 +221,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
       if case .cancelled(let cancellation) = end?.outcome { return .cancelled(cancellation) }
       return .failed(error)
     }
+    // Safety: Only a handle reads the outcome, and the output is released with the last one.
     guard let value else { preconditionFailure("The outcome of a run was read after its output was released.") }
     return .resolved(value)
   }
@@ -229,6 +231,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   /// - Throws: The error of the run.
   func readOutput(_ read: (borrowing ValueSlot) -> Void) throws {
     try state.withLock { state in
+      // Safety: Callers have waited for the end, or asked for it.
       guard state.machine.isOver, let end = state.end else {
         preconditionFailure("The output of a run was read before the run had ended.")
       }

@@ -137,9 +137,7 @@ struct CheckpointFolder: Sendable {
   func settledChange() throws(CheckpointError) -> FileFacts? {
     let path = CheckpointPath(id: nil, file: directory)
     guard let facts = try path.naming({ () throws(FileFailure) in try directory.facts() }) else { return nil }
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Double(now.tv_sec) - facts.lastChange > 3 ? facts : nil
+    return Double(WallClock.now.seconds) - facts.lastChange > 3 ? facts : nil
   }
 
   /// Returns the ids that have a record.

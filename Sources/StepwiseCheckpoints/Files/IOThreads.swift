@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseFiles
 
 #if canImport(Darwin)
   import Darwin
@@ -122,11 +123,7 @@ private final class WorkSignal: @unchecked Sendable {
   ///   - nanoseconds: The maximum wait.
   ///   - isNeeded: Returns whether there is anything to wait for.
   func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
-    var end = timespec()
-    clock_gettime(CLOCK_REALTIME, &end)
-    let sum = end.tv_nsec + nanoseconds
-    end.tv_sec += sum / 1_000_000_000
-    end.tv_nsec = sum % 1_000_000_000
+    var end = WallClock.time(after: nanoseconds)
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     if isNeeded() { pthread_cond_timedwait(condition, mutex, &end) }

@@ -149,10 +149,9 @@ struct LeaseFolder: Sendable {
   }
 
   private static var now: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    let now = WallClock.now
     // The year 2200, in which no sum overflows.
-    return UInt64(min(max(0, time.tv_sec), 7_258_118_400)) * 1_000_000_000 + UInt64(max(0, time.tv_nsec))
+    return UInt64(min(max(0, now.seconds), 7_258_118_400)) * 1_000_000_000 + UInt64(max(0, now.nanoseconds))
   }
 
   private static let century: UInt64 = 100 * 365 * 86_400 * 1_000_000_000
