@@ -74,12 +74,9 @@
         }
         return try socket.execute(name, parameters, deadline: deadline)
       } catch {
-        // Behind a pooler, the server's end may be another one than the one that has the statement, or one that has it
-        // from another client: nothing has run, and a new connection prepares again.
-        let isForeign = ["26000", "42P05"].contains(error.sqlState)
-        if isForeign || error.code == .connection { state = State() }
-        throw isForeign
-          ? PostgresError(code: .connection, sqlState: error.sqlState, message: error.message) : error
+        // Nothing has run, and a new connection may lead to the right server.
+        if error.isWrongServer || error.code == .connection { state = State() }
+        throw error
       }
     }
   }

@@ -29,14 +29,24 @@ public struct PostgresError: Error, Hashable, Sendable {
   /// A Boolean value that indicates whether the same statement may succeed when it is sent again.
   ///
   /// 40001 and 40P01 are a transaction that lost against another one: nothing of it has happened.
-  var isTransient: Bool { code == .connection || ["40001", "40P01"].contains(sqlState) }
+  var isTransient: Bool { code == .connection || isWrongServer || ["40001", "40P01"].contains(sqlState) }
+
+  /// A Boolean value that indicates whether another connection may lead to a server that runs the statement.
+  var isWrongServer: Bool { isReadOnly || isPooled }
+
+  /// 25006 is a server that is a standby.
+  private var isReadOnly: Bool { sqlState == "25006" }
+
+  /// Behind a pooler, the server's end may be another one than the one that has the statement (26000), or one that has it
+  /// from another client (42P05).
+  private var isPooled: Bool { ["26000", "42P05"].contains(sqlState) }
 
   /// A Boolean value that indicates whether the server's condition is the reason, and not the statement.
   ///
   /// Class 53 is a full disk, exhausted memory or too many connections; 57014 a statement that took too long or was
-  /// cancelled; 25006 a server that is a standby; 55P03 a lock that another session holds.
+  /// cancelled; 55P03 a lock that another session holds.
   var isTemporary: Bool {
-    isTransient || sqlState?.hasPrefix("53") == true || ["57014", "25006", "55P03"].contains(sqlState)
+    isTransient || sqlState?.hasPrefix("53") == true || ["57014", "55P03"].contains(sqlState)
   }
 }
 
@@ -44,9 +54,18 @@ extension PostgresError: CustomStringConvertible {
   /// The cause and, if there is one, the fix.
   public var description: String {
     let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
+    let sentence = message.hasSuffix(".") ? message : message + "."
+    if isReadOnly {
+      return
+        "The server is read-only\(state): \(sentence) Connect to the primary, or name all hosts in the connection string."
+    }
+    if isPooled {
+      return
+        "A pooler lost a prepared statement\(state): \(sentence) Use session mode, or PgBouncer 1.21 with max_prepared_statements above 0."
+    }
     return switch code.kind {
     case .connection:
-      "PostgreSQL cannot be reached\(state): \(message)\(message.hasSuffix(".") ? "" : ".") Check the connection string and that the server runs."
+      "PostgreSQL cannot be reached\(state): \(sentence) Check the connection string and that the server runs."
     case .statement: "PostgreSQL refused a statement\(state): \(message)"
     }
   }

@@ -25,7 +25,8 @@
       // What the connection string says has precedence, as it comes last.
       let settings = [
         ("fallback_application_name", "stepwise"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
-        ("keepalives_count", "3"), ("tcp_user_timeout", "30000"), ("dbname", connectionString),
+        ("keepalives_count", "3"), ("tcp_user_timeout", "30000"), ("target_session_attrs", "read-write"),
+        ("dbname", connectionString),
       ]
       connection = Self.withCStrings(settings.map(\.0)) { keys in
         Self.withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keys, values, 1) }

@@ -84,6 +84,24 @@
       #expect(ids == (0..<20).map { "\($0)" }.filter { $0 != "13" }.sorted())
     }
 
+    @Test("A connection to a server that was read-only is replaced, and none is opened to one that is")
+    func leavesStandby() async throws {
+      let database = "fleet\(Int.random(in: 0 ... .max))"
+      let admin = PostgresPool(server ?? "", size: 1)
+      try await admin.run("CREATE DATABASE \(database)")
+      let connection = (server ?? "").replacing("dbname=postgres", with: "dbname=\(database)")
+      try await admin.run("ALTER DATABASE \(database) SET default_transaction_read_only = on")
+      let error = await #expect(throws: PostgresError.self) {
+        try await PostgresConnection(connection, number: 0).run("SELECT 1", [], within: .seconds(30))
+      }
+      #expect(error?.code == .connection)
+      let pool = PostgresPool(connection + " target_session_attrs=any", size: 1)
+      try await pool.run("SELECT 1")
+      try await admin.run("ALTER DATABASE \(database) RESET default_transaction_read_only")
+      try await pool.run("CREATE TABLE there (id bigint)")
+      try await admin.run("DROP DATABASE \(database) WITH (FORCE)")
+    }
+
     @Test("A statement whose prepared form the server has lost, as behind a pooler, is prepared again")
     func preparesAgain() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
