@@ -72,6 +72,21 @@
       ).map { ClaimedRow($0, worker: worker) }
     }
 
+    /// Returns jobs to the queue that a worker claimed and does not know, because the answer was lost.
+    func returnJobs(_ fences: [Int64], of worker: Int64, within limit: Duration) async throws {
+      try await database.run(
+        """
+        UPDATE @.jobs SET
+          state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+          finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
+          worker = NULL, attempt = attempt - 1
+        WHERE state = 'running' AND worker = $1 AND fence = ANY ($2)
+        """,
+        [.integer(worker), .integers(fences)],
+        within: limit
+      )
+    }
+
     /// Frees what dead workers held and wakes parents whose children have ended; returns how many jobs that were.
     func sweep(within limit: Duration) async throws -> Int {
       Int(try await database.run("SELECT @.sweep()", within: limit).first?.integer(0) ?? 0)

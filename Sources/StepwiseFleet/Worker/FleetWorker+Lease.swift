@@ -68,19 +68,28 @@
       cancel(fences)
     }
 
-    /// Finds what no notification told of: requested cancellations, children that ended, ticks of schedules.
+    /// Finds what no notification told of: requested cancellations, claims whose answer was lost, children that ended,
+    /// ticks of schedules.
     private func lookAround() async throws {
-      guard let worker = state.withLock({ $0.machine.worker }) else { return }
+      let machine = state.withLock { $0.machine }
+      guard let worker = machine.worker else { return }
       let rows = try await database.run(
         """
-        SELECT 0, id FROM @.jobs WHERE worker = $1 AND state = 'running' AND cancel_requested
-        UNION ALL (SELECT 1, NULL FROM @.jobs WHERE state = 'waiting' LIMIT 1)
-        UNION ALL (SELECT 2, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
+        SELECT CASE WHEN fence = ANY ($2) THEN 0 ELSE 3 END, id, fence FROM @.jobs
+        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence <> ALL ($2))
+        UNION ALL (SELECT 1, NULL, NULL FROM @.jobs WHERE state = 'waiting' LIMIT 1)
+        UNION ALL (SELECT 2, NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
         """,
-        [.integer(worker)],
+        [.integer(worker), .integers(machine.known)],
         within: configuration.leaseDuration / 12
       )
       for row in rows where row.integer(0) == 0 { if let id = row.text(1) { cancel(id) } }
+      let unknown = rows.filter { $0.integer(0) == 3 }.compactMap { $0.integer(2) }
+      let lost = state.withLock { $0.machine.lost(among: unknown, since: machine.claimEvents) }
+      if !lost.isEmpty {
+        try await fleet.returnJobs(lost, of: worker, within: limit)
+        attention.raise()
+      }
       if rows.contains(where: { $0.integer(0) == 1 }) { try await sweep() }
       if rows.contains(where: { $0.integer(0) == 2 }) { try await fleet.tick() }
     }

@@ -106,7 +106,11 @@
 
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
-      let known = state.withLock { $0.machine.known }
+      let known = state.withLock { state in
+        state.machine.claimSent()
+        return state.machine.known
+      }
+      defer { state.withLock { $0.machine.claimOver() } }
       let rows = try await fleet.claim(count, as: worker, knowing: known, of: types, within: limit)
       let claims = rows.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) }
       let (jobs, cancelled) = state.withLock { state -> ([ClaimedJob], [ClaimedJob]) in

@@ -33,6 +33,8 @@
     /// The number of the registration, under which jobs are claimed; nil while there is none.
     private(set) var worker: Int64?
     private(set) var isDraining = false
+    /// How often a claim was sent or was over; odd while one is under way.
+    private(set) var claimEvents = 0
     /// By fencing number.
     private var running: [Int64: Running] = [:]
 
@@ -50,6 +52,20 @@
     func claimable() -> (worker: Int64, count: Int)? {
       guard let worker, !isDraining, running.count < slots else { return nil }
       return (worker, slots - running.count)
+    }
+
+    /// A claim was sent.
+    mutating func claimSent() { claimEvents += 1 }
+
+    /// A claim was answered, or is no longer waited for.
+    mutating func claimOver() { claimEvents += 1 }
+
+    /// Which of the fencing numbers that the database has for this worker are of claims whose answer was lost.
+    ///
+    /// Without a claim since the database was asked, those that are unknown will never be known.
+    func lost(among fences: [Int64], since claimEvents: Int) -> [Int64] {
+      guard claimEvents == self.claimEvents, claimEvents.isMultiple(of: 2) else { return [] }
+      return fences.filter { running[$0] == nil }
     }
 
     /// A claim under a registration was answered; jobs of a registration that has been lost since are not begun.

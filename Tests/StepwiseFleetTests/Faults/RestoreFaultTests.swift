@@ -7,8 +7,8 @@
   @testable import StepwiseFleet
   import Testing
 
-  /// A database that forgot what it had promised: it was restored from a backup, or a standby without the last
-  /// transactions was promoted.
+  /// A database that forgot what it had promised, or that did more than it answered: it was restored from a backup, a
+  /// standby without the last transactions was promoted, or a commit waited for a standby.
   @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
   struct RestoreFaultTests {
     let test = TestFleet()
@@ -45,6 +45,45 @@
         try await !fleet.settle(failure, id: "a", fence: earlier.fence, worker: earlier.worker, within: limit)
       )
       #expect(try await fleet.database.run("SELECT stage FROM @.jobs").first?.text(0) == "{}")
+    }
+
+    @Test("A busy worker returns a job to the queue whose claim was committed after it was no longer waited for")
+    func returnsLateClaims() async throws {
+      let isRunning = Once<Void>()
+      let mayEnd = Once<Void>()
+      let work = Work.script(last: 2) { id, _, _ in
+        guard id == "busy" else { return }
+        isRunning.settle(())
+        _ = await mayEnd.value()
+      }
+      let (worker, fleet) = (test.fleet(slots: 1), test.fleet())
+      worker.register(Work.self)
+      try await fleet.enqueue(work, id: "busy")
+      try await test.withWorkers([worker]) { () async throws in
+        try await isRunning.value(of: "the job that takes the slot")
+        try await fleet.enqueue(work, id: "late")
+        try await fleet.database.run(
+          "UPDATE @.jobs SET state = 'running', attempt = 1, worker = (SELECT id FROM @.workers), fence = nextval('@.fences') WHERE id = 'late'"
+        )
+        try await fleet.waitForState(.queued, of: "late")
+        #expect(try await fleet.status(of: "late")?.attempt == 0)
+        #expect(try await fleet.status(of: "busy")?.state == .running)
+        mayEnd.settle(())
+        #expect(try await fleet.result(of: "late", as: Work.self) == 2)
+      }
+    }
+
+    @Test("A claim that is under way, or was answered since, makes no fencing number a lost one")
+    func knowsLostClaims() {
+      var machine = WorkerMachine(slots: 2)
+      machine.registered(7)
+      machine.claimSent()
+      #expect(machine.lost(among: [1, 2], since: machine.claimEvents).isEmpty)
+      let before = machine.claimEvents
+      _ = machine.claimed([(fence: 1, id: "a", isCancellationRequested: false)], by: 7)
+      machine.claimOver()
+      #expect(machine.lost(among: [1, 2], since: before).isEmpty)
+      #expect(machine.lost(among: [1, 2], since: machine.claimEvents) == [2])
     }
 
     @Test("A lease of a checkpoint from before a restore is lost, though its sequence number is issued again")
