@@ -206,6 +206,56 @@
     }
   }
 
+  extension FleetControlTests {
+    @Test("What a job waits for, and its children, are pruned after it has ended and not while it waits for its retry")
+    func keepsChildren() async throws {
+      let hasFailed = Lock(false)
+      let parent = Work.script(last: 2) { _, _, _ in
+        let job = try #require(FleetJob.current)
+        try await job.enqueueChildren([
+          (id: "child", progression: Work.script()), (id: "else", progression: Work.script()),
+        ])
+        _ = try await job.waitForChildren(["child", "other"])
+        let isFirst = hasFailed.withLock { hasFailed in
+          defer { hasFailed = true }
+          return !hasFailed
+        }
+        if isFirst { throw Failure(text: "the first attempt") }
+      }
+      let fleet = test.fleet(slots: 1)
+      fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(3_600))))
+      try await fleet.enqueue(parent, id: "parent")
+      try await fleet.enqueue(Work.script(), id: "other")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitUntilDone(3)
+        try await fleet.waitForState(.scheduled, of: "parent")
+        #expect(try await fleet.prune(olderThan: .zero) == 0)
+        try await fleet.database.run("UPDATE @.jobs SET run_at = clock_timestamp() WHERE id = 'parent'")
+        #expect(try await fleet.result(of: "parent", as: Work.self) == 2)
+      }
+      #expect(try await fleet.prune(olderThan: .zero) == 4)
+      #expect(try await fleet.database.run("SELECT count(*) FROM @.waits").first?.integer(0) == 0)
+    }
+
+    @Test("A parent that waited before the schema was migrated is woken when its last child ends")
+    func migratesWaits() async throws {
+      let earlier = test.fleet()
+      try await earlier.enqueue(["parent", "ended", "open"].map { (id: $0, progression: Work.script(last: 2)) })
+      for sql in [
+        "DROP TABLE @.waits", "DROP FUNCTION @.follow() CASCADE", "DELETE FROM @.migrations WHERE step > 3",
+        "UPDATE @.jobs SET state = 'waiting', waits_for = '{ended,open}' WHERE id = 'parent'",
+        "UPDATE @.jobs SET state = 'done', stage = first, finished_at = now() WHERE id = 'ended'",
+      ] { try await earlier.database.run(sql) }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      #expect(try await fleet.sweep(within: .seconds(30)) == 0)
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "parent", as: Work.self) == 2)
+      }
+      #expect(try await fleet.status(of: "open")?.state == .done)
+    }
+  }
+
   /// Suspends until the Task is cancelled, and throws.
   func untilCancelled() async throws {
     _ = await Once<Void>().value()

@@ -108,7 +108,8 @@
 
     /// Removes jobs that ended longer ago than an age, with their stages.
     ///
-    /// It removes 1,000 in a statement: no lock is held for long.
+    /// It removes 1,000 in a statement: no lock is held for long. Children, and jobs that another one waits for, are kept
+    /// until that job has ended.
     ///
     /// - Parameters:
     ///   - age: How long ago a job has ended at least, by the database's clock.
@@ -128,7 +129,8 @@
             DELETE FROM @.jobs WHERE id IN (
               SELECT id FROM @.jobs
               WHERE finished_at < clock_timestamp() - $1::float8 * interval '1 second' AND state = ANY ($2)
-                AND NOT EXISTS (SELECT FROM @.jobs p WHERE p.state = 'waiting' AND jobs.id = ANY (p.waits_for))
+                AND NOT EXISTS (SELECT FROM @.waits w WHERE w.child = jobs.id)
+                AND NOT EXISTS (SELECT FROM @.jobs p WHERE p.id = jobs.parent AND p.finished_at IS NULL)
               ORDER BY finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED
             ) RETURNING id
           ), kept AS (DELETE FROM @.stages USING gone WHERE stages.id = gone.id)

@@ -216,12 +216,13 @@
     /// meet the same other jobs on the next worker and cost them all their attempts.
     static func sweep(_ schema: String) -> String {
       """
-      CREATE FUNCTION \(schema).sweep() RETURNS bigint LANGUAGE plpgsql
+      CREATE OR REPLACE FUNCTION \(schema).sweep() RETURNS bigint LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
       AS $sweep$
       DECLARE
         freed bigint;
         woken bigint;
+        parents text[];
       BEGIN
         DELETE FROM \(schema).workers WHERE id IN (
           SELECT id FROM \(schema).workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
@@ -241,14 +242,18 @@
           FOR UPDATE SKIP LOCKED
         );
         GET DIAGNOSTICS freed = ROW_COUNT;
-        UPDATE \(schema).jobs SET state = 'queued' WHERE id IN (
+        WITH seen AS (
+          UPDATE \(schema).waits SET state = 2 WHERE ctid = ANY (
+            ARRAY (SELECT ctid FROM \(schema).waits WHERE state = 1 FOR UPDATE SKIP LOCKED)
+          ) RETURNING job
+        )
+        SELECT array_agg(DISTINCT job) INTO parents FROM seen;
+        UPDATE \(schema).jobs SET state = 'queued' WHERE state = 'waiting' AND id = ANY (ARRAY (
           SELECT p.id FROM \(schema).jobs p
-          WHERE p.state = 'waiting' AND NOT EXISTS (
-            SELECT FROM \(schema).jobs c
-            WHERE c.id = ANY (p.waits_for) AND c.state IN ('queued', 'scheduled', 'running', 'waiting')
-          )
-          FOR UPDATE SKIP LOCKED
-        );
+          WHERE p.id = ANY (parents) AND p.state = 'waiting'
+            AND NOT EXISTS (SELECT FROM \(schema).waits w WHERE w.job = p.id AND w.state = 0 OFFSET 0)
+          ORDER BY p.id FOR UPDATE
+        ));
         GET DIAGNOSTICS woken = ROW_COUNT;
         RETURN freed + woken;
       END

@@ -12,6 +12,8 @@
     var quoted: String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
     /// One statement per step; a step that has run never changes.
+    ///
+    /// A function whose text changes is a new last step, and its old step does nothing in a new schema.
     private var steps: [String] {
       [
         """
@@ -32,6 +34,9 @@
         """,
         FleetTables.tables(quoted),
         FleetTables.claim(quoted),
+        "NULL",
+        FleetWaits.table(quoted),
+        FleetWaits.follow(quoted),
         FleetTables.sweep(quoted),
       ]
     }

@@ -77,7 +77,7 @@
         """
         SELECT CASE WHEN fence = ANY ($2) THEN 0 ELSE 3 END, id, fence FROM @.jobs
         WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence <> ALL ($2))
-        UNION ALL (SELECT 1, NULL, NULL FROM @.jobs WHERE state = 'waiting' LIMIT 1)
+        UNION ALL (SELECT 1, NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
         UNION ALL (SELECT 2, NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
         """,
         [.integer(worker), .integers(machine.known)],
