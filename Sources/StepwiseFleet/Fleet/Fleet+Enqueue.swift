@@ -58,7 +58,7 @@
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
       for batch in batches(progressions) {
-        let parameters = try parameters(batch, options, parent: nil)
+        let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
         let statement = database.statement(Self.insertion)
         try await execute(FleetStatement(sql: statement, parameters: parameters.map(\.literal)))
       }
@@ -71,10 +71,19 @@
     ) async throws -> Int {
       var count = 0
       for batch in batches(progressions) {
-        let rows = try await database.run(Self.insertion, parameters(batch, options, parent: parent))
-        count += Int(rows.first?.integer(0) ?? 0)
+        let parameters = try parameters(batch, options, parent: parent, channel: nil)
+        let row = try await database.run(Self.insertion, parameters).first
+        count += Int(row?.integer(0) ?? 0)
+        if row?.isTrue(1) == true { await announce() }
       }
       return count
+    }
+
+    /// Notifies workers of queued jobs, in a transaction that writes nothing.
+    ///
+    /// A commit with a notification holds a lock that all such commits in the server need, until the disk has it.
+    func announce() async {
+      _ = try? await database.run("SELECT pg_notify($1, 'q')::text", [.text(configuration.schema)])
     }
 
     private func batches<Element>(_ elements: [Element]) -> [ArraySlice<Element>] {
@@ -87,7 +96,8 @@
     private func parameters<P: Progression & Codable>(
       _ batch: ArraySlice<(id: String, progression: P)>,
       _ options: FleetOptions,
-      parent: String?
+      parent: String?,
+      channel: String?
     ) throws -> [PostgresValue] {
       let coder = StageCoder<P>()
       let stages = try batch.map { id, progression in
@@ -111,7 +121,7 @@
         .texts(batch.map(\.id)), .texts(stages), .text(coder.name), .integer(Int64(coder.schemaVersion)),
         .integer(Int64(options.priority)), options.key.map { .text($0) } ?? .nullText, .real(seconds),
         .integer(isAbsolute ? 1 : 0), .integer(options.keepsStages ? 1 : 0), parent.map { .text($0) } ?? .nullText,
-        .text(configuration.schema),
+        channel.map { .text($0) } ?? .nullText,
       ]
     }
 
@@ -134,7 +144,7 @@
         ON CONFLICT (id) DO NOTHING
         RETURNING state
       ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
-      SELECT n, CASE WHEN is_ready THEN pg_notify($11::text, 'q')::text END FROM counted
+      SELECT n, is_ready, CASE WHEN is_ready AND $11::text IS NOT NULL THEN pg_notify($11::text, 'q')::text END FROM counted
       """
   }
 #endif

@@ -101,17 +101,15 @@
     func watch(_ id: String) async throws -> FleetStatus? {
       let rows = try await database.run(
         """
-        WITH watched AS (
-          UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
-          WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
-          RETURNING \(FleetStatus.columns)
-        )
-        SELECT *, CASE WHEN state = 'queued' THEN pg_notify($2, 'q')::text END FROM watched
+        UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
+        WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
+        RETURNING \(FleetStatus.columns)
         """,
-        [.text(id), .text(configuration.schema)]
+        [.text(id)]
       )
-      if let row = rows.first { return FleetStatus(row) }
-      return try await status(of: id)
+      guard let status = rows.first.map(FleetStatus.init) else { return try await status(of: id) }
+      if status.state == .queued { await announce() }
+      return status
     }
 
     /// Throws for a job that has ended without a result.

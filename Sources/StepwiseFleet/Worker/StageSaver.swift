@@ -94,22 +94,31 @@
     }
 
     private func save(_ batch: [Pending]) async throws {
-      let saved = try await write(batch.map(\.save))
+      let rows = try await write(batch.map(\.save))
+      let saved = Set(rows.compactMap { $0.integer(0) })
       for pending in batch { pending.outcome.settle(.success(saved.contains(pending.save.fence))) }
+      // Apart from the save, as commits with notifications wait for each other.
+      let watched = rows.compactMap { $0.text(1) }
+      if watched.isEmpty { return }
+      _ = try? await database.run(
+        "SELECT pg_notify($1, 's' || id)::text FROM unnest($2) AS watched(id)",
+        [.text(channel), .texts(watched)],
+        within: limit
+      )
     }
 
-    /// Returns the fencing numbers of the saves that are stored: by this statement, or by one that was cut off.
-    private func write(_ saves: [StageSave]) async throws -> Set<Int64> {
+    /// Returns the fencing numbers of the saves that are stored, by this statement or by one that was cut off, and the
+    /// ids of jobs that are watched.
+    private func write(_ saves: [StageSave]) async throws -> [PostgresRow] {
       let saves = saves.sorted { $0.id < $1.id }
       let parameters: [PostgresValue] = [
         .texts(saves.map(\.id)), .integers(saves.map(\.fence)), .integers(saves.map(\.version)),
-        .integers(saves.map(\.shape)), .texts(saves.map(\.stage)), .flags(saves.map(\.isLast)), .text(channel),
+        .integers(saves.map(\.shape)), .texts(saves.map(\.stage)), .flags(saves.map(\.isLast)),
         .integers(saves.map(\.worker)),
       ]
       while true {
         do {
-          let rows = try await database.run(Self.statement, parameters, within: limit)
-          return Set(rows.compactMap { $0.integer(0) })
+          return try await database.run(Self.statement, parameters, within: limit)
         } catch let error as PostgresError where error.isTemporary && hasLease() {
           try await Task.sleep(for: .milliseconds(200))
         }
@@ -118,7 +127,7 @@
 
     private static let statement = """
       WITH input AS (
-        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $8::bigint[])
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[])
           AS i(id, fence, version, shape, stage, is_last, worker)
       ), earlier AS (
         SELECT j.fence FROM @.jobs j JOIN input i ON i.id = j.id
@@ -138,7 +147,7 @@
         INSERT INTO @.stages (id, version, shape, stage)
         SELECT id, version, shape, stage FROM changed WHERE keeps_stages
       )
-      SELECT fence, CASE WHEN watched_until > now() THEN pg_notify($7::text, 's' || id)::text END FROM changed
+      SELECT fence, CASE WHEN watched_until > now() THEN id END FROM changed
       UNION ALL SELECT fence, NULL FROM earlier
       """
   }
