@@ -242,7 +242,7 @@
       let earlier = test.fleet()
       try await earlier.enqueue(["parent", "ended", "open"].map { (id: $0, progression: Work.script(last: 2)) })
       for sql in [
-        "DROP TABLE @.waits", "DROP FUNCTION @.follow() CASCADE", "DELETE FROM @.migrations WHERE step > 3",
+        "DROP TABLE @.waits", "DROP FUNCTION @.follow() CASCADE", "DELETE FROM @.migrations WHERE step IN (4, 5)",
         "UPDATE @.jobs SET state = 'waiting', waits_for = '{ended,open}' WHERE id = 'parent'",
         "UPDATE @.jobs SET state = 'done', stage = first, finished_at = now() WHERE id = 'ended'",
       ] { try await earlier.database.run(sql) }

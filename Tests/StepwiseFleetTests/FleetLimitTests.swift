@@ -77,6 +77,30 @@
       #expect((7...7.1).contains(tokens))
     }
 
+    @Test("Many jobs of a key at its limit are not locked by a claim, which finds those of other keys behind them")
+    func passesFullKeys() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self, limits: FleetLimits(runningPerKey: 2))
+      try await FleetWorker(fleet, fleet.registrations.withLock { $0 }).declareLimits()
+      func add(_ name: String, _ count: Int, key: String?, priority: Int) async throws {
+        let options = FleetOptions(priority: priority, key: key)
+        try await fleet.enqueue((0..<count).map { (id: "\(name)\($0)", progression: Work.script()) }, options: options)
+      }
+      try await add("full", 3_000, key: "full", priority: 9)
+      try await add("b", 4, key: "b", priority: 0)
+      try await add("a", 4, key: "a", priority: 1)
+      try await add("none", 3, key: nil, priority: 2)
+      let number = try await fleet.registerWorker(within: .seconds(30))
+      let types = Array(fleet.registrations.withLock { $0.values })
+      let first = try await fleet.claim(6, as: number, knowing: [], of: types, within: .seconds(30))
+      #expect(first.map(\.id).sorted() == ["a0", "full0", "full1", "none0", "none1", "none2"])
+      let second = try await fleet.claim(6, as: number, knowing: first.map(\.fence), of: types, within: .seconds(30))
+      #expect(second.map(\.id).sorted() == ["a1", "b0", "b1"])
+      // A lock leaves its transaction's number in the row.
+      let locked = "SELECT count(*) FROM @.jobs WHERE key = 'full' AND state = 'queued' AND xmax <> 0"
+      #expect(try await fleet.database.run(locked).first?.integer(0) == 0)
+    }
+
     @Test("No more jobs of a name start than its rate allows")
     func limitsRate() async throws {
       let fleet = test.fleet(slots: 50)

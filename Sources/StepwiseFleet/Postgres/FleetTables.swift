@@ -84,6 +84,14 @@
       """
     }
 
+    /// The queued jobs of each key.
+    static func keys(_ schema: String) -> String {
+      """
+      CREATE INDEX jobs_keys ON \(schema).jobs (name, key, priority DESC, run_at, seq)
+        WHERE state = 'queued' AND key IS NOT NULL
+      """
+    }
+
     /// Claims jobs for a worker that has its lease.
     ///
     /// First it returns jobs to the queue that the worker claimed and does not know of, because an answer was lost:
@@ -96,7 +104,7 @@
     /// call would take longer than running them.
     static func claim(_ schema: String) -> String {
       """
-      CREATE FUNCTION \(schema).claim(
+      CREATE OR REPLACE FUNCTION \(schema).claim(
         p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
       ) RETURNS TABLE (
         o_id text, o_name text, o_fence bigint, o_attempt bigint, o_max bigint, o_version bigint, o_first_shape bigint,
@@ -107,10 +115,12 @@
       AS $claim$
       DECLARE
         l record;
-        j record;
         room bigint;
-        taken bigint;
+        j record;
+        seen bigint;
         counts jsonb;
+        used jsonb;
+        picked text[];
         chosen text[];
         limited text[] := '{}';
       BEGIN
@@ -166,20 +176,53 @@
               WHERE s.state = 'running' AND s.name = l.name AND s.key IS NOT NULL GROUP BY s.key
             ) AS r;
           END IF;
-          taken := 0;
+          picked := '{}';
+          used := counts;
+          seen := 0;
           FOR j IN
             SELECT b.id, b.key FROM \(schema).jobs b
             WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
-            ORDER BY b.priority DESC, b.run_at, b.seq FOR UPDATE SKIP LOCKED
+            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT room + 100
           LOOP
+            seen := seen + 1;
             IF l.running_per_key IS NOT NULL AND j.key IS NOT NULL THEN
-              CONTINUE WHEN coalesce((counts ->> j.key)::bigint, 0) >= l.running_per_key;
-              counts := counts || jsonb_build_object(j.key, coalesce((counts ->> j.key)::bigint, 0) + 1);
+              CONTINUE WHEN coalesce((used ->> j.key)::bigint, 0) >= l.running_per_key;
+              used := used || jsonb_build_object(j.key, coalesce((used ->> j.key)::bigint, 0) + 1);
             END IF;
-            limited := limited || j.id;
-            taken := taken + 1;
-            EXIT WHEN taken >= room;
+            picked := picked || j.id;
+            EXIT WHEN cardinality(picked) >= room;
           END LOOP;
+          IF cardinality(picked) < room AND seen = room + 100 THEN
+            -- Keys that are at their limit are in front of others: enter the index once for each key.
+            SELECT coalesce(array_agg(q.id), '{}') INTO picked FROM (
+              WITH RECURSIVE keys(key) AS (
+                (
+                  SELECT k.key FROM \(schema).jobs k
+                  WHERE k.state = 'queued' AND k.name = l.name AND k.key IS NOT NULL ORDER BY k.key LIMIT 1
+                )
+                UNION ALL
+                SELECT (
+                  SELECT k.key FROM \(schema).jobs k
+                  WHERE k.state = 'queued' AND k.name = l.name AND k.key > keys.key ORDER BY k.key LIMIT 1
+                ) FROM keys WHERE keys.key IS NOT NULL
+              )
+              SELECT f.* FROM keys CROSS JOIN LATERAL (
+                SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
+                ORDER BY b.priority DESC, b.run_at, b.seq
+                LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
+              ) AS f
+              UNION ALL (
+                SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
+                ORDER BY b.priority DESC, b.run_at, b.seq LIMIT room
+              )
+              ORDER BY priority DESC, run_at, seq LIMIT room
+            ) AS q;
+          END IF;
+          SELECT limited || coalesce(array_agg(c.id), '{}') INTO limited FROM (
+            SELECT b.id FROM \(schema).jobs b WHERE b.id = ANY (picked) AND b.state = 'queued' FOR UPDATE SKIP LOCKED
+          ) AS c;
         END LOOP;
 
         IF limited <> '{}' THEN

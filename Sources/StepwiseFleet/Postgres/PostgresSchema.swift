@@ -33,11 +33,12 @@
         )
         """,
         FleetTables.tables(quoted),
-        FleetTables.claim(quoted),
+        "NULL",
         "NULL",
         FleetWaits.table(quoted),
         FleetWaits.follow(quoted),
         FleetTables.sweep(quoted),
+        FleetTables.keys(quoted) + ";" + FleetTables.claim(quoted),
       ]
     }
 
