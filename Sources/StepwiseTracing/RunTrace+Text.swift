@@ -65,6 +65,9 @@ extension RunTrace.Span {
     if status != .succeeded {
       let detail = withDetail ? detail.map { ": " + $0.onOneLine } : nil
       remarks.append(status.rawValue + (detail ?? ""))
+    } else if let detail {
+      // It was replayed.
+      remarks.append(detail)
     }
     if isUndone { remarks.append("undone") }
     return remarks

@@ -63,7 +63,7 @@ struct DurableValueError: Error {
 /// An error that a step of a durable run threw, where the type of the original is not `Codable`.
 ///
 /// A durable run stores what its steps throw, and a resumed one throws it again without running the step. Conform the
-/// type of an error to `Codable` to catch it by its type.
+/// type of an error to `Codable` to catch it by its type; a private or local type cannot be found again.
 public struct StepFailure: Error, Codable, Hashable, Sendable, CustomStringConvertible {
   /// The step: its name, or its position in the chain.
   public let step: String
@@ -98,7 +98,7 @@ enum DurableFailures {
   }
 
   private static func failure(_ error: any Error, of step: String) -> StoredFailure {
-    let type = String(reflecting: Swift.type(of: error))
+    let type = StoredReason.typeName(Swift.type(of: error))
     var failure = StoredFailure(kind: .other, type: type, description: String(describing: error))
     if let (kind, value) = own(error, of: step) {
       failure.kind = kind

@@ -29,19 +29,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   /// The qualified name of the type.
   ///
   /// For a private type the address is omitted, because it changes with every build.
-  package static var typeName: String {
-    var (name, isInside) = ("", false)
-    for part in String(reflecting: P.self).split(separator: ".") {
-      if part.hasPrefix("(unknown context at ") {
-        isInside = !part.hasSuffix(")")
-      } else if isInside {
-        isInside = !part.hasSuffix(")")
-      } else {
-        name += name.isEmpty ? String(part) : "." + part
-      }
-    }
-    return name
-  }
+  package static var typeName: String { StoredReason.typeName(P.self) }
 
   /// A Boolean value that indicates whether another private type of this process has the name.
   var isAmbiguous: Bool {
@@ -83,6 +71,21 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 
 /// Why something could not be stored, for error texts.
 enum StoredReason {
+  /// Returns the qualified name of a type, for a private one without the address, which changes with every build.
+  static func typeName(_ type: Any.Type) -> String {
+    var (name, isInside) = ("", false)
+    for part in String(reflecting: type).split(separator: ".") {
+      if part.hasPrefix("(unknown context at ") {
+        isInside = !part.hasSuffix(")")
+      } else if isInside {
+        isInside = !part.hasSuffix(")")
+      } else {
+        name += name.isEmpty ? String(part) : "." + part
+      }
+    }
+    return name
+  }
+
   /// Returns the description of an error, without the value that it concerns, and cut when it is long.
   static func text(_ error: any Error) -> String {
     var text: String

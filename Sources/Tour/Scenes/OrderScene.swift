@@ -41,12 +41,12 @@ extension Scene {
   }
 }
 
+struct SoldOut: Error, Codable, CustomStringConvertible {
+  var description: String { "the second parcel is sold out" }
+}
+
 /// One process that runs an order.
 private struct DurableOrder: Sendable {
-  struct SoldOut: Error, Codable, CustomStringConvertible {
-    var description: String { "the second parcel is sold out" }
-  }
-
   /// The step in which the process is killed.
   let lastStep: String?
   let isSoldOut: Bool
