@@ -67,7 +67,7 @@ extension Chain {
           frame.slot.put(input)
           return try await frame.perform(part: part, at: place)
         } catch {
-          guard !frame.execution.isCancellationRequested, await attempts.allowAnother(after: error, if: isRetryable)
+          guard !frame.execution.isInterrupted, await attempts.allowAnother(after: error, if: isRetryable)
           else { throw error }
           await frame.undoAll()
           let step = frame.execution.currentStep.index

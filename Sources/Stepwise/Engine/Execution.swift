@@ -275,6 +275,9 @@ extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
   var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
+  /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
+  var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
+
   /// Whether a source other than the task has cancelled this run or a run that contains it.
   ///
   /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.

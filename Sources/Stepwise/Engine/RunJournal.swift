@@ -9,6 +9,9 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run stops in this process and is to be resumed: nothing is undone, and `onError` is not called.
   var isStopped: Bool { get }
 
+  /// Whether the run is being undone, so that no body runs any more and nothing is tried again.
+  var isUnwinding: Bool { get }
+
   /// Returns the input of the run, or its outcome if it has ended before.
   ///
   /// - Parameter interrupt: Cancels the run's task.

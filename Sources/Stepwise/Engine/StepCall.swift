@@ -86,7 +86,10 @@ struct StepCall: Sendable {
   }
 
   /// Whether further attempts make no sense.
-  private var isCancelled: Bool { execution?.isCancellationRequested ?? Task.isCancelled || part?.isAbandoned ?? false }
+  private var isCancelled: Bool {
+    if execution?.isInterrupted ?? Task.isCancelled { return true }
+    return part?.isAbandoned ?? false
+  }
 }
 
 // MARK: - Undo

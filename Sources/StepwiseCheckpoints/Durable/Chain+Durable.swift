@@ -143,7 +143,7 @@ extension Chain where Input: Codable, Output: Codable {
   @concurrent @discardableResult
   public nonisolated func cancel(id: String, in store: some CheckpointStore, reason: String? = nil) async throws -> Bool
   {
-    if let live = LiveRuns.find(id, store: store) { return try await live.cancelAndStore(reason: reason) }
+    if let live = LiveRuns.find(id, of: storedName, store: store) { return try await live.cancelAndStore(reason: reason) }
     return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
   }
 
@@ -243,6 +243,8 @@ extension Chain where Input: Codable, Output: Codable {
 enum LiveRuns {
   private struct Entry: Sendable {
     let id: String
+    /// The name of the chain.
+    let name: String
     let location: String
     let store: ObjectIdentifier?
     let run: any DurableRunning
@@ -250,19 +252,19 @@ enum LiveRuns {
 
   private static let runs = Lock([ObjectIdentifier: Entry]())
 
-  static func add(_ run: any DurableRunning, id: String, store: any CheckpointStore) {
-    let entry = Entry(id: id, location: store.location(of: id), store: identity(of: store), run: run)
+  static func add(_ run: any DurableRunning, id: String, of name: String, store: any CheckpointStore) {
+    let entry = Entry(id: id, name: name, location: store.location(of: id), store: identity(of: store), run: run)
     runs.withLock { $0[ObjectIdentifier(run)] = entry }
   }
 
   static func remove(_ run: any DurableRunning) { _ = runs.withLock { $0.removeValue(forKey: ObjectIdentifier(run)) } }
 
-  /// Returns the run that holds an id in a store, or in another one over the same directory.
-  static func find(_ id: String, store: any CheckpointStore) -> (any DurableRunning)? {
+  /// Returns the run of a chain that holds an id in a store, or in another one over the same directory.
+  static func find(_ id: String, of name: String, store: any CheckpointStore) -> (any DurableRunning)? {
     let (location, identity) = (store.location(of: id), identity(of: store))
     return runs.withLock { runs in
       runs.values.first { entry in
-        guard entry.id.utf8.elementsEqual(id.utf8) else { return false }
+        guard entry.id.utf8.elementsEqual(id.utf8), entry.name == name else { return false }
         return identity != nil && entry.store == identity || location.hasPrefix("/") && entry.location == location
       }?.run
     }

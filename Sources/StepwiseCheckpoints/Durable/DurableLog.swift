@@ -54,6 +54,8 @@ package struct DurableLog: Sendable {
   private var inner: [String: Set<String>] = [:]
   /// The keys of the steps that the owner of a scope has called, by their position.
   private var owned: [String: [Int: String]] = [:]
+  /// The highest of these positions.
+  private var lastOwned: [String: Int] = [:]
   /// The steps with undo whose bodies began, and that have no end.
   package private(set) var begun: Set<String> = []
   private var keys: [Int: String] = [:]
@@ -125,7 +127,7 @@ package struct DurableLog: Sendable {
     guard let steps = owned[Self.scope(of: key)] else { return nil }
     if let stored = steps[index], stored != key { return stored }
     if let record, let position = record.index, position != index { return key }
-    guard record == nil, !begun.contains(key) else { return nil }
+    guard record == nil, !begun.contains(key), lastOwned[Self.scope(of: key), default: 0] > index else { return nil }
     return steps.filter { $0.key > index }.min { $0.key < $1.key }?.value
   }
 
@@ -239,7 +241,11 @@ package struct DurableLog: Sendable {
     records[key] = record
     keys[record.number] = key
     lastNumber = max(lastNumber, record.number)
-    if let index = record.index { owned[Self.scope(of: key), default: [:]][index] = key }
+    if let index = record.index {
+      let scope = Self.scope(of: key)
+      owned[scope, default: [:]][index] = key
+      lastOwned[scope] = max(lastOwned[scope, default: index], index)
+    }
     link(key)
     if !hasOutstanding(in: key) { removeAll(in: key) }
   }
@@ -261,7 +267,8 @@ package struct DurableLog: Sendable {
     while let key = pending.popLast() {
       pending += inner.removeValue(forKey: key) ?? []
       if let record = records.removeValue(forKey: key) { keys[record.number] = nil }
-      owned[Self.scope(of: key)] = nil
+      let scope = Self.scope(of: key)
+      (owned[scope], lastOwned[scope]) = (nil, nil)
       begun.remove(key)
       (attempts[key], decisions[key], deadlines[key]) = (nil, nil, nil)
       self.pending.remove(key)

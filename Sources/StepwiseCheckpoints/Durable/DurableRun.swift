@@ -49,8 +49,8 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     /// Why the run stops, if it was not cancelled.
     var stopError: (any Error)?
     var isStopRequested = false
-    /// Whether a step has thrown because the run stops, so that what the code returns means nothing.
-    var isPoisoned = false
+    /// The scopes in which a step has thrown because the run stops, so that what their code returns means nothing.
+    var poisoned: Set<String> = []
     var hasBegun = false
     /// The identity of the run's own task, which nothing but a stop cancels.
     var task = 0
@@ -113,7 +113,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       state.hasBegun = true
       return state.cancellation != nil
     }
-    LiveRuns.add(self, id: id, store: store)
+    LiveRuns.add(self, id: id, of: settings.name, store: store)
     if hasCancelled { storeCancellation() }
     return .input(input)
   }
@@ -246,6 +246,8 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     return first
   }
 
+  var isUnwinding: Bool { state.withLock { $0.log.isUnwinding } }
+
   func stop() { state.withLock { $0.isStopRequested = true } }
 
   var isStopped: Bool { state.withLock { Self.isStopped($0) } }
@@ -264,6 +266,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
         return (false, false)
       }
       state.cancellation = Cancellation(reason: reason)
+      if state.hasBegun { enqueue(.cancelled(reason: reason), &state) }
       return (true, state.hasBegun)
     }
     if isFirst, hasBegun { storeCancellation() }
@@ -337,7 +340,11 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   private func write(_ events: [DurableEvent], _ version: UInt64, _ lease: CheckpointLease) async throws {
     let result: Result<Void, any Error>
     do {
-      result = .success(try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease))
+      // In a task that no one cancels: what is stored while a run is cancelled is what matters most.
+      let append = Task { [store] in
+        try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease)
+      }
+      result = .success(try await append.value)
     } catch {
       result = .failure(error)
     }
@@ -428,13 +435,21 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     noteCancellation(of: run)
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
-      if Self.isStopped(state) { throw Self.poison(&state) }
+      if Self.isStopped(state) { throw poison(&state) }
     }
   }
 
-  private static func poison(_ state: inout State) -> CancellationError {
-    state.isPoisoned = true
+  private func poison(_ state: inout State) -> CancellationError {
+    state.poisoned.insert(position.scope)
     return CancellationError()
+  }
+
+  /// Whether a step within another one has thrown because the run stops.
+  private static func isPoisoned(_ key: String, _ state: State) -> Bool {
+    state.poisoned.contains { scope in
+      guard scope.utf8.starts(with: key.utf8) else { return false }
+      return scope.utf8.dropFirst(key.utf8.count).first.map { "/@[".utf8.contains($0) } ?? true
+    }
   }
 
   /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
@@ -452,7 +467,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   private func throwIfStopped() throws {
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
-      if Self.isStopped(state) { throw Self.poison(&state) }
+      if Self.isStopped(state) { throw poison(&state) }
     }
   }
 
@@ -502,6 +517,10 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       }
       throw fail(error, step.name, key, index)
     }
+    // Code that swallows the error of a stop has not done its work.
+    try state.withLock { state throws in
+      if Self.isPoisoned(key, state) { throw state.stopError ?? CancellationError() }
+    }
     let stored: (bytes: [UInt8], copy: Value)
     do {
       stored = try values.stored(value)
@@ -546,7 +565,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     return state.withLock { state in
       if let error = state.stopError { return error }
       if Self.isStopped(state) {
-        state.isPoisoned = true
+        _ = poison(&state)
         return error
       }
       enqueue(.failed(key, index: index, number: nextNumber(&state), stored.failure), &state)
@@ -621,6 +640,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       step = place.path
     } else {
       scope = DurableLog.scope(outer.scope, attempt: 1, branch: branch)
+      if step != nil { step = scope }
     }
     let position = DurablePosition(self, scope: scope, step: step)
     let result: Result<Value, any Error>
@@ -643,7 +663,9 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   /// Another attempt begins; what the last one stored is dropped, unless something there is still to be undone.
   private func endAttempt(_ attempt: Int, at key: String) {
     state.withLock { state in
-      guard state.log.hasRecords(in: key), !state.log.hasOutstanding(in: key), !state.log.isUnwinding else { return }
+      guard !Self.isStopped(state), state.log.hasRecords(in: key), !state.log.hasOutstanding(in: key),
+        !state.log.isUnwinding
+      else { return }
       enqueue(.attemptEnded(key, attempt: attempt), &state)
     }
   }
@@ -781,7 +803,7 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
       isStopped = true
     }
     if isStopped {
-      guard case .resolved = outcome, !state.withLock({ $0.isPoisoned }) else {
+      guard case .resolved = outcome, state.withLock({ $0.poisoned.isEmpty }) else {
         // What has failed before is known, and need not be repeated.
         try await flush()
         return .cancelled(stopped(outcome))
@@ -806,9 +828,14 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
 
   private func conclusion(of outcome: Outcome<any Sendable>) throws -> (DurableEvent, Outcome<Void>) {
     var outcome = outcome
-    if let cancellation = state.withLock({ $0.cancellation }), case .failed(let error) = outcome {
-      let underlying = error is CancellationError ? nil : error
-      outcome = .cancelled(Cancellation(reason: cancellation.reason, underlyingError: underlying))
+    if let cancellation = state.withLock({ $0.cancellation }) {
+      switch outcome {
+      case .failed(let error) where !(error is CancellationError):
+        outcome = .cancelled(Cancellation(reason: cancellation.reason, underlyingError: error))
+      // The request is stored, and says what a further process does.
+      case .failed, .resolved: outcome = .cancelled(Cancellation(reason: cancellation.reason))
+      case .cancelled: break
+      }
     }
     switch outcome {
     case .resolved(let value):

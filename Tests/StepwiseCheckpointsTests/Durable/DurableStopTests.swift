@@ -222,4 +222,145 @@ struct DurableStopTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
     await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
   }
+
+  @Test("What code returns after it swallowed the error of a stop is not stored")
+  func swallowedStop() async throws {
+    let (ledger, store, token) = (Ledger(), MemoryCheckpointStore(), CancellationToken())
+    let chain = Chain("letters") { (count: Int) in
+      try await step("all") {
+        for number in 0..<count {
+          do {
+            try await step("mail \(number)") {
+              ledger.add("mail \(number)")
+              if number == 0 { token.cancel() }
+            }
+          } catch {}
+        }
+      }
+      try await step("end") { ledger.add("end") }
+      return count
+    }
+    _ = await chain.start(3, id: "l", in: store, cancelledBy: token).outcome
+    #expect(try await chain.resume(id: "l", in: store) == 3)
+    #expect(ledger.lines.suffix(3) == ["mail 1", "mail 2", "end"])
+  }
+
+  @Test("A cancellation that was stored stands against a value that the last step returns")
+  func cancelWins() async throws {
+    let (ledger, store) = (Ledger(), MemoryCheckpointStore())
+    let (reached, isCancelled) = (Once<Void>(), Once<Void>())
+    let chain = Chain("work") { (input: Int) in
+      try await step("last") {
+        reached.settle(())
+        await isCancelled.valueIgnoringCancellation()
+      } undo: {
+        ledger.add("undo")
+      }
+      return input
+    }
+    let run = chain.start(1, id: "w", in: store)
+    await reached.valueIgnoringCancellation()
+    #expect(try await chain.cancel(id: "w", in: store, reason: "left"))
+    isCancelled.settle(())
+    #expect(await "\(run.outcome)".hasPrefix("cancelled: left"))
+    #expect(ledger.lines == ["undo"])
+    #expect(try await chain.unfinished(in: store).isEmpty)
+  }
+
+  @Test("A run that only undoes what it stored retries nothing")
+  func noRetriesWhileUndoing() async throws {
+    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+    let policy = RetryPolicy(maxAttempts: .max, backoff: .none)
+    let chain = Chain("work") { (input: Int) in
+      try await step("around", retry: policy) {
+        try await step("first") {
+          1
+        } undo: { _ in
+          ledger.add("undo first")
+        }
+        try await step("second") { ledger.add("second") }
+      }
+      return input
+    }
+    let store = DyingStore(base, at: 4)
+    await #expect(throws: (any Error).self) { try await chain.run(1, id: "w", in: store) }
+    #expect(try await chain.cancel(id: "w", in: base))
+    await #expect(throws: CancellationError.self) { try await chain.resume(id: "w", in: base) }
+    #expect(ledger.count("undo first") == 1)
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  @Test("Each element has an idempotency key, and another chain's run is not cancelled")
+  func keysAndNames() async throws {
+    let (ledger, store) = (Ledger(), MemoryCheckpointStore())
+    let chain = Chain("list") { (count: Int) in Array(0..<count) }
+      .thenMap("pay", maxConcurrent: 1) { element in
+        ledger.add(CurrentStep.idempotencyKey ?? "none")
+        return element
+      }
+    try await chain.run(3, id: "k", in: store)
+    #expect(Set(ledger.lines).count == 3)
+
+    let (reached, isOver) = (Once<Void>(), Once<Void>())
+    let slow = Chain("slow") { (input: Int) in
+      reached.settle(())
+      await isOver.valueIgnoringCancellation()
+      return input
+    }
+    let run = slow.start(1, id: "s", in: store)
+    await reached.valueIgnoringCancellation()
+    await #expect(throws: CheckpointError.self) { try await chain.cancel(id: "s", in: store) }
+    isOver.settle(())
+    #expect(try await run.value == 1)
+  }
+
+  @Test("A store that heeds cancellation stores what a cancelled run has to store")
+  func cancellableStore() async throws {
+    let (ledger, store) = (Ledger(), CancellableStore(MemoryCheckpointStore()))
+    let reached = Once<Void>()
+    let chain = Chain("work") { (input: Int) in
+      try await step("first") {
+        ledger.add("first")
+      } undo: {
+        ledger.add("undo first")
+      }
+      try await step("second") {
+        reached.settle(())
+        try await Task.sleep(for: .seconds(3_600))
+      }
+      return input
+    }
+    let run = chain.start(1, id: "w", in: store)
+    await reached.valueIgnoringCancellation()
+    #expect(run.cancel(reason: "left"))
+    #expect(await "\(run.outcome)".hasPrefix("cancelled: left"))
+    #expect(ledger.lines == ["first", "undo first"])
+  }
+}
+
+/// A store whose writes throw in a task that is cancelled.
+private final class CancellableStore: CheckpointStore {
+  let base: any CheckpointStore
+
+  init(_ base: any CheckpointStore) { self.base = base }
+
+  @concurrent func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
+  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
+  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
+  @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
+  @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
+  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+    try await base.list(after: last, limit: limit)
+  }
+  @concurrent func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease)
+    async throws
+  {
+    try Task.checkCancellation()
+    try await base.save(record, ifVersionIs: version, under: lease)
+  }
+  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+    try Task.checkCancellation()
+    try await base.append(entry, ifVersionIs: version, under: lease)
+  }
 }
