@@ -143,7 +143,9 @@ extension Chain where Input: Codable, Output: Codable {
   @concurrent @discardableResult
   public nonisolated func cancel(id: String, in store: some CheckpointStore, reason: String? = nil) async throws -> Bool
   {
-    if let live = LiveRuns.find(id, of: storedName, store: store) { return try await live.cancelAndStore(reason: reason) }
+    if let live = LiveRuns.find(id, of: storedName, store: store) {
+      return try await live.cancelAndStore(reason: reason)
+    }
     return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
   }
 
