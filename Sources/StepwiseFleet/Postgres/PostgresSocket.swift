@@ -3,6 +3,7 @@
 
 #if Postgres
   import CLibpq
+  import Dispatch
   import Stepwise
 
   #if canImport(Darwin)
@@ -26,7 +27,7 @@
       let settings = [
         ("fallback_application_name", "stepwise"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
         ("keepalives_count", "3"), ("tcp_user_timeout", "30000"), ("target_session_attrs", "read-write"),
-        ("dbname", connectionString),
+        ("client_encoding", "UTF8"), ("dbname", connectionString),
       ]
       connection = Self.withCStrings(settings.map(\.0)) { keys in
         Self.withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keys, values, 1) }
@@ -39,14 +40,8 @@
         state = PQconnectPoll(connection)
       }
       guard PQsetnonblocking(connection, 1) == 0 else { throw broken() }
-      // A statement that hangs, or a transaction that is left open, must not hold rows for ever.
-      for setting in [
-        "SET statement_timeout = '30s'", "SET idle_in_transaction_session_timeout = '60s'",
-        "SET client_min_messages = error", "SET client_encoding = 'UTF8'",
-      ] {
-        guard PQsendQuery(connection, setting) == 1 else { throw broken() }
-        _ = try result(deadline: deadline)
-      }
+      // No setting of the session is changed: behind a pooler, other applications would get it.
+      PQsetNoticeProcessor(connection, { _, _ in }, nil)
     }
 
     deinit { PQfinish(connection) }
@@ -138,7 +133,20 @@
 
     private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) {
       guard try isReady(for: events, until: deadline) else {
+        cancel()
         throw PostgresError(code: .connection, sqlState: nil, message: "the server did not answer in time.")
+      }
+    }
+
+    /// Has the server end a statement that is no longer waited for, so that it does not hold rows.
+    private func cancel() {
+      guard let request = PQgetCancel(connection).map({ UInt(bitPattern: $0) }) else { return }
+      // It connects, and blocks its thread.
+      DispatchQueue(label: "stepwise.postgres.cancel").async {
+        let request = OpaquePointer(bitPattern: request)
+        var message = [CChar](repeating: 0, count: 256)
+        PQcancel(request, &message, 256)
+        PQfreeCancel(request)
       }
     }
 

@@ -102,6 +102,22 @@
       try await admin.run("DROP DATABASE \(database) WITH (FORCE)")
     }
 
+    @Test("No setting of a session is changed, and a statement that is no longer waited for ends on the server")
+    func leavesSessions() async throws {
+      let pool = PostgresPool(server ?? "", size: 1)
+      let settings = "SELECT string_agg(name, ', ') FROM pg_settings WHERE source = 'session'"
+      #expect(try await pool.run(settings).first?.text(0) == nil)
+      let name = "fleet \(Int.random(in: 0 ... .max))"
+      await #expect(throws: PostgresError.self) {
+        _ = try await pool.once("SELECT pg_sleep(600), '\(name)'", [], within: .milliseconds(300))
+      }
+      try await waitUntil("the statement is cancelled") {
+        let active =
+          "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE $1"
+        return try await pool.run(active, [.text("%\(name)%")]).first?.integer(0) == 0
+      }
+    }
+
     @Test("A statement whose prepared form the server has lost, as behind a pooler, is prepared again")
     func preparesAgain() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
