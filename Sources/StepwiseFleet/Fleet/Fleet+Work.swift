@@ -16,12 +16,17 @@
     /// While the server cannot be reached, stages run on until the lease is over; then they are cancelled, and the
     /// worker registers again when it can.
     ///
-    /// - Parameter token: The token that begins the drain.
-    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables or the end of the
-    ///   registration.
-    @concurrent public func work(until token: CancellationToken = CancellationToken()) async throws {
+    /// - Parameters:
+    ///   - token: The token that begins the drain.
+    ///   - onEvent: Called with each event, from any thread and concurrently.
+    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables, a claim or a
+    ///   registration for a reason that stays, such as a missing right. In that case the worker drains first.
+    @concurrent public func work(
+      until token: CancellationToken = CancellationToken(),
+      onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in }
+    ) async throws {
       let registrations = registrations.withLock { $0 }
-      try await FleetWorker(self, registrations).run(until: token)
+      try await FleetWorker(self, registrations, onEvent: onEvent).run(until: token)
     }
   }
 #endif

@@ -49,7 +49,7 @@
     ///
     /// Both are those of a `VersionedProgression`, and else the type's own name and version 0. A worker claims no job
     /// whose stage was stored by a higher version than it knows: you can run two versions at once during an upgrade.
-    /// Register before ``work(until:)``.
+    /// Register before ``work(until:onEvent:)``.
     ///
     /// - Parameters:
     ///   - type: The progression type.

@@ -31,6 +31,12 @@
       return try await pool.run(statement(sql), parameters, within: limit)
     }
 
+    /// Runs a statement that is not sent again.
+    func once(_ sql: String, _ parameters: [PostgresValue], within limit: Duration) async throws -> [PostgresRow] {
+      try await migrate()
+      return try await pool.once(statement(sql), parameters, within: limit)
+    }
+
     private func migrate() async throws {
       let migration = migration.withLock { migration in
         if let migration { return migration }

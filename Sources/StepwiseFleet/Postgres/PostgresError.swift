@@ -34,6 +34,11 @@ public struct PostgresError: Error, Hashable, Sendable {
   /// A Boolean value that indicates whether another connection may lead to a server that runs the statement.
   var isWrongServer: Bool { isReadOnly || isPooled }
 
+  /// A Boolean value that indicates whether the statement will be refused until an operator changes the database.
+  ///
+  /// Class 42 is a missing right, table, column or function; 3F000 a missing schema.
+  var isPermanent: Bool { ["42", "3F"].contains(sqlState?.prefix(2)) && !isTransient }
+
   /// 25006 is a server that is a standby.
   private var isReadOnly: Bool { sqlState == "25006" }
 

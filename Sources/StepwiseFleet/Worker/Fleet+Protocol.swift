@@ -62,7 +62,7 @@
       of types: [FleetRegistration],
       within limit: Duration
     ) async throws -> [ClaimedRow] {
-      try await database.run(
+      try await database.once(
         "SELECT * FROM @.claim($1, $2, $3, $4, $5, $6)",
         [
           .integer(worker), .integers(known), .texts(types.map(\.name)), .integers(types.map { Int64($0.version) }),

@@ -18,7 +18,7 @@
         case .renew: await renew()
         case .stop: lose()
         case .rest, .wait:
-          try? await lookAround()
+          do { try await lookAround() } catch { report(.heartbeatFailed(error), error) }
           await heartbeatAttention.wait(upTo: poll)
         }
       }
@@ -35,6 +35,7 @@
         leaseLasts.value.withLock { $0 = true }
         attention.raise()
       } catch {
+        report(.heartbeatFailed(error), error)
         await heartbeatAttention.wait(upTo: .milliseconds(500))
       }
     }
@@ -53,6 +54,7 @@
         }
         try await sweep()
       } catch {
+        report(.heartbeatFailed(error), error)
         let now = self.now
         state.withLock { $0.term?.failed(at: now) }
         await heartbeatAttention.wait(upTo: .milliseconds(100))

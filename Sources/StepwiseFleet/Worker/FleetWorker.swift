@@ -16,6 +16,8 @@
       var machine: WorkerMachine
       var jobs: [Int64: ClaimedJob] = [:]
       var term: LeaseTerm?
+      /// Why the worker drains, unless it was told to by its caller.
+      var failure: PostgresError?
     }
 
     let fleet: Fleet
@@ -30,9 +32,15 @@
     let attention = FleetSignal()
     /// Raised when the lease is lost or the worker stops.
     let heartbeatAttention = FleetSignal()
+    private let onEvent: @Sendable (FleetEvent) -> Void
     private let origin = ContinuousClock.now
 
-    init(_ fleet: Fleet, _ registrations: [String: FleetRegistration]) {
+    init(
+      _ fleet: Fleet,
+      _ registrations: [String: FleetRegistration],
+      onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in }
+    ) {
+      self.onEvent = onEvent
       self.fleet = fleet
       database = fleet.database
       configuration = fleet.configuration
@@ -70,6 +78,15 @@
       try await shielded { () async -> Result<Void, any Error> in
         do { return .success(try await self.unregister()) } catch { return .failure(error) }
       }.get()
+      if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Reports an event; a permanent error begins the drain.
+    func report(_ event: FleetEvent, _ error: any Error) {
+      onEvent(event)
+      guard let error = error as? PostgresError, error.isPermanent else { return }
+      state.withLock { if $0.failure == nil { $0.failure = error } }
+      drain()
     }
 
     private func work() async {
@@ -99,6 +116,7 @@
           if !jobs.isEmpty { return jobs }
           await attention.wait(upTo: configuration.pollInterval)
         } catch {
+          report(.claimFailed(error), error)
           await attention.wait(upTo: min(configuration.pollInterval, .seconds(1)))
         }
       }
@@ -110,8 +128,10 @@
         state.machine.claimSent()
         return state.machine.known
       }
-      defer { state.withLock { $0.machine.claimOver() } }
+      var isAnswered = false
+      defer { state.withLock { $0.machine.claimOver(isAnswered: isAnswered) } }
       let rows = try await fleet.claim(count, as: worker, knowing: known, of: types, within: limit)
+      isAnswered = true
       let claims = rows.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) }
       let (jobs, cancelled) = state.withLock { state -> ([ClaimedJob], [ClaimedJob]) in
         let claimed = state.machine.claimed(claims, by: worker)

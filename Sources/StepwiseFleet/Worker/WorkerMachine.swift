@@ -38,7 +38,14 @@
     /// By fencing number.
     private var running: [Int64: Running] = [:]
 
-    init(slots: Int) { self.slots = slots }
+    /// The number of jobs to claim at most: half after a claim whose answer did not arrive, as it may be too large for the
+    /// connection, and one more after each that did.
+    private var claimSize: Int
+
+    init(slots: Int) {
+      self.slots = slots
+      claimSize = slots
+    }
 
     var isEmpty: Bool { running.isEmpty }
 
@@ -51,14 +58,17 @@
     /// The number of jobs to claim now; nil for none.
     func claimable() -> (worker: Int64, count: Int)? {
       guard let worker, !isDraining, running.count < slots else { return nil }
-      return (worker, slots - running.count)
+      return (worker, min(claimSize, slots - running.count))
     }
 
     /// A claim was sent.
     mutating func claimSent() { claimEvents += 1 }
 
     /// A claim was answered, or is no longer waited for.
-    mutating func claimOver() { claimEvents += 1 }
+    mutating func claimOver(isAnswered: Bool) {
+      claimEvents += 1
+      claimSize = isAnswered ? min(slots, claimSize + 1) : max(1, claimSize / 2)
+    }
 
     /// Which of the fencing numbers that the database has for this worker are of claims whose answer was lost.
     ///

@@ -81,9 +81,46 @@
       #expect(machine.lost(among: [1, 2], since: machine.claimEvents).isEmpty)
       let before = machine.claimEvents
       _ = machine.claimed([(fence: 1, id: "a", isCancellationRequested: false)], by: 7)
-      machine.claimOver()
+      machine.claimOver(isAnswered: true)
       #expect(machine.lost(among: [1, 2], since: before).isEmpty)
       #expect(machine.lost(among: [1, 2], since: machine.claimEvents) == [2])
+    }
+
+    @Test("A claim whose answer does not arrive is followed by one of half its size, down to one")
+    func halvesClaims() {
+      var machine = WorkerMachine(slots: 5)
+      machine.registered(7)
+      var sizes: [Int?] = []
+      for isAnswered in [false, false, false, true, true, true, true] {
+        sizes.append(machine.claimable()?.count)
+        machine.claimSent()
+        machine.claimOver(isAnswered: isAnswered)
+      }
+      #expect(sizes == [5, 2, 1, 1, 2, 3, 4])
+      #expect(machine.claimable()?.count == 5)
+    }
+
+    @Test("A worker whose claims or registration are refused for good reports it, and `work` throws")
+    func reportsRefusals() async throws {
+      for sql in ["DROP TABLE @.limits", "ALTER TABLE @.workers RENAME COLUMN lease_until TO until"] {
+        let test = TestFleet()
+        let fleet = test.fleet()
+        fleet.register(Work.self)
+        let worker = FleetWorker(fleet, fleet.registrations.withLock { $0 })
+        try await worker.declareLimits()
+        try await fleet.database.run(sql)
+        let events = Journal()
+        let bare = Fleet(server ?? "", configuration: fleet.configuration)
+        await #expect(throws: PostgresError.self) {
+          try await bare.work { event in
+            switch event {
+            case .claimFailed: events.add("claim")
+            case .heartbeatFailed: events.add("heartbeat")
+            }
+          }
+        }
+        #expect(!events.all.isEmpty)
+      }
     }
 
     @Test("A lease of a checkpoint from before a restore is lost, though its sequence number is issued again")
