@@ -120,6 +120,52 @@
       #expect(journal.all == ["1.1", "2.1", "2.2", "2.3"])
     }
 
+    @Test("The stage after one that was repeated is at its first attempt")
+    func countsAttempts() async throws {
+      let journal = Journal()
+      let work = Work.script(last: 4) { _, step, attempt in
+        journal.add("\(step).\(attempt)")
+        if step == 1, attempt == 1 { throw Failure(text: "once") }
+      }
+      let fleet = test.fleet()
+      fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 2, backoff: .none))
+      try await fleet.enqueue(work, id: "a")
+      try await test.withWorkers([fleet]) { () async throws in _ = try await fleet.result(of: "a", as: Work.self) }
+      #expect(journal.all == ["1.1", "1.2", "2.1", "3.1"])
+    }
+
+    @Test("The delay that a policy takes from the error goes before its backoff")
+    func delaysByError() async throws {
+      let work = Work.script { _, _, _ in throw Failure(text: "busy") }
+      let fleet = test.fleet()
+      let retry = RetryPolicy(maxAttempts: 2, backoff: .none) { error, attempt in
+        error is Failure && attempt == 1 ? .seconds(3_600) : nil
+      }
+      fleet.register(Work.self, retry: retry)
+      try await fleet.enqueue(work, id: "a")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await waitUntil("the first attempt failed") { try await fleet.status(of: "a")?.error == "busy" }
+      }
+      let row = try await fleet.database.run("SELECT state, run_at > now() + interval '30 minutes' FROM @.jobs").first
+      #expect(row?.text(0) == "scheduled")
+      #expect(row?.isTrue(1) == true)
+    }
+
+    @Test("A schema's name that PostgreSQL would cut off is an error that says so")
+    func refusesLongSchemas() async throws {
+      for name in ["", String(repeating: "s", count: 64)] {
+        let fleet = Fleet(server ?? "", configuration: FleetConfiguration(schema: name))
+        let error = await #expect(throws: PostgresError.self) { try await fleet.counts() }
+        #expect(error?.message.contains("1 to 63") == true)
+        await #expect(throws: PostgresError.self) {
+          try await fleet.enqueue([(id: "a", progression: Work.script())]) { _ in Issue.record("a statement is run") }
+        }
+      }
+      let fleet = Fleet(server ?? "", configuration: FleetConfiguration(schema: String(repeating: "s", count: 63)))
+      _ = try await fleet.counts()
+      try await fleet.database.run("DROP SCHEMA @ CASCADE")
+    }
+
     @Test("A poison job is dead-lettered with its error, others run on, and requeue runs its stage again")
     func deadLetters() async throws {
       let isMended = Lock(false)

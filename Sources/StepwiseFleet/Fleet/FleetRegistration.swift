@@ -50,9 +50,11 @@
       }
     }
 
-    /// How long a job waits after a number of failed attempts at its stage; nil when there is no further attempt.
-    func delay(afterFailures failures: Int) -> Duration? {
+    /// How long a job waits after an error, the last of a number of failed attempts at its stage; nil when there is no
+    /// further attempt.
+    func delay(after error: any Error, failures: Int) -> Duration? {
       guard failures < retry.maxAttempts else { return nil }
+      if let delay = retry.delay?(error, failures) { return min(delay, .seconds(3_000_000_000)) }
       var generator = SystemRandomNumberGenerator()
       return retry.backoff.delay(afterFailures: failures, using: &generator)
     }

@@ -21,8 +21,10 @@
     let fleet: Fleet
     /// The id.
     public let id: String
+    let claim: ClaimedJob
+
     /// The number of attempts at the present stage, this one included.
-    public let attempt: Int
+    public var attempt: Int { claim.attempt }
 
     /// Enqueues progressions as children of this job, except those whose ids the fleet has.
     ///

@@ -12,7 +12,7 @@
       var hasResult = false
       do {
         guard let registration = registrations[job.row.name] else { throw FleetError.notFound(id: job.row.id) }
-        let current = FleetJob(fleet: fleet, id: job.row.id, attempt: job.attempt)
+        let current = FleetJob(fleet: fleet, id: job.row.id, claim: job)
         hasResult = try await FleetJob.$current.withValue(current) {
           try await withCancellation(by: job.token) { try await registration.run(job) }
         }
@@ -48,7 +48,7 @@
             true
           default: false
           }
-        guard !isPermanent, let delay = registrations[job.row.name]?.delay(afterFailures: job.attempt) else {
+        guard !isPermanent, let delay = registrations[job.row.name]?.delay(after: failure, failures: job.attempt) else {
           return Ending(state: .failed, error: text)
         }
         return Ending(state: delay > .zero ? .scheduled : .queued, delay: delay, error: text)

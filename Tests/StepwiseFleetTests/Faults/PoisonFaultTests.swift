@@ -99,7 +99,7 @@
       try await pool.run("SELECT 1")
       try await admin.run("ALTER DATABASE \(database) RESET default_transaction_read_only")
       try await pool.run("CREATE TABLE there (id bigint)")
-      try await admin.run("DROP DATABASE \(database) WITH (FORCE)")
+      try await admin.run("DROP DATABASE IF EXISTS \(database) WITH (FORCE)")
     }
 
     @Test("No setting of a session is changed, and a statement that is no longer waited for ends on the server")
