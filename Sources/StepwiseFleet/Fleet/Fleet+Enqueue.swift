@@ -57,6 +57,7 @@
       options: FleetOptions = FleetOptions(),
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
+      try database.schema.check()
       for batch in batches(progressions) {
         let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
         let statement = database.statement(Self.insertion)

@@ -4,7 +4,7 @@
 #if Postgres
   /// Configures a process of a fleet: its slots, its connections and its lease.
   public struct FleetConfiguration: Hashable, Sendable {
-    /// The schema that holds the tables.
+    /// The schema that holds the tables; its name has at most 63 bytes of UTF-8.
     public var schema: String
     /// The number of jobs that this process runs at once.
     public var slots: Int

@@ -46,6 +46,7 @@
     ///
     /// A transaction holds an advisory lock while it checks and changes the schema, so it is atomic.
     func migrate(_ pool: PostgresPool) async throws {
+      try check()
       let existing = "SELECT to_regclass($1) IS NOT NULL"
       let table = PostgresValue.text("\(quoted).migrations")
       if try await pool.run(existing, [table]).first?.isTrue(0) == true {
@@ -71,6 +72,13 @@
       try await pool.run(
         "DO \(Self.dollarQuoted(script.replacing("current_setting('stepwise.schema')", with: literal)))"
       )
+    }
+
+    /// Checks the name's length: PostgreSQL cuts off the rest, and two names that begin alike would be one schema.
+    func check() throws(PostgresError) {
+      guard !(1...63).contains(name.utf8.count) else { return }
+      let message = "the schema's name has \(name.utf8.count) bytes of UTF-8, not 1 to 63: \(name)"
+      throw PostgresError(code: .statement, sqlState: "42622", message: message)
     }
 
     /// The quoted name as a string literal.
