@@ -63,6 +63,9 @@ package protocol RunJournal: AnyObject, Sendable {
   func decision(at place: JournalPlace) -> Int?
   func store(decision branch: Int, at place: JournalPlace) async throws
 
+  /// An attempt at a place has failed; that is stored before what it completed is undone.
+  func attemptFailed(_ place: JournalPlace, _ error: any Error)
+
   /// Stores that steps are going to be undone, with the failures so far.
   func willUndo(_ steps: [Int]) async
 

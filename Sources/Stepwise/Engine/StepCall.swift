@@ -175,11 +175,11 @@ extension StepCall {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
     guard let execution, let journal = execution.journal else {
-      let value = try await perform(step.name, options, after: 0, if: isRetryable, body)
+      let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
     let end = try await journal.step(step, in: execution.journalRun) { place in
-      try await perform(step.name, options, after: place.attemptCount, if: isRetryable) {
+      try await perform(step.name, options, at: place, if: isRetryable) {
         try await journal.inside(place, branch: nil) { try await body() }
       }
     }
@@ -193,12 +193,12 @@ extension StepCall {
   private nonisolated(nonsending) func perform<Value>(
     _ name: String,
     _ options: StepAttempts?,
-    after failures: Int,
+    at place: JournalPlace?,
     if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    var attempts = Attempts(options.policy, clock: options.clock, after: failures)
+    var attempts = Attempts(options.policy, clock: options.clock, after: place?.attemptCount ?? 0)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
       do {
@@ -211,6 +211,7 @@ extension StepCall {
           throw error
         }
         if let attempt {
+          if let place { attempt.execution.journal?.attemptFailed(place, error) }
           await attempt.execution.undoShielded(
             attempt.undos.takeAll(closing: true),
             recording: attempt.execution.recording

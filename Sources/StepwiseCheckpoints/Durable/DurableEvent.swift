@@ -14,6 +14,8 @@ package enum DurableEvent: Hashable, Sendable {
   case undone(Int)
   /// The step was undone although its value could not be stored.
   case settled(String)
+  /// The attempt in a scope has failed, and what it completed is going to be undone.
+  case attemptFailed(String, StoredFailure)
   /// An attempt has failed and was undone.
   case attemptEnded(String, attempt: Int)
   /// The branch that has decided a race, or the failure of a `zip`.
@@ -149,6 +151,10 @@ extension DurableEvent {
       if let underlying { writer.failure(underlying) }
     case .abandoned:
       writer.tag(15)
+    case .attemptFailed(let scope, let failure):
+      writer.tag(16)
+      writer.text(scope)
+      writer.failure(failure)
     }
   }
 
@@ -183,6 +189,7 @@ extension DurableEvent {
       let reason = try reader.optionalText()
       self = .concluded(.cancelled(reason: reason, underlying: try reader.number() == 0 ? nil : try reader.failure()))
     case 15: self = .abandoned
+    case 16: self = .attemptFailed(try reader.text(), try reader.failure())
     case let tag: throw DurableFormatError(reason: "it contains an unknown event, \(tag)")
     }
   }

@@ -61,6 +61,8 @@ package struct DurableLog: Sendable {
   private var keys: [Int: String] = [:]
   private var undoing: Set<Int> = []
   private var attempts: [String: Int] = [:]
+  /// The attempts that have failed and are not undone, by their scopes.
+  private var failedAttempts: [String: StoredFailure] = [:]
   private var decisions: [String: Int] = [:]
   private var deadlines: [String: Int] = [:]
   private(set) var isAbandoned = false
@@ -118,10 +120,19 @@ package struct DurableLog: Sendable {
     let record = records[key]
     if let index, let stored = difference(key, at: index, record) { return .different(stored: stored) }
     if let record { return .replay(record, entersBody: hasOutstanding(in: key)) }
-    if case .running = phase { return .perform(isInDoubt: false) }
+    if case .running = phase, !isInFailedAttempt(key) { return .perform(isInDoubt: false) }
     if begun.contains(key) { return .perform(isInDoubt: true) }
     return hasOutstanding(in: key) ? .enter : .refuse
   }
+
+  /// Whether a step belongs to an attempt that has failed, in which no further body runs.
+  private func isInFailedAttempt(_ key: String) -> Bool {
+    guard !failedAttempts.isEmpty else { return false }
+    return failedAttempts.keys.contains { key.utf8.starts(with: ($0 + "/").utf8) }
+  }
+
+  /// The stored failure of the attempt in a scope.
+  func failure(ofAttempt scope: String) -> StoredFailure? { failedAttempts[scope] }
 
   private func difference(_ key: String, at index: Int, _ record: Record?) -> String? {
     guard let steps = owned[Self.scope(of: key)] else { return nil }
@@ -222,8 +233,10 @@ package struct DurableLog: Sendable {
     case .undone(let number):
       if let key = keys[number] { records[key]?.isUndone = true }
     case .settled(let key): begun.remove(key)
+    case .attemptFailed(let scope, let failure): failedAttempts[scope] = failure
     case .attemptEnded(let key, let attempt):
       attempts[key] = attempt
+      failedAttempts[Self.scope(key, attempt: attempt, branch: nil)] = nil
       removeAll(in: key)
     case .decided(let key, let branch): decisions[key] = branch
     case .deadline(let key, let time): deadlines[key] = time
@@ -271,6 +284,7 @@ package struct DurableLog: Sendable {
       (owned[scope], lastOwned[scope]) = (nil, nil)
       begun.remove(key)
       (attempts[key], decisions[key], deadlines[key]) = (nil, nil, nil)
+      (failedAttempts[scope], failedAttempts[key]) = (nil, nil)
       self.pending.remove(key)
     }
   }
@@ -283,6 +297,7 @@ package struct DurableLog: Sendable {
     if !isEnded {
       // First, because it drops what is inside.
       events += attempts.sorted { $0.key < $1.key }.map { .attemptEnded($0.key, attempt: $0.value) }
+      events += failedAttempts.sorted { $0.key < $1.key }.map { .attemptFailed($0.key, $0.value) }
       for (key, record) in records.sorted(by: { $0.value.number < $1.value.number }) {
         switch record.end {
         case .value(let value):

@@ -649,6 +649,9 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     } catch {
       result = .failure(error)
     }
+    if place != nil, let failure = state.withLock({ $0.log.failure(ofAttempt: scope) }), !isStopped {
+      throw DurableFailures.error(failure, of: step ?? "")
+    }
     if let missing = state.withLock({ Self.unreached(in: scope, $0) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
@@ -658,6 +661,17 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   /// A stored step that the code of a place has not called although nothing has interrupted it.
   private static func unreached(in scope: String, _ state: State) -> String? {
     isStopped(state) || state.cancellation != nil ? nil : state.log.unreached(in: scope)
+  }
+
+  func attemptFailed(_ place: JournalPlace, _ error: any Error) {
+    let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
+    let failure = DurableFailures.stored(error, of: place.path).failure
+    state.withLock { state in
+      guard !Self.isStopped(state), state.log.hasOutstanding(in: place.path),
+        state.log.failure(ofAttempt: scope) == nil
+      else { return }
+      enqueue(.attemptFailed(scope, failure), &state)
+    }
   }
 
   /// Another attempt begins; what the last one stored is dropped, unless something there is still to be undone.

@@ -454,4 +454,33 @@ struct DurableReplayTests {
     #expect(seen.lines == ["3", "3", "in 3"])
     #expect(CurrentRun.version == .max)
   }
+
+  @Test("The failure of an attempt is stored before it is undone, and no crash lets it succeed", arguments: 1...12)
+  func failedAttempt(death: Int) async throws {
+    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+    let chain = Chain("work") { (input: Int) in
+      try await step("around", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {
+        try await step("book") {
+          ledger.add("book")
+          return ledger.count("book")
+        } undo: { number in
+          ledger.add("undo \(number)")
+        }
+        // A failure that no step contains, and that does not come back.
+        ledger.add("check")
+        if ledger.count("check") == 1 { throw Declined(card: "visa") }
+      }
+      try await step("ship") { ledger.add("ship") }
+      return input
+    }
+    let store = DyingStore(base, at: death)
+    _ = try? await chain.run(1, id: "w", in: store)
+    #expect(try await chain.run(1, id: "w", in: base) == 1)
+    #expect(ledger.lines.contains("ship"))
+    // Each booking but one is undone.
+    let undone = Set(ledger.lines.filter { $0.hasPrefix("undo") })
+    let isUnstored = ledger.count("book") > 2
+    #expect(undone.count == ledger.count("book") - 1 || isUnstored, "\(ledger.lines)")
+    #expect(!undone.contains("undo \(ledger.count("book"))"), "\(ledger.lines)")
+  }
 }
