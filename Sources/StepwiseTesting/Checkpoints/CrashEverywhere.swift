@@ -58,7 +58,7 @@ extension Chain where Input: Codable, Output: Codable {
   ///
   /// - Parameter store: The store that holds the runs.
   /// - Returns: The number of runs that were replayed.
-  /// - Throws: The first ``CheckpointError`` of a run that cannot be resumed; an error of the store.
+  /// - Throws: The first `CheckpointError` of a run that cannot be resumed; an error of the store.
   @concurrent @discardableResult
   public nonisolated func checkReplay(store: some CheckpointStore) async throws -> Int {
     let ids = try await unfinished(in: store)
