@@ -67,7 +67,7 @@ import Testing
   @Test func hasOneSceneForEachName() {
     let names = [
       nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "checkpoints",
-      "fleet", "trace",
+      "fleet", "trace", "order",
     ]
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)

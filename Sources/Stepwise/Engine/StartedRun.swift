@@ -231,8 +231,8 @@ class StartedRun: AnyBox, @unchecked Sendable {
   /// - Throws: The error of the run.
   func readOutput(_ read: (borrowing ValueSlot) -> Void) throws {
     try state.withLock { state in
-      // Safety: Callers have waited for the end, or asked for it.
       guard state.machine.isOver, let end = state.end else {
+        // Safety: Callers have waited for the end, or asked for it.
         preconditionFailure("The output of a run was read before the run had ended.")
       }
       try end.outcome.get()

@@ -8,9 +8,7 @@ public import StepwiseCheckpoints
 /// compares with an undisturbed run.
 ///
 /// ```swift
-/// @Test func theOrderSurvivesACrash() async throws {
-///   try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
-/// }
+/// try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
 /// ```
 ///
 /// It finds code that is not deterministic between steps, such as a `UUID()`, and code that relies on a variable that
