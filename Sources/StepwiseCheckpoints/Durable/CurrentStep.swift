@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseFiles
 
 /// The step of a durable run that the running code is part of.
-public enum CurrentStep {
+public enum CurrentStep: Sendable {
   /// A key for services that perform a request with the same key only once; nil outside of durable runs.
   ///
   /// The key is opaque ASCII of at most 200 bytes. It stays the same when the step is repeated after a crash or retried.
@@ -17,7 +17,7 @@ public enum CurrentStep {
 }
 
 /// The durable run that the running code is part of.
-public enum CurrentRun {
+public enum CurrentRun: Sendable {
   /// The version that the run was started with; `Int.max` outside of durable runs, so that the newest code runs there.
   ///
   /// Use it to change the steps of a chain while runs of older versions are unfinished:
