@@ -42,13 +42,7 @@ public final class Flow<Output: Sendable> {
   /// The run in flight, or the last one, or the first one before it starts.
   private(set) var currentRun: FlowRun
 
-  /// Creates a flow.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the flow in errors, events and diagrams.
-  ///   - first: The step to present first.
-  ///   - content: The content to present it with.
-  ///   - log: Which answers the flow keeps.
+  /// Creates a flow whose first step is presented with a content, and whose log has the answers that `log` selects.
   public convenience init<Content, Result>(
     _ name: String,
     first: FlowStep<Content, Result>,
@@ -76,24 +70,20 @@ public final class Flow<Output: Sendable> {
   /// The step that is being presented; nil when the flow is not running.
   public var current: AnyFlowStep? { currentRun.path.last }
 
-  /// The steps that going back leads through, from the first one to the current one; empty when the flow is not
-  /// running.
+  /// The steps that going back leads through, from the first to the current one; empty when the flow is not running.
   public var path: [AnyFlowStep] { currentRun.path }
 
   /// The answers of the run, also after it has ended: what ``replay(answers:)`` takes.
   ///
-  /// The answers that a nested flow has received are part of it. When the run was cancelled or has failed, a replay
-  /// presents again what was presented last; with `log: .all` it ends as the run did.
+  /// It includes those of nested flows. A replay of a run that was cancelled or has failed presents again what was
+  /// presented last; with `log: .all` it ends as the run did.
   public var answers: FlowLog { currentRun.log }
 
   /// The events of the run in flight; of the last run when none is in flight; of the first run before it starts.
   ///
-  /// A subscriber that starts late receives the latest state of each step, then the events that follow. A slow
-  /// subscriber misses superseded events, but never the last one. No buffer grows beyond the number of steps. The
-  /// sequence ends after `.ended`, or when the iterating task is cancelled.
+  /// A late subscriber receives the latest state of each step first. A slow one misses superseded events, but never the
+  /// last. The sequence ends after `.ended`, or when the iterating task is cancelled.
   public var events: some AsyncSequence<FlowEvent, Never> & Sendable { currentRun.events }
-
-  // MARK: - Running
 
   /// Returns a run as a chain that has not started.
   func begin(
@@ -135,11 +125,7 @@ public final class Flow<Output: Sendable> {
 extension Flow {
   /// Sets what follows the result of a step; replaces an earlier rule for the step.
   ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - targets: The steps that may follow, for diagrams and for `FlowExplorer`.
-  ///   - route: Receives the result and the presented step. An error that it throws fails the flow.
-  /// - Returns: A new flow; this one is unchanged.
+  /// `targets`, the steps that may follow, are for diagrams and `FlowExplorer`. An error of `route` fails the flow.
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,
     leadsTo targets: [AnyFlowStep] = [],
@@ -157,11 +143,7 @@ extension Flow {
 
   /// Sets what follows when a step ends without a result.
   ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - route: Receives the ending and the presented step; returns nil for the default behaviour. An error that it
-  ///     throws fails the flow.
-  /// - Returns: A new flow; this one is unchanged.
+  /// `route` returns nil for the default behaviour. An error that it throws fails the flow.
   public func on<Content, Result>(
     _ step: FlowStep<Content, Result>,
     ended route: @escaping @MainActor (FlowEnding, FlowPresentedStep<Content, Result>) throws -> FlowTransition<Output>?
@@ -176,6 +158,8 @@ extension Flow {
 }
 
 /// The presented step, as a rule of `on` receives it: its name and its content.
+///
+/// Read its content in your rule to decide what follows.
 @MainActor
 public struct FlowPresentedStep<Content, Result: Sendable> {
   /// The step itself.
@@ -206,7 +190,6 @@ extension Flow {
   ///
   /// The run belongs to the task that awaits it.
   ///
-  /// - Returns: The flow's output.
   /// - Throws: ``FlowError/back`` when the user goes back from the first step; ``FlowError/abandoned``; the error of a
   ///   step or of a transition; `CancellationError` when the run or a step was cancelled; another ``FlowError`` when
   ///   the flow could not continue.
@@ -217,10 +200,6 @@ extension Flow {
   ///
   /// Going back from that step ends the flow. The first step keeps the flow's content, in case a transition leads to it.
   ///
-  /// - Parameters:
-  ///   - step: The step to start with.
-  ///   - content: The content to present it with.
-  /// - Returns: The flow's output.
   /// - Throws: What ``run()`` throws.
   @discardableResult
   public func run<Content, Result>(
@@ -241,8 +220,6 @@ extension Flow {
   /// Steps that the log answers are not presented, but the rules that `on` set run as usual. When the log is used up,
   /// the steps on the path restore their screens through their navigators, and going back leads through them.
   ///
-  /// - Parameter answers: The answers, such as another run's ``answers``.
-  /// - Returns: The flow's output.
   /// - Throws: ``FlowError/unknownStep``, ``FlowError/wrongStep`` and ``FlowError/wrongAnswer`` when the log does not
   ///   fit the flow; what ``run()`` throws.
   @discardableResult
@@ -250,25 +227,9 @@ extension Flow {
     try await begin(in: FlowPresentationContext(replay: FlowReplay(answers))).run()
   }
 
-  /// Starts an unstructured run from the first step.
-  ///
-  /// Releasing the returned handle does not cancel the run.
-  ///
-  /// - Returns: The handle, through which to cancel and await the run.
+  /// Starts an unstructured run from the first step; releasing the returned handle does not cancel it.
   @discardableResult
   public func start() -> Run<Output> { begin().start() }
-
-  /// Starts an unstructured run from another step.
-  @discardableResult
-  public func start<Content, Result>(startingAt step: FlowStep<Content, Result>, content: Content) -> Run<Output> {
-    begin(startingAt: step) { step.content = content }.start()
-  }
-
-  /// Starts an unstructured run from another step that has its content, or needs none.
-  @discardableResult
-  public func start<Content, Result>(startingAt step: FlowStep<Content, Result>) -> Run<Output> {
-    begin(startingAt: step).start()
-  }
 
   /// Starts an unstructured run with the answers of a log, as ``replay(answers:)`` does.
   @discardableResult

@@ -4,6 +4,8 @@
 import Stepwise
 
 /// What a rule of `on` decides: the next step, back, or the end of the flow.
+///
+/// Return one from each of your rules.
 @MainActor
 public struct FlowTransition<Output: Sendable> {
   let move: FlowMove
@@ -17,8 +19,6 @@ public struct FlowTransition<Output: Sendable> {
   }
 
   /// Presents a step that has its content, or needs none.
-  ///
-  /// When the step is already on the path, the flow returns to it: the path and the answer log are cut there.
   public static func next<Content, Result>(_ step: FlowStep<Content, Result>) -> FlowTransition {
     FlowTransition(move: .present(step) {})
   }
@@ -107,9 +107,7 @@ package struct FlowDefinition {
     }
   }
 
-  /// Returns the transition after a step.
-  ///
-  /// - Throws: What `on` throws, and ``FlowError`` for a result without a rule.
+  /// Returns the transition after a step; throws what `on` throws, and for a result without a rule.
   func move(after step: AnyFlowStep, _ end: FlowEnd) throws -> FlowMove {
     let link = self[step]
     switch end {
@@ -126,16 +124,13 @@ package struct FlowDefinition {
   }
 }
 
-/// The progress of a run or a walk through a flow: its path, and the step that follows each result.
-///
-/// It neither presents steps nor suspends.
+/// The progress of a run or a walk through a flow, which neither presents steps nor suspends.
 @MainActor
 package struct FlowCourse {
   package let definition: FlowDefinition
   /// The step to start with instead of the first one.
   private let start: AnyFlowStep?
   package private(set) var path: FlowPath<AnyFlowStep, FlowLogEntry>
-  /// The steps by name.
   private var named: [String: AnyFlowStep]
 
   package init(_ definition: FlowDefinition, startingAt start: AnyFlowStep? = nil) {
@@ -146,10 +141,7 @@ package struct FlowCourse {
     if let start { named[start.name] = start }
   }
 
-  /// Sets the initial content, unless another flow presents the first step with its own content.
-  ///
-  /// - Throws: ``FlowError/duplicateName`` when two of the steps have one name; ``FlowError/alreadyPresented`` when the
-  ///   step to begin with is being presented.
+  /// Checks the steps, and sets the initial content, unless another flow presents the first step with its own content.
   package func prepare() throws {
     for step in definition.steps where named[step.name] !== step { throw FlowError(.duplicateName, step: step.name) }
     let first = definition.first
@@ -158,11 +150,9 @@ package struct FlowCourse {
     if start == nil || (start === first ? !first.hasContent : first.isFree) { definition.prepareFirst() }
   }
 
-  /// Runs the rule that `on` set for a step, and sets the content of the next step.
+  /// Runs the rule that `on` set for a step, which may read the flow, and sets the content of the next step.
   ///
-  /// This method does not change the course: the rule may read the flow.
-  ///
-  /// - Returns: The move on this path: back from the first step ends the flow, and a step on the path replaces nothing.
+  /// Back from the first step ends the flow, and a step on the path replaces nothing.
   package func move(after step: AnyFlowStep, _ end: FlowEnd) -> FlowMove {
     do {
       switch try definition.move(after: step, end) {
@@ -180,9 +170,7 @@ package struct FlowCourse {
     }
   }
 
-  /// Changes the path.
-  ///
-  /// - Returns: The steps that left the path, newest first.
+  /// Changes the path, and returns the steps that left it, newest first.
   @discardableResult
   package mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
     switch move {
@@ -229,9 +217,7 @@ package struct FlowPath<Step: Hashable, Answer> {
 
   func contains(_ step: Step) -> Bool { positions[step] != nil }
 
-  /// Continues to a step, or returns to it when it is on the path.
-  ///
-  /// - Returns: the steps that left the path, newest first.
+  /// Continues to a step, or returns to it when it is on the path; returns the steps that left it, newest first.
   mutating func next(_ step: Step, by answer: Answer) -> [Step] {
     all?.append(answer)
     if let position = positions[step] { return cut(to: position) }
@@ -241,17 +227,13 @@ package struct FlowPath<Step: Hashable, Answer> {
     return []
   }
 
-  /// Goes back by one step; removes the first step when it is the only one.
-  ///
-  /// - Returns: the step that left the path.
+  /// Goes back by one step, also from the first one; returns the step that left the path.
   mutating func back(by answer: Answer) -> [Step] {
     all?.append(answer)
     return cut(to: max(places.count - 2, -1))
   }
 
-  /// Replaces the newest step, or returns to the given step when it is on the path.
-  ///
-  /// - Returns: the steps that left the path, newest first.
+  /// Replaces the newest step, or returns to the given step when it is on the path; returns what left it.
   mutating func replace(with step: Step, by answer: Answer) -> [Step] {
     guard positions[step] == nil, var place = places.popLast(), let old = place.last?.step else {
       return next(step, by: answer)
@@ -271,16 +253,13 @@ package struct FlowPath<Step: Hashable, Answer> {
     return [old]
   }
 
-  /// Stores the answer that finished the flow.
   mutating func finish(by answer: Answer) {
     all?.append(answer)
     between.append(answer)
   }
 
   /// Stores the answer that failed the flow, if all answers are stored; the path ends before it.
-  mutating func fail(by answer: Answer) {
-    all?.append(answer)
-  }
+  mutating func fail(by answer: Answer) { all?.append(answer) }
 
   private mutating func cut(to position: Int) -> [Step] {
     let left = places[(position + 1)...].reversed().compactMap(\.last?.step)

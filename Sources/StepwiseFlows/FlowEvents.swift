@@ -4,19 +4,17 @@
 public import Stepwise
 
 /// What happens in a flow that you iterate with ``Flow/events``.
+///
+/// Use it to log what your users do, or to show where they are.
 public enum FlowEvent: Sendable {
   /// The run has started.
   case started
-
   /// A step is being presented.
   case presented(step: String)
-
   /// A step has a result.
   case answered(step: String)
-
   /// A step has ended without a result.
   case unanswered(step: String, FlowEnding)
-
   /// The run has ended; no event follows.
   case ended(ChainState)
 
@@ -90,8 +88,6 @@ struct FlowEvents: AsyncSequence, Sendable {
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: Broadcast<State, Key>.Subscription
-
-    mutating func next() async -> FlowEvent? { await next(isolation: nil) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
       await subscription.next { $0.latest[$1]?.event }

@@ -28,9 +28,7 @@ public struct FlowLog: Sendable, ExpressibleByArrayLiteral {
   let contents: [String: FlowContent]
 
   /// Creates a log.
-  public init(_ entries: [FlowLogEntry] = []) {
-    self.init(entries, contents: [:])
-  }
+  public init(_ entries: [FlowLogEntry] = []) { self.init(entries, contents: [:]) }
 
   init(_ entries: [FlowLogEntry], contents: [String: FlowContent]) {
     self.entries = entries
@@ -38,9 +36,7 @@ public struct FlowLog: Sendable, ExpressibleByArrayLiteral {
   }
 
   /// Creates a log of the answers listed.
-  public init(arrayLiteral elements: FlowLogEntry...) {
-    self.init(elements)
-  }
+  public init(arrayLiteral elements: FlowLogEntry...) { self.init(elements) }
 }
 
 extension FlowLog: RandomAccessCollection, CustomStringConvertible {
@@ -55,6 +51,8 @@ extension FlowLog: RandomAccessCollection, CustomStringConvertible {
 }
 
 /// Whether a flow's log has the answers along the path, or all of them.
+///
+/// Keep the answers along the path if you only want to resume; keep all to see what your user did.
 public struct FlowLogging: Hashable, Sendable {
   let keepsAll: Bool
 
@@ -68,6 +66,8 @@ public struct FlowLogging: Hashable, Sendable {
 }
 
 /// One answer of a ``FlowLog``.
+///
+/// You create one by hand for a deep link.
 public struct FlowLogEntry: Sendable {
   /// The name of the step that was presented.
   public let step: String
@@ -130,9 +130,8 @@ extension FlowLog: Codable {
 
   /// Encodes the answers, each under the name of its step.
   ///
-  /// Answers and contents have one form, that of a `JSONEncoder` without options, whatever the encoder is. Contents are
-  /// encoded if they are `Codable` values. For other contents, a replay from the decoded log shows what the answers lead
-  /// to. Encode on the main actor when contents refer to objects that are not `Sendable`.
+  /// They have the form of a `JSONEncoder` without options. Contents that are not `Codable` values are left out: a replay
+  /// shows what the answers lead to. Encode on the main actor when contents refer to objects that are not `Sendable`.
   ///
   /// - Throws: ``FlowError/notCodable`` for a result that is not `Encodable`, unless the answers of a nested flow lead
   ///   to it: replay such a log in memory. Also what the encoder throws.
@@ -263,9 +262,7 @@ package struct FlowJSON: Codable, Sendable {
   /// Nil for null.
   private let value: (any Codable & Sendable)?
 
-  private init(value: (any Codable & Sendable)?) {
-    self.value = value
-  }
+  private init(value: (any Codable & Sendable)?) { self.value = value }
 
   fileprivate init(_ value: any Encodable) throws {
     self = try JSONDecoder().decode(FlowJSON.self, from: JSONEncoder().encode(value))
@@ -290,13 +287,8 @@ package struct FlowJSON: Codable, Sendable {
   }
 
   /// The contents of a step that presents several.
-  var members: [FlowContent?]? {
-    (value as? [FlowJSON])?.map { $0.value == nil ? nil : .json($0) }
-  }
+  var members: [FlowContent?]? { (value as? [FlowJSON])?.map { $0.value == nil ? nil : .json($0) } }
 
-  /// Decodes a value.
-  ///
-  /// - Throws: ``FlowError/notCodable``; what the decoder throws.
   func decoded<Value>(as type: Value.Type, of step: String) throws -> Value {
     guard let type = type as? any Decodable.Type else { throw FlowError(.notCodable, step: step) }
     guard let value = try JSONDecoder().decode(type, from: JSONEncoder().encode(self)) as? Value else {
@@ -305,9 +297,6 @@ package struct FlowJSON: Codable, Sendable {
     return value
   }
 
-  /// Decodes the answer of a step.
-  ///
-  /// - Throws: ``FlowError/wrongAnswer`` for an answer of another shape; ``FlowError/notCodable``.
   func answer<Answer: Sendable>(of step: String, as type: Answer.Type) throws(FlowError) -> FlowEnd {
     if let nothing = () as? Answer { return .answered(Box(nothing)) }
     do {

@@ -21,7 +21,6 @@ final class FlowRun {
   private var phase = Phase.ready
   /// The context in which the flow is presented.
   private var context = FlowPresentationContext()
-  /// The presentation in progress.
   private var presentation: FlowPresentationContext?
   /// The screens of the steps on the path.
   private var shown: [AnyFlowStep: FlowShown] = [:]
@@ -39,14 +38,9 @@ final class FlowRun {
     course = FlowCourse(definition)
   }
 
-  // MARK: - State for the flow
-
   var isReady: Bool { if case .ready = phase { true } else { false } }
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var path: [AnyFlowStep] { isRunning ? course.path.steps : [] }
-
-  /// The steps that the definition names, and those that transitions have led to.
-  var knownSteps: [AnyFlowStep] { definition.steps + taken.all.compactMap(\.to) }
 
   var log: FlowLog {
     switch phase {
@@ -88,7 +82,6 @@ final class FlowRun {
     return chain
   }
 
-  /// - Throws: The error of a run without an output.
   private func perform<Output: Sendable>() async throws -> Output {
     isPrepared = true
     events.record(.started)
@@ -118,7 +111,10 @@ final class FlowRun {
       // A log that was written by hand may contain the answers of a nested flow among its own.
       if entry.step != step.name, step.isFlow { return try await present(step, replaying: replay) }
       replay.entries.removeFirst()
-      guard entry.step == step.name else { throw misfit(entry, at: step) }
+      guard entry.step == step.name else {
+        let isKnown = (definition.steps + taken.all.compactMap(\.to)).contains { $0.name == entry.step }
+        throw isKnown ? wrongStep(entry, at: step) : FlowError(.unknownStep, step: entry.step)
+      }
       if let content = entry.content { try step.restore(content) }
       guard step.hasContent else { throw FlowError(.noContent, step: step.name) }
       if let inside = entry.inside, step.isFlow, entry.ending == nil {
@@ -186,11 +182,6 @@ final class FlowRun {
     return nil
   }
 
-  private func misfit(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
-    knownSteps.contains { $0.name == entry.step }
-      ? wrongStep(entry, at: step) : FlowError(.unknownStep, step: entry.step)
-  }
-
   private func wrongStep(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
     FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
   }
@@ -237,17 +228,16 @@ final class FlowRun {
 
 /// The transitions of a flow, in the order in which each was first inserted.
 struct FlowTurns {
-  struct Turn: Hashable {
+  struct Turn: Equatable {
     let from: AnyFlowStep
     /// Nil for the flow's end.
     let to: AnyFlowStep?
   }
 
   private(set) var all: [Turn] = []
-  private var known: Set<Turn> = []
 
   mutating func insert(from: AnyFlowStep, to: AnyFlowStep?) {
     let turn = Turn(from: from, to: to)
-    if known.insert(turn).inserted { all.append(turn) }
+    if !all.contains(turn) { all.append(turn) }
   }
 }

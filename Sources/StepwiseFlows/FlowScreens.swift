@@ -6,9 +6,7 @@
 final class FlowPresentationContext {
   /// The earlier screen of the step, or of the step that it replaces.
   let previous: FlowShown?
-  /// The current screen.
   var shown: FlowShown?
-  /// The answers for a flow.
   let replay: FlowReplay?
   /// Whether the answers that a nested flow leaves belong to the enclosing one.
   let sharesReplay: Bool
@@ -73,9 +71,7 @@ final class FlowShown {
       isVacant = false
     }
 
-    fileprivate func pop() {
-      if let screen { popScreen(screen) }
-    }
+    fileprivate func pop() { if let screen { popScreen(screen) } }
 
     /// The screen below that this one covers, if a step with the same navigator shows it.
     fileprivate func below(_ lower: some Sequence<FlowShown>) -> FlowShown? {
@@ -108,23 +104,16 @@ final class FlowShown {
   func place(on navigator: AnyObject) -> Place? { place?.navigator === navigator ? place : nil }
 
   /// Dismisses a presented screen, because the step has ended.
-  func stepEnded() {
-    dismiss.take()?()
-  }
+  func stepEnded() { dismiss.take()?() }
 
-  /// Removes the screen, because the step has left the path and another one is presented.
-  ///
-  /// - Parameter lower: The screens of the steps below, topmost first, as far as they leave or are presented.
+  /// Removes the screen, because the step has left the path; `lower` are those below that leave too or are presented.
   func leave(to lower: some Sequence<FlowShown>) {
     stepEnded()
     guard let place = place.take() else { return }
     if let below = place.below(lower) { below.place?.screen = place.screen } else { place.pop() }
   }
 
-  /// Removes the screen unless it stays, because the flow has ended.
-  ///
-  /// - Parameter lower: The screens of the steps below, topmost first.
-  /// - Returns: The screen if it stays and does not cover another screen of the flow.
+  /// Removes the screen at the end of the flow; returns it if it stays and covers no other screen of the flow.
   func finish(above lower: some Sequence<FlowShown>) -> FlowShown? {
     stepEnded()
     guard let place else { return nil }

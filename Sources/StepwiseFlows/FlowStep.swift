@@ -4,6 +4,8 @@
 import Stepwise
 
 /// A step of a flow with its types erased: an element of a list of steps, and of a flow's path.
+///
+/// You meet it in lists; to present a step, use the ``FlowStep`` itself.
 @MainActor
 public class AnyFlowStep {
   /// Called before a content is set, while a walk goes through a flow.
@@ -15,7 +17,6 @@ public class AnyFlowStep {
   /// A Boolean value that indicates whether the step is being presented.
   public internal(set) var isWaitingForResult = false
 
-  /// The type of the step's result.
   nonisolated let resultType: any Sendable.Type
 
   /// The steps that are presented with it, concurrently.
@@ -30,11 +31,7 @@ public class AnyFlowStep {
   /// Whether neither the step nor any that is presented with it is being presented.
   var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
 
-  /// Checks that the content may be set.
-  ///
-  /// A step that another flow presents keeps its content.
-  ///
-  /// - Throws: ``FlowError/alreadyPresented``.
+  /// Checks that the content may be set: a step that another flow presents keeps its content.
   func checkFree() throws(FlowError) {
     guard isFree else { throw FlowError(.alreadyPresented, step: name) }
   }
@@ -46,8 +43,6 @@ public class AnyFlowStep {
     _ = context.shown?.finish(above: EmptyCollection())
     return end
   }
-
-  // MARK: - Content
 
   /// Whether the step has the content that it is presented with.
   var hasContent: Bool { anyContent != nil && members.allSatisfy(\.hasContent) }
@@ -63,8 +58,6 @@ public class AnyFlowStep {
     guard let content = anyContent, !(content is Void) else { return nil }
     return FlowContent(content)
   }
-
-  // MARK: - What FlowStep knows
 
   /// The content that the step is presented with.
   var anyContent: Any? { nil }
@@ -86,9 +79,7 @@ public class AnyFlowStep {
   /// Returns the place of its screen, or of the one before it, when a replay passes the step without presenting it.
   func pass(after previous: FlowShown?) -> FlowShown? { previous }
 
-  /// Sets a stored content.
-  ///
-  /// - Throws: ``FlowError/wrongAnswer`` when it has another type.
+  /// Sets a stored content, which must be of the type.
   package func restore(_ content: FlowContent?) throws(FlowError) {}
 }
 
@@ -110,8 +101,8 @@ extension AnyFlowStep: nonisolated Hashable, nonisolated CustomStringConvertible
 /// let action = try await profile.result(for: user)
 /// ```
 ///
-/// The closure runs each time the step is presented. It shows a screen and passes it the handler, which the screen
-/// completes with the result. A step can also run a chain, a progression, another flow, or several steps concurrently.
+/// The closure runs each time the step is presented: it shows a screen, which completes the handler with the result. A
+/// step can also run a chain, a progression, another flow, or several steps concurrently.
 @MainActor
 public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   typealias Body = @MainActor (FlowStep, Content, FlowPresentationContext) async -> FlowEnd
@@ -119,9 +110,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   /// The content of the latest presentation, or of the next one; nil before the first.
   ///
-  /// It may be set at any time. Setting it notifies the handlers of the step that still exist, even after the step has
-  /// ended. The content of several steps presented as one consists of theirs: setting it sets each of them, and it is
-  /// nil until each has one.
+  /// Setting it notifies the handlers of the step that still exist, even after the step has ended. The content of several
+  /// steps presented as one consists of theirs: setting it sets each, and it is nil until each has one.
   public var content: Content? {
     get { if let group { group.content() } else { ownContent } }
     set { for deliver in store(newValue) { deliver() } }
@@ -141,10 +131,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   /// Creates a step that shows a screen, or interacts with the user in another way.
   ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors, diagrams and answer logs.
-  ///   - intent: Shows the screen and passes it the handler. If the handler is not retained, the presentation ends as
-  ///     abandoned. The handler may be completed before the closure returns.
+  /// If `intent` does not retain the handler, the presentation ends as abandoned. It may complete the handler before it
+  /// returns.
   public convenience init(_ name: String, _ intent: @escaping @MainActor (FlowStepHandler<Content, Result>) -> Void) {
     self.init(name) { handler, _ in
       intent(handler)
@@ -152,10 +140,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     }
   }
 
-  /// Creates a step with a screen.
-  ///
-  /// `show` shows the screen, and returns what to remove later. `place` returns the position that it takes after another
-  /// one on a navigator's stack, where a replay restores it.
+  /// Creates a step whose screen `show` shows, at the position that `place` returns on a navigator's stack.
   convenience init(
     _ name: String,
     place: (@MainActor (FlowShown?) -> FlowShown.Place)? = nil,
@@ -180,33 +165,23 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     super.init(name: name, resultType: Result.self, members: group?.steps ?? [])
   }
 
-  // MARK: - Presenting
-
   /// Presents the step with a content and waits for the outcome.
   ///
   /// Cancelling the waiting task ends the presentation immediately. In a task that is already cancelled, nothing is
   /// shown.
-  ///
-  /// - Parameter content: The content, which becomes the step's content.
-  /// - Returns: The result, or how the presentation ended without one.
   public func ask(_ content: Content) async -> FlowAnswer<Result> { await alone(content).answer() }
 
-  /// Presents the step with its current content and waits for the outcome.
-  ///
-  /// - Returns: The result, or how the presentation ended without one; `.abandoned` when the step has no content.
+  /// Presents the step with its current content and waits for the outcome; `.abandoned` without one.
   public func ask() async -> FlowAnswer<Result> { await alone(nil).answer() }
 
   /// Presents the step with a content and waits for the result.
   ///
-  /// - Parameter content: The content, which becomes the step's content.
-  /// - Returns: The result.
   /// - Throws: ``FlowError/back`` and ``FlowError/abandoned``; `CancellationError`; the error of the work behind the
   ///   step; ``FlowError/alreadyPresented`` when the step is already waiting for a result.
   public func result(for content: Content) async throws -> Result { try await alone(content).result(of: name) }
 
   /// Presents the step with its current content and waits for the result.
   ///
-  /// - Returns: The result.
   /// - Throws: ``FlowError/noContent``, and what ``result(for:)`` throws.
   public func result() async throws -> Result { try await alone(nil).result(of: name) }
 
@@ -236,8 +211,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     return answer.settled ?? cancelled
   }
 
-  // MARK: - Handlers
-
   private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
     let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
     if handlers.count >= pruneLimit {
@@ -248,10 +221,9 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     return handler
   }
 
-  /// Sets the content, or that of each member.
+  /// Sets the content, or that of each member, and returns closures that notify the handlers.
   ///
-  /// - Returns: Closures that notify the handlers. An observer may set a newer content, which reaches all handlers; the
-  ///   remaining ones then skip the older one.
+  /// An observer may set a newer content, which reaches all handlers; the remaining ones then skip the older one.
   func store(_ content: Content?) -> [@MainActor () -> Void] {
     if let group { return group.store(content) }
     Self.willSetContent?(self)
@@ -265,8 +237,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
       }
     ]
   }
-
-  // MARK: - Without types
 
   /// The content; for `Void` also when none was set.
   var knownContent: Content? { content ?? () as? Content }

@@ -5,9 +5,8 @@ public import Stepwise
 
 /// A handle for a screen: it reads the content of its step and completes it.
 ///
-/// Let the screen retain the handler. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts,
-/// from any thread; later calls have no effect. A handler that is released without a call ends the presentation as
-/// abandoned: nothing waits for a screen that no longer exists.
+/// Let your screen retain the handler. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts, from
+/// any thread; later calls have no effect. A handler that is released without a call ends the presentation as abandoned.
 @MainActor
 public final class FlowStepHandler<Content, Result: Sendable> {
   /// The current content of the step.
@@ -22,9 +21,7 @@ public final class FlowStepHandler<Content, Result: Sendable> {
   }
 
   // Not isolated, because the last reference may be released on any thread.
-  deinit {
-    answer.settle(.ended(.abandoned))
-  }
+  deinit { answer.settle(.ended(.abandoned)) }
 
   /// Calls an observer immediately with the current content, and then with each new one, even after the step has ended.
   ///
@@ -51,10 +48,7 @@ public final class FlowStepHandler<Content, Result: Sendable> {
   @discardableResult
   public nonisolated func back() -> Bool { answer.settle(.ended(.back)) }
 
-  /// Cancels the step: a flow cancels its run.
-  ///
-  /// - Parameter reason: The reason, for handlers and errors.
-  /// - Returns: A Boolean value that indicates whether this call ended the presentation.
+  /// Cancels the step, whose flow cancels its run, and returns whether this call ended the presentation.
   @discardableResult
   public nonisolated func cancel(reason: String? = nil) -> Bool {
     answer.settle(.ended(.cancelled(Cancellation(reason: reason))))
@@ -70,18 +64,17 @@ extension FlowStepHandler where Result == Void {
 // MARK: - How a presentation ends
 
 /// The outcome of presenting a step, as ``FlowStep/ask(_:)`` returns it.
+///
+/// Use it when you present a step without a flow and want to know how your user left it.
 public enum FlowAnswer<Result: Sendable>: Sendable {
   /// The step was completed with a result.
   case answered(Result)
-
   /// The user went back.
   case back
-
   /// The step can no longer complete: its handler was released, or the work behind the step failed.
   ///
   /// In the second case ``FlowStep/result(for:)`` throws the error.
   case abandoned
-
   /// The presentation was cancelled, through its handler or with the task that presented the step.
   case cancelled
 }
@@ -106,19 +99,17 @@ extension FlowAnswer: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 /// How a presentation ended without a result, as `on(_:ended:)` receives it.
+///
+/// Switch over it to decide what follows when your user goes back or the screen disappears.
 public enum FlowEnding: Sendable, CustomStringConvertible {
   /// The user went back.
   case back
-
   /// The handler was released without being completed.
   case abandoned
-
   /// The presentation was cancelled.
   case cancelled(Cancellation)
-
   /// The work behind the step failed, or the step could not be presented.
   case failed(any Error)
-
   /// How it ended, in words: "back", "cancelled: later", "failed: the disk is full".
   public var description: String {
     switch self {

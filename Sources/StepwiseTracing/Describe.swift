@@ -64,7 +64,7 @@ private struct ChainWalk {
   private static func events(of parts: [ChainPlan.Part]) -> [Event] {
     var opening: [Event] = []
     var body: [Event] = []
-    var (onError, finally, overlap) = (0, 0, Overlap.concurrent)
+    var (onError, finally, overlap) = (0, 0, String?.none)
     for part in parts {
       switch part {
       case .step(let name, let isUndoable): body.append(.step(name: name, isUndoable: isUndoable))
@@ -77,12 +77,12 @@ private struct ChainWalk {
         body.append(.close)
       case .onError: onError += 1
       case .finally: finally += 1
-      case .overlap(let policy): overlap = policy
+      case .overlap(let policy): overlap = policy.name
       }
     }
     if onError > 0 { opening.append(.open("try")) }
     body.append(.handlers(onError: onError, finally: finally))
-    if overlap != .concurrent {
+    if let overlap, overlap != Overlap.concurrent.name {
       opening.append(.open("overlap: \(overlap)"))
       body.append(.close)
     }
@@ -146,39 +146,39 @@ extension Job {
   /// - Parameter format: The format of the diagram.
   /// - Returns: The diagram, in lines that end with a line break.
   public func describe(_ format: DiagramFormat = .text) -> String {
-    format.text(of: Diagram(plan))
+    format.text(of: Diagram(name, settings, settings.handlers))
   }
 }
 
 extension Diagram {
   /// Creates the diagram of a job.
-  fileprivate init(_ job: JobPlan) {
+  fileprivate init(_ name: String, _ job: JobSettings, _ handlers: JobHandlers) {
     self.init(isSequence: true)
     var limits: [Cluster] = []
-    let start = job.onStart == 0 ? [] : [add("on start: \(job.onStart.handlers)", .handler)]
-    if let limit = job.deadline { open("deadline \(limit)") }
+    let start = handlers.onStart.isEmpty ? [] : [add("on start: \(handlers.onStart.count.handlers)", .handler)]
+    if let limit = job.deadline?.duration { open("deadline \(limit)") }
     let turn = add("wait in the queue\(job.priority.map { ", priority \($0.word)" } ?? "")", after: start)
-    if let limit = job.timeout { open("timeout \(limit)") }
-    let work = add(job.name, after: [turn])
+    if let limit = job.timeout?.duration { open("timeout \(limit)") }
+    let work = add(name, after: [turn])
     if job.timeout != nil { limits.append(close()) }
     if job.deadline != nil { limits.append(close()) }
 
     var ends = [work]
-    if job.onUpdate > 0 {
-      let handler = add("on update: \(job.onUpdate.handlers)", .handler)
+    if !handlers.onUpdate.isEmpty {
+      let handler = add("on update: \(handlers.onUpdate.count.handlers)", .handler)
       add(Edge(from: work, to: handler, label: "update", isDashed: true))
     }
-    if job.onTimeout > 0 {
-      let handler = add("on timeout: \(job.onTimeout.handlers)", .handler)
+    if !handlers.onTimeout.isEmpty {
+      let handler = add("on timeout: \(handlers.onTimeout.count.handlers)", .handler)
       for limit in limits { connect(limit, to: handler, "timeout") }
       ends.append(handler)
     }
-    if job.onError > 0 {
-      let handler = add("on error: \(job.onError.handlers)", .handler)
+    if !handlers.onError.isEmpty {
+      let handler = add("on error: \(handlers.onError.count.handlers)", .handler)
       add(Edge(from: work, to: handler, label: "error", isDashed: true))
       ends.append(handler)
     }
-    if job.onFinish > 0 { _ = add("on finish: \(job.onFinish.handlers)", .handler, after: ends) }
+    if !handlers.onFinish.isEmpty { _ = add("on finish: \(handlers.onFinish.count.handlers)", .handler, after: ends) }
   }
 }
 

@@ -3,7 +3,8 @@
 
 /// The format in which `describe` draws: text, or Mermaid.
 ///
-/// The same chain, flow, job or list of stages yields the same text in each format, byte for byte.
+/// Use `mermaid` for your documentation, and text for a terminal. The same chain, flow, job or list of stages yields
+/// the same text in each format, byte for byte.
 public struct DiagramFormat: Hashable, Sendable {
   private enum Kind {
     case text, mermaid
@@ -69,7 +70,7 @@ package struct Diagram {
     let node: Int?
   }
 
-  /// Whether each node follows the one before it, so that an outline needs no edges.
+  /// Whether each node follows the previous node: an outline then needs no edges.
   let isSequence: Bool
   private(set) var items: [Item] = []
   private(set) var edges: [Edge] = []

@@ -27,7 +27,31 @@ extension RunTrace {
   }
 }
 
+extension RunTrace {
+  /// Creates a trace of what was recorded elsewhere.
+  package init(runs: [Span]) {
+    (self.runs, droppedEventCount, droppedRunCount) = (runs, 0, 0)
+  }
+}
+
 extension RunTrace.Span {
+  /// Creates the span of a run, or of a step of one, that was recorded elsewhere.
+  package init(
+    _ kind: RunTrace.Kind,
+    _ name: String,
+    start: Duration,
+    duration: Duration,
+    attempt: Int = 1,
+    status: RunTrace.Status,
+    detail: String? = nil,
+    isUndone: Bool = false,
+    children: [RunTrace.Span] = []
+  ) {
+    (self.kind, self.name, self.start, self.duration, self.attempt) = (kind, name, start, duration, attempt)
+    (self.status, self.detail, self.isUndone, self.children) = (status, detail, isUndone, children)
+    (role, notes, order) = (nil, [], 0)
+  }
+
   fileprivate init(_ node: TraceBuilder.Node, since origin: Duration, until now: Duration) {
     kind = node.kind
     name = node.name

@@ -112,7 +112,7 @@ extension Duration {
   }
 
   /// The duration with three significant digits, for example "1.25 s".
-  var brief: String {
+  package var brief: String {
     let time = max(0, nanoseconds)
     switch time {
     case ..<1_000: return "\(time) ns"

@@ -5,7 +5,8 @@ public import Stepwise
 
 /// Shows what a run did: what ran, when, on which attempt and with which outcome.
 ///
-/// A started run has one, `Run.trace`. To trace plain runs, and everything that they start, run them in
+/// Use it to see why a run took long, or to show a failure to someone who has your log only. A started run has one,
+/// `Run.trace`. To trace plain runs, and everything that they start, run them in
 /// ``trace(capacity:clock:isolation:_:)``. The memory is bounded: the newest events are kept, the others counted.
 ///
 /// ```swift
@@ -49,6 +50,8 @@ public struct RunTrace: Sendable {
   }
 
   /// Something that happened at one time, for example a failed attempt or an undo.
+  ///
+  /// You see it below its step in ``RunTrace/text``.
   public struct Note: Hashable, Sendable {
     /// The time since the start of the trace.
     public let time: Duration
@@ -59,6 +62,8 @@ public struct RunTrace: Sendable {
   }
 
   /// A run, or one attempt of a step.
+  ///
+  /// Your trace has one for each attempt, so a retried step has several.
   public struct Span: Sendable {
     /// Whether it is a run or a step.
     public let kind: Kind
@@ -115,12 +120,14 @@ public struct RunTrace: Sendable {
 extension Run {
   /// What has happened in the run so far, with times.
   ///
-  /// Tracing is always on for started runs. Runs that a step starts are part of the trace only in
-  /// ``trace(capacity:clock:isolation:_:)``.
+  /// Use it around code of yours that runs chains, such as a request handler or a test. Tracing is always on for
+  /// started runs. Runs that a step starts are part of the trace only in ``trace(capacity:clock:isolation:_:)``.
   public var trace: RunTrace { RunTrace(of: [reading], droppedRunCount: 0) }
 }
 
 /// The trace of the runs that a body started, and what it returned or threw.
+///
+/// You can read ``trace`` even when the body threw.
 public struct TracedResult<Value> {
   /// What the body returned or threw.
   public let result: Result<Value, any Error>

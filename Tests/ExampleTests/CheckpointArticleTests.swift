@@ -33,7 +33,7 @@ struct CheckpointArticleTests {
     }
   }
 
-  @Test("A migration reads what the progression stored before it declared a version")
+  @Test("A migration reads stages from before a version was declared")
   func migrates() async throws {
     let store = MemoryCheckpointStore()
     for try await _ in ImportV0.sum([1, 2, 3]).stages(id: "old", in: store) { break }

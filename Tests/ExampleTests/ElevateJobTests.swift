@@ -61,7 +61,7 @@ final class ElevateJobTests {
     #expect(hud.shown.elements == shown)
   }
 
-  @Test("Jobs are cancelled by handle, by name and owner, and all of a screen, and then call no handler")
+  @Test("Jobs are cancelled by handle, by name, and for a screen")
   func cancels() async {
     let hud = hud
     let search = Job("search") { (term: String) in

@@ -117,7 +117,7 @@ struct InterceptorArticleTests {
     stub.on("GET", "/tracks") { _ in .status(204) }
     @Sendable func log(_ line: String) { lines.record(line) }
     var client = try Self.client(stub)
-    client.setCredentials(user: "ann", password: "geheim")
+    client.credentials = .basic(user: "ann", password: "geheim")
 
     client.interceptor = { request, send in
       let start = ContinuousClock.now

@@ -11,7 +11,7 @@ import Testing
 struct ReadmeBehaviourTests {
   let log = Recorder<String>()
 
-  // G24
+  // G27
   @Test func aValueOfTheLastStepStandsAlthoughTheRunIsCancelled() async throws {
     let log = log
     let chain = Chain { (number: Int) in
@@ -30,7 +30,7 @@ struct ReadmeBehaviourTests {
     #expect(try await run.value == 7)
   }
 
-  // G25
+  // G28
   @Test func aRunCancelledBeforeItBeganRunsFinallyAlone() async {
     let log = log
     let chain = Chain { (number: Int) in log.record("step \(number)") }
@@ -58,7 +58,7 @@ struct ReadmeBehaviourTests {
     #expect(try await run.value == 7)
   }
 
-  // G33
+  // G35
   @Test func anUndoThatThrowsLeavesTheOthersToRun() async {
     let log = log
     let run = Chain { (number: Int) in number }
@@ -72,7 +72,7 @@ struct ReadmeBehaviourTests {
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
-  // G64
+  // G84
   @Test func aCallbackThatComesTwiceCountsOnce() async throws {
     let log = log
     let chain = Chain(
@@ -84,7 +84,7 @@ struct ReadmeBehaviourTests {
     #expect(log.elements == ["true false"])
   }
 
-  // G66
+  // G86
   @Test func aLostCallbackIsNoticedWhenOnCancelHoldsItsObjectWeakly() async {
     final class Request: Sendable {
       let completion: @Sendable (Int) -> Void
@@ -109,7 +109,7 @@ struct ReadmeBehaviourTests {
     await #expect(throws: ChainError.reentrant) { try await chain.run(1) }
   }
 
-  // G56
+  // G72
   @Test func aTokenIsCancelledOnceAlsoByItsOwnHandler() {
     let log = log
     let token = CancellationToken()

@@ -42,7 +42,7 @@ struct ReadmeHTTPTests {
     let base = try #require(URL(string: server.address))
     let password = "1999"
     var client = HTTPClient(baseURL: base)
-    client.setCredentials(user: "prince", password: password)
+    client.credentials = .basic(user: "prince", password: password)
     let created = try await client.post("tracks", json: ["title": "Kiss"])
     #expect(created.status == 201)
     #expect(created.body == Data("Basic cHJpbmNlOjE5OTk=".utf8))

@@ -10,13 +10,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowCancellationTests {
-  let desk = Desk()
-  var step: FlowStep<Void, Int> { desk.step("first", .wait, .wait) }
+  let scripted = ScriptedSteps()
+  var step: FlowStep<Void, Int> { scripted.step("first", .wait, .wait) }
 
   @Test func theHandleCancelsWithAReason() async {
     let flow = Flow<Int>("flow", first: step)
     let run = flow.start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     #expect(run.cancel(reason: "left"))
     #expect(await run.outcome.summary == "cancelled left")
     #expect(run.isFinished)
@@ -26,7 +26,7 @@ struct FlowCancellationTests {
   @Test func theTaskThatAwaitsCancels() async {
     let flow = Flow<Int>("flow", first: step)
     let task = Task { try await flow.run() }
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
@@ -35,7 +35,7 @@ struct FlowCancellationTests {
     let flow = Flow<Int>("flow", first: step)
     let token = CancellationToken()
     let task = Task { try await withCancellation(by: token) { try await flow.run() } }
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     token.cancel(reason: "logged out")
     await #expect(throws: CancellationError.self) { try await task.value }
     guard case .ended(.cancelled(let cancellation)) = await lastEvent(flow) else {
@@ -49,7 +49,7 @@ struct FlowCancellationTests {
     let flow = Flow<Int>("flow", first: step)
     let token = CancellationToken()
     let run = try await withCancellation(by: token) { flow.start() }
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     token.cancel(reason: "logged out")
     #expect(await run.outcome.summary == "cancelled logged out")
   }
@@ -61,8 +61,8 @@ struct FlowCancellationTests {
   }
 
   @Test func nothingElseIsAskedAfterACancel() async {
-    let first = desk.step("first", .complete(1))
-    let second = desk.step("second", .complete(1))
+    let first = scripted.step("first", .complete(1))
+    let second = scripted.step("second", .complete(1))
     var run: Run<Int>?
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in
       run?.cancel(reason: "now")
@@ -70,14 +70,14 @@ struct FlowCancellationTests {
     }
     run = flow.start()
     #expect(await run?.outcome.summary == "cancelled now")
-    #expect(desk.asked.elements == ["first"])
+    #expect(scripted.presented.elements == ["first"])
   }
 
   @Test func anEndingIsNotLookedAtWhenTheRunIsCancelled() async {
     let first = step
     let flow = Flow<Int>("flow", first: first).on(first, ended: { _, _ in .finish(0) })
     let run = flow.start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     run.cancel(reason: "stop")
     #expect(await run.outcome.summary == "cancelled stop")
   }
@@ -114,25 +114,25 @@ struct FlowCancellationTests {
     let first = step
     let flow = Flow<Int>("flow", first: first)
     let run = flow.start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     let error = await #expect(throws: FlowError.alreadyRunning) { try await flow.run() }
     #expect("\(try #require(error))".contains("create a second flow"))
     await #expect(throws: FlowError.alreadyRunning) { try await flow.start().value }
     #expect(flow.current == first)
-    desk.handler(first)?.complete(4)
+    scripted.handler(first)?.complete(4)
     #expect(try await run.value == 4)
     let again = flow.start()
-    await desk.asked.elements(atLeast: 2)
-    desk.handler(first)?.complete(5)
+    await scripted.presented.elements(atLeast: 2)
+    scripted.handler(first)?.complete(5)
     #expect(try await again.value == 5)
   }
 
   @Test func aRunCancelledBeforeItBeganFreesTheFlow() async throws {
-    let flow = Flow<Int>("flow", first: desk.step("first", .complete(1)))
+    let flow = Flow<Int>("flow", first: scripted.step("first", .complete(1)))
     let run = flow.start()
     run.cancel(reason: "early")
     #expect(await run.outcome.summary == "cancelled early")
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
     #expect(try await flow.run() == 1)
   }
 
@@ -149,12 +149,12 @@ struct FlowCancellationTests {
   @Test func nothingIsKeptAliveByARunThatIsOver() async throws {
     let tracker = LifetimeTracker()
     do {
-      let first = desk.step("first", .complete(1), Reply<Int>.wait)
+      let first = scripted.step("first", .complete(1), Reply<Int>.wait)
       let flow = Flow<Int>("flow", first: first)
         .on(first) { [object = tracker.track()] result, _ in withExtendedLifetime(object) { .finish(result) } }
       #expect(try await flow.run() == 1)
       let run = flow.start()
-      await desk.asked.elements(atLeast: 2)
+      await scripted.presented.elements(atLeast: 2)
       run.cancel()
       _ = await run.outcome
     }
@@ -163,12 +163,12 @@ struct FlowCancellationTests {
   }
 
   @Test func lettingTheHandleGoCancelsNothing() async {
-    let first = desk.step("first", .wait, Reply<Int>.drop)
+    let first = scripted.step("first", .wait, Reply<Int>.drop)
     let flow = Flow<Int>("flow", first: first)
     flow.start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     #expect(flow.current == first)
-    desk.handler(first)?.complete(1)
+    scripted.handler(first)?.complete(1)
     for await _ in flow.events {}
     #expect(flow.answers.count == 1)
   }

@@ -37,7 +37,7 @@ struct FlowContentTests {
     FlowStep("a") { [wall] handler in wall.show(Screen(handler)) }
   }
 
-  // G93
+  // G120
   @Test func theHandlerIsToldTheCurrentContentThenEachNewOne() async {
     let step = step
     async let answer = step.ask(1)
@@ -52,7 +52,7 @@ struct FlowContentTests {
     #expect(await answer == .answered("done"))
   }
 
-  // G93
+  // G120
   @Test func theHandlerIsToldAlsoWhenTheStepIsPast() async {
     let step = step
     async let answer = step.ask(1)
@@ -116,7 +116,7 @@ struct FlowContentTests {
     #expect(try await flow.run() == nil)
   }
 
-  @Test("An observer that sets the content does not leave the next one with the older content")
+  @Test("An observer that sets the content gives the next one the newest")
   func settingContentInAnObserver() async {
     let step = step
     async let answer = step.ask(0)
@@ -149,7 +149,7 @@ struct FlowContentTests {
     #expect(await second == .answered("two"))
   }
 
-  @Test("An observer that sets the content when it is added receives the newest content last")
+  @Test("An observer that sets the content on registration sees the newest")
   func settingContentInANewObserver() async {
     let step = step
     async let answer = step.ask(1)
@@ -188,7 +188,7 @@ struct FlowContentTests {
     }
   }
 
-  // G94
+  // G121
   /// Over 1,000 seeds: whatever observers set while they are called, all end with the newest content.
   @Test func allObserversEndWithTheNewestContent() async {
     for seed in seeds() {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowEndingTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   private func name(_ ending: FlowEnding) -> String {
     switch ending {
@@ -22,7 +22,7 @@ struct FlowEndingTests {
   }
 
   @Test func eachEndingCanLeadElsewhere() async throws {
-    let step = desk.step("first", of: Int.self, Reply<Int>.back, .drop, .cancel("no"))
+    let step = scripted.step("first", of: Int.self, Reply<Int>.back, .drop, .cancel("no"))
     let flow = Flow<String>("flow", first: step, content: 7)
       .on(step, ended: { ending, step in .finish("\(step.content) \(name(ending))") })
     #expect(try await flow.run() == "7 back")
@@ -38,27 +38,27 @@ struct FlowEndingTests {
   }
 
   @Test func nilIsAsUsual() async throws {
-    let first = desk.step("first", .complete(1), .complete(2))
-    let second = desk.step("second", of: Void.self, Reply<Int>.back, .drop, .cancel("no"))
+    let first = scripted.step("first", .complete(1), .complete(2))
+    let second = scripted.step("second", of: Void.self, Reply<Int>.back, .drop, .cancel("no"))
     let flow = Flow<Int>("flow", first: first)
       .on(first) { _, _ in .next(second) }
       .on(second, ended: { _, _ in nil })
     await #expect(throws: FlowError.abandoned) { try await flow.run() }
-    #expect(desk.asked.elements == ["first", "second", "first", "second"])
+    #expect(scripted.presented.elements == ["first", "second", "first", "second"])
   }
 
   @Test func anEndingMayLeadOn() async throws {
-    let first = desk.step("first", of: Void.self, Reply<Int>.drop)
-    let rescue = desk.step("rescue", of: String.self, .complete(1))
+    let first = scripted.step("first", of: Void.self, Reply<Int>.drop)
+    let rescue = scripted.step("rescue", of: String.self, .complete(1))
     let flow = Flow<Int>("flow", first: first)
       .on(first, ended: { ending, _ in .next(rescue, name(ending)) })
     #expect(try await flow.run() == 1)
-    #expect(desk.asked.elements == ["first", "rescue abandoned"])
+    #expect(scripted.presented.elements == ["first", "rescue abandoned"])
     #expect(flow.answers.map(\.step) == ["first", "rescue"])
   }
 
   @Test func bothKindsOfOnCanBeCombined() async throws {
-    let step = desk.step("first", .complete(1), .back)
+    let step = scripted.step("first", .complete(1), .back)
     let flow = Flow<String>("flow", first: step)
       .on(step) { result, _ in .finish("\(result)") }
       .on(step, ended: { _, _ in .finish("ended") })
@@ -67,7 +67,7 @@ struct FlowEndingTests {
   }
 
   @Test func whatItThrowsFailsTheFlow() async {
-    let step = desk.step("first", of: Void.self, Reply<Int>.back)
+    let step = scripted.step("first", of: Void.self, Reply<Int>.back)
     let flow = Flow<Int>("flow", first: step).on(step, ended: { _, _ in throw Fault(1) })
     await #expect(throws: Fault(1)) { try await flow.run() }
   }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowEventTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   private func lines(_ events: some AsyncSequence<FlowEvent, Never> & Sendable) async -> [String] {
     var lines: [String] = []
@@ -28,15 +28,15 @@ struct FlowEventTests {
   }
 
   @Test func everyConsumerSeesTheRun() async throws {
-    let first = desk.step("first", .complete(1))
-    let second = desk.step("second", .wait, Reply<Int>.complete(0))
+    let first = scripted.step("first", .complete(1))
+    let second = scripted.step("second", .wait, Reply<Int>.complete(0))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second) }
     async let early = lines(flow.events)
     async let other = lines(flow.events)
     let run = flow.start()
-    await desk.asked.elements(atLeast: 2)
+    await scripted.presented.elements(atLeast: 2)
     async let during = lines(flow.events)
-    desk.handler(second)?.complete(2)
+    scripted.handler(second)?.complete(2)
     _ = await run.outcome
     let expected = [
       "started", "presented first", "answered first", "presented second", "answered second", "ended resolved 2",
@@ -48,7 +48,7 @@ struct FlowEventTests {
   }
 
   @Test func eachRunHasItsOwnEvents() async throws {
-    let step = desk.step("first", .complete(1), .back)
+    let step = scripted.step("first", .complete(1), .back)
     let flow = Flow<Int>("flow", first: step)
     #expect(try await flow.run() == 1)
     #expect(await lines(flow.events).last == "ended resolved 1")
@@ -75,7 +75,7 @@ struct FlowEventTests {
   }
 
   @Test func descriptionsOfEventsAndAnswersOfARunContainNoValue() async throws {
-    let step = desk.step("pay", of: String.self, Reply<String>.complete("4111 1111"))
+    let step = scripted.step("pay", of: String.self, Reply<String>.complete("4111 1111"))
     let flow = Flow<String>("flow", first: step, content: "my card")
     #expect(try await flow.run() == "4111 1111")
     var texts: [String] = []
@@ -93,9 +93,9 @@ struct FlowEventTests {
   }
 
   @Test func picturesDrawWhatIsDeclaredAndDashedWhatWasTaken() async throws {
-    let first = desk.step("say \"hi\" #1", .complete(1))
-    let second = desk.step("second", .complete(2))
-    let third = desk.step("third", .complete(3))
+    let first = scripted.step("say \"hi\" #1", .complete(1))
+    let second = scripted.step("second", .complete(2))
+    let third = scripted.step("third", .complete(3))
     let flow = Flow<Int>("flow", first: first)
       .on(first, leadsTo: [second, third]) { _, _ in .next(third) }
       .on(second) { _, _ in .finish(0) }

@@ -21,7 +21,7 @@ struct FlowLogContentTests {
     case edit, close
   }
 
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   /// The flow of the README, in which an edit leads back to the profile.
   private func profileFlow(
@@ -43,11 +43,11 @@ struct FlowLogContentTests {
 
   @Test(arguments: [false, true])
   func aReplayShowsTheContentThatAnEditLedTo(isStored: Bool) async throws {
-    let profile = desk.step("profile", of: Profile.self, Reply<Action>.complete(.edit), .wait, .complete(.close))
-    let edit = desk.step("edit", of: String.self, .complete("Bob"))
+    let profile = scripted.step("profile", of: Profile.self, Reply<Action>.complete(.edit), .wait, .complete(.close))
+    let edit = scripted.step("edit", of: String.self, .complete("Bob"))
     let flow = profileFlow(profile, edit)
     let run = flow.start()
-    await desk.asked.elements(atLeast: 3)
+    await scripted.presented.elements(atLeast: 3)
     var log = flow.answers
     #expect(log.isEmpty)
     run.cancel()
@@ -57,8 +57,8 @@ struct FlowLogContentTests {
   }
 
   @Test func aContentThatABackLedToIsReplayedToo() async throws {
-    let profile = desk.step("profile", of: String.self, Reply<Bool>.complete(true), .wait, .complete(false))
-    let network = desk.step("network", Reply<String>.complete("Bob"))
+    let profile = scripted.step("profile", of: String.self, Reply<Bool>.complete(true), .wait, .complete(false))
+    let network = scripted.step("network", Reply<String>.complete("Bob"))
     let flow = Flow<String>("flow", first: profile, content: "Ann")
       .on(profile) { isUpdate, step in isUpdate ? .next(network) : .finish(step.content) }
       .on(network) { name, _ in
@@ -66,7 +66,7 @@ struct FlowLogContentTests {
         return .back
       }
     let run = flow.start()
-    await desk.asked.elements(atLeast: 3)
+    await scripted.presented.elements(atLeast: 3)
     let log = flow.answers
     run.cancel()
     _ = await run.outcome
@@ -76,8 +76,8 @@ struct FlowLogContentTests {
   /// What follows an answer depends on the content with which it was given, not on a later one.
   @Test("Each answer is replayed with the content that the step had")
   func eachAnswerIsReplayedWithTheContentThatItWasGivenWith() async throws {
-    let count = desk.step("count", of: Int.self, .complete(1), .complete(1), .complete(1))
-    let shown = desk.step("shown", of: Int.self, Reply<Int>.complete(0), .wait, .complete(7))
+    let count = scripted.step("count", of: Int.self, .complete(1), .complete(1), .complete(1))
+    let shown = scripted.step("shown", of: Int.self, Reply<Int>.complete(0), .wait, .complete(7))
     let flow = Flow<Int>("flow", first: count, content: 0)
       .on(count) { step, asked in asked.content < 1 ? .next(count, asked.content + step) : .next(shown, asked.content) }
       .on(shown) { number, _ in
@@ -86,26 +86,26 @@ struct FlowLogContentTests {
         return .next(shown, 51)
       }
     let run = flow.start()
-    await desk.asked.elements(atLeast: 4)
+    await scripted.presented.elements(atLeast: 4)
     let log = flow.answers
     #expect(log.map(\.step) == ["count"])
     run.cancel()
     _ = await run.outcome
     count.content = 99
     #expect(try await flow.replay(answers: log) == 7)
-    #expect(desk.asked.elements == ["count 0", "count 1", "shown 1", "shown 51", "shown 51"])
+    #expect(scripted.presented.elements == ["count 0", "count 1", "shown 1", "shown 51", "shown 51"])
     #expect(count.content == 50)
   }
 
   @Test("The contents of concurrent steps are replayed")
   func theContentsOfStepsThatArePresentedAtOnceAreReplayed() async throws {
-    let a = desk.step("a", of: Int.self, .complete(1), .wait, .complete(5))
-    let b = desk.step("b", .complete(2), .complete(3), .complete(6))
+    let a = scripted.step("a", of: Int.self, .complete(1), .wait, .complete(5))
+    let b = scripted.step("b", .complete(2), .complete(3), .complete(6))
     let both = FlowStep.all(name: "both", a, b)
     let flow = Flow<Int>("flow", first: both, content: (1, ()))
       .on(both) { results, _ in results.0 == 5 ? .finish(a.content ?? 0) : .next(both, (8, ())) }
     let run = flow.start()
-    await desk.asked.elements(atLeast: 4)
+    await scripted.presented.elements(atLeast: 4)
     let log = flow.answers
     run.cancel()
     _ = await run.outcome
@@ -128,33 +128,33 @@ struct FlowLogContentTests {
   }
 
   @Test func aContentOfAnotherShapeIsAClearError() async throws {
-    let profile = desk.step("profile", of: Profile.self, Reply<Action>.wait)
-    let flow = profileFlow(profile, desk.step("edit", of: String.self, .wait))
+    let profile = scripted.step("profile", of: Profile.self, Reply<Action>.wait)
+    let flow = profileFlow(profile, scripted.step("edit", of: String.self, .wait))
     let json = #"[{"step": "profile", "content": {"title": "Ann"}, "answer": "edit"}]"#
     let log = try JSONDecoder().decode(FlowLog.self, from: Data(json.utf8))
     let error = await #expect(throws: FlowError.wrongAnswer) { try await flow.replay(answers: log) }
     #expect(error?.step == "profile" && error?.detail?.contains("its content") == true)
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   @Test func aContentThatAnotherFlowPresentsIsLeftAlone() async throws {
-    let shared = desk.step("shared", of: String.self, Reply<Int>.complete(1), .wait)
-    let last = desk.step("last", .wait, Reply<Int>.complete(2))
+    let shared = scripted.step("shared", of: String.self, Reply<Int>.complete(1), .wait)
+    let last = scripted.step("last", .wait, Reply<Int>.complete(2))
     let flow = Flow<Int>("flow", first: shared, content: "one").on(shared) { _, _ in .next(last) }
     let run = flow.start()
-    await desk.asked.elements(atLeast: 2)
+    await scripted.presented.elements(atLeast: 2)
     let log = flow.answers
     run.cancel()
     _ = await run.outcome
     let other = Flow<Int>("other", first: shared, content: "two").start()
-    await desk.asked.elements(atLeast: 3)
+    await scripted.presented.elements(atLeast: 3)
     await #expect(throws: FlowError.alreadyPresented) { try await flow.replay(answers: log) }
     #expect(shared.content == "two")
     other.cancel()
     _ = await other.outcome
   }
 
-  // G98
+  // G128
   /// Over 1,000 seeds: a replay of the log, in memory or stored, presents what the user saw last, and the same before it.
   @Test func aReplayShowsWhatTheUserSaw() async throws {
     for seed in seeds() {

@@ -15,7 +15,7 @@ struct FlowLogTests {
     case edit, quit
   }
 
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   /// profile -> edit -> confirm -> end; each step has the script given.
   private func flow(
@@ -36,27 +36,29 @@ struct FlowLogTests {
 
   private func steps() -> (FlowStep<String, Action>, FlowStep<String, String>, FlowStep<String, Bool>) {
     (
-      desk.step("profile", of: String.self, .wait), desk.step("edit", of: String.self, .wait),
-      desk.step("confirm", of: String.self, .wait)
+      scripted.step("profile", of: String.self, .wait), scripted.step("edit", of: String.self, .wait),
+      scripted.step("confirm", of: String.self, .wait)
     )
   }
 
   @Test func theLogHasTheAnswersThatLedAlongThePath() async throws {
-    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit), .wait)
-    let edit = desk.step("edit", of: String.self, .complete("Bob"), .complete("Cid"), .wait)
-    let confirm = desk.step("confirm", of: String.self, .back, .complete(false), .wait)
+    let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit), .wait)
+    let edit = scripted.step("edit", of: String.self, .complete("Bob"), .complete("Cid"), .wait)
+    let confirm = scripted.step("confirm", of: String.self, .back, .complete(false), .wait)
     let flow = flow(profile, edit, confirm)
     let run = flow.start()
-    await desk.asked.elements(atLeast: 6)
+    await scripted.presented.elements(atLeast: 6)
     #expect(
-      desk.asked.elements == ["profile Ann", "edit Ann", "confirm Bob", "edit Ann", "confirm Cid", "profile Cid"]
+      scripted.presented.elements == [
+        "profile Ann", "edit Ann", "confirm Bob", "edit Ann", "confirm Cid", "profile Cid",
+      ]
     )
     #expect(flow.answers.isEmpty)
-    desk.handler(profile)?.complete(.edit)
-    await desk.asked.elements(atLeast: 7)
+    scripted.handler(profile)?.complete(.edit)
+    await scripted.presented.elements(atLeast: 7)
     #expect(flow.answers.map(\.step) == ["profile"])
-    desk.handler(edit)?.complete("Dan")
-    await desk.asked.elements(atLeast: 8)
+    scripted.handler(edit)?.complete("Dan")
+    await scripted.presented.elements(atLeast: 8)
     #expect(flow.answers.map(\.step) == ["profile", "edit"])
     #expect(flow.answers.last?.result as? String == "Dan")
     run.cancel()
@@ -64,81 +66,81 @@ struct FlowLogTests {
   }
 
   @Test func logAllKeepsEveryAnswer() async throws {
-    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit), .complete(.quit))
-    let edit = desk.step("edit", of: String.self, .complete("Bob"), .complete("Cid"))
-    let confirm = desk.step("confirm", of: String.self, .back, .complete(false))
+    let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit), .complete(.quit))
+    let edit = scripted.step("edit", of: String.self, .complete("Bob"), .complete("Cid"))
+    let confirm = scripted.step("confirm", of: String.self, .back, .complete(false))
     let flow = flow(profile, edit, confirm, log: .all)
     #expect(try await flow.run() == "quit")
     #expect(flow.answers.map(\.step) == ["profile", "edit", "confirm", "edit", "confirm", "profile"])
-    let asked = desk.asked.elements.count
+    let asked = scripted.presented.elements.count
     #expect(try await flow.replay(answers: flow.answers) == "quit")
-    #expect(desk.asked.elements.count == asked)
+    #expect(scripted.presented.elements.count == asked)
   }
 
   @Test func aFlowIsReplayedFromAnswersAndGoesOnFromThere() async throws {
     let (profile, edit, _) = steps()
-    let confirm = desk.step("confirm", of: String.self, .complete(true))
+    let confirm = scripted.step("confirm", of: String.self, .complete(true))
     let flow = flow(profile, edit, confirm)
     #expect(try await flow.replay(answers: [.answer(profile, .edit), .answer(edit, "Bob")]) == "Bob")
-    #expect(desk.asked.elements == ["confirm Bob"])
+    #expect(scripted.presented.elements == ["confirm Bob"])
     #expect(flow.answers.map(\.step) == ["profile", "edit", "confirm"])
     #expect(try await flow.replay(answers: flow.answers) == "Bob")
-    #expect(desk.asked.elements == ["confirm Bob"])
+    #expect(scripted.presented.elements == ["confirm Bob"])
   }
 
   @Test func backAfterAReplayAsksTheStepBefore() async throws {
     let (profile, _, _) = steps()
-    let edit = desk.step("edit", of: String.self, .complete("Cid"))
-    let confirm = desk.step("confirm", of: String.self, .back, .complete(true))
+    let edit = scripted.step("edit", of: String.self, .complete("Cid"))
+    let confirm = scripted.step("confirm", of: String.self, .back, .complete(true))
     let flow = flow(profile, edit, confirm)
     let run = flow.start(replaying: [.answer(profile, .edit), .answer(edit, "Bob")])
     #expect(try await run.value == "Cid")
-    #expect(desk.asked.elements == ["confirm Bob", "edit Ann", "confirm Cid"])
+    #expect(scripted.presented.elements == ["confirm Bob", "edit Ann", "confirm Cid"])
   }
 
   @Test(arguments: [false, true])
   func aRunThatDidNotFinishIsTakenUpWhereItWas(isCancelled: Bool) async throws {
-    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
-    let edit = desk.step("edit", of: String.self, .complete("Bob"))
-    let confirm = desk.step("confirm", of: String.self, isCancelled ? .cancel("later") : .drop, .complete(true))
+    let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = scripted.step("edit", of: String.self, .complete("Bob"))
+    let confirm = scripted.step("confirm", of: String.self, isCancelled ? .cancel("later") : .drop, .complete(true))
     let flow = flow(profile, edit, confirm)
     _ = try? await flow.run()
     #expect(flow.answers.map(\.step) == ["profile", "edit"])
     #expect(try await flow.replay(answers: flow.answers) == "Bob")
-    #expect(desk.asked.elements == ["profile Ann", "edit Ann", "confirm Bob", "confirm Bob"])
+    #expect(scripted.presented.elements == ["profile Ann", "edit Ann", "confirm Bob", "confirm Bob"])
   }
 
   @Test func withLogAllAReplayEndsAsTheRunDid() async throws {
-    let profile = desk.step("profile", of: String.self, Reply<Action>.complete(.edit))
-    let edit = desk.step("edit", of: String.self, Reply<String>.cancel("later"))
+    let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit))
+    let edit = scripted.step("edit", of: String.self, Reply<String>.cancel("later"))
     let (_, _, confirm) = steps()
     let flow = flow(profile, edit, confirm, log: .all)
     #expect(await flow.start().outcome.summary == "cancelled later")
     #expect(await flow.start(replaying: flow.answers).outcome.summary == "cancelled later")
-    #expect(desk.asked.elements == ["profile Ann", "edit Ann"])
+    #expect(scripted.presented.elements == ["profile Ann", "edit Ann"])
   }
 
-  // G126
+  // G127
   @Test func aFlowStartsAtAnyStep() async throws {
     let (profile, edit, _) = steps()
-    let confirm = desk.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))
+    let confirm = scripted.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))
     let flow = flow(profile, edit, confirm)
     #expect(try await flow.run(startingAt: confirm, content: "Zoe") == "Zoe")
-    #expect(try await flow.start(startingAt: confirm, content: "Yan").value == "Yan")
+    #expect(try await flow.run(startingAt: confirm, content: "Yan") == "Yan")
     await #expect(throws: FlowError.back) { try await flow.run(startingAt: confirm) }
-    #expect(try await flow.start(startingAt: confirm).value == "Yan")
+    #expect(try await flow.run(startingAt: confirm) == "Yan")
   }
 
   @Test func answersThatAreCodableCanBeCheckpointed() async throws {
     let (profile, edit, _) = steps()
-    let confirm = desk.step("confirm", of: String.self, .complete(true))
+    let confirm = scripted.step("confirm", of: String.self, .complete(true))
     let first = flow(profile, edit, confirm)
     try await first.replay(answers: [
       .answer(profile, .edit), .answer(edit, "Bob"),
     ])
     let data = try JSONEncoder().encode(first.answers)
 
-    let again = Desk()
+    let again = ScriptedSteps()
     let newConfirm = again.step("confirm", of: String.self, Reply<Bool>.wait)
     let new = flow(
       again.step("profile", of: String.self, .wait),
@@ -149,11 +151,11 @@ struct FlowLogTests {
     #expect(answers.map(\.step) == ["profile", "edit", "confirm"])
     #expect(answers[0].result == nil)
     #expect(try await new.replay(answers: answers) == "Bob")
-    #expect(again.asked.elements.isEmpty)
+    #expect(again.presented.elements.isEmpty)
   }
 
   @Test func endingsAndAnswersWithoutValuesAreKeptToo() throws {
-    let ok = desk.step("ok", .complete(()))
+    let ok = scripted.step("ok", .complete(()))
     let log: FlowLog = [
       .answer(ok, ()), .ended(ok, .back), .ended(ok, .abandoned), .ended(ok, .cancelled(Cancellation(reason: "no"))),
       .ended(ok, .failed(Fault(3))),
@@ -174,7 +176,7 @@ struct FlowLogTests {
 
   @Test func anAnswerThatIsNotCodableIsAnErrorThatNamesTheStep() async throws {
     struct Opaque: Sendable {}
-    let step = desk.step("opaque", .complete(Opaque()))
+    let step = scripted.step("opaque", .complete(Opaque()))
     let error = #expect(throws: FlowError.notCodable) {
       try JSONEncoder().encode([.answer(step, Opaque())] as FlowLog)
     }
@@ -184,7 +186,7 @@ struct FlowLogTests {
       try await Flow<Void>("flow", first: step).replay(answers: log)
     }
     #expect(replayed?.step == "opaque")
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   /// A renamed step and a renamed case are found out, and do not trap.
@@ -203,13 +205,13 @@ struct FlowLogTests {
     await #expect(throws: FlowError.wrongAnswer) {
       try await flow.replay(answers: JSONDecoder().decode(FlowLog.self, from: Data(json.utf8)))
     }
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   @Test func aLogThatDoesNotFitFailsTheReplayAndPresentsNoStep() async {
     let (profile, edit, confirm) = steps()
-    let stranger = desk.step("stranger", .complete(1))
-    let imposter = desk.step("profile", .complete(1))
+    let stranger = scripted.step("stranger", .complete(1))
+    let imposter = scripted.step("profile", .complete(1))
     let flow = flow(profile, edit, confirm)
     await #expect(throws: FlowError.unknownStep) { try await flow.replay(answers: [.answer(stranger, 1)]) }
     await #expect(throws: FlowError.wrongStep) {
@@ -219,7 +221,7 @@ struct FlowLogTests {
     await #expect(throws: FlowError.wrongStep) {
       try await flow.replay(answers: [.answer(profile, .quit), .answer(edit, "more")])
     }
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
     #expect(flow.current == nil)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 /// A flow that goes round in circles.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FlowLoopTests {
-  // G97
+  // G124
   /// In a process of its own, whose memory is its own.
   ///
   /// A debug build is slow, and shows the same with fewer turns.

@@ -18,7 +18,7 @@ struct FlowNestedLogTests {
   /// A flow: first, nested (a, b), last.
   @MainActor
   final class World {
-    let desk = Desk()
+    let scripted = ScriptedSteps()
     let first: FlowStep<Void, Int>
     let a: FlowStep<Date, Date>
     let b: FlowStep<String, String>
@@ -33,10 +33,10 @@ struct FlowNestedLogTests {
       _ lastReply: Reply<String> = .wait,
       log: FlowLogging = .path
     ) {
-      first = desk.step("first", firstReply, .wait)
-      let a = desk.step("a", of: Date.self, aReply, .wait)
-      let b = desk.step("b", of: String.self, bReply, .wait)
-      let last = desk.step("last", of: String.self, lastReply, .wait)
+      first = scripted.step("first", firstReply, .wait)
+      let a = scripted.step("a", of: Date.self, aReply, .wait)
+      let b = scripted.step("b", of: String.self, bReply, .wait)
+      let last = scripted.step("last", of: String.self, lastReply, .wait)
       let nested = FlowStep<Int, Opaque>("nested") { number in
         Flow<Opaque>("inner", first: a, content: Date(timeIntervalSince1970: Double(number)))
           .on(a) { date, _ in .next(b, "\(date.timeIntervalSince1970)") }
@@ -57,7 +57,7 @@ struct FlowNestedLogTests {
 
   private func log(_ world: World, asked count: Int) async -> FlowLog {
     let run = world.flow.start()
-    await world.desk.asked.elements(atLeast: count)
+    await world.scripted.presented.elements(atLeast: count)
     let log = world.flow.answers
     run.cancel()
     _ = await run.outcome
@@ -66,7 +66,7 @@ struct FlowNestedLogTests {
     return log
   }
 
-  // G98
+  // G128
   @Test(arguments: [false, true])
   func aReplayResumesInsideANestedFlow(isStored: Bool) async throws {
     var log = await log(World(.complete(7), .complete(Self.day)), asked: 3)
@@ -76,14 +76,14 @@ struct FlowNestedLogTests {
     let again = World()
     if isStored { log = try again.stored(again.stored(log)) }
     let run = again.flow.start(replaying: log)
-    await again.desk.asked.elements(atLeast: 1)
-    #expect(again.desk.asked.elements == ["b 86400.0"])
+    await again.scripted.presented.elements(atLeast: 1)
+    #expect(again.scripted.presented.elements == ["b 86400.0"])
     #expect(again.flow.path.map(\.name) == ["first", "nested"])
-    again.desk.handler(again.b)?.complete("done")
-    await again.desk.asked.elements(atLeast: 2)
-    again.desk.handler(again.last)?.complete("end")
+    again.scripted.handler(again.b)?.complete("done")
+    await again.scripted.presented.elements(atLeast: 2)
+    again.scripted.handler(again.last)?.complete("end")
     #expect(try await run.value == "end")
-    #expect(again.desk.asked.elements == ["b 86400.0", "last done"])
+    #expect(again.scripted.presented.elements == ["b 86400.0", "last done"])
     #expect(again.flow.answers.map(\.step) == ["first", "nested", "last"])
     #expect(again.flow.answers[1].inside?.map(\.step) == ["a", "b"])
   }
@@ -94,8 +94,8 @@ struct FlowNestedLogTests {
     let again = World()
     if isStored { log = try again.stored(log) }
     let run = again.flow.start(replaying: log)
-    await again.desk.asked.elements(atLeast: 1)
-    #expect(again.desk.asked.elements == ["last done"])
+    await again.scripted.presented.elements(atLeast: 1)
+    #expect(again.scripted.presented.elements == ["last done"])
     run.cancel()
     _ = await run.outcome
   }
@@ -103,14 +103,14 @@ struct FlowNestedLogTests {
   @Test func theContentsInsideAreReplayed() async throws {
     let world = World(.complete(7), .complete(Self.day), .complete("again"))
     let log = await log(world, asked: 4)
-    #expect(world.desk.asked.elements.last == "b edited")
+    #expect(world.scripted.presented.elements.last == "b edited")
     let again = World()
     let run = again.flow.start(replaying: log)
-    await again.desk.asked.elements(atLeast: 1)
-    #expect(again.desk.asked.elements == ["b edited"])
-    again.desk.handler(again.b)?.back()
-    await again.desk.asked.elements(atLeast: 2)
-    #expect(again.desk.asked.elements.last?.hasPrefix("a 1970-01-01") == true)
+    await again.scripted.presented.elements(atLeast: 1)
+    #expect(again.scripted.presented.elements == ["b edited"])
+    again.scripted.handler(again.b)?.back()
+    await again.scripted.presented.elements(atLeast: 2)
+    #expect(again.scripted.presented.elements.last?.hasPrefix("a 1970-01-01") == true)
     run.cancel()
     _ = await run.outcome
   }
@@ -121,10 +121,10 @@ struct FlowNestedLogTests {
       .answer(world.first, 7), .answer(world.a, Self.day), .answer(world.b, "x"), .answer(world.last, "end"),
     ]
     #expect(try await world.flow.replay(answers: answers) == "end")
-    #expect(world.desk.asked.elements.isEmpty)
+    #expect(world.scripted.presented.elements.isEmpty)
     let run = world.flow.start(replaying: FlowLog(Array(answers.prefix(2))))
-    await world.desk.asked.elements(atLeast: 1)
-    #expect(world.desk.asked.elements == ["b 86400.0"])
+    await world.scripted.presented.elements(atLeast: 1)
+    #expect(world.scripted.presented.elements == ["b 86400.0"])
     run.cancel()
     _ = await run.outcome
   }
@@ -132,19 +132,19 @@ struct FlowNestedLogTests {
   @Test func anAnswerOfTheNestedStepItselfIsTakenAsItIs() async throws {
     let world = World()
     let run = world.flow.start(replaying: [.answer(world.first, 7), .answer(world.nested, Opaque(text: "as it is"))])
-    await world.desk.asked.elements(atLeast: 1)
-    #expect(world.desk.asked.elements == ["last as it is"])
+    await world.scripted.presented.elements(atLeast: 1)
+    #expect(world.scripted.presented.elements == ["last as it is"])
     run.cancel()
     _ = await run.outcome
   }
 
-  @Test("A nested log that does not fit fails the replay, whatever the outer flow does with failures")
+  @Test("A nested log that does not fit fails the replay")
   func nestedLogThatDoesNotFit() async throws {
     let world = World()
     let lenient = world.flow.on(world.nested, ended: { _, _ in .finish("swallowed") })
     let wrong: FlowLog = [.answer(world.first, 7), .answer(world.b, "x")]
     await #expect(throws: FlowError.wrongStep) { try await lenient.replay(answers: wrong) }
-    let stranger = world.desk.step("stranger", .complete(1))
+    let stranger = world.scripted.step("stranger", .complete(1))
     await #expect(throws: FlowError.unknownStep) {
       try await lenient.replay(answers: [.answer(world.first, 7), .answer(stranger, 1)])
     }
@@ -152,7 +152,7 @@ struct FlowNestedLogTests {
       .answer(world.first, 7), .answer(world.a, Self.day), .answer(world.b, "x"), .answer(world.b, "x"),
     ]
     await #expect(throws: FlowError.unknownStep) { try await lenient.replay(answers: full) }
-    #expect(world.desk.asked.elements.isEmpty)
+    #expect(world.scripted.presented.elements.isEmpty)
   }
 
   @Test(arguments: [Reply<String>.drop, .cancel("later")])
@@ -161,8 +161,8 @@ struct FlowNestedLogTests {
     _ = try? await world.flow.run()
     let again = World()
     let run = again.flow.start(replaying: world.flow.answers)
-    await again.desk.asked.elements(atLeast: 1)
-    #expect(again.desk.asked.elements == ["b 86400.0"])
+    await again.scripted.presented.elements(atLeast: 1)
+    #expect(again.scripted.presented.elements == ["b 86400.0"])
     run.cancel()
     _ = await run.outcome
   }
@@ -172,10 +172,10 @@ struct FlowNestedLogTests {
     #expect(await world.flow.start().outcome.summary == "cancelled later")
     let again = World()
     #expect(await again.flow.start(replaying: world.flow.answers).outcome.summary == "cancelled later")
-    #expect(again.desk.asked.elements.isEmpty)
+    #expect(again.scripted.presented.elements.isEmpty)
   }
 
-  @Test("A replay into a nested flow shows the screens that going back leads through")
+  @Test("A replay into a nested flow shows the screens behind")
   func aReplayIntoANestedFlowShowsTheScreensThatBackLeadsThrough() async throws {
     final class Screen {
       let name: String

@@ -82,7 +82,7 @@ struct FlowPathTests {
     #expect(path.answers == [1, 3])
   }
 
-  // G95
+  // G122
   /// Against a plain list of steps with the answers that lead to each, over 1,000 seeds of events.
   @Test func isWhatAPlainListIs() {
     for seed in seeds() {

@@ -63,7 +63,7 @@ struct FlowReplacingScreenTests {
     await made.elements(atLeast: count + 1)
   }
 
-  // G99
+  // G129
   @Test func backFromAReplacingScreenLeavesNoDeadScreenBehind() async throws {
     let run = flow(step("a"), step("b"), step("c", .replace)).start()
     await made.elements(atLeast: 1)
@@ -147,7 +147,7 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  @Test("A replacing screen of a nested flow is removed when the previous outer step is presented")
+  @Test("Going back removes a nested flow's replacing screen")
   func replacingScreenOfANestedFlowIsRemoved() async throws {
     let (a, inner) = (step("a"), step("inner", .replace))
     let nested = FlowStep(flow: Flow<Int>("nested", first: inner))
@@ -162,7 +162,7 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  // G99
+  // G129
   @Test func aReplacingScreenStaysWhenItsFlowEnds() async throws {
     let run = flow(step("a"), step("b", .replace)).start()
     await made.elements(atLeast: 1)
@@ -216,7 +216,7 @@ struct FlowReplacingScreenTests {
     }
   }
 
-  // G98
+  // G128
   @Test func aReplayShowsTheScreenBelowAStepThatReplacedAnother() async throws {
     let cases: [([FlowPresentation], [String])] = [
       ([.push, .push, .replace], ["0", "2", "|"]), ([.push, .replace, .replace], ["2", "|"]),
@@ -238,7 +238,7 @@ struct FlowReplacingScreenTests {
     }
   }
 
-  // G98
+  // G128
   /// Over 1,000 seeds: a replay shows the screens that the run shows, and back leads through the same ones.
   @Test func aReplayShowsTheScreensOfTheRun() async {
     for seed in seeds() {

@@ -31,25 +31,26 @@ struct FlowReplayTests {
     number: .max
   )
 
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   /// The second step is named by what follows the first, and by nothing else.
   private func flow<Answer>(
     _ second: FlowStep<String, Answer>,
     _ third: FlowStep<String, Int>
   ) -> Flow<String> {
-    let first = desk.step("first", of: String.self, Reply<Bool>.complete(true))
+    let first = scripted.step("first", of: String.self, Reply<Bool>.complete(true))
     return Flow<String>("flow", first: first, content: "Ann", log: .all)
       .on(first) { _, step in .next(second, step.content) }
       .on(third) { number, step in .finish("\(step.content) \(number)") }
   }
 
   private func keepAndReplay<Answer: Codable & Sendable & Equatable>(_ answer: Answer) async throws {
-    let (before, after) = (Desk(), Desk())
-    func steps(_ desk: Desk) -> (FlowStep<String, Bool>, FlowStep<String, Answer>, FlowStep<String, Int>) {
+    let (before, after) = (ScriptedSteps(), ScriptedSteps())
+    func steps(_ scripted: ScriptedSteps) -> (FlowStep<String, Bool>, FlowStep<String, Answer>, FlowStep<String, Int>) {
       (
-        desk.step("first", of: String.self, .complete(true)), desk.step("second", of: String.self, .complete(answer)),
-        desk.step("third", of: String.self, .complete(3))
+        scripted.step("first", of: String.self, .complete(true)),
+        scripted.step("second", of: String.self, .complete(answer)),
+        scripted.step("third", of: String.self, .complete(3))
       )
     }
     func flow(
@@ -65,7 +66,7 @@ struct FlowReplayTests {
     log = try JSONDecoder().decode(FlowLog.self, from: JSONEncoder().encode(log))
     #expect(log.map(\.step) == ["first", "second"])
     #expect(try await new.replay(answers: log) == answer)
-    #expect(after.asked.elements.isEmpty)
+    #expect(after.presented.elements.isEmpty)
     #expect(new.answers.last?.result as? Answer == answer)
   }
 
@@ -88,55 +89,55 @@ struct FlowReplayTests {
 
   @Test("A step without a result that only a transition names is replayed, too")
   func aStepWithoutAResultThatOnlyATransitionNamesIsReplayedToo() async throws {
-    let second = desk.step("second", of: Void.self, Reply<Void>.complete(()))
-    let first = desk.step("first", Reply<Bool>.complete(true))
+    let second = scripted.step("second", of: Void.self, Reply<Void>.complete(()))
+    let first = scripted.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
     let log: FlowLog = [.answer(first, true), .answer(second, ())]
     try await flow.replay(answers: JSONDecoder().decode(FlowLog.self, from: JSONEncoder().encode(log)))
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
     #expect(flow.answers.last?.result is Void)
   }
 
   @Test(arguments: [#""large""#, #"{"name": "Bob"}"#, "null", "300"])
   func anAnswerOfAnotherShapeIsFoundOutWhenItIsReplayed(json: String) async throws {
-    let second = desk.step("second", of: String.self, Reply<Int8>.complete(1))
-    let flow = flow(second, desk.step("third", of: String.self, .complete(3)))
+    let second = scripted.step("second", of: String.self, Reply<Int8>.complete(1))
+    let flow = flow(second, scripted.step("third", of: String.self, .complete(3)))
     let data = Data(#"[{"step": "first", "answer": true}, {"step": "second", "answer": \#(json)}]"#.utf8)
     let log = try JSONDecoder().decode(FlowLog.self, from: data)
     let error = await #expect(throws: FlowError.wrongAnswer) { try await flow.replay(answers: log) }
     #expect(error?.step == "second")
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   /// A renamed step is detected, and no step is presented.
   @Test("A step that the flow does not have is reported when it is replayed")
   func aStepThatTheFlowDoesNotHaveIsFoundOutWhenItIsReplayed() async throws {
-    let second = desk.step("second", of: String.self, Reply<Int>.complete(1))
-    let flow = flow(second, desk.step("third", of: String.self, .complete(3)))
+    let second = scripted.step("second", of: String.self, Reply<Int>.complete(1))
+    let flow = flow(second, scripted.step("third", of: String.self, .complete(3)))
     let log = try JSONDecoder().decode(FlowLog.self, from: Data(#"[{"step": "frist", "answer": true}]"#.utf8))
     let error = await #expect(throws: FlowError.unknownStep) { try await flow.replay(answers: log) }
     #expect(error?.step == "frist")
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   @Test("An answer is decoded by the type of its step when it is replayed")
   func anAnswerIsDecodedByTheTypeOfItsStepWhenItIsReplayed() async throws {
-    let second = desk.step("second", of: String.self, Reply<Int>.complete(1))
-    let first = desk.step("first", Reply<Bool>.complete(true))
+    let second = scripted.step("second", of: String.self, Reply<Int>.complete(1))
+    let first = scripted.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second, "x") }
     try await flow.run()
     let log = try JSONDecoder().decode(FlowLog.self, from: JSONEncoder().encode(flow.answers))
     #expect(log.last?.result == nil)
-    let asked = desk.asked.elements.count
+    let asked = scripted.presented.elements.count
     #expect(try await flow.replay(answers: log) == 1)
     #expect(flow.answers.last?.result as? Int == 1)
-    #expect(desk.asked.elements.count == asked)
+    #expect(scripted.presented.elements.count == asked)
   }
 
   @Test func aReplayThatIsCancelledGoesNoFurther() async {
-    let counts = Notebook()
-    let first = desk.step("first", of: Int.self, Reply<Bool>.wait)
-    let second = desk.step("second", of: Int.self, Reply<Bool>.wait)
+    let counts = LineLog()
+    let first = scripted.step("first", of: Int.self, Reply<Bool>.wait)
+    let second = scripted.step("second", of: Int.self, Reply<Bool>.wait)
     var run: Run<Void>?
     let flow = Flow<Void>("flow", first: first, content: 0)
       .on(first) { _, step in .next(second, step.content + 1) }
@@ -151,18 +152,18 @@ struct FlowReplayTests {
     run = flow.start(replaying: log)
     #expect(await run?.outcome.summary == "cancelled enough")
     #expect(counts.lines.count == 100)
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   @Test(arguments: [FlowEnding.back, .cancelled(Cancellation(reason: "no"))])
   func aLogThatLeavesTheFlowWithAnswersLeftOverDoesNotFit(ending: FlowEnding) async {
-    let first = desk.step("first", Reply<Bool>.wait)
-    let second = desk.step("second", Reply<Bool>.wait)
+    let first = scripted.step("first", Reply<Bool>.wait)
+    let second = scripted.step("second", Reply<Bool>.wait)
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
     let error = await #expect(throws: FlowError.wrongStep) {
       try await flow.replay(answers: [.ended(first, ending), .answer(second, true)])
     }
     #expect(error?.step == "first")
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 }

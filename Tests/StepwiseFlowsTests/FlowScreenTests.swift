@@ -63,7 +63,7 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("A replacing screen takes the place of the topmost one, even if the old screen still exists")
+  @Test("A replacing screen replaces the topmost one")
   func replacingScreenIsOnTop() async throws {
     let (a, b) = (step("a", .replace), step("b", .replace))
     let run = Flow<Int>("flow", first: a, content: "x").on(a) { _, _ in .next(b, "y") }.start()
@@ -135,7 +135,7 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("A step that is presented again and again retains none of its old screens")
+  @Test("A step that is presented repeatedly retains no old screen")
   func aStepThatIsAskedAgainAndAgainKeepsNothingOfItsOldScreens() async throws {
     let tracker = LifetimeTracker()
     let (a, b) = (

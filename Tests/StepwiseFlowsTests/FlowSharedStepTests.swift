@@ -10,12 +10,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowSharedStepTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   @Test("`on` follows concurrent steps with separate contents")
   func severalAtOnceAreFollowedByOnWhenEachHasItsOwnContent() async throws {
-    let a = desk.step("a", .complete(1))
-    let b = desk.step("b", of: String.self, .complete("b"))
+    let a = scripted.step("a", .complete(1))
+    let b = scripted.step("b", of: String.self, .complete("b"))
     b.content = "x"
     let both = FlowStep.all(a, b)
     let flow = Flow<String>("flow", first: both).on(both) { results, step in
@@ -26,8 +26,8 @@ struct FlowSharedStepTests {
 
   @Test("`on(_:ended:)` follows concurrent steps with separate contents")
   func severalAtOnceAreFollowedByOnEndedWhenEachHasItsOwnContent() async throws {
-    let a = desk.step("a", of: Void.self, Reply<Int>.wait)
-    let b = desk.step("b", of: String.self, Reply<Int>.back)
+    let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
+    let b = scripted.step("b", of: String.self, Reply<Int>.back)
     b.content = "x"
     let both = FlowStep.all(a, b)
     let flow = Flow<String>("flow", first: both).on(both, ended: { _, step in .finish("ended \(step.content.1)") })
@@ -35,15 +35,15 @@ struct FlowSharedStepTests {
   }
 
   @Test func theContentOfSeveralIsThatOfEach() async throws {
-    let a = desk.step("a", of: Int.self, .complete(1), .complete(2))
-    let b = desk.step("b", of: Int.self, .complete(1), .complete(2))
+    let a = scripted.step("a", of: Int.self, .complete(1), .complete(2))
+    let b = scripted.step("b", of: Int.self, .complete(1), .complete(2))
     let both = FlowStep.all(a, b)
     #expect(both.content == nil)
     _ = try await both.result(for: (1, 1))
     a.content = 5
     #expect(try #require(both.content) == (5, 1))
     _ = try await both.result()
-    #expect(desk.asked.elements.sorted() == ["a 1", "a 5", "b 1", "b 1"])
+    #expect(scripted.presented.elements.sorted() == ["a 1", "a 5", "b 1", "b 1"])
     both.content = (7, 8)
     #expect(a.content == 7 && b.content == 8)
   }
@@ -54,11 +54,11 @@ struct FlowSharedStepTests {
 
   @Test(arguments: Way.allCases)
   func aFlowThatIsRefusedLeavesTheOtherFlowsScreenAsItWas(way: Way) async throws {
-    let shared = desk.step("shared", of: String.self, Reply<Int>.wait)
+    let shared = scripted.step("shared", of: String.self, Reply<Int>.wait)
     let run = Flow<Int>("one", first: shared, content: "one").start()
-    await desk.asked.elements(atLeast: 1)
-    let handler = try #require(desk.handler(shared))
-    let other = desk.step("other", .complete(1))
+    await scripted.presented.elements(atLeast: 1)
+    let handler = try #require(scripted.handler(shared))
+    let other = scripted.step("other", .complete(1))
     let both = FlowStep.all(shared, other)
     let two =
       switch way {
@@ -85,8 +85,8 @@ struct FlowSharedStepTests {
 
   @Test("A flow that starts elsewhere knows the content of its first step")
   func aFlowThatStartsElsewhereKnowsTheContentOfItsFirstStep() async throws {
-    let first = desk.step("first", of: String.self, .complete(1), .complete(2), .complete(3))
-    let second = desk.step("second", of: Int.self, .complete(1), .complete(2))
+    let first = scripted.step("first", of: String.self, .complete(1), .complete(2), .complete(3))
+    let second = scripted.step("second", of: Int.self, .complete(1), .complete(2))
     let flow = Flow<Int>("flow", first: first, content: "Ann")
       .on(second) { _, _ in .next(first) }
     #expect(try await flow.run(startingAt: second, content: 7) == 1)
@@ -94,15 +94,15 @@ struct FlowSharedStepTests {
     #expect(try await flow.run(startingAt: second) == 2)
     first.content = "its own"
     #expect(try await flow.run(startingAt: first) == 3)
-    #expect(desk.asked.elements == ["second 7", "first Ann", "second 7", "first Ann", "first its own"])
+    #expect(scripted.presented.elements == ["second 7", "first Ann", "second 7", "first Ann", "first its own"])
   }
 
-  @Test("A flow that starts elsewhere does not touch its first step while another flow presents it")
+  @Test("Starting elsewhere leaves a first step that another flow presents")
   func presentedFirstStepIsNotTouched() async throws {
-    let first = desk.step("first", of: String.self, Reply<Int>.wait)
-    let second = desk.step("second", .complete(2))
+    let first = scripted.step("first", of: String.self, Reply<Int>.wait)
+    let second = scripted.step("second", .complete(2))
     let run = Flow<Int>("one", first: first, content: "one").start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     let flow = Flow<Int>("flow", first: first, content: "two")
     #expect(try await flow.run(startingAt: second) == 2)
     #expect(first.content == "one")
@@ -111,15 +111,15 @@ struct FlowSharedStepTests {
   }
 
   @Test func whatFollowsAnAnswerMayLookAtTheFlow() async throws {
-    let notes = Notebook()
+    let notes = LineLog()
     var flow: Flow<Void>?
-    let first = desk.step("first", .complete(1))
+    let first = scripted.step("first", .complete(1))
     let second = FlowStep<String, Int>("second") { handler in
       handler.onContent { _ in notes.write("reported: \(flow?.path.map(\.name) ?? [])") }
       notes.write("asked: \(flow?.path.map(\.name) ?? [])")
       handler.complete(handler.content.count)
     }
-    let third = desk.step("third", of: String.self, .complete(3))
+    let third = scripted.step("third", of: String.self, .complete(3))
     flow = Flow<Void>("flow", first: first)
       .on(first) { _, _ in
         notes.write("on first: \(flow?.path.map(\.name) ?? []) \(flow?.answers.count ?? -1)")
@@ -130,7 +130,7 @@ struct FlowSharedStepTests {
         return .next(third, step.content)
       }
     try await flow?.run()
-    #expect(desk.asked.elements == ["first", "third second"])
+    #expect(scripted.presented.elements == ["first", "third second"])
     #expect(notes.lines.first == #"on first: ["first"] 0"#)
   }
 }

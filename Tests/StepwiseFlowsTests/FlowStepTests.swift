@@ -10,21 +10,21 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowStepTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
-  // G91
+  // G117
   /// Back and dismissal are answers.
   @Test func anAskIsAnsweredBackAbandonedOrCancelled() async {
-    let step = desk.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
+    let step = scripted.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
     #expect(await step.ask(1) == .answered("yes"))
     #expect(await step.ask(2) == .back)
     #expect(await step.ask(3) == .abandoned)
     #expect(await step.ask(4) == .cancelled)
-    #expect(desk.asked.elements == ["a 1", "a 2", "a 3", "a 4"])
+    #expect(scripted.presented.elements == ["a 1", "a 2", "a 3", "a 4"])
   }
 
   @Test func theResultIsTheAnswerOrThrows() async throws {
-    let step = desk.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
+    let step = scripted.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
     #expect(try await step.result(for: 1) == "yes")
     await #expect(throws: FlowError.back) { try await step.result(for: 2) }
     await #expect(throws: FlowError.abandoned) { try await step.result(for: 3) }
@@ -32,13 +32,13 @@ struct FlowStepTests {
   }
 
   @Test func theIntentIsCalledEachTimeTheStepIsAsked() async {
-    let step = desk.step("a", .complete(1), .complete(2))
+    let step = scripted.step("a", .complete(1), .complete(2))
     #expect(await step.ask() == .answered(1))
     #expect(await step.ask() == .answered(2))
-    #expect(desk.asked.elements == ["a", "a"])
+    #expect(scripted.presented.elements == ["a", "a"])
   }
 
-  // G124
+  // G119
   @Test func completingBeforeTheStepHasReturnedWorks() async throws {
     var isReturned = false
     let step = FlowStep<Void, Int>("a") { handler in
@@ -49,7 +49,7 @@ struct FlowStepTests {
     #expect(try await step.result() == 7)
   }
 
-  // G91
+  // G117
   /// Exactly once, the first wins.
   @Test func aSecondCompleteIsIgnored() async throws {
     let step = FlowStep<Void, Int>("a") { handler in
@@ -63,13 +63,13 @@ struct FlowStepTests {
     #expect(try await step.result() == 1)
   }
 
-  // G92
+  // G118
   /// An abandoned sink completes.
   @Test func aReleasedHandlerEndsThePresentationAsAbandoned() async {
-    let step = desk.step("a", of: Void.self, Reply<Int>.wait)
+    let step = scripted.step("a", of: Void.self, Reply<Int>.wait)
     async let answer = step.ask()
-    await desk.asked.elements(atLeast: 1)
-    desk.release()
+    await scripted.presented.elements(atLeast: 1)
+    scripted.release()
     #expect(await answer == .abandoned)
   }
 
@@ -93,45 +93,45 @@ struct FlowStepTests {
   }
 
   @Test func cancellingTheAskingTaskEndsTheAskAtOnce() async {
-    let step = desk.step("a", of: Void.self, Reply<Int>.wait)
+    let step = scripted.step("a", of: Void.self, Reply<Int>.wait)
     let task = Task { await step.ask() }
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     task.cancel()
     #expect(await task.value == .cancelled)
-    #expect(desk.handler(step)?.isFinished == true)
-    #expect(desk.handler(step)?.complete(1) == false)
+    #expect(scripted.handler(step)?.isFinished == true)
+    #expect(scripted.handler(step)?.complete(1) == false)
     #expect(!step.isWaitingForResult)
   }
 
   /// Not-started work runs nothing.
   @Test func aTaskThatIsCancelledAlreadyShowsNothing() async {
-    let step = desk.step("a", .complete(1))
+    let step = scripted.step("a", .complete(1))
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await step.ask()
     }
     #expect(await task.value == .cancelled)
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
   @Test func aStepWithoutContentCannotBeAsked() async {
-    let step = desk.step("a", of: Int.self, .complete(1))
+    let step = scripted.step("a", of: Int.self, .complete(1))
     await #expect(throws: FlowError.noContent) { try await step.result() }
     #expect(await step.ask() == .abandoned)
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
     step.content = 5
     #expect(await step.ask() == .answered(1))
   }
 
   @Test func aStepIsNotAskedTwiceAtOnce() async throws {
-    let step = desk.step("a", of: Int.self, .wait, .complete(2))
+    let step = scripted.step("a", of: Int.self, .wait, .complete(2))
     async let first = step.ask(1)
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     let error = await #expect(throws: FlowError.alreadyPresented) { try await step.result(for: 2) }
     #expect("\(try #require(error))".contains("“a” is already waiting for a result"))
     #expect(await step.ask(2) == .abandoned)
     #expect(step.content == 1)
-    desk.handler(step)?.complete(7)
+    scripted.handler(step)?.complete(7)
     #expect(await first == .answered(7))
     #expect(await step.ask(2) == .answered(2))
   }

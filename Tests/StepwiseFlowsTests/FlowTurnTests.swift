@@ -10,67 +10,67 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowTurnTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   @Test func nextAsksTheNextStepWithItsContent() async throws {
-    let first = desk.step("first", of: Int.self, .complete(2))
-    let second = desk.step("second", of: String.self, .complete(()))
+    let first = scripted.step("first", of: Int.self, .complete(2))
+    let second = scripted.step("second", of: String.self, .complete(()))
     let flow = Flow<Void>("flow", first: first, content: 1)
       .on(first) { result, step in .next(second, "\(step.content) \(result)") }
     try await flow.run()
-    #expect(desk.asked.elements == ["first 1", "second 1 2"])
+    #expect(scripted.presented.elements == ["first 1", "second 1 2"])
   }
 
   @Test func nextWithoutContentTakesTheOneThatIsSet() async throws {
-    let first = desk.step("first", .complete(2))
-    let second = desk.step("second", of: Int.self, .complete(()))
+    let first = scripted.step("first", .complete(2))
+    let second = scripted.step("second", of: Int.self, .complete(()))
     let flow = Flow<Void>("flow", first: first)
       .on(first) { result, _ in
         second.content = result
         return .next(second)
       }
     try await flow.run()
-    #expect(desk.asked.elements == ["first", "second 2"])
+    #expect(scripted.presented.elements == ["first", "second 2"])
   }
 
-  // G95
+  // G122
   @Test func backAsksTheStepBeforeAgain() async throws {
-    let first = desk.step("first", .complete(1), .complete(2))
-    let second = desk.step("second", of: Int.self, .back, .complete(()))
+    let first = scripted.step("first", .complete(1), .complete(2))
+    let second = scripted.step("second", of: Int.self, .back, .complete(()))
     let flow = Flow<Void>("flow", first: first).on(first) { result, _ in .next(second, result) }
     try await flow.run()
-    #expect(desk.asked.elements == ["first", "second 1", "first", "second 2"])
+    #expect(scripted.presented.elements == ["first", "second 1", "first", "second 2"])
     #expect(flow.answers.map(\.step) == ["first", "second"])
   }
 
   @Test func theTransitionBackAsksTheStepBeforeAgain() async throws {
-    let first = desk.step("first", .complete(1), .complete(2))
-    let second = desk.step("second", .complete(()))
+    let first = scripted.step("first", .complete(1), .complete(2))
+    let second = scripted.step("second", .complete(()))
     let flow = Flow<Int>("flow", first: first)
       .on(first) { result, _ in result == 1 ? .next(second) : .finish(result) }
       .on(second) { _, _ in .back }
     #expect(try await flow.run() == 2)
-    #expect(desk.asked.elements == ["first", "second", "first"])
+    #expect(scripted.presented.elements == ["first", "second", "first"])
   }
 
-  // G95
+  // G122
   @Test func backAtTheFirstEndsTheFlowAsBack() async {
-    let first = desk.step("first", of: Void.self, Reply<Int>.back)
+    let first = scripted.step("first", of: Void.self, Reply<Int>.back)
     let flow = Flow<Void>("flow", first: first)
     await #expect(throws: FlowError.back) { try await flow.run() }
   }
 
   @Test func theTransitionBackAtTheFirstEndsTheFlowAsBack() async {
-    let flow = Flow<Void>("flow", first: desk.step("first", .complete(1)))
-    let first = desk.step("other", .complete(1))
+    let flow = Flow<Void>("flow", first: scripted.step("first", .complete(1)))
+    let first = scripted.step("other", .complete(1))
     let other = Flow<Void>("flow", first: first).on(first) { _, _ in .back }
     await #expect(throws: FlowError.back) { try await other.run() }
     #expect(flow.current == nil)
   }
 
-  // G96
+  // G123
   @Test func anAbandonedStepFailsTheFlow() async throws {
-    let flow = Flow<Void>("flow", first: desk.step("first", of: Void.self, Reply<Int>.drop))
+    let flow = Flow<Void>("flow", first: scripted.step("first", of: Void.self, Reply<Int>.drop))
     let error = await #expect(throws: FlowError.abandoned) { try await flow.run() }
     #expect(error?.step == "first")
     guard case .failed(FlowError.abandoned) = await flow.start().outcome else {
@@ -79,32 +79,32 @@ struct FlowTurnTests {
     }
   }
 
-  // G96
+  // G123
   @Test func aCancelledStepCancelsTheFlowWithItsReason() async {
-    let step = desk.step("first", of: Void.self, Reply<Int>.cancel("no time"), .cancel(nil))
+    let step = scripted.step("first", of: Void.self, Reply<Int>.cancel("no time"), .cancel(nil))
     let flow = Flow<Void>("flow", first: step)
     #expect(await flow.start().outcome.summary == "cancelled no time")
     await #expect(throws: CancellationError.self) { try await flow.run() }
   }
 
   @Test func aStepWithoutOnEndsTheFlow() async throws {
-    let flow = Flow<Void>("flow", first: desk.step("first", .complete("unused")))
+    let flow = Flow<Void>("flow", first: scripted.step("first", .complete("unused")))
     try await flow.run()
   }
 
   @Test func aResultOfTheOutputsTypeIsTheOutput() async throws {
-    let flow = Flow<String>("flow", first: desk.step("first", .complete("used")))
+    let flow = Flow<String>("flow", first: scripted.step("first", .complete("used")))
     #expect(try await flow.run() == "used")
   }
 
   @Test func aResultOfAnotherTypeWithoutARuleIsAnError() async throws {
-    let flow = Flow<String>("flow", first: desk.step("first", .complete(1)))
+    let flow = Flow<String>("flow", first: scripted.step("first", .complete(1)))
     let error = await #expect(throws: FlowError.unhandledResult) { try await flow.run() }
     #expect("\(try #require(error))".contains("add on(step)"))
   }
 
   @Test func finishAndFailEndTheFlow() async throws {
-    let step = desk.step("first", .complete(1), .complete(2), .complete(3))
+    let step = scripted.step("first", .complete(1), .complete(2), .complete(3))
     let flow = Flow<String>("flow", first: step).on(step) { result, _ in
       switch result {
       case 1: .finish("one")
@@ -118,33 +118,33 @@ struct FlowTurnTests {
   }
 
   @Test func aFlowWithoutOutputFinishesWithoutOne() async throws {
-    let step = desk.step("first", .complete(1))
+    let step = scripted.step("first", .complete(1))
     try await Flow<Void>("flow", first: step).on(step) { _, _ in .finish }.run()
   }
 
   @Test func replaceLeavesNoWayBackToTheStepReplaced() async throws {
-    let first = desk.step("first", .complete(1), .complete(9))
-    let login = desk.step("login", .complete(2))
-    let home = desk.step("home", of: Int.self, Reply<Void>.back)
+    let first = scripted.step("first", .complete(1), .complete(9))
+    let login = scripted.step("login", .complete(2))
+    let home = scripted.step("home", of: Int.self, Reply<Void>.back)
     let flow = Flow<Int>("flow", first: first)
       .on(first) { result, _ in result == 1 ? .next(login) : .finish(result) }
       .on(login) { result, _ in .replace(home, result) }
     #expect(try await flow.run() == 9)
-    #expect(desk.asked.elements == ["first", "login", "home 2", "first"])
+    #expect(scripted.presented.elements == ["first", "login", "home 2", "first"])
   }
 
-  // G97
+  // G124
   @Test func nextToAStepOnThePathGoesBackToItAndCutsThere() async throws {
-    let first = desk.step("first", .complete(1))
-    let second = desk.step("second", of: Int.self, .complete(2), .wait)
-    let third = desk.step("third", .complete(3))
+    let first = scripted.step("first", .complete(1))
+    let second = scripted.step("second", of: Int.self, .complete(2), .wait)
+    let third = scripted.step("third", .complete(3))
     let flow = Flow<Void>("flow", first: first)
       .on(first) { result, _ in .next(second, result) }
       .on(second) { _, _ in .next(third) }
       .on(third) { result, _ in .next(second, result) }
     let run = flow.start()
-    await desk.asked.elements(atLeast: 4)
-    #expect(desk.asked.elements == ["first", "second 1", "third", "second 3"])
+    await scripted.presented.elements(atLeast: 4)
+    #expect(scripted.presented.elements == ["first", "second 1", "third", "second 3"])
     #expect(flow.path == [first, second])
     #expect(flow.answers.map(\.step) == ["first"])
     run.cancel()
@@ -154,9 +154,9 @@ struct FlowTurnTests {
 
   @Test("Linking a step differently does not change the original flow")
   func linkingAStepDifferentlyDoesNotChangeTheFlowItCameFrom() async throws {
-    let first = desk.step("first", .complete(1), .complete(1))
-    let short = desk.step("short", .complete("short"))
-    let long = desk.step("long", .complete("long"))
+    let first = scripted.step("first", .complete(1), .complete(1))
+    let short = scripted.step("short", .complete("short"))
+    let long = scripted.step("long", .complete("long"))
     let a = Flow<String>("flow", first: first).on(first) { _, _ in .next(short) }
     let b = a.on(first) { _, _ in .next(long) }
     #expect(try await a.run() == "short")
@@ -164,36 +164,36 @@ struct FlowTurnTests {
   }
 
   @Test func nextToAStepWithoutContentIsAnError() async throws {
-    let first = desk.step("first", .complete(1))
-    let second = desk.step("second", of: Int.self, .complete(()))
+    let first = scripted.step("first", .complete(1))
+    let second = scripted.step("second", of: Int.self, .complete(()))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
     let error = await #expect(throws: FlowError.noContent) { try await flow.run() }
     #expect(error?.step == "second")
-    #expect(desk.asked.elements == ["first"])
+    #expect(scripted.presented.elements == ["first"])
     await #expect(throws: FlowError.noContent) { try await Flow<Void>("flow", first: second).run() }
   }
 
-  // G100
+  // G125
   @Test func twoStepsOfOneNameAreAnError() async {
-    let first = desk.step("same", .complete(1))
-    let second = desk.step("same", .complete(1))
+    let first = scripted.step("same", .complete(1))
+    let second = scripted.step("same", .complete(1))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }.on(second) { _, _ in .finish }
     await #expect(throws: FlowError.duplicateName) { try await flow.run() }
-    #expect(desk.asked.elements.isEmpty)
+    #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test("Two steps of one name are an error, even if only transitions lead to them")
+  @Test("Two steps with one name are an error")
   func twoStepsOfOneNameAreAnErrorAlsoWhenTransitionsAloneLeadThere() async throws {
-    let first = desk.step("first", .complete(1), .complete(1), .complete(1))
-    let second = desk.step("same", .complete(2), .complete(2))
-    let third = desk.step("same", of: Int.self, .complete(3))
+    let first = scripted.step("first", .complete(1), .complete(1), .complete(1))
+    let second = scripted.step("same", .complete(2), .complete(2))
+    let third = scripted.step("same", of: Int.self, .complete(3))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second) }.on(second) { _, _ in .next(third, 3)
     }
     let error = await #expect(throws: FlowError.duplicateName) { try await flow.run() }
     #expect(error?.step == "same")
-    #expect(desk.asked.elements == ["first", "same"])
+    #expect(scripted.presented.elements == ["first", "same"])
     #expect(third.content == nil)
-    let other = desk.step("first", .complete(4))
+    let other = scripted.step("first", .complete(4))
     let hidden = Flow<Int>("flow", first: first).on(first) { _, _ in .replace(other) }
     await #expect(throws: FlowError.duplicateName) { try await hidden.run() }
     await #expect(throws: FlowError.duplicateName) {

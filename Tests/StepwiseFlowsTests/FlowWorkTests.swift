@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct FlowWorkTests {
-  let desk = Desk()
+  let scripted = ScriptedSteps()
 
   enum Count: Progression {
     case from(Int), done(Int)
@@ -49,33 +49,33 @@ struct FlowWorkTests {
   }
 
   @Test func aStepCanBeAnotherFlow() async throws {
-    let inner = desk.step("inner", of: Int.self, .complete("in"))
+    let inner = scripted.step("inner", of: Int.self, .complete("in"))
     let sub = Flow<String>("sub", first: inner, content: 1)
     let step = FlowStep(flow: sub)
     #expect(step.name == "sub")
     let flow = Flow<Int>("flow", first: step).on(step) { result, _ in .finish(result.count) }
     #expect(try await flow.run() == 2)
-    #expect(desk.asked.elements == ["inner 1"])
+    #expect(scripted.presented.elements == ["inner 1"])
   }
 
   @Test func aFlowCanBeMadeForAContent() async throws {
-    let inner = desk.step("inner", of: Int.self, .complete("in"), .complete("in"))
+    let inner = scripted.step("inner", of: Int.self, .complete("in"), .complete("in"))
     let step = FlowStep<Int, String>("sub", flow: { number in Flow("sub", first: inner, content: number * 2) })
     #expect(try await step.result(for: 4) == "in")
-    #expect(desk.asked.elements == ["inner 8"])
+    #expect(scripted.presented.elements == ["inner 8"])
   }
 
   @Test func backFromTheFirstStepOfAFlowGoesBackInTheOuterOne() async throws {
-    let first = desk.step("first", .complete(1), .complete(2))
-    let inner = desk.step("inner", .back, .complete("in"))
+    let first = scripted.step("first", .complete(1), .complete(2))
+    let inner = scripted.step("inner", .back, .complete("in"))
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
     let flow = Flow<String>("flow", first: first).on(first) { _, _ in .next(sub) }
     #expect(try await flow.run() == "in")
-    #expect(desk.asked.elements == ["first", "inner", "first", "inner"])
+    #expect(scripted.presented.elements == ["first", "inner", "first", "inner"])
   }
 
   @Test func whatEndsAnInnerFlowEndsTheOuterAlike() async {
-    let inner = desk.step("inner", of: Void.self, Reply<String>.drop, .cancel("no"))
+    let inner = scripted.step("inner", of: Void.self, Reply<String>.drop, .cancel("no"))
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
     let flow = Flow<String>("flow", first: sub)
     await #expect(throws: FlowError.abandoned) { try await flow.run() }
@@ -83,7 +83,7 @@ struct FlowWorkTests {
   }
 
   @Test func anInnerFlowThatIsAbandonedAbandonsTheOuterStep() async throws {
-    let inner = desk.step("inner", of: Void.self, Reply<String>.drop, .drop)
+    let inner = scripted.step("inner", of: Void.self, Reply<String>.drop, .drop)
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
     let flow = Flow<String>("flow", first: sub).on(sub, ended: { ending, _ in .finish("\(ending)") })
     #expect(try await flow.run() == "abandoned")
@@ -93,7 +93,7 @@ struct FlowWorkTests {
 
   @Test(arguments: [FlowError.back, .abandoned])
   func anErrorOfTheWorkInsideIsNoEndingOfTheFlowAround(error: FlowError) async throws {
-    let first = desk.step("first", .complete(1))
+    let first = scripted.step("first", .complete(1))
     let work = FlowStep<Void, String>("work", running: Chain { throw error })
     let sub = FlowStep(flow: Flow<String>("sub", first: work))
     let flow = Flow<String>("flow", first: first)
@@ -103,38 +103,38 @@ struct FlowWorkTests {
         ended: { ending, _ in if case .failed(let error) = ending { .fail(error) } else { .finish("\(ending)") } }
       )
     await #expect(throws: error) { try await flow.run() }
-    #expect(desk.asked.elements == ["first"])
+    #expect(scripted.presented.elements == ["first"])
   }
 
   @Test func cancellingTheOuterFlowCancelsTheInner() async {
-    let inner = desk.step("inner", of: Void.self, Reply<String>.wait)
+    let inner = scripted.step("inner", of: Void.self, Reply<String>.wait)
     let innerFlow = Flow<String>("sub", first: inner)
     let run = Flow<String>("flow", first: FlowStep(flow: innerFlow)).start()
-    await desk.asked.elements(atLeast: 1)
+    await scripted.presented.elements(atLeast: 1)
     run.cancel(reason: "left")
     #expect(await run.outcome.summary == "cancelled left")
     #expect(innerFlow.current == nil)
     #expect(!inner.isWaitingForResult)
   }
 
-  // G125
+  // G126
   @Test func allAsksSeveralAtOnceAndGivesAllResults() async throws {
-    let a = desk.step("a", of: Int.self, Reply<Int>.wait)
-    let b = desk.step("b", of: String.self, .complete("b"))
+    let a = scripted.step("a", of: Int.self, Reply<Int>.wait)
+    let b = scripted.step("b", of: String.self, .complete("b"))
     let c = FlowStep("c", running: Chain { (flag: Bool) in !flag })
     let all = FlowStep.all(a, b, c)
     #expect(all.name == "a + b + c")
     async let results = all.result(for: (1, "x", true))
-    await desk.asked.elements(atLeast: 2)
-    #expect(Set(desk.asked.elements) == ["a 1", "b x"])
-    desk.handler(a)?.complete(7)
+    await scripted.presented.elements(atLeast: 2)
+    #expect(Set(scripted.presented.elements) == ["a 1", "b x"])
+    scripted.handler(a)?.complete(7)
     let (number, text, flag) = try await results
     #expect(number == 7 && text == "b" && flag == false)
   }
 
   @Test func allTakesTheContentsThatItsStepsHave() async throws {
-    let a = desk.step("a", .complete(1))
-    let b = desk.step("b", of: String.self, .complete("b"))
+    let a = scripted.step("a", .complete(1))
+    let b = scripted.step("b", of: String.self, .complete("b"))
     let flow = Flow<(Int, String)>("flow", first: FlowStep.all(a, b))
     await #expect(throws: FlowError.noContent) { _ = try await flow.run() }
     b.content = "x"
@@ -143,25 +143,25 @@ struct FlowWorkTests {
   }
 
   @Test func theEndOfOneCancelsItsSiblings() async {
-    let a = desk.step("a", of: Void.self, Reply<Int>.wait)
-    let b = desk.step("b", of: Void.self, Reply<Int>.back)
+    let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
+    let b = scripted.step("b", of: Void.self, Reply<Int>.back)
     guard case .back = await FlowStep.all(a, b).ask() else {
       Issue.record("not back")
       return
     }
-    #expect(desk.handler(a)?.isFinished == true)
+    #expect(scripted.handler(a)?.isFinished == true)
     #expect(!a.isWaitingForResult && !b.isWaitingForResult)
     let failing = FlowStep<Void, Int>("failing", running: Chain { throw Fault(1) })
-    let patient = desk.step("patient", of: Void.self, Reply<Int>.wait)
+    let patient = scripted.step("patient", of: Void.self, Reply<Int>.wait)
     await #expect(throws: Fault(1)) { _ = try await FlowStep.all(patient, failing).result() }
-    #expect(desk.handler(patient)?.isFinished == true)
+    #expect(scripted.handler(patient)?.isFinished == true)
   }
 
   @Test func cancellingAllCancelsEach() async {
-    let a = desk.step("a", of: Void.self, Reply<Int>.wait)
-    let b = desk.step("b", of: Void.self, Reply<Int>.wait)
+    let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
+    let b = scripted.step("b", of: Void.self, Reply<Int>.wait)
     let task = Task { await FlowStep.all(a, b).ask() }
-    await desk.asked.elements(atLeast: 2)
+    await scripted.presented.elements(atLeast: 2)
     task.cancel()
     guard case .cancelled = await task.value else {
       Issue.record("not cancelled")
@@ -171,13 +171,13 @@ struct FlowWorkTests {
   }
 
   @Test func anyNumberOfStepsOfOneKind() async throws {
-    let steps = (0..<20).map { desk.step("step \($0)", .complete($0)) }
+    let steps = (0..<20).map { scripted.step("step \($0)", .complete($0)) }
     #expect(try await FlowStep.all(name: "all", steps).result() == Array(0..<20))
     #expect(try await FlowStep.all([FlowStep<Void, Int>]()).result() == [])
   }
 
   @Test func aStepCannotBeAskedBesideItself() async {
-    let a = desk.step("a", .wait, Reply<Int>.wait)
+    let a = scripted.step("a", .wait, Reply<Int>.wait)
     await #expect(throws: FlowError.alreadyPresented) { _ = try await FlowStep.all(a, a).result() }
   }
 }

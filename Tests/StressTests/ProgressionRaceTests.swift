@@ -50,9 +50,9 @@ extension Races {
       }
     }
 
-    @Test(arguments: [StageSharing.everyStage, .latest])
-    func consumersComeAndGo(sharing: StageSharing) async {
-      let isEvery = sharing == .everyStage
+    @Test(arguments: [true, false])
+    func consumersComeAndGo(isEvery: Bool) async {
+      let sharing = isEvery ? StageSharing.everyStage : .latest
       await race(
         rounds: rounds / 4,
         in: { Arena(sharing) },
@@ -80,7 +80,7 @@ extension Races {
             wait {
               var count = 0
               var results = line.results.makeAsyncIterator()
-              while count < 5, await results.next() != nil { count += 1 }
+              while count < 5, await results.next(isolation: #isolation) != nil { count += 1 }
               return count
             }
           )

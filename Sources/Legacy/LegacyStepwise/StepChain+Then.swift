@@ -29,7 +29,7 @@ extension StepChain {
   @available(
     *,
     deprecated,
-    message: "Use appending(Step(\"name\") { input in … }.executor(…)) of Chain, or then(\"name\") { @MainActor in … }"
+    message: "Use appending(Chain(\"name\") { input in … }.executor(…)) of Chain, or then(\"name\") { @MainActor in … }"
   )
   @preconcurrency
   @discardableResult
@@ -76,7 +76,7 @@ extension StepChain {
   @available(
     *,
     deprecated,
-    message: "Use appending(Step.callback(\"name\") { input, resolver in … }.executor(…)) of Chain"
+    message: "Use appending(Chain(Step.callback(\"name\") { input, resolver in … }).executor(…)) of Chain"
   )
   @preconcurrency
   @discardableResult

@@ -80,7 +80,7 @@ public func toStep<Input, Output>(
 @available(
   *,
   deprecated,
-  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Chain { @MainActor input in … }"
+  message: "Use Chain(\"name\") { input in … }.executor(…), or Chain { @MainActor input in … }"
 )
 @preconcurrency
 @_disfavoredOverload
@@ -100,7 +100,7 @@ public func toStep<Input, Output>(
 ///   - inQueue: The queue of the step; the global queue by default.
 ///   - body: The work of the step.
 /// - Returns: The chain.
-@available(*, deprecated, message: "Use Chain(Step(\"name\") { … }.executor(…)), or Chain { @MainActor in … }")
+@available(*, deprecated, message: "Use Chain(\"name\") { … }.executor(…), or Chain { @MainActor in … }")
 @preconcurrency
 @discardableResult
 public func toStep<Output>(
@@ -120,7 +120,7 @@ public func toStep<Output>(
 ///   - line: The line that diagnostics name.
 ///   - asyncBody: The work of the step.
 /// - Returns: The chain.
-@available(*, deprecated, message: "Use Chain(Step.callback(\"name\") { input, resolver in … }.executor(…))")
+@available(*, deprecated, message: "Use Chain(Step.callback(\"name\") { input, resolver in … }).executor(…)")
 @preconcurrency
 @discardableResult
 public func toStep<Input, Output>(
@@ -144,7 +144,7 @@ public func toStep<Input, Output>(
 @available(
   *,
   deprecated,
-  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Step.callback for a step that ends later"
+  message: "Use Chain(\"name\") { input in … }.executor(…), or Step.callback for a step that ends later"
 )
 @preconcurrency
 @discardableResult
@@ -169,7 +169,7 @@ public func toStep<Input, Output>(
 @available(
   *,
   deprecated,
-  message: "Use Chain(Step(\"name\") { input in … }.executor(…)), or Step.callback for a step that ends later"
+  message: "Use Chain(\"name\") { input in … }.executor(…), or Step.callback for a step that ends later"
 )
 @preconcurrency
 @discardableResult

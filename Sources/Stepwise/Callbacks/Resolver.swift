@@ -3,9 +3,18 @@
 
 /// Turns a callback into a result that is delivered exactly once.
 ///
-/// The first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. If the
+/// You get one from `Step.callback` or ``withResolver(isolation:file:line:_:)``, and call it from the callback. The
+/// first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. If the
 /// callback is lost, the resolver is released without a call and fails with ``ResolverError/abandoned`` instead of
 /// hanging. All members may be used from any thread.
+///
+/// ```swift
+/// let fetch = Step.callback("fetch") { (url: URL, resolver: Resolver<Data>) in
+///   let task = session.dataTask(with: url) { data, _, error in resolver.resolve(data, error) }
+///   resolver.onCancel { _ in task.cancel() }
+///   task.resume()
+/// }
+/// ```
 public final class Resolver<Value: Sendable>: Sendable {
   private let box: ResolverBox<Value>
   private let step: RecordedStep?
@@ -18,20 +27,14 @@ public final class Resolver<Value: Sendable>: Sendable {
   deinit { box.release() }
 
   /// Resolves with a value.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: Value) -> Bool { box.call(.success(value)) }
 
   /// Fails with an error.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func fail(_ error: any Error) -> Bool { box.call(.failure(error)) }
 
   /// Resolves with a value or fails with an error.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(with result: Result<Value, any Error>) -> Bool { box.call(result) }
 
@@ -39,8 +42,6 @@ public final class Resolver<Value: Sendable>: Sendable {
   ///
   /// The error takes precedence over the value. Without either, the resolver fails with
   /// ``ResolverError/noValueAndNoError``.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: Value?, _ error: (any Error)?) -> Bool {
     if let error { return box.call(.failure(error)) }
@@ -49,8 +50,6 @@ public final class Resolver<Value: Sendable>: Sendable {
   }
 
   /// Resolves with what a closure returns, or fails with what it throws.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ value: () throws -> Value) -> Bool {
     box.call(Result { try value() })
@@ -78,24 +77,27 @@ public final class Resolver<Value: Sendable>: Sendable {
 
 extension Resolver where Value == Void {
   /// Resolves the step.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve() -> Bool { resolve(()) }
 
   /// Resolves the step, or fails with the error if there is one.
-  ///
-  /// - Returns: A Boolean value that indicates whether this was the first call.
   @discardableResult
   public func resolve(_ error: (any Error)?) -> Bool { resolve(error == nil ? () : nil, error) }
 }
 
 /// Waits for a callback.
 ///
-/// The body starts the work and passes the resolver to the callback. It runs in the caller's isolation, on the current
-/// task, and may capture anything. When the task is cancelled while it waits, the wait ends as soon as the resolver's
-/// `onCancel` handlers have returned, even if the callback is never called. Until the body returns, it observes
-/// cancellation only through its task.
+/// Use it to call a callback API from any `async` function; in a chain, use `Step.callback`. The body starts the work
+/// and passes the resolver to the callback. It runs in the caller's isolation, on the current task, and may capture
+/// anything. When the task is cancelled while it waits, the wait ends as soon as the resolver's `onCancel` handlers
+/// have returned, even if the callback is never called. Until the body returns, it observes cancellation only through
+/// its task.
+///
+/// ```swift
+/// let data = try await withResolver { (resolver: Resolver<Data>) in
+///   session.dataTask(with: url) { data, _, error in resolver.resolve(data, error) }.resume()
+/// }
+/// ```
 ///
 /// - Parameters:
 ///   - isolation: The isolation of the body, by default the caller's.
@@ -134,9 +136,9 @@ private func handOut<Value: Sendable>(
 
 /// An error that a resolver fails with when its callback delivers neither a value nor an error.
 ///
-/// Two errors are equal when they have the same cause: you can compare with ``abandoned`` and ``noValueAndNoError``,
-/// also in a `catch` clause.
-public struct ResolverError: Error, Hashable, CustomStringConvertible {
+/// You see it when an API never calls back, or calls back with nothing. Two errors are equal when they have the same
+/// cause: you can compare with ``abandoned`` and ``noValueAndNoError``, also in a `catch` clause.
+public struct ResolverError: Error, Equatable, CustomStringConvertible {
   package enum Cause {
     case abandoned, noValueAndNoError
   }
@@ -167,9 +169,6 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
   /// Matches an error in a `catch` clause.
   public static func ~= (pattern: ResolverError, error: any Error) -> Bool { (error as? ResolverError) == pattern }
 
-  /// Hashes the cause, consistently with `==`.
-  public func hash(into hasher: inout Hasher) { hasher.combine(cause) }
-
   /// What went wrong, where the resolver was created, and how to fix it.
   public var description: String {
     switch cause {
@@ -183,7 +182,8 @@ public struct ResolverError: Error, Hashable, CustomStringConvertible {
 
 /// A diagnostic for a callback that calls its resolver again after the first call.
 ///
-/// The extra call has no effect. It is reported because it usually indicates a bug in the callback's code.
+/// Set ``handler`` to send it to your log. The extra call has no effect. It is reported because it usually indicates a
+/// bug in the callback's code.
 public struct ResolverMisuse: Sendable, CustomStringConvertible {
   /// The file in which the resolver was created.
   public let file: String

@@ -5,8 +5,16 @@ import Synchronization
 
 /// Cancels everything that belongs together, such as the runs and callbacks of a screen, once and permanently.
 ///
-/// Use ``withCancellation(by:isolation:_:)`` to let a token cancel a task, and ``withCancellationToken(isolation:_:)``
-/// to let a task cancel a token. Handlers and outcomes receive the reason. All members may be used from any thread.
+/// Give each screen or session a token, and cancel it when your user leaves. Use ``withCancellation(by:isolation:_:)``
+/// to let a token cancel a task, and ``withCancellationToken(isolation:_:)`` to let a task cancel a token. Handlers and
+/// outcomes receive the reason. All members may be used from any thread.
+///
+/// ```swift
+/// let screen = CancellationToken(linkedTo: session)
+/// try await withCancellation(by: screen) {
+///   try await loadPage.run("home")
+/// }
+/// ```
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
     /// A user's handler, which is not called once it has been removed.
@@ -125,19 +133,14 @@ public final class CancellationToken: Sendable {
     return CancellationRegistration(token: self, key: key, handler: handler)
   }
 
-  /// Calls a closure of the library once, when the token is cancelled; immediately if it already is.
-  ///
-  /// - Parameter action: May also run while it is removed.
-  /// - Returns: The key with which to remove the closure; nil if it has been called.
+  /// Calls a closure once, when the token is cancelled, and returns its key; nil if it has been called.
   func listen(_ action: @escaping @Sendable (_ reason: String?) -> Void) -> Key? {
     let key = add(.action(action))
     if key == nil { action(reason) }
     return key
   }
 
-  /// Cancels a task when the token is cancelled; immediately if it already is.
-  ///
-  /// - Returns: The key with which to remove the task; nil if it has been cancelled.
+  /// Cancels a task when the token is cancelled, and returns its key; nil if it has been cancelled.
   func listen(_ task: any CancellableTask) -> Key? {
     let key = add(.task(task))
     if key == nil { task.cancel() }
@@ -202,7 +205,8 @@ enum CancellationCount {
 
 /// Removes a handler from its `CancellationToken` when you no longer need it.
 ///
-/// Releasing a registration does not remove the handler. A registration retains its token until it is removed.
+/// You can ignore it if the handler may stay until the token is cancelled. Releasing a registration does not remove the
+/// handler. A registration retains its token until it is removed.
 public final class CancellationRegistration: Sendable {
   /// Nil once removed.
   private let token: Lock<CancellationToken?>

@@ -12,9 +12,9 @@ extension Chain {
   public static func zip<each Part: Sendable>(
     _ chains: repeat Chain<Input, each Part>
   ) -> Chain where Output == (repeat each Part) {
-    var all: [Branch<Input>] = []
+    var all: [Branches<Input>.Branch] = []
     var cores: [ChainCore] = []
-    repeat all.append(Branch(of: each chains))
+    repeat all.append(Branches.branch(Chain<Input, each Part>.self))
     repeat cores.append((each chains).core)
     let branches = Branches(all, of: cores)
     return Chain(
@@ -42,7 +42,7 @@ extension Chain {
   /// - Returns: A chain whose output is that of the first chain that succeeded. It throws ``RaceError`` when none
   ///   succeeds.
   public static func race(_ chains: Chain...) -> Chain {
-    let branches = Branches(chains.map { Branch(of: $0) }, of: chains.map(\.core))
+    let branches = Branches(chains.map { _ in Branches.branch(Chain.self) }, of: chains.map(\.core))
     return Chain(
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
@@ -70,38 +70,25 @@ struct FinishedBranch: Sendable {
   }
 }
 
-/// One of several chains that run concurrently on one input, with its output type erased.
-struct Branch<Input: Sendable>: Sendable {
-  /// The branches retain the chain, and this closure does not: see `NestedChains`.
-  private let run: @Sendable (ChainCore, Input, Child) async throws -> FinishedBranch
-
-  init<Output: Sendable>(of chain: Chain<Input, Output>) {
-    run = { core, input, child in
-      let (output, undos): (Output, [UndoStack.Entry]) = try await core.run(input, as: child)
-      return FinishedBranch(output: Box(output), undos: undos)
-    }
-  }
-
-  fileprivate func finish(
-    _ core: ChainCore,
-    _ input: Input,
-    as child: Child
-  ) async -> Result<FinishedBranch, any Error> {
-    await .of { try await run(core, input, child) }
-  }
-}
-
 /// Chains that run concurrently as one step.
 struct Branches<Input: Sendable>: Sendable {
-  let chains: NestedChains
-  private let all: [Branch<Input>]
+  /// Runs one of them, with its output type erased; it does not retain the chain: see `NestedChains`.
+  typealias Branch = @Sendable (ChainCore, Input, Child) async throws -> FinishedBranch
 
-  init(_ all: [Branch<Input>], of cores: [ChainCore]) {
+  let chains: NestedChains
+  private let all: [Branch]
+
+  init(_ all: [Branch], of cores: [ChainCore]) {
     self.all = all
     chains = NestedChains(cores)
   }
 
-  var count: Int { all.count }
+  static func branch<Output: Sendable>(_: Chain<Input, Output>.Type) -> Branch {
+    { core, input, child in
+      let (output, undos): (Output, [UndoStack.Entry]) = try await core.run(input, as: child)
+      return FinishedBranch(output: Box(output), undos: undos)
+    }
+  }
 
   func undos(of finished: [FinishedBranch]) -> [UndoStack.Entry] { finished.flatMap { $0.undos } }
 
@@ -116,11 +103,8 @@ struct Branches<Input: Sendable>: Sendable {
     as first: Child
   ) async -> (succeeded: [FinishedBranch], failure: (any Error)?) {
     let ended = await run(on: input, as: first)
-    var succeeded: [FinishedBranch] = []
-    succeeded.reserveCapacity(count)
-    for case .success(let finished)? in ended { succeeded.append(finished) }
-    guard succeeded.count < count else { return (succeeded, nil) }
-    do { try await store(first) } catch { return (succeeded, error) }
+    let succeeded = ended.compactMap { try? $0?.get() }
+    guard succeeded.count < all.count else { return (succeeded, nil) }
     return (succeeded, first.fork.decider.flatMap { ended[$0]?.error })
   }
 
@@ -141,23 +125,17 @@ struct Branches<Input: Sendable>: Sendable {
       }
       throw RaceError(errors: errors)
     }
-    try await store(first)
     return (winner, ended.compactMap { try? $0?.get() }.filter { $0.output !== winner.output })
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  ///
-  /// - Parameters:
-  ///   - input: The input of each branch.
-  ///   - first: The relation of the first branch's run to the run that contains the step.
-  /// - Returns: The results, in the order of the branches.
   private func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>)?.self) { group in
       var child = first
       for index in all.indices {
         let (branch, core) = (all[index], chains.cores[index])
-        group.addTask { [child] in (index, await branch.finish(core, input, as: child)) }
+        group.addTask { [child] in (index, await .of { try await branch(core, input, child) }) }
         child = child.next(after: core.program)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
@@ -167,25 +145,28 @@ struct Branches<Input: Sendable>: Sendable {
           return nil
         }
       }
-      var ended = Array(repeating: Result<FinishedBranch, any Error>?.none, count: count)
+      var isReplaying = first.fork.isReplayed
+      if isReplaying, let journal = first.outer.journal, let place = first.fork.place {
+        group.addTask {
+          await journal.replayed(in: place)
+          return nil
+        }
+      }
+      var ended = Array(repeating: Result<FinishedBranch, any Error>?.none, count: all.count)
       while case .success(let next) = await group.nextResult() {
         if let (index, result) = next {
           ended[index] = result
           // One that was refused has not run.
           first.fork.end(at: index, hasValue: result.error == nil)
+        } else {
+          isReplaying = false
         }
-        if first.fork.isDecided({ ended[$0] != nil }) { group.cancelAll() }
+        if let decider = first.fork.decider, !isReplaying, !first.fork.isReplayed || ended[decider] != nil {
+          group.cancelAll()
+        }
       }
       return ended
     }
-  }
-
-  /// Stores which branch has decided the step, if the run has a journal.
-  private func store(_ child: Child) async throws {
-    guard let journal = child.outer.journal, let place = child.fork.place, let decider = child.fork.decider else {
-      return
-    }
-    try await journal.store(decision: decider, at: place)
   }
 }
 
@@ -196,6 +177,8 @@ extension Result {
 }
 
 /// An error thrown when no chain of a race succeeds.
+///
+/// Its ``errors`` tell you why each chain failed.
 public struct RaceError: Error, CustomStringConvertible {
   /// The errors of the chains, in the order in which the chains were passed.
   public let errors: [any Error]

@@ -2,12 +2,9 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Replaces an error of the previous steps with a value.
+  /// Replaces an error of the previous steps with a value, or with the error that the closure throws.
   ///
   /// Steps that completed are not undone. Cancellation is never replaced.
-  ///
-  /// - Parameter replacement: Returns the value, or throws a different error.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
@@ -60,18 +57,26 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let part = frame.covered
-      let place = frame.execution.journal?.open("retry")
-      var attempts = Attempts(policy, clock: clock, after: place?.attemptCount ?? 0)
+      let history = frame.execution.journal.map { AttemptHistory(at: $0.open("retry"), in: $0) }
+      var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
       while true {
         do {
           frame.slot.put(input)
-          return try await frame.perform(part: part, at: place)
+          return try await frame.perform(part: part, at: history?.place)
         } catch {
-          guard !frame.execution.isInterrupted, await attempts.allowAnother(after: error, if: isRetryable)
-          else { throw error }
+          let isStored = history?.continues
+          guard isStored ?? !frame.execution.isInterrupted else { throw error }
+          if isStored == nil, await !attempts.allowAnother(after: error, if: isRetryable) {
+            history?.endWithAttempt()
+            throw error
+          }
           await frame.undoAll()
           let step = frame.execution.currentStep.index
           frame.recording?.retrying(step: step, attempt: attempts.number + 1, after: error)
+          if isStored != nil {
+            attempts.replayNext()
+            continue
+          }
           guard await attempts.waitForNext(by: frame.execution.wait), !frame.execution.isCancellationRequested else {
             throw error
           }
@@ -98,16 +103,8 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      guard let journal = frame.execution.journal else {
-        return try await frame.perform(within: TimeLimit(duration: duration, clock: clock))
-      }
-      do {
-        try await journal.group(journal.open("timeout"), branch: nil, limit: duration) { rest in
-          try await frame.perform(within: TimeLimit(duration: rest, clock: clock))
-        }
-      } catch {
-        frame.slot = ValueSlot()
-        throw error
+      try await frame.perform(limitedTo: duration, clock, as: "timeout") { frame, limit in
+        try await frame.perform(within: limit)
       }
     }
     return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
@@ -130,36 +127,14 @@ extension Chain {
     discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      let undos = UndoStack()
-      let steps = CoveredSteps(coveredBy: &frame, undos: undos)
-      let end = await abandoned(after: TimeLimit(duration: duration, clock: clock), undos: undos) {
-        steps.currentStep
-      } discarding: {
-        var late = steps.takeValue()
-        await discard(late.take())
-      } operation: { isAwaited in
-        try await steps.run(isAwaited: isAwaited)
+      try await frame.perform(limitedTo: duration, clock, as: "abandon") { frame, limit in
+        try await frame.perform(abandonedAfter: limit, discarding: discard)
       }
-      if case .inTime(.success) = end {
-        await frame.adopt(undos.takeAll(closing: true).reversed())
-        frame.slot = steps.takeValue()
-        return
-      }
-      let execution = frame.execution
-      if case .expired(let error) = end {
-        frame.recording?.abandon(execution.firstStep..<frame.index, error: error)
-      }
-      execution.setFork(nil)
-      await frame.adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
-      try end.get()
     }
     return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))
   }
 
-  /// Runs the previous steps on an executor.
-  ///
-  /// - Parameter executor: The executor for the steps that are not isolated to an actor with its own.
-  /// - Returns: A new chain; this one is unchanged.
+  /// Runs the previous steps on an executor, except those isolated to an actor that has its own.
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let part = frame.covered
@@ -178,9 +153,6 @@ extension Chain {
   /// the chain. They are not called for cancellation, nor for errors that were retried or replaced. Afterwards they
   /// receive each failed undo as an ``UndoError``, even when the run was cancelled or ended with a value. The error is
   /// still thrown. The handler may suspend, and is shielded from the run's cancellation.
-  ///
-  /// - Parameter handler: Receives the error.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
   ) -> Chain {
@@ -192,9 +164,6 @@ extension Chain {
   /// Behaves like `onError(_:)`, and also receives the step that failed. The index of a step of an appended chain
   /// counts the steps of the whole, as in ``ChainEvent``. A ``TimeoutError`` comes with the step that was running, an
   /// ``UndoError`` with the step whose undo failed.
-  ///
-  /// - Parameter handler: What to do with the error; it receives the step as well.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func onError(
     _ handler: nonisolated(nonsending) @escaping @Sendable (any Error, ChainStep) async -> Void
   ) -> Chain {
@@ -205,9 +174,6 @@ extension Chain {
   ///
   /// A chain may have several handlers. Each is called exactly once per run, after everything else, newest first. The
   /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation.
-  ///
-  /// - Parameter handler: Receives the outcome of the run.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func finally(
     _ handler: nonisolated(nonsending) @escaping @Sendable (ChainState) async -> Void
   ) -> Chain {
@@ -219,9 +185,6 @@ extension Chain {
   /// The policy applies to the whole chain that this method returns. A chain derived from that one has the same policy,
   /// but its own gate. Runs are admitted in the order of the calls of `run` and `start`. The last policy that is set
   /// applies.
-  ///
-  /// - Parameter policy: What a further run does.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func overlap(_ policy: Overlap) -> Chain {
     Chain(path.appending(.overlap(policy)))
   }
@@ -232,9 +195,6 @@ extension Chain {
   ///
   /// It covers the whole chain that this method returns, at any position, including nested chains. A chain may have
   /// several observers, which are called in the order in which they were attached.
-  ///
-  /// - Parameter observer: Receives the events of each run.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func observed(by observer: some RunObserver) -> Chain {
     Chain(path.identified(by: ChainIdentity(name: path.identity?.name, observers: path.observers + [observer])))
   }
@@ -242,9 +202,6 @@ extension Chain {
   /// Names the chain, for observers and traces.
   ///
   /// Without a name, a run has the names of its first and last step. A chain derived from this one has the same name.
-  ///
-  /// - Parameter name: The name of the runs of this chain.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func named(_ name: String) -> Chain {
     Chain(path.identified(by: ChainIdentity(name: name, observers: path.observers)))
   }

@@ -56,7 +56,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   ///
   /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Do not call it in a
   /// step of the chain: it would wait for that step's run, until it is cancelled.
-  public nonisolated(nonsending) func drain() async { await core.counter.drain() }
+  public nonisolated(nonsending) func drain() async { _ = await core.counter.drain().value() }
 
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
   /// derived.
@@ -129,7 +129,11 @@ extension Chain {
   }
 }
 
+// MARK: - For other modules
+
 extension Chain {
+  package nonisolated var plan: ChainPlan { ChainPlan(path.node) }
+
   /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
   ///
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
@@ -138,9 +142,7 @@ extension Chain {
     defer { run.forget() }
     return run.outcome()
   }
-}
 
-extension Chain {
   /// The name of the chain, or of its first step.
   package nonisolated var storedName: String {
     path.identity?.name ?? ChainStep(index: 0, name: core.program.name(at: 0)).description
@@ -170,26 +172,17 @@ extension Chain where Input == Void {
     self.init(name) { (_: Void) in try await body() }
   }
 
-  /// Runs the chain and waits for its completion, like `run(_:)`.
-  ///
-  /// - Returns: The last step's output.
-  /// - Throws: What `run(_:)` throws.
+  /// Runs the chain and waits for its completion, like ``run(_:)``.
   @inlinable
   nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
 
-  /// Starts an unstructured run, like `start(_:cancelledBy:)`.
-  ///
-  /// - Parameter token: Cancels the run.
-  /// - Returns: The handle, through which to cancel, await and observe the run.
+  /// Starts an unstructured run, like ``start(_:cancelledBy:)``.
   @discardableResult
   public nonisolated func start(cancelledBy token: CancellationToken? = nil) -> Run<Output> {
     start((), cancelledBy: token)
   }
 
-  /// Starts an unstructured run and calls a closure when the run completes, like `start(_:completion:)`.
-  ///
-  /// - Parameter completion: Called exactly once, after the `finally` handlers.
-  /// - Returns: The handle, through which to cancel, await and observe the run.
+  /// Starts an unstructured run and calls a closure when the run completes, like ``start(_:completion:)``.
   @discardableResult
   public nonisolated func start(
     completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
@@ -198,17 +191,13 @@ extension Chain where Input == Void {
   }
 }
 
-extension Chain {
-  package nonisolated var plan: ChainPlan { ChainPlan(path.node) }
-}
-
 // MARK: - Steps
 
 extension Chain {
   /// Creates a chain of one step.
   @inlinable
   public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
-    self.init(Path(name: nil, Output.self, Self.code(body)))
+    self.init(nil, code: Self.code(body))
   }
 
   /// Creates a chain of one step with a name.
@@ -217,7 +206,7 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
-    self.init(Path(name: name, Output.self, Self.code(body)))
+    self.init(name, code: Self.code(body))
   }
 
   /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
@@ -226,12 +215,13 @@ extension Chain {
   ///   - name: The name of the step in events, errors and diagrams.
   ///   - undo: Undoes the step; receives its output.
   ///   - body: Receives the chain's input. An error that it throws ends the run.
+  @inlinable
   public init(
     _ name: String? = nil,
     undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
-    self.init(Path(Self.part(name, undo: undo, Self.code(body))))
+    self.init(name, undo: undo, code: Self.code(body))
   }
 
   /// Creates a chain of one step.
@@ -242,14 +232,11 @@ extension Chain {
   /// Appends a step: a closure or a function.
   ///
   /// The closure runs off the caller's actor, unless it is isolated to one.
-  ///
-  /// - Parameter body: Receives the output of the previous step. An error that it throws ends the run.
-  /// - Returns: A new chain; this one is unchanged.
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(path.appending(name: nil, Next.self, Chain<Output, Next>.code(body)))
+    appending(nil, code: Chain<Output, Next>.code(body))
   }
 
   /// Appends a step with a name: a closure or a function.
@@ -263,7 +250,8 @@ extension Chain {
     _ name: String,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(path.appending(name: name, Next.self, Chain<Output, Next>.code(body)))
+    // Not a default for `undo` below: with two overloads that fit `then { … }`, a chain of ten takes the compiler 12 s.
+    appending(name, code: Chain<Output, Next>.code(body))
   }
 
   /// Appends a step that can be undone.
@@ -277,13 +265,13 @@ extension Chain {
   ///   - undo: Undoes the step; receives its output.
   ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   /// - Returns: A new chain; this one is unchanged.
+  @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String? = nil,
     undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
     _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
-    let next = Chain<Output, Next>.self
-    return Chain<Input, Next>(path.appending(next.part(name, undo: undo, next.code(body))))
+    appending(name, undo: undo, code: Chain<Output, Next>.code(body))
   }
 
   /// Appends a step that transforms the elements of a sequence concurrently.
@@ -308,7 +296,7 @@ extension Chain {
       let elements: Output = frame.slot.take()
       frame.slot.put(try await mapped(elements, maxConcurrent: maxConcurrent, transform))
     }
-    return Chain<Input, [Element]>(path.appending(name: name, [Element].self, code))
+    return appending(name, code: code)
   }
 
   /// The erased form of a closure.
@@ -322,6 +310,20 @@ extension Chain {
       let output = try await body(frame.slot.take())
       frame.slot.put(output)
     }
+  }
+
+  @usableFromInline
+  init(_ name: String?, undo: Step<Input, Output>.Undo? = nil, code: @escaping StepCode) {
+    self.init(Path(Self.part(name, undo: undo, code)))
+  }
+
+  @usableFromInline
+  nonisolated func appending<Next: Sendable>(
+    _ name: String?,
+    undo: Step<Output, Next>.Undo? = nil,
+    code: @escaping StepCode
+  ) -> Chain<Input, Next> {
+    Chain<Input, Next>(path.appending(Chain<Output, Next>.part(name, undo: undo, code)))
   }
 
   private static func part(_ name: String?, undo: Step<Input, Output>.Undo?, _ code: @escaping StepCode) -> Node.Part {

@@ -58,8 +58,6 @@ final class ElementProgress: Sendable {
     var shares: [Int: Double] = [:]
     var sum = 0.0
     var reported = 0.0
-    /// Whether a thread is reporting, which also reports what others add until it is done.
-    var isReporting = false
   }
 
   private let step: RecordedStep
@@ -93,22 +91,15 @@ final class ElementProgress: Sendable {
   }
 
   private func change(_ change: (inout State) -> Void) {
-    let isFirst = state.withLock { state in
-      change(&state)
-      defer { state.isReporting = true }
-      return !state.isReporting
-    }
-    guard isFirst else { return }
-    while let fraction = next() { step.report(fraction) }
+    state.withLock { change(&$0) }
+    step.report { next() }
   }
 
+  /// Returns what has not been reported; called in the order in which it is recorded.
   private func next() -> Double? {
     state.withLock { state in
       let fraction = state.count.map { $0 == 0 ? 0 : state.sum / Double($0) } ?? 0
-      guard fraction > state.reported else {
-        state.isReporting = false
-        return nil
-      }
+      guard fraction > state.reported else { return nil }
       state.reported = fraction
       return fraction
     }

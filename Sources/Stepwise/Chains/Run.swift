@@ -3,7 +3,13 @@
 
 /// A handle for cancelling, awaiting and observing a run that `start` started.
 ///
-/// Releasing the handle does not cancel the run.
+/// Keep it if you want to show progress or offer a cancel button; you can ignore it otherwise. Releasing the handle
+/// does not cancel the run.
+///
+/// ```swift
+/// let run = search.start("swift")
+/// run.cancel(reason: "the screen was closed")
+/// ```
 public final class Run<Output: Sendable>: Sendable {
   @usableFromInline let handle: RunHandle
 
@@ -43,10 +49,10 @@ public final class Run<Output: Sendable>: Sendable {
   /// When the waiting task is cancelled, this throws in that task and does not affect the run. The value of a completed
   /// run is returned in a cancelled task as well.
   public var value: Output {
-    @inlinable get async throws {
+    get async throws {
       try await handle.waitForCompletion()
       // The handle alone retains the output.
-      return try withExtendedLifetime(self) { try handle.output() }
+      return try withExtendedLifetime(self) { try handle.run.output() }
     }
   }
 
@@ -113,7 +119,6 @@ struct RunHandle: Sendable {
   /// Waits until the run has completed.
   ///
   /// - Throws: `ChainError` instead of waiting for a run around; `CancellationError` when the waiting task is cancelled.
-  @usableFromInline
   nonisolated(nonsending) func waitForCompletion() async throws {
     guard !run.isOver else { return }
     try Scope.checkReentrancy(of: run)
@@ -122,21 +127,6 @@ struct RunHandle: Sendable {
     }
     if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
   }
-
-  /// Returns a copy of the output of a run that has completed.
-  ///
-  /// - Throws: The error of the run.
-  @inlinable
-  func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    var value: Value?
-    try readOutput { value = $0.copy(as: Value.self) }
-    // Safety: The output is released with the handle, which is this one.
-    guard let value else { preconditionFailure("The output of a run with a handle was released.") }
-    return value
-  }
-
-  @usableFromInline
-  func readOutput(_ read: (borrowing ValueSlot) -> Void) throws { try run.readOutput(read) }
 }
 
 extension ChainCore {

@@ -9,9 +9,9 @@
 /// ```
 public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// The name of the step in events, errors and diagrams.
-  public let name: String?
+  package let name: String?
 
-  typealias Undo = nonisolated(nonsending) @Sendable (Output) async throws -> Void
+  @usableFromInline typealias Undo = nonisolated(nonsending) @Sendable (Output) async throws -> Void
 
   let body: nonisolated(nonsending) @Sendable (Input, ChainStep) async throws -> Output
   /// Undoes the step when the run of a chain that contains it fails or is cancelled afterwards.
@@ -32,12 +32,7 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
     self.init(name: nil) { input, _ in try await body(input) }
   }
 
-  /// Creates a step with a name.
-  public init(_ name: String, _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
-    self.init(name: name) { input, _ in try await body(input) }
-  }
-
-  /// Creates a step that can be undone.
+  /// Creates a step with a name, which can be undone.
   ///
   /// When a later step of the chain fails, or the run is cancelled, the completed steps are undone, newest first. The
   /// undo is shielded from cancellation and may suspend. Modifiers of the step apply to its body alone.
@@ -48,7 +43,7 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   public init(
     _ name: String? = nil,
-    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
+    undo: (nonisolated(nonsending) @Sendable (Output) async throws -> Void)? = nil,
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
   ) {
     self.init(name: name, undo: undo) { input, _ in try await body(input) }
@@ -59,8 +54,8 @@ extension Step {
   /// Limits the duration of the step.
   ///
   /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. A value that the step
-  /// still returns is its output. A step that ignores cancellation blocks the chain: use
-  /// ``abandon(after:clock:discarding:)`` for it.
+  /// still returns is its output. A step that ignores cancellation blocks the chain: append it as a chain with
+  /// ``Chain/abandon(after:clock:discarding:)``.
   ///
   /// - Parameters:
   ///   - duration: The time limit.
@@ -73,31 +68,6 @@ extension Step {
       } operation: {
         try await body(input, step)
       }
-    }
-  }
-
-  /// Limits the duration of the step, and stops waiting for it when the time is up.
-  ///
-  /// ``TimeoutError`` is then thrown immediately. The step is cancelled and continues without being awaited.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit.
-  ///   - clock: The clock that measures the time.
-  ///   - discard: Receives a value that the abandoned step returns, for example to release a resource.
-  /// - Returns: A new step; this one is unchanged.
-  public func abandon(
-    after duration: Duration,
-    clock: any Clock<Duration> = ContinuousClock(),
-    discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
-  ) -> Step {
-    Step(name: name, undo: undo) { input, step in
-      try await abandoned(after: TimeLimit(duration: duration, clock: clock)) {
-        step.description
-      } discarding: { (late: Output) in
-        await discard(late)
-      } operation: { _ in
-        try await body(input, step)
-      }.get()
     }
   }
 
@@ -126,34 +96,6 @@ extension Step {
           guard await attempts.waitForNext() else { throw error }
         }
       }
-    }
-  }
-
-  /// Replaces an error of the step with a value.
-  ///
-  /// Cancellation is never replaced.
-  ///
-  /// - Parameter replacement: Returns the value, or throws a different error.
-  /// - Returns: A new step; this one is unchanged.
-  public func recover(
-    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
-  ) -> Step {
-    Step(name: name, undo: undo) { input, step in
-      do {
-        return try await body(input, step)
-      } catch let error where !Task.isCancelled {
-        return try await replacement(error)
-      }
-    }
-  }
-
-  /// Runs the step on an executor.
-  ///
-  /// - Parameter executor: The executor that the step prefers, unless it is isolated to an actor with its own.
-  /// - Returns: A new step; this one is unchanged.
-  public func executor(_ executor: any TaskExecutor) -> Step {
-    Step(name: name, undo: undo) { input, step in
-      try await onExecutor(executor) { try await body(input, step) }
     }
   }
 }

@@ -66,20 +66,8 @@ public nonisolated(nonsending) func step<Value>(
 /// shielded from cancellation. An undo that throws is reported to `onError` as an ``UndoError``. A step inside a step
 /// with `retry` or `timeout` is undone when that attempt fails.
 ///
-/// See ``step(_:retry:if:timeout:clock:_:)`` for everything else.
-///
-/// - Parameters:
-///   - name: The name of the step in errors, events and traces.
-///   - retry: The number of attempts and the delay between them; one attempt when nil.
-///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
-///   - timeout: The time limit of each attempt; none when nil.
-///   - clock: The clock that measures the delays and the time limit.
-///   - body: The work of the step.
-///   - undo: Undoes the step; receives its value.
-/// - Returns: What the body returns, even if the run was cancelled while it ran.
-/// - Throws: ``ChainError/outsideRun`` before the body outside of a run, and in undos and handlers; what the body throws
-///   in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before the body when the run is
-///   cancelled, has ended, or has abandoned the calling code.
+/// `undo` receives the value. See ``step(_:retry:if:timeout:clock:_:)`` for the other parameters. Outside of a run, and in
+/// undos and handlers, this throws ``ChainError/outsideRun`` before the body.
 @discardableResult
 public nonisolated(nonsending) func step<Value: Sendable>(
   _ name: String,
@@ -96,18 +84,7 @@ public nonisolated(nonsending) func step<Value: Sendable>(
 
 /// Performs a named step whose undo does not need its value.
 ///
-/// See ``step(_:retry:if:timeout:clock:_:undo:)-(_,_,_,_,_,_,(Value)->Void)`` for everything else.
-///
-/// - Parameters:
-///   - name: The name of the step in errors, events and traces.
-///   - retry: The number of attempts and the delay between them; one attempt when nil.
-///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
-///   - timeout: The time limit of each attempt; none when nil.
-///   - clock: The clock that measures the delays and the time limit.
-///   - body: The work of the step.
-///   - undo: Undoes the step.
-/// - Returns: What the body returns, even if the run was cancelled while it ran.
-/// - Throws: What the form throws whose undo receives the value.
+/// See ``step(_:retry:if:timeout:clock:_:undo:)-(_,_,_,_,_,_,(Value)->Void)``.
 @discardableResult
 public nonisolated(nonsending) func step<Value: Sendable>(
   _ name: String,

@@ -52,10 +52,10 @@ public func withTerminationSignals<Value: Sendable>(
     let value = try await RunsBegun.$current.withValue(runs) {
       try await withCancellation(by: token, isolation: isolation, body)
     }
-    await runs.completion()
+    await runs.counter.drain().valueIgnoringCancellation()
     return value
   } catch {
-    await runs.completion()
+    await runs.counter.drain().valueIgnoringCancellation()
     throw error
   }
 }
@@ -107,9 +107,7 @@ private final class TerminationSignals: Sendable {
       guard !state.tokens.isEmpty, state.received == nil else { return [] }
       state.received = name
       restoreDefaultEffects()
-      var tokens: [CancellationToken] = []
-      state.tokens.forEach { _, token in tokens.append(token) }
-      return tokens
+      return state.tokens.elements
     }
     for token in tokens { token.cancel(reason: name) }
   }

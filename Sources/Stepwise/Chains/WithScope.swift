@@ -46,6 +46,12 @@ public func withCancellation<Value: Sendable>(
 /// Use the token for code that checks a token instead of the task. Its reason is that of the task's cancellation where
 /// one is known. After a body that was not cancelled, the token stays valid and uncancelled.
 ///
+/// ```swift
+/// let sum = try await withCancellationToken { token in
+///   try importRows([1, 2, 3], token)
+/// }
+/// ```
+///
 /// - Parameters:
 ///   - isolation: The isolation of the body, by default the caller's.
 ///   - body: The work to run, on the current task.
@@ -65,6 +71,8 @@ public func withCancellationToken<Value>(
 }
 
 /// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
+///
+/// Use it to log or measure one part of your program.
 ///
 /// - Parameters:
 ///   - observer: Receives the events of each run.
@@ -122,6 +130,8 @@ package func collectingRuns<Value>(
 }
 
 /// Reports the progress of the running step, from anywhere in its code.
+///
+/// Call ``report(_:)`` in a long step, and your progress bar moves within that step.
 public enum StepProgress: Sendable {
   /// Reports the progress of the calling step to the observers of the run.
   ///

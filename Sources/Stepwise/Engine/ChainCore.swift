@@ -32,6 +32,17 @@ final class ChainCore: Sendable {
     isPlain && program.errorHandlers.isEmpty && program.finallyHandlers.isEmpty
   }
 
+  /// A run begins; `end()` follows, after its handlers.
+  private func begin() {
+    counter.begin()
+    RunsBegun.forEach { $0.begin() }
+  }
+
+  private func end() {
+    counter.end()
+    RunsBegun.forEach { $0.end() }
+  }
+
   // MARK: - Cancelling all runs
 
   /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it.
@@ -66,17 +77,15 @@ extension ChainCore {
   }
 
   private func makeExecution(as child: Child? = nil) -> Execution {
-    guard let scope = Scope.current else {
-      return Execution(self, currentGeneration, child: child, in: .none, inside: nil)
-    }
+    let scope = Scope.current
     return Execution(
       self,
       currentGeneration,
       child: child,
-      in: scope.surroundings,
-      inside: scope.startedRun,
-      of: scope.step,
-      part: scope.steps
+      in: scope?.surroundings ?? .none,
+      inside: scope?.startedRun,
+      of: scope?.step,
+      part: scope?.steps
     )
   }
 
@@ -87,8 +96,8 @@ extension ChainCore {
   /// - Throws: The error of the run.
   @concurrent @usableFromInline
   func runInPlace(_ frame: inout Frame) async throws {
-    counter.begin()
-    defer { counter.end() }
+    begin()
+    defer { end() }
     try await frame.execute().get()
   }
 
@@ -103,7 +112,7 @@ extension ChainCore {
     guard let journal = child.outer.journal, let place = child.fork.place else {
       return try await perform(input, as: child)
     }
-    let branch = child.fork.nesting == .chain ? nil : child.place
+    let branch = child.fork.nesting == .chain ? nil : child.branch
     return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(input, as: child) }
   }
 
@@ -112,8 +121,8 @@ extension ChainCore {
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
     guard isPlain else { return try await runApart(input, as: child) }
-    counter.begin()
-    defer { counter.end() }
+    begin()
+    defer { end() }
     var frame = Frame(program, makeExecution(as: child), slot: ValueSlot(input))
     try Self.check(await frame.execute(), in: child.outer)
     return (frame.slot.take(), frame.undosIfAny?.takeAll().reversed() ?? [])
@@ -161,15 +170,10 @@ extension ChainCore {
   ///
   /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
   /// cancelled is not admitted, so that it displaces no other run.
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - owner: Who it belongs to; a run of the current task inherits the scope of the task.
-  /// - Returns: The task.
   func launch(_ run: StartedRun, of owner: Owner) -> Task<Void, any Error> {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
-    counter.begin()
+    begin()
     let membership = registry.add(run)
     // A cancellation before the run was registered, or of the token, has not reached it.
     if let request = registry.tokenIfTaken?.request ?? generation.request { run.cancel(reason: request.reason) }
@@ -185,7 +189,7 @@ extension ChainCore {
     }
     let listeners = surroundings.tokens.map { token in token.listen { reason in run.cancel(reason: reason) } }
     if case .task = owner, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
-    if !run.isCancellationRequested { run.enterGate(reason: program.overlap.description) }
+    if !run.isCancellationRequested { run.enterGate(reason: program.overlap.name) }
     let execution = Execution(
       self,
       generation,
@@ -263,14 +267,14 @@ extension ChainCore {
     await run.journal?.end()
   }
 
-  /// Ends the registrations of a run, and then tells those who wait for it.
+  /// Ends the registrations of a run, and then resumes the tasks that wait for it.
   @inline(never)
   private func finish(_ run: StartedRun, leaving entry: Entry, recorder: RunRecorder?) {
     if run.entrance != nil { run.leaveGate() }
     for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
     registry.remove(entry.membership)
     let outcome = run.complete()
-    counter.end()
+    end()
     recorder?.end(outcome.map { run })
     // Last: what awaits the run resumes while nothing is left to do here.
     run.completion.settle(())
@@ -317,12 +321,7 @@ final class RunRegistry: Sendable {
   }
 
   func cancelRuns(reason: String?, where isMeant: (StartedRun) -> Bool) {
-    let runs = runs.withLock { runs in
-      var all: [StartedRun] = []
-      runs.forEach { _, run in all.append(run) }
-      return all
-    }
-    for run in runs where isMeant(run) { _ = run.cancel(reason: reason) }
+    for run in runs.withLock({ $0.elements }) where isMeant(run) { run.cancel(reason: reason) }
   }
 }
 
@@ -335,19 +334,15 @@ struct RunCounter: ~Copyable, Sendable {
 
   var count: Int { runs.load(ordering: .sequentiallyConsistent) }
 
-  func begin() {
-    runs.add(1, ordering: .sequentiallyConsistent)
-    RunsBegun.beginRun()
-  }
+  func begin() { runs.add(1, ordering: .sequentiallyConsistent) }
 
   func end() {
     let (_, remaining) = runs.subtract(1, ordering: .sequentiallyConsistent)
     if remaining == 0, isAwaited.load(ordering: .sequentiallyConsistent) { release() }
-    RunsBegun.endRun()
   }
 
-  /// Returns when no run is in flight, or when the waiting task is cancelled.
-  nonisolated(nonsending) func drain() async {
+  /// Settled when no run is in flight.
+  func drain() -> Once<Void> {
     let drained = drained.withLock { drained in
       let once = drained ?? Once()
       drained = once
@@ -356,7 +351,7 @@ struct RunCounter: ~Copyable, Sendable {
     // Announces the waiter before it reads the count: a run that ends between the two sees the waiter.
     isAwaited.store(true, ordering: .sequentiallyConsistent)
     if count == 0 { release() }
-    _ = await drained.value()
+    return drained
   }
 
   private func release() {
@@ -369,51 +364,25 @@ struct RunCounter: ~Copyable, Sendable {
   }
 }
 
-/// Counts the runs that begin under a task-local value, until none is left.
+/// Counts the runs that begin under a task-local value.
+///
+/// A run begins and ends in tasks with the same task-local values.
 final class RunsBegun: Sendable {
   @TaskLocal static var current: RunsBegun?
   /// Whether the process uses any; otherwise no run looks for the task-local value.
   private static let isUsed = Atomic(false)
 
-  private struct State {
-    var count = 0
-    var completed: Once<Void>?
-  }
-
   /// The runs around these, which they belong to as well.
   private let outer: RunsBegun?
-  private let state = Lock(State())
+  let counter = RunCounter()
 
   init(in outer: RunsBegun?) {
     self.outer = outer
     Self.isUsed.store(true, ordering: .releasing)
   }
 
-  /// A run begins; this task, or one that inherits its task-local values, calls `endRun()` after the run's handlers.
-  static func beginRun() {
+  static func forEach(_ body: (borrowing RunCounter) -> Void) {
     guard isUsed.load(ordering: .acquiring), let current else { return }
-    for runs in sequence(first: current, next: \.outer) { runs.state.withLock { $0.count += 1 } }
-  }
-
-  static func endRun() {
-    guard isUsed.load(ordering: .acquiring), let current else { return }
-    for runs in sequence(first: current, next: \.outer) {
-      let completed = runs.state.withLock { state in
-        state.count -= 1
-        return state.count == 0 ? state.completed.take() : nil
-      }
-      completed?.settle(())
-    }
-  }
-
-  /// Waits until every run has completed, regardless of cancellation.
-  func completion() async {
-    let completed = state.withLock { state -> Once<Void>? in
-      guard state.count > 0 else { return nil }
-      let completed = state.completed ?? Once()
-      state.completed = completed
-      return completed
-    }
-    await completed?.valueIgnoringCancellation()
+    for runs in sequence(first: current, next: \.outer) { body(runs.counter) }
   }
 }

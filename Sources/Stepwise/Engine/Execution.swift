@@ -19,7 +19,7 @@ package final class Execution: Sendable {
   let surroundings: Surroundings
   /// The recorded step of another run that awaits this one.
   private let outerStep: RecordedStep?
-  /// Whether there is one; the value itself would be copied by every step that asks.
+  /// Whether there is one; the value itself would be copied by every step that checks.
   private let hasOuterStep: Bool
   private let stepCount: Int
   /// The innermost run with its own task that awaits this one.
@@ -29,7 +29,7 @@ package final class Execution: Sendable {
   /// Cancelled by `cancelRuns`.
   let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
-  let lookedAt = Atomic(-1)
+  let checkedCount = Atomic(-1)
   /// The part of the outer run that contains this one.
   let outerPart: StepPart?
   /// The calls of `step` in flight, except those that the run may abandon.
@@ -73,7 +73,7 @@ package final class Execution: Sendable {
     if let scope = recording?.scope { surroundings.observation = scope }
     self.surroundings = surroundings
     step = Atomic(child?.firstStep ?? 0)
-    child?.fork.begin(self, at: child?.place ?? 0)
+    child?.fork.begin(self, at: child?.branch ?? 0)
   }
 
   /// Returns nil when nothing records a run that starts.
@@ -90,7 +90,7 @@ package final class Execution: Sendable {
     if own == nil, let watch = RunWatch.make(for: program.summary, program.observers, in: observation) {
       recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
     }
-    return recorder.map { Recording($0, of: program.summary) }
+    return recorder.map { Recording($0) }
   }
 
   var program: Program? { plan.withLock { $0 } }
@@ -177,10 +177,10 @@ package final class Execution: Sendable {
   /// Later events do not change it.
   func close(with error: (any Error)?) -> Outcome<Void> {
     let request = error == nil ? nil : request
-    let outcome = started?.close(with: error, asked: request) ?? Outcome(error, cancelledBy: request)
+    let outcome = started?.close(with: error, cancelledBy: request) ?? Outcome(error, cancelledBy: request)
     if let child {
-      child.fork.end(at: child.place, hasValue: error == nil)
-      if !child.fork.isLost(at: child.place) {
+      child.fork.end(at: child.branch, hasValue: error == nil)
+      if !child.fork.isLost(at: child.branch) {
         child.outer.enter(lastIndex)
         if let failed = lastFailedCall { child.outer.setFailedCall(failed) }
       }
@@ -260,7 +260,7 @@ package final class Execution: Sendable {
 // 1. `StartedRun.cancel`, a token, `cancelRuns` or a branch that has decided stores the request, once, and counts it in
 //    `CancellationCount`. The task of the outer run is cancelled: the step is interrupted, or the wait between two
 //    attempts ends (`wait` below). A value that the step still returns is kept, and the next step does not begin.
-// 2. The step throws. `retry` makes no further attempt, because `isCancellationRequested` of the nested run also asks
+// 2. The step throws. `retry` makes no further attempt, because `isCancellationRequested` of the nested run also checks
 //    the runs that contain it. No `recover` replaces the error (`Frame.recover`).
 // 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
 //    its completed steps, newest first, and calls its `finally` handlers, and `onError` only with undos that failed.
@@ -283,20 +283,20 @@ extension Execution {
   /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
   private var isCancellationRequestedElsewhere: Bool {
     let count = CancellationCount.current
-    guard lookedAt.load(ordering: .relaxed) != count else { return false }
+    guard checkedCount.load(ordering: .relaxed) != count else { return false }
     if isCancellationRequestedHere { return true }
     for outer in outers {
-      if outer.lookedAt.load(ordering: .relaxed) == count { break }
+      if outer.checkedCount.load(ordering: .relaxed) == count { break }
       if outer.isCancellationRequestedHere { return true }
     }
-    lookedAt.store(count, ordering: .relaxed)
+    checkedCount.store(count, ordering: .relaxed)
     return false
   }
 
   private var isCancellationRequestedHere: Bool {
     if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
     if let started, started.isCancellationRequested { return true }
-    if let child, child.fork.isLost(at: child.place) { return true }
+    if let child, child.fork.isLost(at: child.branch) { return true }
     if let outerPart, outerPart.isAbandoned { return true }
     return surroundings.request != nil
   }
@@ -317,7 +317,7 @@ extension Execution {
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String {
     if let request = started?.request, let overlap = program?.overlap, overlap.mode != nil,
-      request.reason == overlap.description
+      request.reason == overlap.name
     {
       return "overlap policy"
     }
@@ -325,7 +325,7 @@ extension Execution {
     if generation.isCancelled { return "cancelRuns" }
     if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
-    if let child, child.fork.isLost(at: child.place) {
+    if let child, child.fork.isLost(at: child.branch) {
       return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
     }
     return hasHandle && started?.request != nil ? "its handle" : "its task"
@@ -353,7 +353,7 @@ extension Execution {
     }
   }
 
-  /// What the journal of the run knows of it.
+  /// The run, as its journal sees it.
   var journalRun: JournalRun {
     JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
   }
@@ -365,4 +365,69 @@ extension Execution {
         || execution.surroundings.request != nil
     }
   }
+}
+
+// MARK: - Calls of `step`
+
+/// The calls of `step` in flight in a run, or in a part of it, until it is closed.
+///
+/// The number of calls is stored above three flags. When a call ends as the last one, it closes what waits for it, so
+/// that no further call can begin in between.
+struct StepCalls: ~Copyable, Sendable {
+  private static var closed: Int { 1 }
+  private static var isAwaited: Int { 2 }
+  private static var hasNoValue: Int { 4 }
+  private static var call: Int { 8 }
+
+  private let state = Atomic(0)
+  private let waiter = Lock<Once<Void>?>(nil)
+
+  var isClosed: Bool { state.load(ordering: .acquiring) & Self.closed != 0 }
+
+  /// Whether it was closed with an error, or abandoned.
+  var hasEndedWithoutValue: Bool {
+    let end = Self.closed | Self.hasNoValue
+    return state.load(ordering: .acquiring) & end == end
+  }
+
+  /// Counts a call that is about to begin; returns false when it may not begin any more.
+  func begin() -> Bool {
+    guard state.add(Self.call, ordering: .acquiringAndReleasing).oldValue & Self.closed != 0 else { return true }
+    end()
+    return false
+  }
+
+  /// A call has ended.
+  func end() {
+    let left = state.subtract(Self.call, ordering: .acquiringAndReleasing).newValue
+    guard left & Self.isAwaited != 0, left < Self.call else { return }
+    closeAwaited(left)
+  }
+
+  @inline(never)
+  private func closeAwaited(_ state: Int) {
+    guard close(from: state, to: (state | Self.closed) & ~Self.isAwaited) else { return }
+    waiter.withLock { $0.take() }?.settle(())
+  }
+
+  private func close(from old: Int, to new: Int) -> Bool {
+    state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  /// Lets no further call begin, unless one is in flight; returns whether it did.
+  func closeIfIdle(hasValue: Bool) -> Bool { close(from: 0, to: Self.closed | (hasValue ? 0 : Self.hasNoValue)) }
+
+  /// Waits until no call is in flight, and then lets none begin any more.
+  nonisolated(nonsending) func close(hasValue: Bool) async {
+    let end = hasValue ? 0 : Self.hasNoValue
+    if closeIfIdle(hasValue: hasValue) { return }
+    let last = Once<Void>()
+    waiter.withLock { $0 = last }
+    let state = state.bitwiseOr(end | Self.isAwaited, ordering: .acquiringAndReleasing).newValue
+    if state < Self.call { closeAwaited(state) }
+    await last.valueIgnoringCancellation()
+  }
+
+  /// Lets no further call begin, without waiting for those in flight.
+  func abandon() { state.bitwiseOr(Self.closed | Self.hasNoValue, ordering: .acquiringAndReleasing) }
 }

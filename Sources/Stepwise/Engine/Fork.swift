@@ -23,13 +23,10 @@ struct ForkMachine<Branch> {
 
   let rule: Rule
   private var branches: [State]
-  /// The position of the branch that decided the step.
+  /// The index of the branch that decided the step.
   private(set) var decider: Int?
 
-  /// - Parameters:
-  ///   - count: The number of branches.
-  ///   - rule: What ends the step.
-  ///   - decider: The branch that has decided it in an earlier run.
+  /// Creates the state of branches of which one may have decided the step in an earlier run.
   init(count: Int, rule: Rule, decider: Int? = nil) {
     branches = Array(repeating: .waiting, count: count)
     self.rule = rule
@@ -42,16 +39,14 @@ struct ForkMachine<Branch> {
     return nil
   }
 
-  mutating func begin(_ branch: Branch, at place: Int) { branches[place] = .running(branch) }
+  mutating func begin(_ branch: Branch, at index: Int) { branches[index] = .running(branch) }
 
-  /// The steps of a branch have ended; its undos and handlers may still run.
-  ///
-  /// - Returns: Whether the branch decides the step.
-  mutating func end(at place: Int, hasValue: Bool) -> Bool {
-    guard !branches[place].hasEnded else { return false }
-    branches[place] = .ended
+  /// The steps of a branch have ended; returns whether it decides the step.
+  mutating func end(at index: Int, hasValue: Bool) -> Bool {
+    guard !branches[index].hasEnded else { return false }
+    branches[index] = .ended
     guard decider == nil, hasValue == (rule == .any) || branches.allSatisfy(\.hasEnded) else { return false }
-    decider = place
+    decider = index
     return true
   }
 }
@@ -61,44 +56,46 @@ final class Fork: Sendable {
   /// What the chains are to the run that contains the step.
   let nesting: RunRecord.Nesting
   private let machine: Lock<ForkMachine<Execution>>
-  /// The position of the branch that decided the step; -1 before.
+  /// The index of the branch that decided the step; -1 before.
   private let decidedBy = Atomic(-1)
   /// Settled with the decision, where a branch may go on after it.
   let decision: Once<Void>?
   /// Its place in the journal of the run, if there is one.
   let place: JournalPlace?
-  /// Whether the decision was stored by an earlier run, before the branches replay what led to it.
-  private let isReplayed: Bool
+  private let journal: (any RunJournal)?
+  /// Whether the decision was stored by an earlier run: the branches still replay what led to it, and what they did
+  /// until they noticed.
+  let isReplayed: Bool
 
   init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
     self.nesting = nesting
+    self.journal = journal
     place = journal?.open("\(nesting)")
     let decider = place.flatMap { journal?.decision(at: $0) }
     isReplayed = decider != nil
     if let decider { decidedBy.store(decider, ordering: .relaxed) }
     machine = Lock(ForkMachine(count: chains.count, rule: nesting == .race ? .any : .all, decider: decider))
-    decision = chains.count > 1 && chains.contains { !$0.endsWithItsSteps } ? Once() : nil
+    decision = chains.count > 1 && !isReplayed && chains.contains { !$0.endsWithItsSteps } ? Once() : nil
   }
 
   var decider: Int? {
-    let place = decidedBy.load(ordering: .acquiring)
-    return place < 0 ? nil : place
+    let index = decidedBy.load(ordering: .acquiring)
+    return index < 0 ? nil : index
   }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 
-  /// Whether the branches that have not ended can be cancelled.
-  func isDecided(_ hasEnded: (Int) -> Bool) -> Bool { decider.map { !isReplayed || hasEnded($0) } ?? false }
-
   /// Whether another branch has decided the step, so that this one begins no further step.
-  func isLost(at place: Int) -> Bool { decider.map { $0 != place } ?? false }
+  func isLost(at index: Int) -> Bool { decider.map { $0 != index } ?? false }
 
-  func begin(_ branch: Execution, at place: Int) { machine.withLock { $0.begin(branch, at: place) } }
+  func begin(_ branch: Execution, at index: Int) { machine.withLock { $0.begin(branch, at: index) } }
 
   /// The steps of a branch have ended; does nothing when they have before.
-  func end(at place: Int, hasValue: Bool) {
-    guard machine.withLock({ $0.end(at: place, hasValue: hasValue) }) else { return }
-    decidedBy.store(place, ordering: .releasing)
+  func end(at index: Int, hasValue: Bool) {
+    guard machine.withLock({ $0.end(at: index, hasValue: hasValue) }) else { return }
+    // Before the others notice: what they store afterwards follows from it.
+    if let journal, let place { journal.store(decision: index, at: place) }
+    decidedBy.store(index, ordering: .releasing)
     CancellationCount.increment()
     decision?.settle(())
   }
@@ -109,79 +106,19 @@ struct Child: Sendable {
   let outer: Execution
   let fork: Fork
   let recording: Recording?
-  /// Its position among the branches.
-  let place: Int
+  /// Its index among the branches.
+  let branch: Int
   /// The index of its first step in events.
   let firstStep: Int
 
   /// Returns the child that follows this one, which is a run of the given program.
   func next(after program: Program) -> Child {
     let next = firstStep + program.stepCount
-    return Child(outer: outer, fork: fork, recording: recording, place: place + 1, firstStep: next)
+    return Child(outer: outer, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
   }
 }
 
 // MARK: - Parts of one run
-
-/// The calls of `step` in flight in a run, or in a part of it, until it is closed.
-///
-/// The number of calls is stored above three flags. When a call ends as the last one, it closes what waits for it, so
-/// that no further call can begin in between.
-struct StepCalls: ~Copyable, Sendable {
-  private static var closed: Int { 1 }
-  private static var isAwaited: Int { 2 }
-  private static var hasNoValue: Int { 4 }
-  private static var call: Int { 8 }
-
-  private let state = Atomic(0)
-  private let waiter = Lock<Once<Void>?>(nil)
-
-  var isClosed: Bool { state.load(ordering: .acquiring) & Self.closed != 0 }
-
-  /// Whether it was closed with an error, or abandoned.
-  var hasEndedWithoutValue: Bool {
-    let end = Self.closed | Self.hasNoValue
-    return state.load(ordering: .acquiring) & end == end
-  }
-
-  /// Counts a call that is about to begin; returns false when it may not begin any more.
-  func begin() -> Bool {
-    guard state.add(Self.call, ordering: .acquiringAndReleasing).oldValue & Self.closed != 0 else { return true }
-    end()
-    return false
-  }
-
-  /// A call has ended.
-  func end() {
-    let left = state.subtract(Self.call, ordering: .acquiringAndReleasing).newValue
-    guard left & Self.isAwaited != 0, left < Self.call else { return }
-    closeAwaited(left)
-  }
-
-  @inline(never)
-  private func closeAwaited(_ state: Int) {
-    guard close(from: state, to: (state | Self.closed) & ~Self.isAwaited) else { return }
-    waiter.withLock { $0.take() }?.settle(())
-  }
-
-  private func close(from old: Int, to new: Int) -> Bool {
-    state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
-  }
-
-  /// Waits until no call is in flight, and then lets none begin any more.
-  nonisolated(nonsending) func close(hasValue: Bool) async {
-    let end = hasValue ? 0 : Self.hasNoValue
-    if close(from: 0, to: end | Self.closed) { return }
-    let last = Once<Void>()
-    waiter.withLock { $0 = last }
-    let state = state.bitwiseOr(end | Self.isAwaited, ordering: .acquiringAndReleasing).newValue
-    if state < Self.call { closeAwaited(state) }
-    await last.valueIgnoringCancellation()
-  }
-
-  /// Lets no further call begin, without waiting for those in flight.
-  func abandon() { state.bitwiseOr(Self.closed | Self.hasNoValue, ordering: .acquiringAndReleasing) }
-}
 
 /// A part of a run that stores its own undos: one attempt of a step, or work that the run may abandon.
 final class StepPart: Sendable {

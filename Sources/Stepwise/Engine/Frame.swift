@@ -14,6 +14,9 @@ struct Frame: ~Copyable {
   private(set) var index = 0
   /// The number of the current step in the record; -1 without one.
   private(set) var entry = -1
+  /// When the previous step ended, if the next one begins then, as far as the record is concerned.
+  // Not an instant, whose size the compiler does not know here.
+  private var lastEnd: Duration?
   /// The part of the program that the current operation covers.
   private(set) var covered = 0
   /// The error for the next `recover` to replace.
@@ -54,47 +57,26 @@ struct Frame: ~Copyable {
     try await journal.inside(place, branch: nil) { try await perform(part: part) }
   }
 
-  /// Runs the steps that the current operation covers, up to a time limit.
-  nonisolated(nonsending) mutating func perform(within limit: TimeLimit) async throws {
-    let steps = CoveredSteps(coveredBy: &self, undos: nil)
-    do {
-      try await limited(to: limit) {
-        steps.currentStep
-      } operation: {
-        try await steps.run()
-      }
-      slot = steps.takeValue()
-    } catch {
-      recording?.timedOut(execution.firstStep..<index, error: error)
-      undosIfAny?.markAll()
-      throw error
-    }
-  }
-
   /// Runs the operations of one part, in a loop.
   ///
   /// The first of them covers the parts before.
   nonisolated(nonsending) mutating func perform(part: Int) async throws {
-    if let recording { return try await performRecorded(part: part, by: recording) }
     var position = start(ofPart: part)
     let end = end(ofPart: part)
     while position < end {
       let operation = program.operations[position]
       do {
-        if operation.kind == .step {
+        if operation.kind != .step {
+          try await perform(at: position, part: part)
+        } else if recording == nil, execution.journal == nil {
+          guard !execution.isCancellationRequested else { throw CancellationError() }
           index = execution.firstStep + operation.firstStep
-          if let journal = execution.journal {
-            execution.enter(index)
-            try await perform(operation, by: journal)
-          } else {
-            guard !execution.isCancellationRequested else { throw CancellationError() }
-            execution.enter(index)
-            try await operation.code(&self)
-            if let undo = operation.undo { await keep(undo(slot)) }
-          }
+          execution.enter(index)
+          try await operation.code(&self)
+          if let undo = operation.undo { await keep(undo(slot)) }
           execution.reportEnd(ofStep: index)
         } else {
-          try await perform(at: position, part: part)
+          try await performStored(operation)
         }
         position += 1
       } catch {
@@ -114,13 +96,11 @@ struct Frame: ~Copyable {
     index = execution.firstStep + operation.firstStep
     if operation.kind == .chains { execution.enter(index) }
     covered = part - 1
+    defer { lastEnd = nil }
     try await operation.code(&self)
   }
 
-  /// Finds a `recover` after the failed operation, which replaces the error.
-  ///
-  /// - Returns: The position at which to continue.
-  /// - Throws: The error, when it was not replaced.
+  /// Lets the next `recover` replace the error, and returns the position at which to continue.
   @inline(never)
   private nonisolated(nonsending) mutating func recover(
     from error: any Error,
@@ -129,14 +109,17 @@ struct Frame: ~Copyable {
   ) async throws -> Int {
     var error = error
     for next in position..<end where program.operations[next].kind == .recover {
-      if execution.isCancellationRequested { break }
+      let journal = execution.journal
+      // A branch that has lost, and a run whose time is up, still replay what they did before.
+      let isStored = journal?.isStored(program.operations[next].storedName) ?? false
+      if execution.isCancellationRequested, !isStored { break }
       if let marked = undosIfAny?.takeMarked(), !marked.isEmpty {
         await execution.undoShielded(marked, recording: recording)
-        if execution.isCancellationRequested { break }
+        if execution.isCancellationRequested, !isStored { break }
       }
       failure = error
       do {
-        if let journal = execution.journal {
+        if let journal {
           try await perform(program.operations[next], by: journal)
         } else {
           try await program.operations[next].code(&self)
@@ -151,41 +134,30 @@ struct Frame: ~Copyable {
   }
 }
 
-// MARK: - Recording
+// MARK: - Records and journals
 
 extension Frame {
+  /// Runs a step that a record, a journal or both know of.
   @inline(never)
-  private nonisolated(nonsending) mutating func performRecorded(part: Int, by recording: Recording) async throws {
-    var position = start(ofPart: part)
-    let end = end(ofPart: part)
-    var mark = ContinuousClock.now
-    while position < end {
-      let operation = program.operations[position]
-      do {
-        if operation.kind == .step {
-          try await performRecorded(operation, recording, mark: &mark)
-        } else {
-          try await perform(at: position, part: part)
-          mark = .now
-        }
-        position += 1
-      } catch {
-        position = try await recover(from: error, at: position, end: end)
-        mark = .now
-      }
+  private nonisolated(nonsending) mutating func performStored(_ operation: Program.Operation) async throws {
+    let journal = execution.journal
+    guard journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
+    index = execution.firstStep + operation.firstStep
+    execution.enter(index)
+    if let recording {
+      try await performRecorded(operation, recording)
+    } else if let journal {
+      try await perform(operation, by: journal)
     }
+    execution.reportEnd(ofStep: index)
   }
 
   /// Runs a step between two readings of the clock; the first is shared with the previous step.
   private nonisolated(nonsending) mutating func performRecorded(
     _ operation: Program.Operation,
-    _ recording: Recording,
-    mark: inout ContinuousClock.Instant
+    _ recording: Recording
   ) async throws {
-    index = execution.firstStep + operation.firstStep
-    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    execution.enter(index)
-    let number = recording.begin(index, at: mark)
+    let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
     entry = number
     do {
       let step = RecordedStep(recording: recording, number: number)
@@ -195,19 +167,14 @@ extension Frame {
         if let undo = operation.undo { await keep(undo(slot)) }
       }
     } catch {
-      mark = .now
-      recording.finish(number, error: error, at: mark)
+      recording.finish(number, error: error)
       throw error
     }
-    mark = .now
-    recording.finish(number, at: mark)
-    execution.reportEnd(ofStep: index)
+    let end = recording.now
+    lastEnd = end
+    recording.finish(number, at: end)
   }
-}
 
-// MARK: - Journals
-
-extension Frame {
   /// Performs a step of a run that has a journal.
   @inline(never)
   nonisolated(nonsending) mutating func perform(
@@ -236,8 +203,112 @@ extension Frame {
     }
     if end.isReplayed { recording?.replayed(entry) }
     slot = ValueSlot(end.value)
-    if let undo = operation.undo, let number = end.number { await keep(undo(slot), number: number) }
+    if let undo = operation.undo, let number = end.number {
+      let entry = UndoStack.Entry(step: self.step, entry: entry, number: number, undo: undo(slot))
+      guard let error = end.error else { return await adopt([entry]) }
+      slot = ValueSlot()
+      await execution.undoShielded([entry], recording: recording)
+      throw error
+    }
     if let error = end.error { throw error }
+  }
+}
+
+// MARK: - Time limits
+
+extension Frame {
+  /// Runs the steps that the current operation covers, with a limit of which a journal may know that a part has passed.
+  nonisolated(nonsending) mutating func perform(
+    limitedTo duration: Duration,
+    _ clock: any Clock<Duration>,
+    as name: String,
+    _ perform: nonisolated(nonsending) (inout Frame, TimeLimit) async throws -> Void
+  ) async throws {
+    guard let journal = execution.journal else {
+      return try await perform(&self, TimeLimit(duration: duration, clock: clock))
+    }
+    let place = journal.open(name)
+    do {
+      try await journal.group(place, branch: nil, limit: duration) { rest in
+        guard let rest else { return try await self.perform(part: covered) }
+        try await perform(&self, TimeLimit(duration, rest: rest, clock: clock) { await journal.replayed(in: place) })
+      }
+    } catch {
+      slot = ValueSlot()
+      throw error
+    }
+  }
+
+  /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
+  nonisolated(nonsending) mutating func perform(within limit: TimeLimit) async throws {
+    let steps = CoveredSteps(coveredBy: &self, undos: nil)
+    do {
+      try await limited(to: limit) {
+        steps.currentStep
+      } operation: {
+        try await steps.run()
+      }
+      slot = steps.takeValue()
+    } catch {
+      recording?.timedOut(execution.firstStep..<index, error: error)
+      undosIfAny?.markAll()
+      throw error
+    }
+  }
+
+  /// Runs the steps that the current operation covers; when the time is up, they are cancelled and no longer awaited.
+  ///
+  /// If they then return a value, `discard` receives it, shielded from that cancellation.
+  nonisolated(nonsending) mutating func perform<Output: Sendable>(
+    abandonedAfter limit: TimeLimit,
+    discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void
+  ) async throws {
+    let undos = UndoStack()
+    let steps = CoveredSteps(coveredBy: &self, undos: undos)
+    let part = StepPart(of: execution, in: Scope.current?.steps, undos: undos, isAbandonable: true)
+    let scope = Scope.current?.inside(part, step: nil)
+    let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
+    let work = spawn {
+      let result = await Scope.$current.withValue(scope) {
+        await Result.of { try await steps.run { end.settled == nil } }
+      }
+      await part.calls.close(hasValue: true)
+      guard !end.settle((result, isExpired: false)), case .success = result else { return }
+      await Scope.withCancellationShield {
+        var late = steps.takeValue()
+        await discard(late.take())
+      }
+    }
+    let timer = spawn {
+      guard (try? await limit.sleep()) != nil else { return }
+      let error = TimeoutError(step: steps.currentStep, duration: limit.duration)
+      guard end.settle((.failure(error), isExpired: true)) else { return }
+      part.abandon()
+      work.cancel()
+    }
+    defer { timer.cancel() }
+    let (result, isExpired) = await withTaskCancellationHandler {
+      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+        return await end.valueIgnoringCancellation()
+      }
+      return await withTaskPriorityEscalationHandler {
+        // An escalation may have occurred before the handler was registered.
+        work.escalatePriority(to: Task.currentPriority)
+        return await end.valueIgnoringCancellation()
+      } onPriorityEscalated: { _, priority in
+        work.escalatePriority(to: priority)
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    if case .failure(let error) = result {
+      if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
+      execution.setFork(nil)
+      await adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
+      throw error
+    }
+    await adopt(undos.takeAll(closing: true).reversed())
+    slot = steps.takeValue()
   }
 }
 
@@ -248,7 +319,7 @@ extension Frame {
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
     let fork = Fork(chains.cores, nesting, in: execution.journal)
     execution.setFork(fork)
-    return Child(outer: execution, fork: fork, recording: recording, place: 0, firstStep: index)
+    return Child(outer: execution, fork: fork, recording: recording, branch: 0, firstStep: index)
   }
 }
 
@@ -264,17 +335,11 @@ extension Frame {
   }
 
   /// Stores how to undo the step that has just completed.
-  nonisolated(nonsending) mutating func keep(_ undo: @escaping UndoStack.Undo, number: Int? = nil) async {
-    await adopt([UndoStack.Entry(step: step, entry: entry, number: number, undo: undo)])
+  nonisolated(nonsending) mutating func keep(_ undo: @escaping UndoStack.Undo) async {
+    await adopt([UndoStack.Entry(step: step, entry: entry, undo: undo)])
   }
 
-  /// Stores how to undo what nested chains have completed.
-  ///
-  /// If the part that contains them was abandoned meanwhile, they are undone immediately.
-  ///
-  /// - Parameters:
-  ///   - entries: How to undo the steps.
-  ///   - isMarked: Whether to undo them in any case, even when a `recover` follows.
+  /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
   nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
@@ -296,28 +361,41 @@ extension Frame {
   /// - Returns: How the run ended.
   nonisolated(nonsending) mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
     if error == nil { execution.recording?.enter() }
-    let scope = Scope.run(execution, step: nil)
-    return await Scope.$current.withValue(scope) {
-      guard error == nil else { return await conclude(with: error) }
-      do {
-        try await perform(part: lastPart)
-      } catch {
-        return await conclude(with: error)
+    return await Scope.$current.withValue(Scope(of: execution)) {
+      var error = error
+      if error == nil {
+        do {
+          try await perform(part: lastPart)
+        } catch let thrown {
+          error = thrown
+        }
       }
-      return await conclude(with: nil)
+      return await conclude(with: error)
     }
   }
 
   /// Decides the outcome and runs the handlers.
   private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
-    await execution.calls.close(hasValue: error == nil)
-    var outcome = execution.close(with: error)
+    if !execution.calls.closeIfIdle(hasValue: error == nil) { await execution.calls.close(hasValue: error == nil) }
+    let outcome = execution.close(with: error)
+    if execution.journal != nil || execution.undosIfAny != nil || program.hasHandlers(for: outcome)
+      || execution.started?.hasHandlers ?? false
+    {
+      return await concludeWithHandlers(outcome)
+    }
+    return end(outcome, through: cancellationSource(of: outcome))
+  }
+
+  /// Undoes steps and calls handlers.
+  // Its variables would double the memory of every run if it were a part of `conclude`.
+  @inline(never)
+  private nonisolated(nonsending) mutating func concludeWithHandlers(_ decided: Outcome<Void>) async -> Outcome<Void> {
+    var outcome = decided
     let journal = execution.journal
     if let journal, execution.outer == nil { outcome = await journal.conclude(outcome.map { slot.erased }) }
     var isFinal = !(journal?.isStopped ?? false)
-    var source: String?
     // Before the handlers, during which others may be cancelled.
-    if case .cancelled = outcome, execution.recording != nil { source = execution.cancellationSource }
+    let source = cancellationSource(of: outcome)
     if case .failed = outcome { failedStep = execution.lastStep }
     var undos: [UndoStack.Entry] = []
     var hasValue = false
@@ -333,7 +411,17 @@ extension Frame {
       await runHandlers(state, undoing: undos, isFinal: isFinal)
     }
     if let run = execution.started { await run.conclude(outcome, with: slot) }
-    if let recording = execution.recording { recording.leave(outcome, through: source) { slot.erased } }
+    return end(outcome, through: source)
+  }
+
+  private func cancellationSource(of outcome: Outcome<Void>) -> String? {
+    guard case .cancelled = outcome, execution.recording != nil else { return nil }
+    return execution.cancellationSource
+  }
+
+  private mutating func end(_ outcome: Outcome<Void>, through source: String?) -> Outcome<Void> {
+    if case .failed = outcome, failedStep == nil { failedStep = execution.lastStep }
+    execution.recording?.leave(outcome, through: source) { slot.erased }
     execution.complete()
     return outcome
   }

@@ -107,11 +107,6 @@ struct Path: Sendable {
     self.identity = identity
   }
 
-  @usableFromInline
-  init(name: String?, _ output: any Sendable.Type, _ code: @escaping StepCode) {
-    self.init(.step(name: name, output: output, undo: nil, code))
-  }
-
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
     self.init(.chains(chains, how: how, code))
   }
@@ -119,11 +114,6 @@ struct Path: Sendable {
   /// Returns this path with one more part.
   func appending(_ part: Node.Part) -> Path {
     Path(node: Node(part, after: node), registry: registry, identity: identity)
-  }
-
-  @usableFromInline
-  func appending(name: String?, _ output: any Sendable.Type, _ code: @escaping StepCode) -> Path {
-    appending(.step(name: name, output: output, undo: nil, code))
   }
 
   /// Returns this path with another name or other observers.
@@ -186,15 +176,14 @@ final class Program: Sendable {
     var overlap: Overlap?
     for node in nodes {
       firstStep -= node.stepCount
+      func add(_ kind: Operation.Kind, _ code: @escaping StepCode, undo: StepUndo? = nil) {
+        operations.append(Operation(kind: kind, code: code, node: node, firstStep: firstStep, undo: undo))
+      }
       switch node.part {
-      case .step(_, _, let undo, let code):
-        operations.append(Operation(kind: .step, code: code, node: node, firstStep: firstStep, undo: undo))
-      case .chains(_, _, let code):
-        operations.append(Operation(kind: .chains, code: code, node: node, firstStep: firstStep))
-      case .recover(_, let code):
-        operations.append(Operation(kind: .recover, code: code, node: node, firstStep: firstStep))
-      case .enclosing(_, let code):
-        operations.append(Operation(kind: .enclosing, code: code, node: node, firstStep: firstStep))
+      case .step(_, _, let undo, let code): add(.step, code, undo: undo)
+      case .chains(_, _, let code): add(.chains, code)
+      case .recover(_, let code): add(.recover, code)
+      case .enclosing(_, let code): add(.enclosing, code)
       case .onError(let handler): errorHandlers.append(handler)
       case .finally(let handler): finallyHandlers.append(handler)
       case .overlap(let policy): overlap = overlap ?? policy
@@ -212,35 +201,9 @@ final class Program: Sendable {
 
   var observers: [any RunObserver] { identity?.observers ?? [] }
 
-  /// Returns the name of a step, which may be part of a nested chain.
-  func name(at index: Int) -> String? {
-    var (program, index) = (self, index)
-    while true {
-      let operation = program.operation(at: index)
-      index -= operation.firstStep
-      switch operation.node.part {
-      case .step(let name, _, _, _): return name
-      case .chains(let chains, _, _):
-        var inner = chains.cores.map(\.program)[...]
-        while let first = inner.first, first.stepCount <= index { index -= inner.removeFirst().stepCount }
-        guard let containing = inner.first else { return nil }
-        program = containing
-      default: return nil
-      }
-    }
-  }
+  func name(at index: Int) -> String? { summary.names[index] }
 
-  /// Returns the last operation that starts at or before a step.
-  private func operation(at step: Int) -> Operation {
-    var (low, high) = (0, operations.count - 1)
-    while low < high {
-      let middle = (low + high + 1) / 2
-      if operations[middle].firstStep <= step { low = middle } else { high = middle - 1 }
-    }
-    return operations[low]
-  }
-
-  /// What a record needs of the chain; made for the first run that is recorded.
+  /// What records and errors need of the chain; made for the first of them.
   ///
   /// Retaining it does not retain the steps.
   var summary: ChainSummary {
@@ -269,8 +232,18 @@ final class Program: Sendable {
 
 /// Decides what a further run of a chain does while one is in flight, for example for a search field.
 ///
-/// A refused or replaced run ends as cancelled, with the policy's name as the reason.
-public struct Overlap: Hashable, Sendable, CustomStringConvertible {
+/// You pass it to ``Chain/overlap(_:)``: `cancelPrevious` suits a search field, `dropNew` a button that your user taps
+/// twice. A refused or replaced run ends as cancelled, with the policy's name as the reason.
+///
+/// ```swift
+/// let search = Chain("wait") { (text: String) in
+///   try await clock.sleep(for: .milliseconds(300))
+///   return text
+/// }
+/// .then("search") { text in try await find(text) }
+/// .overlap(.cancelPrevious)
+/// ```
+public struct Overlap: Sendable {
   private enum Kind: String {
     case concurrent, serial, cancelPrevious, dropNew, keepLatest
   }
@@ -294,8 +267,8 @@ public struct Overlap: Hashable, Sendable, CustomStringConvertible {
   /// Waits; replaces the run that is already waiting.
   public static let keepLatest = Overlap(kind: .keepLatest)
 
-  /// The policy's name, which is the reason for a run that the policy refused, replaced or cancelled.
-  public var description: String { kind.rawValue }
+  /// The reason for a run that the policy refused, replaced or cancelled.
+  package var name: String { kind.rawValue }
 
   /// How a run enters the gate; nil when there is no gate.
   var mode: GateMode? {

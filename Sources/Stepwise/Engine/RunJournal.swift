@@ -5,6 +5,8 @@
 ///
 /// The engine knows nothing of storage: it calls the journal where something has to be stored or may have been stored
 /// before. Most runs have none, and pay a comparison with nil for each step.
+// A protocol although one type conforms, which another module defines: `step`, `inside` and `group` are generic in the
+// value of the work, and no closure is, so that a struct of closures would have to erase each value.
 package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run stops in this process and is to be resumed: nothing is undone, and `onError` is not called.
   var isStopped: Bool { get }
@@ -12,21 +14,12 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run is being undone, so that no body runs any more and nothing is tried again.
   var isUnwinding: Bool { get }
 
-  /// Returns the input of the run, or its outcome if it has ended before.
-  ///
-  /// - Parameter interrupt: Cancels the run's task.
-  /// - Returns: The input, or the outcome.
-  /// - Throws: An error that ends the run before it begins.
+  /// Returns the input of the run, or its outcome if it has ended before; throws to end the run before it begins.
   func begin(_ interrupt: @escaping @Sendable (_ reason: String?) -> Void) async throws -> JournalStart
 
-  /// Performs a step and stores its end, or returns the end that was stored.
+  /// Performs a step and stores its end, or returns or throws the end that was stored.
   ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - run: The run that the step belongs to.
-  ///   - body: Performs the step; calls `inside(_:branch:_:)` once for each attempt.
-  /// - Returns: The end.
-  /// - Throws: The error of the step as it is stored, or an error that stops the run.
+  /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
@@ -43,25 +36,34 @@ package protocol RunJournal: AnyObject, Sendable {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value
 
-  /// Runs the work at a place, or one of its branches, and stores its error.
+  /// Runs the work at a place, or one of its branches, and stores its error and its time limit, as a deadline.
   ///
-  /// - Parameters:
-  ///   - place: The place.
-  ///   - branch: The branch; nil for all of the work.
-  ///   - limit: A time limit, which is stored as a deadline.
-  ///   - body: The work; receives what is left of the limit.
-  /// - Returns: What the body returns.
-  /// - Throws: What the body throws, as it is stored.
+  /// The body receives what is left of the limit, or nil when nothing limits it, such as work that ended in time in an
+  /// earlier run. The time starts after `replayed(in:)`.
   nonisolated(nonsending) func group<Value>(
     _ place: JournalPlace,
     branch: Int?,
     limit: Duration?,
-    _ body: nonisolated(nonsending) (Duration) async throws -> Value
+    _ body: nonisolated(nonsending) (Duration?) async throws -> Value
   ) async throws -> Value
 
-  /// The branch that has decided the work at a place, if that was stored.
+  /// Waits until what earlier runs stored at a place has been replayed, which no cancellation may interrupt.
+  func replayed(in place: JournalPlace) async
+
+  /// Whether an earlier run has stored the end of the next step with a name.
+  func isStored(_ name: String) -> Bool
+
+  /// The branch that has decided the work at a place, or the attempt that none follows, if that was stored.
   func decision(at place: JournalPlace) -> Int?
-  func store(decision branch: Int, at place: JournalPlace) async throws
+
+  /// Stores a decision before anything that follows from it.
+  func store(decision: Int, at place: JournalPlace)
+
+  /// Whether another attempt follows one that has failed; nil when no earlier run has decided that.
+  func continues(after attempt: Int, at place: JournalPlace) -> Bool?
+
+  /// Returns how much of a limit has passed since the first attempt at a place, in earlier runs too.
+  func elapsed(of limit: Duration, at place: JournalPlace) -> Duration
 
   /// An attempt at a place has failed; that is stored before what it completed is undone.
   func attemptFailed(_ place: JournalPlace, _ error: any Error)
@@ -150,6 +152,32 @@ package final class JournalPlace: Sendable {
       return attempts
     }
   }
+}
+
+/// What a journal has stored of the attempts at a place.
+struct AttemptHistory {
+  let place: JournalPlace
+  private let journal: any RunJournal
+
+  init(at place: JournalPlace, in journal: any RunJournal) {
+    self.place = place
+    self.journal = journal
+  }
+
+  /// Whether another attempt follows the current one; nil when no earlier run has decided that.
+  var continues: Bool? { journal.continues(after: place.attemptCount, at: place) }
+
+  /// Stores that no attempt follows.
+  func endWithAttempt() { journal.store(decision: place.attemptCount, at: place) }
+
+  /// Returns the attempts that follow those of earlier runs.
+  func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) -> Attempts {
+    let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: place) } ?? .zero
+    return Attempts(policy, clock: clock, after: place.attemptCount, elapsed: elapsed)
+  }
+
+  /// Stores that an attempt has failed, before what it completed is undone.
+  func attemptFailed(_ error: any Error) { journal.attemptFailed(place, error) }
 }
 
 /// A run, as its journal knows it.

@@ -5,58 +5,54 @@
 ///
 /// It is the only task-local value that runs bind, so that reading it takes the same time at any depth: a second one
 /// would be searched for behind all bindings of the first.
-package enum Scope: Sendable {
+package struct Scope: Sendable {
   @TaskLocal package static var current: Scope?
 
-  /// In a run: in one of its steps, or between them.
-  case run(Execution, step: RecordedStep?)
-  /// In a part of a run, in its handlers, or outside of runs.
-  case part(ScopePart)
-
   /// The innermost run that the code belongs to.
-  var execution: Execution? {
-    switch self {
-    case .run(let execution, _): execution
-    case .part(let part): part.execution
-    }
-  }
-
-  var surroundings: Surroundings {
-    switch self {
-    case .run(let execution, _): execution.surroundings
-    case .part(let part): part.surroundings
-    }
-  }
-
+  let execution: Execution?
   /// Where the running step reports; nil outside of steps that are recorded.
-  package var step: RecordedStep? {
-    switch self {
-    case .run(_, let step): step
-    case .part(let part): part.step
+  package let step: RecordedStep?
+  /// What the run alone does not describe; nil in a run, between its steps and in them.
+  private let part: Part?
+
+  /// In a part of a run, in its handlers, or outside of runs.
+  private final class Part: Sendable {
+    let surroundings: Surroundings
+    let isShielded: Bool
+    let steps: StepPart?
+
+    init(_ surroundings: Surroundings, isShielded: Bool, steps: StepPart?) {
+      self.surroundings = surroundings
+      self.isShielded = isShielded
+      self.steps = steps
     }
   }
+
+  private init(_ execution: Execution?, step: RecordedStep?, _ part: Part?) {
+    self.execution = execution
+    self.step = step
+    self.part = part
+  }
+
+  /// Between the steps of a run.
+  init(of execution: Execution) { self.init(execution, step: nil, nil) }
+
+  /// Whether nothing but the run describes the code.
+  var isPlain: Bool { part == nil && step == nil }
+
+  var surroundings: Surroundings { part?.surroundings ?? execution?.surroundings ?? .none }
 
   /// The part of the run that stores the undos of steps here; nil for the run itself.
-  var steps: StepPart? {
-    switch self {
-    case .run: nil
-    case .part(let part): part.steps
-    }
-  }
+  var steps: StepPart? { part?.steps }
+
+  /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
+  var isShielded: Bool { part?.isShielded ?? false }
 
   /// The innermost run whose steps the code may add to; nil in handlers and undos.
   var innermostRun: Execution? { isShielded ? nil : execution }
 
   /// The journal of the innermost run, outside of its handlers and undos.
   package static var currentJournal: (any RunJournal)? { current?.innermostRun?.journal }
-
-  /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
-  var isShielded: Bool {
-    switch self {
-    case .run: false
-    case .part(let part): part.isShielded
-    }
-  }
 
   /// The innermost run with its own task that has not completed.
   var startedRun: StartedRun? {
@@ -91,17 +87,11 @@ package enum Scope: Sendable {
   }
 
   /// Returns this scope for one step, or for the work of a run that has no step.
-  func inside(step: RecordedStep?) -> Scope {
-    switch self {
-    case .run(let execution, _): .run(execution, step: step)
-    case .part(let part):
-      .part(ScopePart(part.execution, step: step, part.surroundings, isShielded: part.isShielded, steps: part.steps))
-    }
-  }
+  func inside(step: RecordedStep?) -> Scope { Scope(execution, step: step, part) }
 
   /// Returns this scope for a part of its run.
   func inside(_ steps: StepPart, step: RecordedStep?) -> Scope {
-    .part(ScopePart(execution, step: step, surroundings, isShielded: false, steps: steps))
+    Scope(execution, step: step, Part(surroundings, isShielded: false, steps: steps))
   }
 
   /// Returns the current scope with a token around it.
@@ -120,10 +110,8 @@ package enum Scope: Sendable {
     let scope = current
     var surroundings = scope?.surroundings ?? .none
     change(&surroundings)
-    let isShielded = scope?.isShielded ?? false
-    return .part(
-      ScopePart(scope?.execution, step: scope?.step, surroundings, isShielded: isShielded, steps: scope?.steps)
-    )
+    let part = Part(surroundings, isShielded: scope?.isShielded ?? false, steps: scope?.steps)
+    return Scope(scope?.execution, step: scope?.step, part)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to.
@@ -137,32 +125,9 @@ package enum Scope: Sendable {
     _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
-      Scope.part(ScopePart(scope.execution, step: nil, scope.surroundings.shielded, isShielded: true))
+      Scope(scope.execution, step: nil, Part(scope.surroundings.shielded, isShielded: true, steps: nil))
     }
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
-  }
-}
-
-/// A scope that a run alone does not describe.
-package final class ScopePart: Sendable {
-  let execution: Execution?
-  let step: RecordedStep?
-  let surroundings: Surroundings
-  let isShielded: Bool
-  let steps: StepPart?
-
-  init(
-    _ execution: Execution?,
-    step: RecordedStep?,
-    _ surroundings: Surroundings,
-    isShielded: Bool,
-    steps: StepPart? = nil
-  ) {
-    self.execution = execution
-    self.step = step
-    self.surroundings = surroundings
-    self.isShielded = isShielded
-    self.steps = steps
   }
 }
 
@@ -214,13 +179,11 @@ struct Surroundings: Sendable {
 }
 
 /// An error thrown when a chain or a step is used where it would hang, or could not be undone.
-public struct ChainError: Error, Hashable, CustomStringConvertible {
-  private enum Kind {
-    case reentrant, outsideRun
-  }
-
-  private let kind: Kind
-
+///
+/// Its description tells you what to change in your code.
+///
+/// Further cases may be added, so end a `switch` over it with `default`.
+public enum ChainError: Error, CustomStringConvertible {
   /// A step or a handler awaited a run that waits for that step or handler, directly or through other runs.
   ///
   /// A run waits for what its steps await, in its own task and in those that the library creates for it (`timeout`,
@@ -228,17 +191,14 @@ public struct ChainError: Error, Hashable, CustomStringConvertible {
   /// A job waits in a serial queue for the job that runs there.
   /// `run` of a chain with an overlap policy also throws this error in any task that one of its steps created. Use
   /// `start` there, which does not wait, and await the value outside of the step.
-  public static let reentrant = ChainError(kind: .reentrant)
+  case reentrant
 
   /// A step that can be undone began outside of a run, or in an undo or a handler, where nothing would undo it.
-  public static let outsideRun = ChainError(kind: .outsideRun)
-
-  /// Matches an error in a `catch` clause.
-  public static func ~= (pattern: ChainError, error: any Error) -> Bool { (error as? ChainError) == pattern }
+  case outsideRun
 
   /// What was wrong, and what to do instead.
   public var description: String {
-    switch kind {
+    switch self {
     case .reentrant:
       "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
         + "Call `start` there, and await the run outside of the step."

@@ -31,7 +31,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
     /// The input until the run begins, and the output once it has ended.
     var value: ValueSlot?
     var end: End?
-    /// Whether no one will ask for the output any more.
+    /// Whether no one can read the output any more.
     var isForgotten = false
   }
 
@@ -65,12 +65,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
   private let state: Lock<State>
   private let flag = Atomic(false)
 
-  /// - Parameters:
-  ///   - program: The identity of the program of the run's chain.
-  ///   - entrance: How it enters its gate, if there is one.
-  ///   - input: The input of the first step.
-  ///   - enclosing: The run whose task awaits this one.
-  ///   - journal: What stores the steps of the run, if they are stored.
   init(
     of program: ObjectIdentifier,
     entrance: Entrance?,
@@ -106,7 +100,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
     }
     if isFirst { CancellationCount.increment() }
     // It leaves the queue now, not when its task has noticed.
-    if isFirst, case .waiting(let place) = slot { entrance?.gate.withdraw(CollectionOfOne(place)) }
+    if isFirst, case .waiting(let id) = slot { entrance?.gate.withdraw(CollectionOfOne(id)) }
     task?.cancel()
     return isFirst
   }
@@ -123,7 +117,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   /// Decides the outcome.
   ///
   /// A request from another source counts if the run itself was not cancelled.
-  func close(with error: (any Error)?, asked request: Cancellation?) -> Outcome<Void> {
+  func close(with error: (any Error)?, cancelledBy request: Cancellation?) -> Outcome<Void> {
     state.withLock { state in
       if let request { _ = state.machine.requestCancellation(request) }
       state.task = nil
@@ -136,7 +130,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   /// Removes the input, or the output; empty when it was removed before.
   func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
-  /// Stores how the run ends, and its output unless no one will ask for it.
+  /// Stores how the run ends, and its output unless no one can read it.
   func keep(_ end: End, _ slot: consuming ValueSlot) {
     var output: ValueSlot? = slot
     switch end.outcome {
@@ -152,9 +146,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// The run has completed, including its handlers.
-  ///
-  /// - Returns: The outcome.
+  /// The run has completed, including its handlers; returns its outcome.
   func complete() -> Outcome<Void> {
     state.withLock { state in
       state.machine.end()
@@ -189,10 +181,13 @@ class StartedRun: AnyBox, @unchecked Sendable {
     state.withLock { $0.value = input.take() }
   }
 
+  /// Whether the run has handlers of its own.
+  var hasHandlers: Bool { false }
+
   /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
   nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
 
-  /// Releases the output, which no one will ask for.
+  /// Releases the output, which no one can read any more.
   func forget() {
     _ = state.withLock { state -> ValueSlot? in
       state.isForgotten = true
@@ -212,34 +207,31 @@ class StartedRun: AnyBox, @unchecked Sendable {
     return slot.take()
   }
 
-  /// The outcome of a run that has ended and whose output is not released.
-  func outcome<Value: Sendable>() -> Outcome<Value> {
-    var value: Value?
-    do {
-      try readOutput { value = $0.copy(as: Value.self) }
-    } catch {
-      if case .cancelled(let cancellation) = end?.outcome { return .cancelled(cancellation) }
-      return .failed(error)
-    }
-    // Safety: Only a handle reads the outcome, and the output is released with the last one.
-    guard let value else { preconditionFailure("The outcome of a run was read after its output was released.") }
-    return .resolved(value)
-  }
-
-  /// Reads the output of a run that has ended; does nothing when it was released.
+  /// Returns a copy of the output of a run that has ended and whose output is not released.
   ///
   /// - Throws: The error of the run.
-  func readOutput(_ read: (borrowing ValueSlot) -> Void) throws {
+  func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     try state.withLock { state in
       guard state.machine.isOver, let end = state.end else {
-        // Safety: Callers have waited for the end, or asked for it.
+        // Safety: Callers have waited for the end.
         preconditionFailure("The output of a run was read before the run had ended.")
       }
       try end.outcome.get()
       switch state.value {
-      case .some(let output): read(output)
-      case .none: break
+      case .some(let output): return output.copy(as: Value.self)
+      // Safety: Only a handle reads the output, which is released with the last one.
+      case .none: preconditionFailure("The output of a run was read after it was released.")
       }
+    }
+  }
+
+  /// The outcome of such a run.
+  func outcome<Value: Sendable>() -> Outcome<Value> {
+    do {
+      return .resolved(try output())
+    } catch {
+      if case .cancelled(let cancellation) = end?.outcome { return .cancelled(cancellation) }
+      return .failed(error)
     }
   }
 
@@ -265,17 +257,15 @@ class StartedRun: AnyBox, @unchecked Sendable {
     set { state.withLock { $0.slot = newValue } }
   }
 
-  /// Requests a slot at the gate, if there is one, and cancels the runs that it displaces.
-  ///
-  /// - Parameter reason: The reason for a run that is refused or displaced.
+  /// Requests a slot at the gate, if there is one, and cancels a run that is refused or displaced, for a reason.
   func enterGate(reason: String) {
     guard let entrance else { return }
     switch entrance.gate.arrive(self, mode: entrance.mode, priority: entrance.priority) {
-    case .admit(let place): slot = .held(place)
+    case .admit(let id): slot = .held(id)
     case .refuse: cancel(reason: reason)
-    case .wait(let place, let displaced):
+    case .wait(let id, let displaced):
       for run in displaced { run.cancel(reason: reason) }
-      slot = .waiting(place)
+      slot = .waiting(id)
     }
   }
 
@@ -283,17 +273,17 @@ class StartedRun: AnyBox, @unchecked Sendable {
   ///
   /// - Throws: An error that ends the run, if it may not wait any longer.
   nonisolated(nonsending) func waitForAdmission() async throws {
-    guard case .waiting(let place) = slot else { return }
+    guard case .waiting(let id) = slot else { return }
     let isAdmitted = await admission.value() != nil
-    slot = isAdmitted ? .held(place) : .none
-    if !isAdmitted { entrance?.gate.leave(place) }
+    slot = isAdmitted ? .held(id) : .none
+    if !isAdmitted { entrance?.gate.leave(id) }
   }
 
   /// Frees the slot, or leaves the queue.
   func leaveGate() {
     switch slot {
     case .none: break
-    case .waiting(let place), .held(let place): entrance?.gate.leave(place)
+    case .waiting(let id), .held(let id): entrance?.gate.leave(id)
     }
   }
 
@@ -320,62 +310,40 @@ class StartedRun: AnyBox, @unchecked Sendable {
 /// Sources of cancellation request it; the result of the last step or attempt closes the run, once. From then on
 /// nothing changes the outcome, neither during undos and handlers nor afterwards.
 struct RunMachine {
-  private enum State {
+  private enum Phase {
     case open
-    case cancellationRequested(Cancellation)
     /// The outcome is decided; handlers may still run.
-    case closed(request: Cancellation?)
-    case over(request: Cancellation?)
+    case closed
+    case over
   }
 
-  private var state = State.open
-
+  private var phase = Phase.open
   /// The cancellation of the run, if it was requested in time.
-  var request: Cancellation? {
-    switch state {
-    case .open: nil
-    case .cancellationRequested(let request): request
-    case .closed(let request), .over(let request): request
-    }
-  }
+  private(set) var request: Cancellation?
 
-  var isOver: Bool {
-    if case .over = state { true } else { false }
-  }
+  var isOver: Bool { phase == .over }
 
   /// Whether the outcome is decided.
-  var isClosed: Bool {
-    switch state {
-    case .open, .cancellationRequested: false
-    case .closed, .over: true
-    }
-  }
+  var isClosed: Bool { phase != .open }
 
   /// Whether no event has occurred yet.
-  var isOpen: Bool {
-    if case .open = state { true } else { false }
-  }
+  var isOpen: Bool { phase == .open && request == nil }
 
   /// Whether cancellation was requested and the run continues.
-  var isInterrupted: Bool {
-    if case .cancellationRequested = state { true } else { false }
-  }
+  var isInterrupted: Bool { phase == .open && request != nil }
 
   /// Returns whether this call cancelled the run.
   mutating func requestCancellation(_ request: Cancellation) -> Bool {
-    guard case .open = state else { return false }
-    state = .cancellationRequested(request)
+    guard isOpen else { return false }
+    self.request = request
     return true
   }
 
   /// Closes the run: with an error, or otherwise with the value of the last step.
   mutating func close(with error: (any Error)?) -> Outcome<Void> {
-    let request = request
-    if !isOver { state = .closed(request: request) }
+    if phase == .open { phase = .closed }
     return Outcome(error, cancelledBy: request)
   }
 
-  mutating func end() {
-    state = .over(request: request)
-  }
+  mutating func end() { phase = .over }
 }

@@ -31,22 +31,21 @@ struct StepCall: Sendable {
   /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
   @usableFromInline
   init(_ name: String) throws {
-    switch Scope.current {
-    case nil: (execution, place) = (nil, nil)
-    case .run(let execution, nil)? where execution.journal == nil:
-      (self.execution, place) = (execution, nil)
-      guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
-      execution.enterCall()
-    case let scope?: self = try StepCall(name, in: scope)
+    guard let scope = Scope.current, let execution = scope.innermostRun else {
+      (execution, place) = (nil, nil)
+      return
     }
+    guard scope.isPlain, execution.journal == nil else {
+      self = try StepCall(name, in: scope, of: execution)
+      return
+    }
+    (self.execution, place) = (execution, nil)
+    guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
+    execution.enterCall()
   }
 
   @inline(never)
-  private init(_ name: String, in scope: Scope) throws {
-    guard let execution = scope.innermostRun else {
-      (self.execution, place) = (nil, nil)
-      return
-    }
+  private init(_ name: String, in scope: Scope, of execution: Execution) throws {
     let part = scope.steps
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     var counting = part?.counting
@@ -114,6 +113,10 @@ extension StepCall {
       if end.number != nil || execution.journal == nil {
         let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: end.number) {
           try await undo(value)
+        }
+        if let error = end.error {
+          await execution.undoShielded([entry], recording: execution.recording)
+          throw error
         }
         await execution.adopt([entry], in: part)
       }
@@ -198,6 +201,8 @@ extension StepCall {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
+    var history: AttemptHistory?
+    if let place, let journal = execution?.journal { history = AttemptHistory(at: place, in: journal) }
     var attempts = Attempts(options.policy, clock: options.clock, after: place?.attemptCount ?? 0)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
@@ -206,16 +211,21 @@ extension StepCall {
         await attempt?.end()
         return value
       } catch {
-        if isCancelled {
+        let isStored = history?.continues
+        guard isStored ?? !isCancelled else {
           await attempt?.end()
           throw error
         }
         if let attempt {
-          if let place { attempt.execution.journal?.attemptFailed(place, error) }
+          history?.attemptFailed(error)
           await attempt.execution.undoShielded(
             attempt.undos.takeAll(closing: true),
             recording: attempt.execution.recording
           )
+        }
+        if isStored != nil {
+          attempts.replayNext()
+          continue
         }
         guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled else { throw error }
         record?.retrying(attempt: attempts.number + 1, after: error)

@@ -90,6 +90,8 @@ final class UndoStack: Sendable {
 }
 
 /// An error thrown when the undo of a completed step fails.
+///
+/// You find it in `onError` and in ``Run/undoErrors``. The run itself still throws the error that made it undo.
 public struct UndoError: Error, CustomStringConvertible {
   /// The step that was not undone: its name, or its position in the chain.
   public let step: String

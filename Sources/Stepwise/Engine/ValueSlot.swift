@@ -8,7 +8,7 @@
 /// check it as well. A value that is not consumed, because the run ended, is destroyed with the slot.
 @usableFromInline
 // Safety: it has one owner, since it is not copyable, and holds only Sendable values.
-struct ValueSlot: ~Copyable, @unchecked Sendable {
+package struct ValueSlot: ~Copyable, @unchecked Sendable {
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var capacity: Int
   @usableFromInline var occupant: (any Sendable.Type)?

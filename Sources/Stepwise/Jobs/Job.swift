@@ -3,8 +3,8 @@
 
 /// Background work that shows its progress, its errors and its end on the main actor.
 ///
-/// A job is a chain with handlers. It is a value and can be launched any number of times. Each modifier returns a new
-/// job and leaves the original unchanged.
+/// Use a job for work that your user waits for at a screen. A job is a chain with handlers. It is a value and can be
+/// launched any number of times. Each modifier returns a new job and leaves the original unchanged.
 ///
 /// ```swift
 /// let track = Job("track") { (artist: String, job: JobContext<String>) in
@@ -24,10 +24,10 @@
 /// The job completes when the last handler has returned.
 public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable {
   /// The name of the job in queues, and of its step in errors, events and diagrams.
-  public let name: String
+  package let name: String
 
   let chain: Chain<JobInput<Input>, Output>
-  var settings = JobSettings()
+  package var settings = JobSettings()
 
   /// Creates a job whose work reports updates.
   ///
@@ -82,6 +82,8 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
 }
 
 /// Reports the updates of a job from its work.
+///
+/// The work receives one as its second argument; call ``update(_:)`` with what you want to show.
 public struct JobContext<Update: Sendable>: Sendable {
   let launch: JobLaunch
 
@@ -91,8 +93,6 @@ public struct JobContext<Update: Sendable>: Sendable {
   /// of the calls. Pending updates are buffered until the main actor handles them, so work that is faster than the main
   /// actor for a long time grows the buffer. Without handlers and subscribers nothing is buffered. Once the work has
   /// ended or the job was cancelled, handlers receive no further update.
-  ///
-  /// - Parameter update: The update.
   public func update(_ update: Update) { launch.update(Box(update)) }
 }
 
@@ -100,10 +100,6 @@ extension Job where Update == Never {
   // Disfavoured, because a context is not an input.
 
   /// Creates a job whose work reports no updates.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the job in queues.
-  ///   - work: Receives the input. An error that it throws ends the job.
   @_disfavoredOverload
   public init(
     _ name: String,
@@ -115,10 +111,6 @@ extension Job where Update == Never {
 
 extension Job where Input == Void {
   /// Creates a job without input whose work reports updates.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the job in queues.
-  ///   - work: Receives the context through which to report updates. An error that it throws ends the job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable (JobContext<Update>) async throws -> Output
@@ -126,13 +118,7 @@ extension Job where Input == Void {
     self.init(name) { _, context in try await work(context) }
   }
 
-  /// Launches the job, like `launch(_:on:cancelledBy:)`.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that schedules the job.
-  ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
-  ///   - token: Cancels the run.
-  /// - Returns: The handle, through which to cancel, await and observe the job.
+  /// Launches the job, like ``launch(_:on:priority:cancelledBy:)``.
   @discardableResult
   public func launch(
     on queue: JobQueue = .shared,
@@ -145,10 +131,6 @@ extension Job where Input == Void {
 
 extension Job where Input == Void, Update == Never {
   /// Creates a job without input whose work reports no updates.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the job in queues.
-  ///   - work: The work. An error that it throws ends the job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
@@ -188,9 +170,6 @@ extension Job {
   /// Sets the priority of the job's task, which also determines its position in the queue.
   ///
   /// A waiting job of a higher priority starts first. A job without this modifier counts as `.medium` in the queue.
-  ///
-  /// - Parameter priority: The priority.
-  /// - Returns: A new job; this one is unchanged.
   public func priority(_ priority: TaskPriority) -> Job {
     setting { $0.priority = priority }
   }
@@ -200,9 +179,6 @@ extension Job {
   /// The job does not retain the owner, which need not be Sendable, because only its identity is used. The work
   /// continues without the owner. To end the work as well, cancel the run or call
   /// ``JobQueue/cancel(named:boundTo:reason:)``.
-  ///
-  /// - Parameter owner: The owner of the handlers, usually a screen.
-  /// - Returns: A new job; this one is unchanged.
   public func bound(to owner: AnyObject) -> Job {
     let owner = JobOwner(owner)
     return setting { $0.owner = owner }
@@ -214,17 +190,11 @@ extension Job {
   /// Calls a handler when the job is launched.
   ///
   /// The handler also runs while the job waits in its queue. It is called before every other handler.
-  ///
-  /// - Parameter handler: Called on the main actor.
-  /// - Returns: A new job; this one is unchanged.
   public func onStart(_ handler: @escaping @MainActor () -> Void) -> Job {
     setting { $0.handlers.onStart.append(handler) }
   }
 
   /// Calls a handler with each update that the work reports, in order.
-  ///
-  /// - Parameter handler: Called on the main actor.
-  /// - Returns: A new job; this one is unchanged.
   public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
     setting { settings in
       settings.handlers.onUpdate.append { box in
@@ -237,9 +207,6 @@ extension Job {
   ///
   /// A `TimeoutError` that the work itself throws is handled like any other error. In a job without this handler, the
   /// job's own timeout is passed to `onError`.
-  ///
-  /// - Parameter handler: Called on the main actor, before `onFinish`.
-  /// - Returns: A new job; this one is unchanged.
   public func onTimeout(_ handler: @escaping @MainActor () -> Void) -> Job {
     setting { $0.handlers.onTimeout.append(handler) }
   }
@@ -258,17 +225,11 @@ extension Job {
   }
 
   /// Calls a handler when the job failed with an error that no other handler matches.
-  ///
-  /// - Parameter handler: Called on the main actor, before `onFinish`.
-  /// - Returns: A new job; this one is unchanged.
   public func onError(_ handler: @escaping @MainActor (any Error) -> Void) -> Job {
     onError(of: (any Error).self, handler)
   }
 
   /// Calls a handler when the job has completed, unless it was cancelled; called after all other handlers.
-  ///
-  /// - Parameter handler: Called on the main actor with the outcome of the job.
-  /// - Returns: A new job; this one is unchanged.
   public func onFinish(_ handler: @escaping @MainActor (Outcome<Output>) -> Void) -> Job {
     setting { $0.handlers.onFinish.append { outcome, output in handler(outcome.map { output.copy(as: Output.self) }) } }
   }
@@ -277,21 +238,5 @@ extension Job {
     var job = self
     change(&job.settings)
     return job
-  }
-}
-
-extension Job {
-  package var plan: JobPlan {
-    JobPlan(
-      name: name,
-      priority: settings.priority,
-      timeout: settings.timeout?.duration,
-      deadline: settings.deadline?.duration,
-      onStart: settings.handlers.onStart.count,
-      onUpdate: settings.handlers.onUpdate.count,
-      onTimeout: settings.handlers.onTimeout.count,
-      onError: settings.handlers.onError.count,
-      onFinish: settings.handlers.onFinish.count
-    )
   }
 }

@@ -123,6 +123,8 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     return super.cancel(reason: reason)
   }
 
+  override var hasHandlers: Bool { true }
+
   override nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
     let isNeeded = state.withLock { state in
@@ -206,7 +208,7 @@ struct JobCallsMachine<Update> {
   private var state = State.open
   private var caller = Caller.none
   private var isStartPending = false
-  private var updates = Fifo<Update>()
+  private var updates = OrderedSlots<Update>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }

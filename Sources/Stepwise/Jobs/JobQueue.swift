@@ -3,10 +3,18 @@
 
 /// Limits how many jobs run at once; the others wait, in the order in which they are launched.
 ///
-/// Waiting jobs of a higher priority start first; see ``Job/priority(_:)``. A job holds its slot until its last handler
-/// has returned: the jobs of a serial queue never overlap, handlers included. A job that awaits a job behind it on the
-/// same serial queue, directly or through other runs, gets ``ChainError/reentrant``: use a separate queue. On a queue
-/// with several slots, jobs that hold all and await waiting jobs wait until they are cancelled.
+/// Your jobs run on ``shared``, one at a time, unless you pass another queue to `launch`. Waiting jobs of a higher
+/// priority start first; see ``Job/priority(_:)``. A job holds its slot until its last handler has returned: the jobs
+/// of a serial queue never overlap, handlers included. A job that awaits a job behind it on the same serial queue,
+/// directly or through other runs, gets ``ChainError/reentrant``: use a separate queue. On a queue with several slots,
+/// jobs that hold all and await waiting jobs wait until they are cancelled.
+///
+/// ```swift
+/// let queue = JobQueue(maxConcurrent: 4)
+/// let run = login.bound(to: screen).launch(credentials, on: queue)
+/// run.cancel(reason: "left the screen")
+/// queue.cancel(named: "login", boundTo: screen)
+/// ```
 ///
 /// Releasing the queue does not cancel its jobs. Releasing a suspended queue resumes it.
 public final class JobQueue: Sendable {
@@ -67,8 +75,6 @@ public final class JobQueue: Sendable {
   /// Cancels all running and waiting jobs.
   ///
   /// The queue stays usable. Waiting jobs never start.
-  ///
-  /// - Parameter reason: The reason, for handlers and outcomes.
   public func cancelAll(reason: String? = nil) { cancelJobs(reason: reason) { _ in true } }
 
   private func cancelJobs(reason: String?, where isMeant: (JobLaunch) -> Bool) {

@@ -3,8 +3,14 @@
 
 /// A handle for cancelling, awaiting and observing a launched job: a ``Run`` and its updates.
 ///
-/// It has all members of a `Run`; ``run`` is the same handle without the type of the updates. Releasing the handle does
-/// not cancel the job.
+/// You get it from `launch`. It has all members of a `Run`; ``run`` is the same handle without the type of the updates.
+/// Releasing the handle does not cancel the job.
+///
+/// ```swift
+/// let run = count.launch(10)
+/// for await number in run.updates { seen.record(number) }
+/// ```
+@dynamicMemberLookup
 public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// The handle without the type of the updates.
   public let run: Run<Output>
@@ -30,9 +36,6 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool { run.cancel(reason: reason) }
 
-  /// A Boolean value that indicates whether the job has completed, including its handlers.
-  public var isFinished: Bool { run.isFinished }
-
   /// The job's value, once the job has completed; see ``Run/value``.
   public var value: Output { get async throws { try await run.value } }
 
@@ -41,17 +44,8 @@ public struct JobRun<Update: Sendable, Output: Sendable>: Sendable {
   /// See ``Run/outcome``.
   public var outcome: Outcome<Output> { get async { await run.outcome } }
 
-  /// The step that failed, which has the name of the job, once the job has failed; see ``Run/failedStep``.
-  public var failedStep: ChainStep? { run.failedStep }
-
-  /// The errors of undos so far, of chains that run as the job's work.
-  public var undoErrors: [UndoError] { run.undoErrors }
-
-  /// The events of the run from its start, for any number of subscribers, at any time.
-  public var events: some AsyncSequence<ChainEvent, Never> & Sendable { run.events }
-
-  /// The progress of the run, for any number of subscribers, at any time.
-  public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { run.progress }
+  /// The members of the handle, such as ``Run/isFinished``, ``Run/failedStep`` and ``Run/progress``.
+  public subscript<Value>(dynamicMember member: KeyPath<Run<Output>, Value>) -> Value { run[keyPath: member] }
 }
 
 private struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {

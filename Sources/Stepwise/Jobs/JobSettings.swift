@@ -2,21 +2,21 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// The settings of a job's modifiers.
-struct JobSettings: Sendable {
-  var timeout: TimeLimit?
-  var deadline: TimeLimit?
+package struct JobSettings: Sendable {
+  package var timeout: TimeLimit?
+  package var deadline: TimeLimit?
   var owner: JobOwner?
-  var priority: TaskPriority?
-  var handlers = JobHandlers()
+  package var priority: TaskPriority?
+  package var handlers = JobHandlers()
 }
 
 /// The handlers of a job.
-struct JobHandlers: Sendable {
-  var onStart: [@MainActor () -> Void] = []
-  var onUpdate: [@MainActor (any AnyBox) -> Void] = []
-  var onTimeout: [@MainActor () -> Void] = []
-  var onError: [JobErrorHandler] = []
-  var onFinish: [@MainActor (Outcome<Void>, borrowing ValueSlot) -> Void] = []
+package struct JobHandlers: Sendable {
+  package var onStart: [@MainActor () -> Void] = []
+  package var onUpdate: [@MainActor (any AnyBox) -> Void] = []
+  package var onTimeout: [@MainActor () -> Void] = []
+  package var onError: [JobErrorHandler] = []
+  package var onFinish: [@MainActor (Outcome<Void>, borrowing ValueSlot) -> Void] = []
 
   /// Returns whether there may be a handler to call for an outcome.
   func include(_ outcome: Outcome<Void>) -> Bool {
@@ -64,21 +64,16 @@ struct JobLimits: Sendable {
     _ launch: JobLaunch,
     _ work: @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
-    guard let deadline else { return try await limitTime(launch, work) }
-    return try await limited(to: deadline, step: launch.timeIsUp) { try await limitTime(launch, work) }
-  }
-
-  private nonisolated(nonsending) func limitTime<Output: Sendable>(
-    _ launch: JobLaunch,
-    _ work: @escaping @Sendable () async throws -> Output
-  ) async throws -> Output {
-    guard let timeout else { return try await work() }
-    return try await limited(to: timeout, step: launch.timeIsUp, operation: work)
+    var work = work
+    for limit in [timeout, deadline].compactMap({ $0 }) {
+      work = { [work] in try await limited(to: limit, step: launch.timeIsUp, operation: work) }
+    }
+    return try await work()
   }
 }
 
 /// A handler for errors of one type.
-struct JobErrorHandler: Sendable {
+package struct JobErrorHandler: Sendable {
   /// How specific a handler is for an error, most specific first.
   private enum Closeness: Int {
     /// The handler's type is that of the error.
@@ -115,30 +110,11 @@ struct JobErrorHandler: Sendable {
 
   /// Returns the handler to call for an error: the most specific one, and among equals the first.
   static func mostSpecific(of handlers: [JobErrorHandler], for error: any Error) -> JobErrorHandler? {
-    var best: (handler: JobErrorHandler, closeness: Closeness)?
-    for handler in handlers {
-      guard let closeness = handler.closeness(error) else { continue }
-      if let best {
-        guard closeness.rawValue <= best.closeness.rawValue else { continue }
-        let isEqual = closeness == best.closeness
-        let isDerived = closeness == .base && handler.type != best.handler.type && best.handler.isBase(handler.type)
-        if isEqual, !isDerived { continue }
-      }
-      best = (handler, closeness)
-    }
-    return best?.handler
+    let fitting = handlers.compactMap { handler in handler.closeness(error).map { (handler, $0) } }
+    guard let closest = fitting.map(\.1.rawValue).min() else { return nil }
+    let equals = fitting.filter { $0.1.rawValue == closest }.map(\.0)
+    guard closest == Closeness.base.rawValue else { return equals.first }
+    // The most derived one.
+    return equals.first { handler in !equals.contains { $0.type != handler.type && handler.isBase($0.type) } }
   }
-}
-
-/// The name, limits and numbers of handlers of a job: all that another module can read of it.
-package struct JobPlan {
-  package let name: String
-  package let priority: TaskPriority?
-  package let timeout: Duration?
-  package let deadline: Duration?
-  package let onStart: Int
-  package let onUpdate: Int
-  package let onTimeout: Int
-  package let onError: Int
-  package let onFinish: Int
 }

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// What happens in a run that you iterate with ``Run/events``: its steps, retries, undos and its end.
+///
+/// Use events to follow one run. To log or measure all your runs, use a ``RunObserver``.
 public enum ChainEvent: Sendable {
   /// The run has started.
   case started
@@ -66,6 +68,8 @@ extension ChainEvent: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 /// A step of a chain, as events, `onError` and ``Run/failedStep`` name it.
+///
+/// Print it in your messages, or compare its name in a test.
 public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
   /// The position in the chain, starting at 0.
   ///
@@ -85,7 +89,9 @@ public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The progress of a run, to show in a progress bar.
-public struct ChainProgress: Hashable, Sendable {
+///
+/// You get it by iterating ``Run/progress``.
+public struct ChainProgress: Equatable, Sendable {
   /// The completed fraction, from 0 to 1.
   ///
   /// It never decreases, and is 1 when the run has completed with a value.
@@ -98,21 +104,19 @@ public struct ChainProgress: Hashable, Sendable {
 /// What a subscriber reads of the record of a run: its events, or its progress.
 struct RecordReader<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never
-  typealias Subscription = Broadcast<RunRecorder.State, RunRecorder.Key>.Subscription
-
   /// The handle, whose release ends the recording.
   let run: any AnyObject & Sendable
-  let subscribe: @Sendable () -> Subscription
+  let subscribe: @Sendable () -> RunRecorder.Subscription?
   let read: @Sendable (borrowing RunRecorder.State, RunRecorder.Key) -> Element?
 
   func makeAsyncIterator() -> Iterator { Iterator(reader: self, subscription: subscribe()) }
 
   struct Iterator: AsyncIteratorProtocol {
     let reader: RecordReader
-    let subscription: Subscription
+    let subscription: RunRecorder.Subscription?
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await subscription.next { reader.read($0, $1) }
+      await subscription?.next { reader.read($0, $1) }
     }
   }
 }

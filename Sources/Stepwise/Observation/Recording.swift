@@ -40,31 +40,29 @@ struct Recording: Sendable {
   private var observers: [any RunObserver] { watch?.observers ?? [] }
   private var isOpen: Bool { part?.isOpen ?? true }
 
-  private func now(_ instant: ContinuousClock.Instant? = nil) -> Duration { RunRecorder.now(recorder.watch, instant) }
+  var now: Duration { RunRecorder.now(recorder.watch) }
 
   /// Changes the record, unless the run no longer awaits this work, and calls the observers.
-  @discardableResult
-  private func change<Result: Sendable>(
-    _ body: (inout Broadcast<RunRecorder.State, RunRecorder.Key>.Content, inout [RunRecord.Entry]) -> Result?
-  ) -> Result? {
-    recorder.change { content, dropped in isOpen ? body(&content, &dropped) : nil }
+  private func change<Result: Sendable>(_ body: (inout RunRecorder.Content) -> Result?) -> Result? {
+    recorder.change { content in isOpen ? body(&content) : nil }
+  }
+
+  /// Changes the record in the same way, now.
+  private func write(_ body: (inout RunRecorder.Content, Duration) -> Void) {
+    let time = now
+    _ = change { content -> Void? in body(&content, time) }
   }
 
   // MARK: - Runs
 
   /// Begins the record of a run that is no step of a recorded one.
-  init(_ recorder: RunRecorder, of chain: ChainSummary) {
+  init(_ recorder: RunRecorder) {
     self.init(recorder, nil)
-    start(chain, .none, recorder.steps, recorder.watch, in: -1, at: recorder.created)
+    guard let watch else { return }
+    recorder.change(isCalling: false) { $0.state.call(watch.observers) { $0.runStarted(watch.run) } }
   }
 
-  /// Returns the recording of a chain that is a step of this run.
-  ///
-  /// - Parameters:
-  ///   - chain: The chain.
-  ///   - nesting: What it is to this run.
-  ///   - firstStep: The index of its first step.
-  /// - Returns: The recording.
+  /// Returns the recording of a chain that is a step of this run, or several.
   func nested(_ chain: ChainSummary, _ nesting: RunRecord.Nesting, firstStep: Int) -> Recording {
     var watch: RunWatch?
     let own = chain.identity?.observers ?? []
@@ -74,26 +72,14 @@ struct Recording: Sendable {
       watch = RunWatch(chain, own, in: ObservationScope())
     }
     let steps = firstStep..<firstStep + chain.stepCount
-    let number = start(chain, nesting, steps, watch, in: entry, at: now())
-    return Recording(recorder, Part(number ?? -1, watch, in: part))
-  }
-
-  /// Adds the entry of a run, and calls its observers when it begins.
-  @discardableResult
-  private func start(
-    _ chain: ChainSummary,
-    _ nesting: RunRecord.Nesting,
-    _ steps: Range<Int>,
-    _ watch: RunWatch?,
-    in parent: Int,
-    at time: Duration
-  ) -> Int? {
     let kind = RunRecord.Kind.run(name: chain.identity?.name, nesting, steps: steps, id: watch?.run.id)
-    return recorder.change(isCalling: false, afterMarks: parent >= 0) { content, dropped in
+    let time = now
+    let number = recorder.change(isCalling: false) { content -> Int? in
       guard isOpen else { return nil }
       if let watch { content.state.call(watch.observers) { $0.runStarted(watch.run) } }
-      return content.state.record.add(kind, in: parent, at: time, dropping: &dropped)
+      return content.state.record.add(kind, in: entry, at: time)
     }
+    return Recording(recorder, Part(number ?? -1, watch, in: part))
   }
 
   /// The observers of the runs that are started in this one; nil without any.
@@ -102,27 +88,22 @@ struct Recording: Sendable {
   /// Notifies the observers that the run has started, if nothing has notified them yet.
   func enter() { if watch != nil { recorder.callObservers() } }
 
-  /// Records the outcome of a run, after its handlers.
-  ///
-  /// - Parameters:
-  ///   - outcome: The outcome.
-  ///   - source: Through what it was cancelled.
-  ///   - value: Returns its value, for observers.
+  /// Records the outcome of a run, after its handlers, and through what it was cancelled.
   func leave(_ outcome: Outcome<Void>, through source: String?, value: () -> any Sendable) {
-    let time = now()
+    let time = now
     let state: RunRecord.State =
       switch outcome {
       case .resolved: .succeeded
       case .failed(let error): .failed(.error(error))
       case .cancelled(let cancellation): .cancelled(source: source, reason: cancellation.reason)
       }
+    if part == nil, recorder.leave(as: state, at: time) { return }
     let chainState = watch.map { _ in outcome.map(value) }
-    recorder.change(afterMarks: part != nil) { content, _ -> Void? in
+    recorder.change { content -> Void? in
       guard let begun = content.state.record[entry]?.begun else { return nil }
       _ = content.state.record.end(entry, as: state, at: time)
       guard let watch, let chainState else { return nil }
-      content.state.call(watch.observers) { $0.runEnded(watch.run, duration: time - begun, outcome: chainState) }
-      return ()
+      return content.state.call(watch.observers) { $0.runEnded(watch.run, duration: time - begun, outcome: chainState) }
     }
   }
 
@@ -133,60 +114,44 @@ struct Recording: Sendable {
 
   // MARK: - Steps
 
-  /// Begins a planned step.
-  ///
-  /// - Parameters:
-  ///   - index: The index of the step.
-  ///   - instant: The current time.
-  /// - Returns: The number of its entry.
+  /// Begins a planned step, and returns the number of its entry.
   @inline(never)
-  func begin(_ index: Int, at instant: ContinuousClock.Instant) -> Int {
-    let time = now(instant)
+  func begin(_ index: Int, at time: Duration) -> Int {
     if part == nil, let number = recorder.mark(index, isEnd: false, at: time) { return number }
-    let number = change { content, dropped in
-      let number = content.state.record.beginStep(index, in: entry, at: time, dropping: &dropped)
-      begun(number, &content)
-      return number
-    }
-    return number ?? -1
+    return begin { $0.beginStep(index, in: entry, at: time) }
   }
 
-  /// Begins a step within a step.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step.
-  ///   - outer: The number of the entry of the step around it.
-  /// - Returns: The number of its entry.
+  /// Begins a step within a step, whose entry has a number, and returns the number of the new entry.
   func begin(_ name: String, in outer: Int) -> Int {
-    let time = now()
-    let number = change { content, dropped -> Int? in
-      guard case .step(let index, _)? = content.state.record[outer]?.kind else { return nil }
-      let kind = RunRecord.Kind.step(index: index, inner: name)
-      let number = content.state.record.add(kind, in: outer, at: time, dropping: &dropped)
-      begun(number, &content)
+    let time = now
+    return begin { record in
+      guard case .step(let index, _)? = record[outer]?.kind else { return nil }
+      return record.add(.step(index: index, inner: name), in: outer, at: time)
+    }
+  }
+
+  private func begin(_ add: (inout RunRecord) -> Int?) -> Int {
+    let number = change { content -> Int? in
+      guard let number = add(&content.state.record) else { return nil }
+      if content.isObserved {
+        content.publish(.begun(number))
+        content.publish(.overall)
+      }
+      guard let watch, !watch.observers.isEmpty, let entry = content.state.record[number],
+        let step = recorder.step(entry)
+      else { return number }
+      let observed = ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
+      content.state.active[number] = (observed, watch.observers)
+      content.state.call(watch.observers) { $0.stepStarted(observed) }
       return number
     }
     return number ?? -1
-  }
-
-  private func begun(_ number: Int, _ content: inout Broadcast<RunRecorder.State, RunRecorder.Key>.Content) {
-    if content.isObserved {
-      content.publish(.begun(number))
-      content.publish(.overall)
-    }
-    guard let watch, !watch.observers.isEmpty, let entry = content.state.record[number],
-      case .step(let index, let inner) = entry.kind
-    else { return }
-    let step = inner.map { ChainStep(index: index, name: $0) } ?? recorder.step(index)
-    let observed = ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
-    content.state.active[number] = (observed, watch.observers)
-    content.state.call(watch.observers) { $0.stepStarted(observed) }
   }
 
   /// Ends a step.
   @inline(never)
-  func finish(_ number: Int, error: (any Error)? = nil, at instant: ContinuousClock.Instant = .now) {
-    let time = now(instant)
+  func finish(_ number: Int, error: (any Error)? = nil, at time: Duration? = nil) {
+    let time = time ?? now
     if part == nil, error == nil, recorder.mark(recorder.markedStep(number), isEnd: true, at: time) != nil { return }
     let state: RunRecord.State =
       switch error {
@@ -194,7 +159,7 @@ struct Recording: Sendable {
       case is CancellationError: .cancelled(source: nil, reason: nil)
       case let error?: .failed(.error(error))
       }
-    change { content, _ -> Void? in end(number, as: state, error, at: time, &content) }
+    _ = change { content -> Void? in end(number, as: state, error, at: time, &content) }
   }
 
   private func end(
@@ -202,7 +167,7 @@ struct Recording: Sendable {
     as state: RunRecord.State,
     _ error: (any Error)?,
     at time: Duration,
-    _ content: inout Broadcast<RunRecorder.State, RunRecorder.Key>.Content
+    _ content: inout RunRecorder.Content
   ) {
     let begun = content.state.record[number]?.begun ?? time
     guard content.state.record.end(number, as: state, at: time) else { return }
@@ -212,7 +177,7 @@ struct Recording: Sendable {
     content.state.call(observers) { $0.stepFinished(step, duration: time - begun, error: error) }
   }
 
-  private func publish(_ number: Int, _ content: inout Broadcast<RunRecorder.State, RunRecorder.Key>.Content) {
+  private func publish(_ number: Int, _ content: inout RunRecorder.Content) {
     if content.isObserved {
       content.publish(.latest(number))
       content.publish(.overall)
@@ -222,129 +187,88 @@ struct Recording: Sendable {
     content.state.call(watch.observers) { $0.runProgressed(watch.run, progress: progress) }
   }
 
-  /// Ends what is running when the run abandons some steps.
-  ///
-  /// - Parameters:
-  ///   - steps: The indices of the steps.
-  ///   - error: What takes their place.
+  /// Ends what is running when the run abandons some steps, for an error that takes their place.
   func abandon(_ steps: Range<Int>, error: any Error) {
-    let time = now()
-    change { content, dropped -> Void? in
+    write { content, time in
       for entry in content.state.record.active(in: steps) where entry.number > self.entry {
         end(entry.number, as: .abandoned, error, at: time, &content)
       }
-      _ = content.state.record.add(.abandoned, in: self.entry, .succeeded, at: time, dropping: &dropped)
-      return ()
+      _ = content.state.record.add(.abandoned, in: self.entry, .succeeded, at: time)
     }
   }
 
   /// The time limit of some steps has ended them.
   func timedOut(_ steps: Range<Int>, error: any Error) {
     guard error is TimeoutError else { return }
-    let time = now()
-    change { content, dropped -> Void? in
+    write { content, time in
       for number in content.state.record.timeOut(steps) { publish(number, &content) }
-      _ = content.state.record.add(.timedOut, in: entry, .succeeded, at: time, dropping: &dropped)
-      return ()
+      _ = content.state.record.add(.timedOut, in: entry, .succeeded, at: time)
     }
   }
 
   /// The stored value of a step was returned instead of running its body.
   func replayed(_ number: Int) {
-    let time = now()
-    change { content, _ -> Void? in end(number, as: .replayed, nil, at: time, &content) }
+    write { content, time in end(number, as: .replayed, nil, at: time, &content) }
   }
 
   /// The error of a step was replaced with a value.
   func recovered() {
-    let time = now()
-    change { content, dropped in
-      content.state.record.add(.recovered, in: entry, .succeeded, at: time, dropping: &dropped)
-    }
+    write { content, time in _ = content.state.record.add(.recovered, in: entry, .succeeded, at: time) }
   }
 
-  /// A completed step was undone.
-  ///
-  /// - Parameters:
-  ///   - number: The number of its entry.
-  ///   - step: The step.
-  ///   - error: The error of its undo.
+  /// A completed step was undone, or its undo has thrown.
   func undone(_ number: Int, _ step: ChainStep, error: (any Error)?) {
-    let time = now()
     let failure = error.map { RunRecord.Failure.error($0) }
-    change { content, dropped -> Void? in
+    write { content, time in
       let attempt = content.state.record[number]?.attempt ?? 1
       if content.state.record.undo(number, failure) { publish(number, &content) }
-      _ = content.state.record.add(.undone(step, failure), in: entry, .succeeded, at: time, dropping: &dropped)
-      guard let watch else { return nil }
+      _ = content.state.record.add(.undone(step, failure), in: entry, .succeeded, at: time)
+      guard let watch else { return }
       let observed = ObservedStep(run: watch.run, step: step, attempt: attempt)
       content.state.call(watch.observers) { $0.stepUndone(observed, error: error) }
-      return ()
     }
   }
 
-  func report(_ number: Int, _ fraction: Double) {
-    let fraction = min(max(fraction.isNaN ? 0 : fraction, 0), 1)
-    change { content, dropped -> Void? in
-      if content.state.record.set(number, to: .progress(fraction), dropping: &dropped) { publish(number, &content) }
-      return ()
+  /// Records the progress of a step, which is computed inside the record's lock.
+  func report(_ number: Int, _ fraction: () -> Double?) {
+    write { content, _ in
+      guard var fraction = fraction() else { return }
+      fraction = min(max(fraction.isNaN ? 0 : fraction, 0), 1)
+      if content.state.record.set(number, to: .progress(fraction)) { publish(number, &content) }
     }
   }
 
   func reached(_ number: Int, stage: any Sendable) {
-    change { content, dropped -> Void? in
-      guard content.state.record.set(number, to: .stage(stage), dropping: &dropped) else { return nil }
-      if content.isObserved { content.publish(.latest(number)) }
-      return ()
+    write { content, _ in
+      if content.state.record.set(number, to: .stage(stage)), content.isObserved { content.publish(.latest(number)) }
     }
   }
 
   /// The steps are retried after a failure at a planned step.
   func retrying(step index: Int, attempt: Int, after error: any Error) {
-    let time = now()
-    change { content, dropped -> Void? in
-      let number = content.state.record.number(ofStep: index)
-      retrying(number, in: entry, attempt, error, at: time, &content, &dropped)
-      return ()
-    }
+    retrying(attempt, error, in: entry) { $0.number(ofStep: index) }
   }
 
   /// A step retries itself.
   func retrying(_ number: Int, attempt: Int, after error: any Error) {
-    let time = now()
-    change { content, dropped -> Void? in
-      retrying(number, in: number, attempt, error, at: time, &content, &dropped)
-      return ()
-    }
+    retrying(attempt, error, in: number) { _ in number }
   }
 
-  private func retrying(
-    _ number: Int,
-    in parent: Int,
-    _ attempt: Int,
-    _ error: any Error,
-    at time: Duration,
-    _ content: inout Broadcast<RunRecorder.State, RunRecorder.Key>.Content,
-    _ dropped: inout [RunRecord.Entry]
-  ) {
-    let note = RunRecord.Kind.attemptFailed(attempt: attempt - 1, failure(error))
-    _ = content.state.record.add(note, in: parent, .succeeded, at: time, dropping: &dropped)
-    content.state.record.retry(number, attempt: attempt)
-    publish(number, &content)
-    guard let watch, let entry = content.state.record[number], case .step(let index, let inner) = entry.kind else {
-      return
+  private func retrying(_ attempt: Int, _ error: any Error, in parent: Int, at number: (RunRecord) -> Int) {
+    let failure: RunRecord.Failure =
+      recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
+    write { content, time in
+      let number = number(content.state.record)
+      _ = content.state.record.add(.attemptFailed(attempt: attempt - 1, failure), in: parent, .succeeded, at: time)
+      content.state.record.retry(number, attempt: attempt)
+      publish(number, &content)
+      guard let watch, let entry = content.state.record[number], let step = recorder.step(entry) else { return }
+      let active = content.state.active[number]
+      let observed = active?.step ?? ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
+      content.state.call(active?.observers ?? watch.observers) {
+        $0.attemptFailed(observed, attempt: attempt - 1, error: error)
+      }
     }
-    let step = inner.map { ChainStep(index: index, name: $0) } ?? recorder.step(index)
-    let active = content.state.active[number]
-    let observed = active?.step ?? ObservedStep(run: watch.run, step: step, attempt: entry.attempt)
-    content.state.call(active?.observers ?? watch.observers) {
-      $0.attemptFailed(observed, attempt: attempt - 1, error: error)
-    }
-  }
-
-  /// An error as it is stored for as long as the record.
-  private func failure(_ error: any Error) -> RunRecord.Failure {
-    recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
   }
 }
 
@@ -361,8 +285,11 @@ package struct RecordedStep: Sendable {
   }
 
   /// Reports the completed fraction, from 0 to 1.
-  package func report(_ fraction: Double) {
-    if let reportShare { reportShare(fraction) } else { recording.report(number, fraction) }
+  package func report(_ fraction: Double) { report { fraction } }
+
+  func report(_ fraction: () -> Double?) {
+    guard let reportShare else { return recording.report(number, fraction) }
+    if let fraction = fraction() { reportShare(fraction) }
   }
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
@@ -380,12 +307,5 @@ package struct RecordedStep: Sendable {
     var element = self
     element.reportShare = report
     return element
-  }
-
-  /// Returns the step for work that it may abandon; it ignores what that work reports afterwards.
-  func reporting(while isOpen: @escaping @Sendable () -> Bool) -> RecordedStep {
-    var step = RecordedStep(recording: recording.recording(while: isOpen), number: number)
-    if let reportShare { step.reportShare = { fraction in if isOpen() { reportShare(fraction) } } }
-    return step
   }
 }

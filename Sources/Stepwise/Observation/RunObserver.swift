@@ -5,10 +5,11 @@ import Synchronization
 
 /// Observes runs, for logs, metrics and traces: their steps, retries, undos and outcomes.
 ///
-/// Every method has an empty default. Install an observer for a chain (``Chain/observed(by:)``), for the runs that a
-/// body starts (``withRunObserver(_:isolation:_:)``), or for the process (``RunObservers/install(_:)``). A run that
-/// several of them apply to calls those of the process first, then those of scopes, outermost first, then those of
-/// chains. A nested chain, a branch of `zip` or `race`, and a job are separate runs with a parent.
+/// Implement the methods that you need. Every method has an empty default. Install an observer for a chain
+/// (``Chain/observed(by:)``), for the runs that a body starts (``withRunObserver(_:isolation:_:)``), or for the process
+/// (``RunObservers/install(_:)``). A run that several of them apply to calls those of the process first, then those of
+/// scopes, outermost first, then those of chains. A nested chain, a branch of `zip` or `race`, and a job are separate
+/// runs with a parent.
 ///
 /// The methods are called synchronously, without a lock held and usually on the thread of the step, never on the
 /// caller's actor. The calls for a run and the runs nested in it never overlap, and are in order: an event that occurs
@@ -97,7 +98,9 @@ extension RunObserver {
 }
 
 /// Identifies a run in the calls of an observer.
-public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvertible {
+///
+/// Use ``id`` as the key of what your observer stores for a run, and ``parentID`` to nest spans.
+public struct ObservedRun: Hashable, Identifiable, Sendable {
   /// A number that no other run of the process has.
   public let id: UInt64
 
@@ -106,12 +109,11 @@ public struct ObservedRun: Hashable, Identifiable, Sendable, CustomStringConvert
 
   /// The identifier of the enclosing observed run, if any.
   public let parentID: UInt64?
-
-  /// The name and the number.
-  public var description: String { "\(name) (run \(id))" }
 }
 
 /// Identifies a step in the calls of an observer.
+///
+/// Attempts of one step differ in ``attempt``: measure each, or count your retries with it.
 public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
   /// The run that the step is part of; for an undo, the run that undoes it, which may contain that one.
   public let run: ObservedRun
@@ -129,12 +131,11 @@ public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Installs observers for all runs of the process.
+///
+/// Call ``install(_:)`` once, before your program starts its first run.
 public enum RunObservers: Sendable {
   /// Whether an observer was ever installed for the process or a scope; otherwise no run looks for them.
   private static let used = Atomic(false)
-
-  /// How many are installed for the process.
-  private static let count = Atomic(0)
 
   private static let installed = Lock(OrderedSlots<any RunObserver>())
 
@@ -145,12 +146,7 @@ public enum RunObservers: Sendable {
 
   /// Those installed now, in the order in which they were installed.
   static var all: [any RunObserver] {
-    guard count.load(ordering: .acquiring) > 0 else { return [] }
-    return installed.withLock { slots in
-      var all: [any RunObserver] = []
-      slots.forEach { _, observer in all.append(observer) }
-      return all
-    }
+    isUsed ? installed.withLock { $0.elements } : []
   }
 
   /// Notifies an observer of every run that starts from now on in this process.
@@ -160,19 +156,19 @@ public enum RunObservers: Sendable {
   @discardableResult
   public static func install(_ observer: some RunObserver) -> Registration {
     use()
-    let key = installed.withLock { $0.append(observer) }
-    count.add(1, ordering: .releasing)
-    return Registration(key: key)
+    return Registration(key: installed.withLock { $0.append(observer) })
   }
 
   /// Removes an observer of the process.
+  ///
+  /// You need it in tests; in a program an observer usually stays.
   public struct Registration: Sendable {
     let key: OrderedSlots<any RunObserver>.Key
 
     /// Removes the observer; runs that have started continue to notify it.
     public func remove() {
       // Released outside the lock.
-      if installed.withLock({ $0.remove(key) }) != nil { count.subtract(1, ordering: .releasing) }
+      _ = installed.withLock { $0.remove(key) }
     }
   }
 }
@@ -242,16 +238,17 @@ final class ChainSummary: Sendable {
   let stepCount: Int
   /// The names of the steps that have one, including those of nested chains.
   let names: [Int: String]
-  /// The name for observers and traces.
-  let name: String
-
   init(_ identity: ChainIdentity?, stepCount: Int, names: [Int: String]) {
     self.identity = identity
     self.stepCount = stepCount
     self.names = names
+  }
+
+  /// The name for observers and traces.
+  var name: String {
     let last = max(0, stepCount - 1)
     let ends = [0, last].map { ChainStep(index: $0, name: names[$0]).description }
-    name = identity?.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
+    return identity?.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
   }
 }
 
@@ -290,7 +287,7 @@ final class RunCollector: Sendable {
   private struct State {
     /// Usually contains all the others.
     var first: RunRecorder?
-    var others = Fifo<RunRecorder>()
+    var others = OrderedSlots<RunRecorder>()
     var droppedCount = 0
   }
 

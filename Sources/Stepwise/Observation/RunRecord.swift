@@ -74,12 +74,16 @@ package struct RunRecord: Sendable {
   static let defaultCapacity = 1_024
 
   private(set) var entries: [Entry] = []
+  /// Entries that were dropped or changed, and may hold the last reference to what belongs to the user.
+  private var replaced: [Entry] = []
   /// How many completed entries were dropped.
   private(set) var droppedCount = 0
   private var nextNumber = 0
+  /// The number of entries to retain.
   let capacity: Int
   /// Whether the errors of attempts that others have followed are retained.
   private let keepsErrors: Bool
+  /// The planned steps, those of nested chains included.
   private let steps: Range<Int>
   private var firstStep: Int { steps.lowerBound }
   /// For each planned step the number of its newest entry, increased by one; negative once that has succeeded.
@@ -90,35 +94,28 @@ package struct RunRecord: Sendable {
   private var attempts: [Int: Int] = [:]
   private var completeCount = 0
   /// The number of the step that began last.
-  private(set) var current: ChainStep
+  private(set) var current: Int
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome<any AnyBox>?
 
-  /// - Parameters:
-  ///   - steps: The planned steps, those of nested chains included.
-  ///   - capacity: The number of entries to retain.
-  ///   - keepsErrors: Whether to retain the errors of attempts that others have followed.
   init(steps: Range<Int>, capacity: Int, keepsErrors: Bool = false) {
     self.capacity = capacity
     self.keepsErrors = keepsErrors
     self.steps = steps
-    current = ChainStep(index: steps.lowerBound, name: nil)
+    current = steps.lowerBound
   }
 
   // MARK: - Adding entries
 
   /// Adds an entry and returns its number.
-  ///
-  /// The entries that exceed the capacity are released outside the lock.
   mutating func add(
     _ kind: Kind,
     in parent: Int,
     attempt: Int = 1,
     _ state: State = .running,
-    at time: Duration,
-    dropping dropped: inout [Entry]
+    at time: Duration
   ) -> Int {
-    if entries.count >= 2 * capacity { dropped += trim() }
+    if entries.count >= 2 * capacity { trim() }
     let number = nextNumber
     nextNumber += 1
     let ended = state.isActive ? nil : time
@@ -129,23 +126,21 @@ package struct RunRecord: Sendable {
   }
 
   /// Drops the oldest completed entries that exceed the capacity, and failed ones only if nothing else is left.
-  mutating func trim() -> [Entry] {
-    var dropped: [Entry] = []
+  mutating func trim() {
     for mayDropFailed in [false, true] where entries.count > capacity {
       var surplus = entries.count - capacity
       entries.removeAll { entry in
         guard surplus > 0, entry.isDroppable || mayDropFailed && !entry.state.isActive else { return false }
         surplus -= 1
-        dropped.append(entry)
+        droppedCount += 1
+        replaced.append(entry)
         return true
       }
     }
-    droppedCount += dropped.count
-    return dropped
   }
 
   /// Begins an attempt of a planned step.
-  mutating func beginStep(_ index: Int, in parent: Int, at time: Duration, dropping dropped: inout [Entry]) -> Int {
+  mutating func beginStep(_ index: Int, in parent: Int, at time: Duration) -> Int {
     if newest.isEmpty {
       newest = Array(repeating: 0, count: steps.count)
       entries.reserveCapacity(min(capacity, steps.count) + 1)
@@ -156,18 +151,23 @@ package struct RunRecord: Sendable {
       attempt = attempts[index, default: 1] + 1
       attempts[index] = attempt
       if slot < 0 { completeCount -= 1 }
-      let keepsErrors = keepsErrors
-      change(abs(slot) - 1) { entry in
-        dropped.append(entry)
-        if !keepsErrors, case .failed(.error(let error)) = entry.state { entry.state = .failed(.type(type(of: error))) }
-        if case .stage = entry.state { entry.state = .running }
-      }
+      replace(abs(slot) - 1)
     }
     let kind = Kind.step(index: index, inner: nil)
-    let number = add(kind, in: parent, attempt: attempt, at: time, dropping: &dropped)
+    let number = add(kind, in: parent, attempt: attempt, at: time)
     newest[index - firstStep] = number + 1
-    current = ChainStep(index: index, name: nil)
+    current = index
     return number
+  }
+
+  /// Another attempt follows that of an entry, which retains nothing of the user's any more.
+  private mutating func replace(_ number: Int) {
+    guard let entry = self[number] else { return }
+    replaced.append(entry)
+    if !keepsErrors, case .failed(.error(let error)) = entry.state {
+      change(number) { $0.state = .failed(.type(type(of: error))) }
+    }
+    if case .stage = entry.state { change(number) { $0.state = .running } }
   }
 
   // MARK: - Changing entries
@@ -196,7 +196,7 @@ package struct RunRecord: Sendable {
   }
 
   /// Replaces the state of a step that is running.
-  mutating func set(_ number: Int, to state: State, dropping dropped: inout [Entry]) -> Bool {
+  mutating func set(_ number: Int, to state: State) -> Bool {
     let old = change(number) { entry -> Entry? in
       guard entry.state.isActive else { return nil }
       defer {
@@ -206,7 +206,7 @@ package struct RunRecord: Sendable {
       return entry
     }
     guard let entry = old ?? nil else { return false }
-    dropped.append(entry)
+    if case .stage = entry.state { replaced.append(entry) }
     if case .progress(let part) = state, plannedStep(number) != nil { advance(within: part) }
     return true
   }
@@ -223,9 +223,7 @@ package struct RunRecord: Sendable {
     return change(number) { $0.state = .undone(failure) } != nil
   }
 
-  /// Gives steps that were cancelled by a time limit that state.
-  ///
-  /// - Returns: The numbers of the steps.
+  /// Gives steps that were cancelled by a time limit that state, and returns their numbers.
   mutating func timeOut(_ steps: Range<Int>) -> [Int] {
     steps.compactMap { index in
       let number = self.number(ofStep: index)
@@ -237,6 +235,9 @@ package struct RunRecord: Sendable {
       return isTimedOut == true ? number : nil
     }
   }
+
+  /// Removes and returns what is to be released outside the lock.
+  mutating func takeReplaced() -> [Entry] { replaced.isEmpty ? [] : exchange(&replaced, with: []) }
 
   mutating func end(_ outcome: Outcome<any AnyBox>) {
     self.outcome = outcome

@@ -20,13 +20,11 @@ final class RunRecorder: Sendable {
 
   struct State: Sendable {
     var record: RunRecord
-    /// Whether no one can read the run any more, so that nothing is recorded.
-    var isForgotten = false
     /// How many of the marks have been recorded.
     var markCount = 0
     /// The steps that have started and not finished, as observers know them.
     var active: [Int: (step: ObservedStep, observers: [any RunObserver])] = [:]
-    var calls = Fifo<(call: Call, observers: [any RunObserver])>()
+    var calls = OrderedSlots<(call: Call, observers: [any RunObserver])>()
     /// Whether a thread is calling observers, which then makes the calls that others add meanwhile.
     var isCalling = false
 
@@ -35,7 +33,18 @@ final class RunRecorder: Sendable {
     }
   }
 
-  let broadcast: Broadcast<State, Key>
+  typealias Content = Broadcast<State, Key>.Content
+  typealias Subscription = Broadcast<State, Key>.Subscription
+
+  private enum Storage {
+    /// Nothing reads the record, and marks suffice: how the run has ended, and its outcome after its handlers.
+    case unread(end: (state: RunRecord.State, time: Duration)?, outcome: Outcome<any AnyBox>?)
+    case recorded(Broadcast<State, Key>)
+    /// No one can read the record any more.
+    case forgotten
+  }
+
+  private let storage = Lock(Storage.unread(end: nil, outcome: nil))
   private let chain: ChainSummary
   let steps: Range<Int>
   let created: Duration
@@ -44,44 +53,62 @@ final class RunRecorder: Sendable {
   /// What the run's own planned steps have done while nothing reads the record.
   private let marks: StepMarks
 
-  /// - Parameters:
-  ///   - chain: The chain of the run.
-  ///   - firstStep: The index of its first step.
-  ///   - watch: What observers and traces need.
   init(of chain: ChainSummary, firstStep: Int = 0, _ watch: RunWatch?) {
     self.watch = watch
     self.chain = chain
     steps = firstStep..<firstStep + chain.stepCount
     created = Self.now(watch)
-    let scope = watch?.scope
-    let capacity = scope.map { $0.isTraced ? $0.capacity : 0 } ?? 0
-    let record = RunRecord(
-      steps: steps,
-      capacity: capacity > 0 ? capacity : RunRecord.defaultCapacity,
-      keepsErrors: scope?.isTraced ?? false
-    )
-    broadcast = Broadcast(State(record: record))
     marks = StepMarks(stepCount: watch == nil ? chain.stepCount : 0)
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
+  }
+
+  /// The record and its readers, created when something has to be recorded or read; nil when no one can read it any more.
+  private var broadcast: Broadcast<State, Key>? {
+    storage.withLock { storage in
+      switch storage {
+      case .forgotten: return nil
+      case .recorded(let broadcast): return broadcast
+      case .unread(let end, let outcome):
+        let isTraced = watch?.scope.isTraced ?? false
+        let capacity = isTraced ? watch?.scope.capacity : nil
+        var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
+        let kind = RunRecord.Kind.run(name: chain.identity?.name, .none, steps: steps, id: watch?.run.id)
+        let number = record.add(kind, in: -1, at: created)
+        if let end { _ = record.end(number, as: end.state, at: end.time) }
+        if let outcome { record.end(outcome) }
+        let broadcast = Broadcast<State, Key>(State(record: record))
+        if outcome != nil { broadcast.update { $0.finish() } }
+        storage = .recorded(broadcast)
+        return broadcast
+      }
+    }
+  }
+
+  /// Changes what is stored of a run that nothing reads; returns false when there is a record.
+  private func changeUnread(
+    _ body: (inout (state: RunRecord.State, time: Duration)?, inout Outcome<any AnyBox>?) -> Void
+  ) -> Bool {
+    storage.withLock { storage in
+      guard case .unread(var end, var outcome) = storage else { return false }
+      body(&end, &outcome)
+      storage = .unread(end: end, outcome: outcome)
+      return true
+    }
   }
 
   func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: chain.names[index - steps.lowerBound]) }
 
   /// The time since an origin that all runs on the same clock share.
-  static func now(_ watch: RunWatch?, _ instant: ContinuousClock.Instant? = nil) -> Duration {
-    watch?.scope.clock?() ?? origin.duration(to: instant ?? .now)
-  }
+  static func now(_ watch: RunWatch?) -> Duration { watch?.scope.clock?() ?? origin.duration(to: .now) }
 
   private static let origin = ContinuousClock.now
 
-  /// A planned step of the run begins or has ended, all those before it having succeeded once.
-  ///
-  /// - Returns: The number of its entry; nil when the caller has to record it.
+  /// Notes that a step begins or has ended, and returns the number of its entry; nil when the caller has to record it.
   func mark(_ step: Int, isEnd: Bool, at time: Duration) -> Int? {
     let position = step - steps.lowerBound
     guard marks.set(2 * position + (isEnd ? 1 : 0), to: time) else { return nil }
     // A reader that has come meanwhile may have missed it.
-    if marks.isClosed { change { _, _ in () } }
+    if marks.isClosed { change { _ in () } }
     return position + 1
   }
 
@@ -89,7 +116,7 @@ final class RunRecorder: Sendable {
   func markedStep(_ number: Int) -> Int { steps.lowerBound + number - 1 }
 
   /// Closes the marks, and records those that have not been recorded.
-  private func record(_ content: inout Broadcast<State, Key>.Content, _ dropped: inout [RunRecord.Entry]) {
+  private func record(_ content: inout Content) {
     let times = marks.close(from: content.state.markCount)
     for time in times {
       let (step, isEnd) = (steps.lowerBound + content.state.markCount / 2, !content.state.markCount.isMultiple(of: 2))
@@ -98,7 +125,7 @@ final class RunRecorder: Sendable {
       if isEnd {
         _ = content.state.record.end(number, as: .succeeded, at: time)
       } else {
-        number = content.state.record.beginStep(step, in: 0, at: time, dropping: &dropped)
+        number = content.state.record.beginStep(step, in: 0, at: time)
       }
       content.publish(isEnd ? .latest(number) : .begun(number))
       content.publish(.overall)
@@ -110,22 +137,19 @@ final class RunRecorder: Sendable {
   @discardableResult
   func change<Result: Sendable>(
     isCalling: Bool = true,
-    afterMarks: Bool = true,
-    _ body: (inout Broadcast<State, Key>.Content, _ dropped: inout [RunRecord.Entry]) -> Result?
+    _ body: (inout Content) -> Result?
   ) -> Result? {
-    var dropped: [RunRecord.Entry] = []
-    let (result, hasCalls) = broadcast.update { content in
-      guard !content.state.isForgotten else { return (Result?.none, false) }
-      if afterMarks { record(&content, &dropped) }
-      let result = body(&content, &dropped)
-      if content.isObserved {
-        // A slow subscriber would otherwise accumulate notifications of what it can no longer read.
-        for entry in dropped where content.state.record[entry.number] == nil {
-          content.retract(.begun(entry.number))
-          content.retract(.latest(entry.number))
-        }
+    guard let broadcast else { return nil }
+    let (result, hasCalls, _) = broadcast.update { content in
+      record(&content)
+      let result = body(&content)
+      let replaced = content.state.record.takeReplaced()
+      // A slow subscriber would otherwise accumulate notifications of what it can no longer read.
+      for entry in replaced where content.isObserved && content.state.record[entry.number] == nil {
+        content.retract(.begun(entry.number))
+        content.retract(.latest(entry.number))
       }
-      return (result, !content.state.calls.isEmpty)
+      return (result, !content.state.calls.isEmpty, replaced)
     }
     if isCalling, hasCalls { callObservers() }
     return result
@@ -134,35 +158,40 @@ final class RunRecorder: Sendable {
   /// Drops the record, because the handle and all subscribers are gone; a trace still needs it.
   func forget() {
     guard !(watch?.scope.isTraced ?? false), watch?.observers.isEmpty ?? true else { return }
-    let empty = State(record: RunRecord(steps: 0..<0, capacity: 0), isForgotten: true)
-    _ = broadcast.update { exchange(&$0.state, with: empty) }
+    _ = storage.withLock { exchange(&$0, with: .forgotten) }
+  }
+
+  /// Records the end of the run itself, before ``end(_:)``.
+  func leave(as state: RunRecord.State, at time: Duration) -> Bool {
+    watch == nil && changeUnread { end, _ in end = (state, time) }
   }
 
   /// Records the end of the whole run, for its subscribers.
   func end(_ outcome: Outcome<any AnyBox>) {
-    change(afterMarks: false) { content, _ -> Void? in
+    guard !changeUnread({ $1 = outcome }) else { return }
+    change { content -> Void? in
       content.state.record.end(outcome)
       content.publish(.overall)
       content.publish(.ended)
-      content.finish()
-      return ()
+      return content.finish()
     }
   }
 
   /// Calls the observers, one after the other, until nothing is left; another thread may do so already.
   func callObservers() {
+    guard let broadcast else { return }
     let isFirst = broadcast.update { content in
       guard !content.state.isCalling, !content.state.calls.isEmpty else { return false }
       content.state.isCalling = true
       return true
     }
     guard isFirst else { return }
-    while let (call, observers) = nextCall() {
+    while let (call, observers) = nextCall(of: broadcast) {
       for observer in observers { call(observer) }
     }
   }
 
-  private func nextCall() -> (Call, [any RunObserver])? {
+  private func nextCall(of broadcast: Broadcast<State, Key>) -> (Call, [any RunObserver])? {
     broadcast.update { content in
       if let next = content.state.calls.popFirst() { return next }
       content.state.isCalling = false
@@ -172,14 +201,14 @@ final class RunRecorder: Sendable {
 
   // MARK: - Reading
 
-  func observeEvents() -> Broadcast<State, Key>.Subscription {
-    change { _, _ in () }
-    return broadcast.subscribe(to: { $0 != .overall }) { Self.initialKeys(of: $0.record) }
+  func observeEvents() -> Subscription? {
+    change { _ in () }
+    return broadcast?.subscribe(to: { $0 != .overall }) { Self.initialKeys(of: $0.record) }
   }
 
-  func observeProgress() -> Broadcast<State, Key>.Subscription {
-    change { _, _ in () }
-    return broadcast.subscribe(to: { $0 == .overall }) { _ in [.overall] }
+  func observeProgress() -> Subscription? {
+    change { _ in () }
+    return broadcast?.subscribe(to: { $0 == .overall }) { _ in [.overall] }
   }
 
   /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
@@ -205,7 +234,7 @@ final class RunRecorder: Sendable {
   }
 
   /// The step of an entry.
-  private func step(_ entry: RunRecord.Entry) -> ChainStep? {
+  func step(_ entry: RunRecord.Entry) -> ChainStep? {
     guard case .step(let index, let inner) = entry.kind else { return nil }
     return inner.map { ChainStep(index: index, name: $0) } ?? step(index)
   }
@@ -237,20 +266,17 @@ final class RunRecorder: Sendable {
   }
 
   func progress(of record: borrowing RunRecord) -> ChainProgress {
-    ChainProgress(fractionCompleted: record.fraction, step: step(record.current.index).description)
+    ChainProgress(fractionCompleted: record.fraction, step: step(record.current).description)
   }
 
   /// A copy of the record and of what is needed to read it, at a time or else now.
   func reading(at time: Duration? = nil) -> RunReading {
-    change { _, _ in () }
-    let (entries, droppedCount, outcome) = broadcast.update { content in
-      let dropped = content.state.record.trim()
-      return withExtendedLifetime(dropped) {
-        (content.state.record.entries, content.state.record.droppedCount, content.state.record.outcome)
-      }
+    let record = change { content in
+      content.state.record.trim()
+      return content.state.record
     }
     var outcomeError: (any Error)?
-    if case .failed(let error) = outcome { outcomeError = error }
+    if case .failed(let error) = record?.outcome { outcomeError = error }
     return RunReading(
       id: watch?.run.id,
       parentID: watch?.run.parentID,
@@ -259,8 +285,8 @@ final class RunRecorder: Sendable {
       step: step,
       start: created,
       now: time ?? Self.now(watch),
-      entries: entries,
-      droppedCount: droppedCount,
+      entries: record?.entries ?? [],
+      droppedCount: record?.droppedCount ?? 0,
       error: outcomeError
     )
   }

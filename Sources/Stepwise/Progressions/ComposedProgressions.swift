@@ -35,7 +35,7 @@ extension Progression {
   public nonisolated func map<NewResult: Sendable>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> NewResult
   ) -> some Progression<NewResult> {
-    MappedProgression(state: .running(self), transform: transform)
+    flatMap { result in Completed(result: try await transform(result)) }
   }
 
   /// Returns a progression that runs this one and then another one, created from the result.
@@ -50,38 +50,13 @@ extension Progression {
   }
 }
 
-/// A progression that transforms the result of another one in an additional stage.
-private struct MappedProgression<Base: Progression, NewResult: Sendable>: Progression, CustomStringConvertible {
-  enum State: Sendable {
-    /// The base progression is at this stage; its last stage holds the result to transform.
-    case running(Base)
-    case completed(NewResult)
-  }
+/// The only stage of a progression that holds its result.
+private struct Completed<Result: Sendable>: Progression, CustomStringConvertible {
+  let result: Result?
 
-  let state: State
-  let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> NewResult
+  @concurrent func next() async throws -> Self { try completed() }
 
-  var result: NewResult? {
-    if case .completed(let result) = state { result } else { nil }
-  }
-
-  @concurrent func next() async throws -> Self {
-    switch state {
-    case .running(let stage):
-      try await stage.compose(
-        transformNext: { Self(state: .running($0), transform: transform) },
-        transformResult: { Self(state: .completed(try await transform($0)), transform: transform) }
-      )
-    case .completed: try completed()
-    }
-  }
-
-  var description: String {
-    switch state {
-    case .running(let stage): "running(\(stage))"
-    case .completed(let result): "completed(\(result))"
-    }
-  }
+  var description: String { result.map { "completed(\($0))" } ?? "completed" }
 }
 
 /// A progression followed by another one that is created from its result.
@@ -121,115 +96,54 @@ private struct FlatMappedProgression<Base: Progression, Following: Progression>:
 
 /// Runs several progressions one after the other, as one that you can store and resume.
 ///
-/// Its stages are the stages of each progression in turn. Its result holds their results, in order. The first error
-/// ends the run; running the last stage again resumes at the progression that failed.
+/// Use it when your user starts a list of imports and wants one result. Its stages are the stages of each progression
+/// in turn. Its result holds their results, in order. The first error ends the run; running the last stage again
+/// resumes at the progression that failed.
 ///
 /// A checkpoint stores the whole state with each stage, so run many large progressions under an id each.
-public enum Serial<P: Progression>: Progression {
-  /// The results of the progressions, in order.
-  public typealias Result = [P.Result]
+public struct Serial<P: Progression>: Progression {
+  private enum CodingKeys: CodingKey { case active, remaining, results }
 
-  /// No progression has started.
-  case start(stages: [P])
+  /// The stage of the progression that is running; nil before the first one and after the last one.
+  public private(set) var active: P?
 
-  /// One progression is at a stage; the others have completed or have not started.
-  case running(remaining: ArraySlice<P>, active: P, completedSoFar: [P.Result])
-
-  /// All have completed.
-  case completed([P.Result])
+  package private(set) var remaining: [P]
+  package private(set) var results: [P.Result] = []
 
   /// Creates a progression that runs others one after the other.
   public init(_ progressions: some Sequence<P>) {
-    self = .start(stages: Array(progressions))
+    remaining = Array(progressions)
   }
 
   /// The results, when all progressions have completed.
-  public var result: [P.Result]? {
-    if case .completed(let results) = self { results } else { nil }
-  }
+  public var result: [P.Result]? { active == nil && remaining.isEmpty ? results : nil }
 
-  /// Starts the first progression, does the work of the active stage, or starts the following progression.
+  /// Does the work of the active stage, or starts the following progression.
   @concurrent public func next() async throws -> Serial {
-    switch self {
-    case .start(let progressions): Self.after([], remaining: progressions[...])
-    case .running(let remaining, let active, let completed):
-      if let result = active.result {
-        Self.after(completed + [result], remaining: remaining)
-      } else {
-        .running(remaining: remaining, active: try await active.next(), completedSoFar: completed)
-      }
-    case .completed: try self.completed()
+    guard result == nil else { return try completed() }
+    var stage = self
+    if let active, active.result == nil {
+      stage.active = try await active.next()
+    } else {
+      if let result = active?.result { stage.results.append(result) }
+      stage.active = stage.remaining.isEmpty ? nil : stage.remaining.removeFirst()
     }
-  }
-
-  private static func after(_ results: [P.Result], remaining: ArraySlice<P>) -> Serial {
-    guard let next = remaining.first else { return .completed(results) }
-    return .running(remaining: remaining.dropFirst(), active: next, completedSoFar: results)
+    return stage
   }
 }
 
 extension Serial: Equatable where P: Equatable, P.Result: Equatable {}
-extension Serial: Hashable where P: Hashable, P.Result: Hashable {}
-
-// What the compiler would synthesize if `ArraySlice` were Codable.
-extension Serial {
-  private enum Case: String, CodingKey { case start, running, completed }
-  private enum Label: String, CodingKey { case stages, remaining, active, completedSoFar, values = "_0" }
-}
-
-extension Serial: Encodable where P: Encodable, P.Result: Encodable {
-  /// Encodes the case and its values.
-  public func encode(to encoder: any Encoder) throws {
-    var cases = encoder.container(keyedBy: Case.self)
-    switch self {
-    case .start(let progressions):
-      var labels = cases.nestedContainer(keyedBy: Label.self, forKey: .start)
-      try labels.encode(progressions, forKey: .stages)
-    case .running(let remaining, let active, let completed):
-      var labels = cases.nestedContainer(keyedBy: Label.self, forKey: .running)
-      try labels.encode(Array(remaining), forKey: .remaining)
-      try labels.encode(active, forKey: .active)
-      try labels.encode(completed, forKey: .completedSoFar)
-    case .completed(let results):
-      var labels = cases.nestedContainer(keyedBy: Label.self, forKey: .completed)
-      try labels.encode(results, forKey: .values)
-    }
-  }
-}
-
-extension Serial: Decodable where P: Decodable, P.Result: Decodable {
-  /// Decodes the case and its values.
-  public init(from decoder: any Decoder) throws { try self.init(from: decoder) { try P(from: $0) } }
-}
+extension Serial: Encodable where P: Encodable, P.Result: Encodable {}
+extension Serial: Decodable where P: Decodable, P.Result: Decodable {}
 
 extension Serial where P.Result: Decodable {
-  /// Decodes the case and its values, with a closure that decodes each stage from its stored form.
+  /// Decodes the state, with a closure that decodes each stage from its stored form.
   package init(from decoder: any Decoder, _ stage: (any Decoder) throws -> P) throws {
-    let cases = try decoder.container(keyedBy: Case.self)
-    func labels(_ name: Case) throws -> KeyedDecodingContainer<Label> {
-      try cases.nestedContainer(keyedBy: Label.self, forKey: name)
-    }
-    func stages(_ list: any UnkeyedDecodingContainer) throws -> [P] {
-      var (list, stages): (any UnkeyedDecodingContainer, [P]) = (list, [])
-      while !list.isAtEnd { stages.append(try stage(list.superDecoder())) }
-      return stages
-    }
-    switch cases.allKeys.first {
-    case .start?:
-      self = .start(stages: try stages(labels(.start).nestedUnkeyedContainer(forKey: .stages)))
-    case .running?:
-      let labels = try labels(.running)
-      self = .running(
-        remaining: try stages(labels.nestedUnkeyedContainer(forKey: .remaining))[...],
-        active: try stage(labels.superDecoder(forKey: .active)),
-        completedSoFar: try labels.decode([P.Result].self, forKey: .completedSoFar)
-      )
-    case .completed?:
-      self = .completed(try labels(.completed).decode([P.Result].self, forKey: .values))
-    case nil:
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "The value is not a case of Serial.")
-      )
-    }
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    active = values.contains(.active) ? try stage(values.superDecoder(forKey: .active)) : nil
+    var stages = try values.nestedUnkeyedContainer(forKey: .remaining)
+    remaining = []
+    while !stages.isAtEnd { remaining.append(try stage(stages.superDecoder())) }
+    results = try values.decode([P.Result].self, forKey: .results)
   }
 }

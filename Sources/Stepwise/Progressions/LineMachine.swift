@@ -12,14 +12,14 @@
 /// After each event no pending work could start, unless a worker that was woken has not arrived.
 struct LineMachine<Work, Product, Waiter, Worker> {
   private let limit: Int
-  private var pending = Fifo<Work>()
+  private var pending = OrderedSlots<Work>()
   /// The number of workers that run a progression.
   private var running = 0
   /// Empty while no work is pending.
   private var parked: [Worker] = []
   /// Whether a parked worker was woken and has not arrived.
   private var isWaking = false
-  private var products = Fifo<Product>()
+  private var products = OrderedSlots<Product>()
   /// Empty while there are products.
   private var waiters: [Waiter] = []
   private var isSuspended = false

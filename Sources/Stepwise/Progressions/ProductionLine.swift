@@ -3,6 +3,8 @@
 
 /// Runs more progressions than may run at once, in the order in which you add them, and delivers their results.
 ///
+/// Use it for work that keeps arriving, when you want to limit how much of it runs at once.
+///
 /// ```swift
 /// let line = ProductionLine<FileOpen>(maxConcurrent: 4)
 /// for url in urls { line.add(.read(url)) }

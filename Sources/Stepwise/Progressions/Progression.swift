@@ -129,8 +129,8 @@ extension Progression {
   }
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
-    let core = ChainCore(Path(name: nil, Result.self, Chain<Void, Result>.code(running: { _ in self })))
-    return Run(core.start(ValueSlot(()), priority: priority))
+    let chain = Chain<Void, Result>(nil, code: Chain<Void, Result>.code(running: { _ in self }))
+    return Run(chain.core.start(ValueSlot(()), priority: priority))
   }
 }
 
@@ -147,11 +147,6 @@ extension Progression {
 ///
 /// Each iterator starts at the first stage and repeats the work. Use ``shared(_:)`` to iterate one run several times.
 public struct Stages<P: Progression>: AsyncSequence, Sendable {
-  /// A stage of the progression.
-  public typealias Element = P
-  /// The type of the errors that stages throw.
-  public typealias Failure = any Error
-
   @usableFromInline let first: P
 
   @usableFromInline
@@ -215,7 +210,7 @@ extension Chain {
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
   ) -> Chain<Input, P.Result> {
-    Chain<Input, P.Result>(path.appending(name: name, P.Result.self, Chain<Output, P.Result>.code(running: first)))
+    appending(name, code: Chain<Output, P.Result>.code(running: first))
   }
 
   /// Creates a chain of one step that runs a progression.
@@ -223,7 +218,7 @@ extension Chain {
     _ name: String,
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
   ) where P.Result == Output {
-    self.init(Path(name: name, Output.self, Self.code(running: first)))
+    self.init(name, code: Self.code(running: first))
   }
 
   static func code<P: Progression>(

@@ -2,8 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Whether consumers that share one run receive every stage or the newest; see ``Stages/shared(_:)``.
-public struct StageSharing: Hashable, Sendable {
-  enum Kind: Hashable {
+///
+/// Use `everyStage` if your consumers store or count stages, and `latest` if they only show them.
+public struct StageSharing: Sendable {
+  enum Kind {
     case everyStage
     case latest
   }

@@ -8,9 +8,7 @@ final class Gate<Entrant: Sendable>: Sendable {
   /// Whether an entrant inside keeps all others out.
   let hasOneSlot: Bool
 
-  /// - Parameters:
-  ///   - slots: The maximum number of entrants inside; at least one.
-  ///   - admit: Notifies a waiting entrant that it has a slot.
+  /// Creates a gate that notifies a waiting entrant when it has a slot.
   init(slots: Int, admit: @escaping @Sendable (Entrant) -> Void) {
     machine = Lock(GateMachine(slots: slots))
     hasOneSlot = slots <= 1
@@ -71,67 +69,36 @@ struct GateMachine<Entrant> {
     }
   }
 
-  private enum State {
-    /// A slot is free, so no entrant waits.
-    case open
-    case full(Queue)
-    /// No entrant is admitted, although a slot may be free.
-    case suspended(Queue)
-  }
-
   private let slots: Int
   private var inside: [GateID: Entrant] = [:]
-  private var state = State.open
+  /// Empty while a slot is free, unless the gate is suspended.
+  private var queue = Queue()
+  private var isSuspended = false
   private var nextID: GateID = 0
 
   init(slots: Int) {
     self.slots = max(1, slots)
   }
 
-  private var insiders: [Entrant] { Array(inside.values) }
   var entrants: [(id: GateID, entrant: Entrant)] {
-    let inside = inside.map { (id: $0, entrant: $1) }
-    return (inside + (queue?.entrants ?? [])).sorted { $0.id < $1.id }
+    (inside.map { (id: $0, entrant: $1) } + queue.entrants).sorted { $0.id < $1.id }
   }
   var insideCount: Int { inside.count }
-  var waitingCount: Int { queue?.count ?? 0 }
-  private var queue: Queue? {
-    switch state {
-    case .open: nil
-    case .full(let queue), .suspended(let queue): queue
-    }
-  }
+  var waitingCount: Int { queue.count }
 
   mutating func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> ArriveAction {
     let id = nextID
     nextID += 1
-    switch exchange(&state, with: .open) {
-    case .open:
+    if hasRoom {
       inside[id] = entrant
-      if inside.count == slots { state = .full(Queue()) }
       return .admit(id)
-    case .full(var queue):
-      defer { state = .full(queue) }
-      return wait(entrant, as: id, in: &queue, mode: mode, priority: priority)
-    case .suspended(var queue):
-      defer { state = .suspended(queue) }
-      return wait(entrant, as: id, in: &queue, mode: mode, priority: priority)
     }
-  }
-
-  private func wait(
-    _ entrant: Entrant,
-    as id: GateID,
-    in queue: inout Queue,
-    mode: GateMode,
-    priority: Int
-  ) -> ArriveAction {
     var displaced: [Entrant] = []
     switch mode {
     case .queue: break
     case .refuse: return .refuse(id)
     case .replaceWaiting: displaced = queue.removeAll()
-    case .replaceAll: displaced = insiders + queue.removeAll()
+    case .replaceAll: displaced = inside.values + queue.removeAll()
     }
     queue.append(entrant, as: id, priority: priority)
     return .wait(id, displaced: displaced)
@@ -141,77 +108,65 @@ struct GateMachine<Entrant> {
   ///
   /// - Returns: The entrants to admit.
   mutating func leave(_ id: GateID) -> [Entrant] {
-    guard inside.removeValue(forKey: id) != nil else {
-      withdraw(id)
-      return []
-    }
-    guard case .full(let queue) = state else { return [] }
-    state = .open
-    return admit(from: queue)
+    if inside.removeValue(forKey: id) == nil { queue.remove(id) }
+    return admit()
   }
 
   /// Removes a waiting entrant from the queue; does nothing for one that is inside or has left.
-  mutating func withdraw(_ id: GateID) {
-    switch exchange(&state, with: .open) {
-    case .open: break
-    case .full(var queue):
-      queue.remove(id)
-      state = .full(queue)
-    case .suspended(var queue):
-      queue.remove(id)
-      state = .suspended(queue)
-    }
-  }
+  mutating func withdraw(_ id: GateID) { queue.remove(id) }
 
-  mutating func suspend() {
-    switch exchange(&state, with: .open) {
-    case .open: state = .suspended(Queue())
-    case .full(let queue), .suspended(let queue): state = .suspended(queue)
-    }
-  }
+  mutating func suspend() { isSuspended = true }
 
   /// - Returns: The entrants to admit.
   mutating func resume() -> [Entrant] {
-    guard case .suspended(let queue) = state else { return [] }
-    state = .open
-    return admit(from: queue)
+    isSuspended = false
+    return admit()
   }
 
-  private mutating func admit(from queue: consuming Queue) -> [Entrant] {
-    var queue = queue
+  private var hasRoom: Bool { !isSuspended && inside.count < slots }
+
+  private mutating func admit() -> [Entrant] {
     var admitted: [Entrant] = []
-    while inside.count < slots {
-      guard let next = queue.popFirst() else { return admitted }
+    while hasRoom, let next = queue.popFirst() {
       inside[next.id] = next.entrant
       admitted.append(next.entrant)
     }
-    state = .full(queue)
     return admitted
   }
 
-  /// The entrants that wait.
+  /// The entrants that wait, in order of arrival for each priority; there are few priorities.
   private struct Queue {
-    private var order = RankedSlots<GateID>()
-    private var waiting: [GateID: (position: RankedSlots<GateID>.Key, entrant: Entrant)] = [:]
+    private struct Waiter {
+      let entrant: Entrant
+      let priority: Int
+      let key: OrderedSlots<GateID>.Key
+    }
+
+    private var order: [Int: OrderedSlots<GateID>] = [:]
+    private var waiting: [GateID: Waiter] = [:]
 
     var count: Int { waiting.count }
     var entrants: [(id: GateID, entrant: Entrant)] { waiting.map { (id: $0, entrant: $1.entrant) } }
 
     mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
-      waiting[id] = (order.append(id, rank: priority), entrant)
+      let key = order[priority, default: OrderedSlots()].append(id)
+      waiting[id] = Waiter(entrant: entrant, priority: priority, key: key)
     }
 
     mutating func remove(_ id: GateID) {
-      if let position = waiting.removeValue(forKey: id)?.position { order.remove(position) }
+      if let waiter = waiting.removeValue(forKey: id) { order[waiter.priority]?.remove(waiter.key) }
     }
 
     mutating func popFirst() -> (id: GateID, entrant: Entrant)? {
-      guard let id = order.popFirst(), let entrant = waiting.removeValue(forKey: id)?.entrant else { return nil }
-      return (id, entrant)
+      let priority = order.lazy.filter { !$1.isEmpty }.map(\.key).max()
+      guard let priority, let id = order[priority]?.popFirst() else { return nil }
+      return waiting.removeValue(forKey: id).map { (id, $0.entrant) }
     }
 
     mutating func removeAll() -> [Entrant] {
-      order.removeAll().compactMap { waiting.removeValue(forKey: $0)?.entrant }
+      var all: [Entrant] = []
+      while let next = popFirst() { all.append(next.entrant) }
+      return all
     }
   }
 }

@@ -31,6 +31,7 @@ package struct OrderedSlots<Element> {
 
   package var isEmpty: Bool { count == 0 }
 
+  @discardableResult
   package mutating func append(_ element: Element) -> Key {
     let serial = nextSerial
     nextSerial += 1
@@ -50,16 +51,11 @@ package struct OrderedSlots<Element> {
     return Key(index: index, serial: serial)
   }
 
-  package subscript(key: Key) -> Element? {
-    get { contains(key) ? slots[key.index].element : nil }
-    set {
-      if contains(key), let newValue { slots[key.index].element = newValue }
-    }
-  }
-
   @discardableResult
   package mutating func remove(_ key: Key) -> Element? {
-    guard contains(key) else { return nil }
+    guard key.index < slots.count, slots[key.index].serial == key.serial, slots[key.index].element != nil else {
+      return nil
+    }
     return unlink(key.index)
   }
 
@@ -75,17 +71,13 @@ package struct OrderedSlots<Element> {
     return elements
   }
 
-  package func forEach(_ body: (Key, Element) -> Void) {
-    var index = head
-    while index != Self.none {
-      let slot = slots[index]
-      if let element = slot.element { body(Key(index: index, serial: slot.serial), element) }
-      index = slot.next
-    }
-  }
-
-  private func contains(_ key: Key) -> Bool {
-    key.index < slots.count && slots[key.index].serial == key.serial && slots[key.index].element != nil
+  /// The elements in order.
+  package var elements: [Element] {
+    sequence(state: head) { index in
+      guard index != Self.none else { return nil }
+      defer { index = slots[index].next }
+      return slots[index].element
+    }.map { $0 }
   }
 
   private mutating func unlink(_ index: Int) -> Element? {
@@ -107,96 +99,3 @@ package struct OrderedSlots<Element> {
 extension OrderedSlots: Sendable where Element: Sendable {}
 
 extension OrderedSlots.Slot: Sendable where Element: Sendable {}
-
-/// Elements by rank, highest first, and within a rank in order of insertion.
-///
-/// Each element is removable by its key in constant time. There are as many lists as ranks, which are few.
-struct RankedSlots<Element> {
-  struct Key: Sendable {
-    fileprivate let rank: Int
-    fileprivate let slot: OrderedSlots<Element>.Key
-  }
-
-  private struct Level {
-    let rank: Int
-    var slots = OrderedSlots<Element>()
-  }
-
-  /// The lists by rank, highest last.
-  ///
-  /// Empty lists stay for reuse.
-  private var levels: [Level] = []
-  private(set) var count = 0
-
-  var isEmpty: Bool { count == 0 }
-
-  mutating func append(_ element: Element, rank: Int) -> Key {
-    var index = levels.count
-    while index > 0, levels[index - 1].rank > rank { index -= 1 }
-    if index == 0 || levels[index - 1].rank != rank {
-      levels.insert(Level(rank: rank), at: index)
-      index += 1
-    }
-    count += 1
-    return Key(rank: rank, slot: levels[index - 1].slots.append(element))
-  }
-
-  @discardableResult
-  mutating func remove(_ key: Key) -> Element? {
-    guard let index = levels.firstIndex(where: { $0.rank == key.rank }),
-      let element = levels[index].slots.remove(key.slot)
-    else { return nil }
-    count -= 1
-    return element
-  }
-
-  mutating func popFirst() -> Element? {
-    guard let index = levels.lastIndex(where: { !$0.slots.isEmpty }) else { return nil }
-    count -= 1
-    return levels[index].slots.popFirst()
-  }
-
-  /// Removes all elements and returns them in order.
-  mutating func removeAll() -> [Element] {
-    var elements: [Element] = []
-    elements.reserveCapacity(count)
-    while let element = popFirst() { elements.append(element) }
-    return elements
-  }
-}
-
-/// Elements that are removed in the order in which they were added.
-package struct Fifo<Element> {
-  /// Nil at the positions before the first element.
-  private var storage: [Element?] = []
-  private var first = 0
-
-  package init() {}
-
-  package var count: Int { storage.count - first }
-  package var isEmpty: Bool { first == storage.count }
-
-  package mutating func append(_ element: Element) { storage.append(element) }
-
-  package mutating func popFirst() -> Element? {
-    guard first < storage.count else { return nil }
-    let element = storage[first].take()
-    first += 1
-    if first == storage.count {
-      storage.removeAll(keepingCapacity: storage.count <= 16)
-      first = 0
-    } else if first >= 64, first > storage.count / 2 {
-      storage.removeFirst(first)
-      first = 0
-    }
-    return element
-  }
-
-  /// Removes all elements and returns them in order.
-  package mutating func removeAll() -> [Element] {
-    defer { self = Fifo() }
-    return storage[first...].compactMap { $0 }
-  }
-}
-
-extension Fifo: Sendable where Element: Sendable {}

@@ -3,7 +3,8 @@
 
 /// How a run or a job has ended: with a value, with an error, or cancelled.
 ///
-/// Cancellation is a separate case and not an error: your error handling cannot swallow it by accident.
+/// Your `finally` handlers and ``Run/outcome`` receive it. Cancellation is a separate case and not an error: your error
+/// handling cannot swallow it by accident.
 public enum Outcome<Value> {
   /// It ended with a value.
   case resolved(Value)
@@ -72,6 +73,8 @@ extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 /// The outcome of a chain's run that `finally` handlers receive, with the type of the value erased.
+///
+/// Cast the value if you need it: a handler serves all the steps before it, whose types differ.
 public typealias ChainState = Outcome<any Sendable>
 
 extension Result where Failure == any Error {
@@ -82,6 +85,8 @@ extension Result where Failure == any Error {
 }
 
 /// Why a run, a job or a flow was cancelled, and what the interrupted step threw.
+///
+/// The reason is the text that you passed to `cancel`.
 public struct Cancellation: Sendable {
   /// The reason that was passed to `cancel`; nil for plain task cancellation.
   public var reason: String?

@@ -22,9 +22,6 @@ package enum Platform {
     #endif
   }
 
-  /// An identifier of the current task, unique among running tasks; 0 outside of tasks.
-  package static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
-
   /// Writes a line to standard error in one call.
   package static func reportToStandardError(_ line: String) {
     var line = line + "\n"

@@ -3,7 +3,7 @@
 
 /// A policy that determines how often, and after what delay, failed work is retried.
 ///
-/// To use a delay that the error provides, pass a closure:
+/// You pass it to `retry` of a chain or a step. To use a delay that the error provides, pass a closure:
 ///
 /// ```swift
 /// let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1))) { error, attempt in
@@ -12,13 +12,13 @@
 /// ```
 public struct RetryPolicy: Sendable {
   /// How many attempts there are, the first included; never less than one.
-  public let maxAttempts: Int
+  package let maxAttempts: Int
 
   /// How long to wait between attempts.
-  public let backoff: Backoff
+  package let backoff: Backoff
 
   /// The maximum time from the start of the first attempt to that of the last; `nil` for no limit.
-  public let maxElapsed: Duration?
+  package let maxElapsed: Duration?
 
   package var delay: (@Sendable (_ error: any Error, _ attempt: Int) -> Duration?)?
   let randomSource: any RandomNumberGenerator & Sendable
@@ -49,6 +49,8 @@ public struct RetryPolicy: Sendable {
 }
 
 /// The delay before the next attempt.
+///
+/// Use `exponential` for a server that many clients share, so they do not all return at the same moment.
 public struct Backoff: Sendable {
   private enum Kind {
     case none
@@ -85,10 +87,10 @@ public struct Backoff: Sendable {
   }
 
   /// How to randomize a delay.
-  public struct Jitter: Hashable, Sendable {
-    private enum Kind { case none, full }
+  public struct Jitter: Sendable {
+    fileprivate enum Kind { case none, full }
 
-    private let kind: Kind
+    fileprivate let kind: Kind
 
     /// No randomization.
     public static let none = Jitter(kind: .none)
@@ -103,7 +105,7 @@ public struct Backoff: Sendable {
   ///   - failures: The number of failed attempts; the first delay follows the first failure.
   ///   - generator: The random source for jitter.
   /// - Returns: The delay, never negative.
-  public func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+  package func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
     switch kind {
     case .none:
       return .zero
@@ -111,7 +113,7 @@ public struct Backoff: Sendable {
       return duration.clamped
     case .exponential(let start, let factor, let cap, let jitter):
       let wait = Self.grown(start, by: factor, times: max(1, failures) - 1, cap: cap)
-      return jitter == .full ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
+      return jitter.kind == .full ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
     }
   }
 
@@ -149,17 +151,28 @@ package struct Attempts {
   private let elapsed: () -> Duration
   private var randomSource: any RandomNumberGenerator
   private var wait = Duration.zero
+  /// What has passed of the policy's time in earlier processes.
+  private let elapsedBefore: Duration
 
   /// The number of the current attempt, starting at 1.
   package private(set) var number: Int
 
-  package init(_ policy: RetryPolicy, clock: any Clock<Duration>, after failures: Int = 0) {
+  package init(
+    _ policy: RetryPolicy,
+    clock: any Clock<Duration>,
+    after failures: Int = 0,
+    elapsed elapsedBefore: Duration = .zero
+  ) {
+    self.elapsedBefore = elapsedBefore
     number = failures + 1
     self.policy = policy
     self.clock = clock
     randomSource = policy.randomSource
     elapsed = stopwatch(on: clock)
   }
+
+  /// Counts an attempt that was made by an earlier run.
+  mutating func replayNext() { number += 1 }
 
   /// Returns whether to make another attempt after a failed one.
   package nonisolated(nonsending) mutating func allowAnother(
@@ -170,7 +183,7 @@ package struct Attempts {
     wait =
       policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
-    return elapsed() + wait <= limit
+    return elapsedBefore + elapsed() + wait <= limit
   }
 
   /// A wait that returns whether it completed.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// An error thrown when a step, or the steps that a timeout covers, exceed their time limit.
+///
+/// Catch it to offer your user another attempt; ``step`` says what took too long.
 public struct TimeoutError: Error, CustomStringConvertible {
   /// The running step: its name, or its position in the chain.
   public let step: String
@@ -36,8 +40,8 @@ extension Duration {
 }
 
 /// How long something may take, by which clock.
-struct TimeLimit: Sendable {
-  let duration: Duration
+package struct TimeLimit: Sendable {
+  package let duration: Duration
   let clock: any Clock<Duration>
   /// Waits for the end of a time that has already started.
   private var remainder: (@Sendable () async throws -> Void)?
@@ -45,6 +49,20 @@ struct TimeLimit: Sendable {
   init(duration: Duration, clock: any Clock<Duration>) {
     self.duration = duration
     self.clock = clock
+  }
+
+  /// Creates a limit of which a part has passed, and whose rest starts after other work.
+  init(
+    _ duration: Duration,
+    rest: Duration,
+    clock: any Clock<Duration>,
+    after work: @escaping @Sendable () async -> Void
+  ) {
+    self.init(duration: duration, clock: clock)
+    remainder = {
+      await work()
+      try await clock.sleep(for: rest.clamped)
+    }
   }
 
   /// Returns the limit with a time that starts now instead of with the wait.
@@ -84,88 +102,43 @@ func limited<Value: Sendable>(
 ) async throws -> Value {
   // Separate tasks instead of a group, which would wait for a clock that ignores cancellation.
   let race = TimerRace()
-  let (work, timer) = await withTaskCancellationHandler {
-    let work = spawn { () async throws -> Value in
-      defer { race.end() }
-      try race.begin()
-      return try await operation()
+  return try await withTaskCancellationHandler {
+    let work = spawn { () async throws -> (result: Result<Value, any Error>, isInTime: Bool) in
+      // The waiting task may have been cancelled, although this one is not yet.
+      if race.isCancelled { return (.failure(CancellationError()), race.decide()) }
+      return (await .of(operation), race.decide())
     }
-    race.attach(work)
-    let timer = spawn { () async throws -> Void in
+    let timer = spawn { () async throws -> String in
       try await limit.sleep()
-      guard race.expire() else { return }
-      race.name(step())
+      guard race.decide() else { throw CancellationError() }
+      let name = step()
+      work.cancel()
+      return name
+    }
+    let (end, isInTime) = try await withTaskCancellationHandler {
+      try await work.value
+    } onCancel: {
       work.cancel()
     }
-    _ = await work.result
-    return (work, timer)
+    guard !isInTime, case .failure(let error) = end else {
+      timer.cancel()
+      return try end.get()
+    }
+    throw TimeoutError(step: try await timer.value, duration: limit.duration, underlyingError: error)
   } onCancel: {
     race.cancel()
   }
-  timer.cancel()
-  guard race.isLost, case .failure(let error) = await work.result else { return try await work.value }
-  throw TimeoutError(step: race.step ?? step(), duration: limit.duration, underlyingError: error)
 }
 
 /// Which comes first: the end of an operation, or its timer.
 private final class TimerRace: Sendable {
-  private enum Verdict {
-    case running, won
-    /// The timer came first; then it looks which step is running.
-    case lost(step: String?)
-  }
+  private let cancelled = Atomic(false)
+  private let decided = Atomic(false)
 
-  private struct State {
-    var verdict = Verdict.running
-    var isCancelled = false
-    var work: (any CancellableTask)?
-  }
+  var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-  private let state = Lock(State())
+  func cancel() { cancelled.store(true, ordering: .releasing) }
 
-  /// The operation is about to begin.
-  ///
-  /// - Throws: `CancellationError` when the waiting task has been cancelled, although its own task may not be yet.
-  func begin() throws {
-    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
-  }
-
-  func attach(_ work: any CancellableTask) {
-    let isLate = state.withLock { state in
-      state.work = work
-      return state.isCancelled
-    }
-    if isLate { work.cancel() }
-  }
-
-  func cancel() {
-    let work = state.withLock { state in
-      state.isCancelled = true
-      return state.work
-    }
-    work?.cancel()
-  }
-
-  /// The operation has ended.
-  func end() {
-    let work = state.withLock { state in
-      if case .running = state.verdict { state.verdict = .won }
-      return state.work.take()
-    }
-    _ = work
-  }
-
-  /// The timer has fired; returns whether it came first.
-  func expire() -> Bool {
-    state.withLock { state in
-      guard case .running = state.verdict else { return false }
-      state.verdict = .lost(step: nil)
-      return true
-    }
-  }
-
-  func name(_ step: String) { state.withLock { $0.verdict = .lost(step: step) } }
-
-  var isLost: Bool { state.withLock { if case .lost = $0.verdict { true } else { false } } }
-  var step: String? { state.withLock { if case .lost(let step) = $0.verdict { step } else { nil } } }
+  /// Returns whether this call decides the race.
+  func decide() -> Bool { !decided.exchange(true, ordering: .acquiringAndReleasing) }
 }

@@ -7,6 +7,8 @@ import Stepwise
 
 /// A callback API that misbehaves, to test the adapter that you wrote for one.
 ///
+/// Use it before your users find the API that calls back twice, late, or never.
+///
 /// ```swift
 /// try await CallbackFuzzer.check(seeds: 0..<200) { api in
 ///   try await withResolver { resolver in

@@ -48,6 +48,7 @@ public func checkCheckpointStore(
   try await check.renewsLeases(passTime)
   try await check.fencesStaleLeases()
   try await check.countsFencesUp()
+  try await check.worksInCancelledTasks()
   try await check.removes()
   try await check.tellsIDsApart()
   try await check.refusesImpossibleIDs()
@@ -58,6 +59,8 @@ public func checkCheckpointStore(
 }
 
 /// A guarantee of `CheckpointStore` that a store violates.
+///
+/// Its description says which guarantee your store breaks, and what the check saw.
 public struct CheckpointStoreViolation: Error, Sendable, CustomStringConvertible {
   /// The guarantee.
   public let rule: String

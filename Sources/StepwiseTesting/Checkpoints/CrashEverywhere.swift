@@ -68,6 +68,8 @@ extension Chain where Input: Codable, Output: Codable {
 }
 
 /// A difference between a run that was resumed after a crash and an undisturbed one.
+///
+/// Its description says at which write your code behaved differently.
 public struct CrashDifference: Error, Sendable, CustomStringConvertible {
   /// Where the run crashed.
   public let place: String
@@ -109,7 +111,7 @@ private struct CrashTrial<Output: Equatable & Sendable> {
 }
 
 /// A store in memory that fails at one write and at all after it.
-private final class CrashingStore: CheckpointStore {
+private final class CrashingStore: ForwardingStore {
   struct Crash: Error {}
 
   private struct State {
@@ -117,7 +119,7 @@ private final class CrashingStore: CheckpointStore {
     var values: [String: [UInt8]] = [:]
   }
 
-  private let base: MemoryCheckpointStore
+  let base: any CheckpointStore
   private let last: Int
   private let isLate: Bool
   private let state: Lock<State>
@@ -139,36 +141,16 @@ private final class CrashingStore: CheckpointStore {
   var writes: Int { state.withLock { $0.writes } }
   var values: [String: [UInt8]] { state.withLock { $0.values } }
 
-  private func write(_ entry: [UInt8] = [], _ body: () async throws -> Void) async throws {
+  func write(_ entry: [UInt8]?, of id: String, _ write: () async throws -> Void) async throws {
     let number = state.withLock { state in
       state.writes += 1
       return state.writes
     }
     if number < last || number == last && isLate {
-      try await body()
-      let values = DurableEvent.values(in: entry)
+      try await write()
+      let values = DurableEvent.values(in: entry ?? [])
       state.withLock { $0.values.merge(values) { _, new in new } }
     }
     if number >= last { throw Crash() }
-  }
-
-  @concurrent func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
-  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
-  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
-  @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
-  @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
-  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    try await base.list(after: last, limit: limit)
-  }
-  @concurrent func save(
-    _ record: CheckpointRecord,
-    ifVersionIs version: UInt64?,
-    under lease: CheckpointLease
-  ) async throws {
-    try await write { try await base.save(record, ifVersionIs: version, under: lease) }
-  }
-  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
-    try await write(entry) { try await base.append(entry, ifVersionIs: version, under: lease) }
   }
 }

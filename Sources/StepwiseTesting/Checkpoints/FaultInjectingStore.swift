@@ -6,6 +6,8 @@ public import StepwiseCheckpoints
 
 /// A store that fails at the saves you choose, to test what a crash there would lose.
 ///
+/// Run your code on it until it fails, then again on its base, and check what you got.
+///
 /// ```swift
 /// let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [3: .fail(DiskFull())])
 /// ```
@@ -109,6 +111,8 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
 }
 
 /// The error that a `FaultInjectingStore` throws for a torn save.
+///
+/// If your test sees another error, your code has replaced this one.
 public struct InjectedFault: Error, Sendable, Hashable {
   /// The number of the save, counted from 1.
   public let save: Int

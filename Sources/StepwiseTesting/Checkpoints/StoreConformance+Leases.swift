@@ -107,6 +107,35 @@ extension StoreConformance {
     try expect(try await store.load(id) == record(id), rule, "a refused save was kept")
   }
 
+  /// A run stores its last steps in a task that was cancelled, for example by a server that stops.
+  func worksInCancelledTasks() async throws {
+    let (id, rule) = ("conformance-cancelled", "A call in a cancelled task is performed, or throws and changes nothing")
+    func isPerformed(_ body: @escaping @Sendable () async throws -> Void) async -> Bool {
+      await Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        do { try await body() } catch { return false }
+        return true
+      }.value
+    }
+    // Without the time limit, which ends the wait of a cancelled task.
+    let base = store.base
+    let lease = try await store.acquire(id)
+    let saved = record(id, stage: [])
+    let isSaved = await isPerformed { try await base.save(saved, ifVersionIs: nil, under: lease) }
+    let loaded = try await store.load(id)
+    try expect(loaded == (isSaved ? saved : nil), rule, "a save \(isSaved ? "was not" : "was") kept")
+    if !isSaved { try await store.save(saved, ifVersionIs: nil, under: lease) }
+    let isAppended = await isPerformed { try await base.append([7], ifVersionIs: 1, under: lease) }
+    let entries = try await store.entries(of: id)
+    try expect(entries == (isAppended ? [[7]] : []), rule, "an entry \(isAppended ? "was not" : "was") kept")
+    if !(await isPerformed { try await base.release(lease) }) { store.releaseWithoutWaiting(lease) }
+    do {
+      try await store.release(try await store.acquire(id))
+    } catch let error as CheckpointError {
+      throw CheckpointStoreViolation(rule: rule, detail: "the next holder receives \(error)")
+    }
+  }
+
   func countsFencesUp() async throws {
     let (id, rule) = ("conformance-fence", "Each lease of an id has a higher fencing number")
     var last: UInt64 = 0

@@ -5,8 +5,9 @@ public import Stepwise
 
 /// Cancels a chain at each of its suspension points, and checks that it keeps its guarantees.
 ///
-/// Runs the chain once without a cancellation and counts its suspension points. Then runs it once for each combination
-/// of a suspension point and a source (task, token, handle), cancels there, and checks that
+/// Use it when your chain has undos or a `finally` that must run whenever a user cancels. It runs the chain once without
+/// a cancellation and counts its suspension points. Then it runs the chain once for each combination of a suspension
+/// point and a source (task, token, handle), cancels there, and checks that
 ///
 /// - the run completes, and a `finally` handler of the whole runs exactly once;
 /// - the handlers of the chain that call ``RunProbe/finalized(_:)`` run exactly once and in the same order as without a
@@ -50,9 +51,9 @@ public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Se
 
 /// Throws an error at each place that a chain marks, and checks that the chain keeps its guarantees.
 ///
-/// Each call of ``RunProbe/step(_:)`` in a run without errors is a place. The checks are those of
-/// ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A chain that recovers or retries may still end with a
-/// value.
+/// Use it when your chain must clean up after a failure of any step. Each call of ``RunProbe/step(_:)`` in a run
+/// without errors is a place. The checks are those of ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A
+/// chain that recovers or retries may still end with a value.
 ///
 /// - Parameters:
 ///   - input: The input of each run.
@@ -82,6 +83,8 @@ public nonisolated(nonsending) func failEverywhere<Input: Sendable, Output: Send
 }
 
 /// A guarantee that a chain violated when it was cancelled, or failed, at one of its points.
+///
+/// It names the point and the guarantee, to let you repeat that one case.
 public struct EverywhereFailure: Error, Sendable {
   /// How the run was interrupted, for example "cancelled by its token at suspension point 3 of 17".
   public let disturbance: String

@@ -6,6 +6,8 @@ public import StepwiseFlows
 
 /// Finds dead ends of a flow: walks every path with answers that you supply, without presenting a step.
 ///
+/// Use it to test the rules of your flow without a screen.
+///
 /// ```swift
 /// let report = FlowExplorer(flow)
 ///   .answers(profile, .edit, .download)
@@ -87,6 +89,8 @@ public struct FlowExplorer<Output: Sendable> {
 }
 
 /// The findings of a `FlowExplorer`.
+///
+/// You can print it: it lists each path on which your user would be stuck.
 public struct FlowExploration: Sendable, CustomStringConvertible {
   /// A result after which the flow could not continue.
   public struct Unhandled: Sendable, CustomStringConvertible {

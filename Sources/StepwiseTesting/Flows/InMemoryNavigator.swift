@@ -5,6 +5,8 @@ public import StepwiseFlows
 
 /// A navigator for tests: it retains the screens without showing them, and records the calls.
 ///
+/// Use it to test which screens your flow shows and removes.
+///
 /// ```swift
 /// let navigator = InMemoryNavigator<Screen>()
 /// let edit = FlowStep<String, String>("edit", .push, on: navigator) { handler in Screen("edit", handler) }

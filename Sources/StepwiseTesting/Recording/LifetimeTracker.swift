@@ -3,6 +3,8 @@
 
 /// Checks that nothing leaks: counts the objects that your closures capture until they are released.
 ///
+/// Use it to test that a screen is released when your run ends.
+///
 /// ```swift
 /// let tracker = LifetimeTracker()
 /// do {

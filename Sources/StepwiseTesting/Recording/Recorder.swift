@@ -3,13 +3,15 @@
 
 /// Records what your steps and handlers report, in order, for a test to wait for and compare.
 ///
+/// Use it instead of sleeping until a handler may have been called.
+///
 /// ```swift
 /// let calls = Recorder<String>()
 /// let run = chain.finally { _ in calls.record("finally") }.start(input)
 /// await calls.elements(atLeast: 1)
 /// ```
 ///
-/// It may be used from any thread.
+/// You can use it from any thread.
 public final class Recorder<Element: Sendable>: Sendable {
   private let recorded = Watched<[Element]>([])
 

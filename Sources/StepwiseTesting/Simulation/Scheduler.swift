@@ -232,9 +232,10 @@ extension Schedule: CustomStringConvertible {
 
 /// A random number generator for repeatable tests: the same seed returns the same numbers.
 ///
-/// It is SplitMix64: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, with
-/// the constants of S. Vigna's `splitmix64.c` (public domain, https://prng.di.unimi.it/splitmix64.c). Every seed is a
-/// good one, and neighbouring seeds give unrelated numbers. It is not for secrets.
+/// Pass one to a policy with jitter, and your test sees the same delays each time. It is SplitMix64: G. Steele, D. Lea,
+/// C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, with the constants of S. Vigna's
+/// `splitmix64.c` (public domain, https://prng.di.unimi.it/splitmix64.c). Every seed is a good one, and neighbouring
+/// seeds give unrelated numbers. It is not for secrets.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

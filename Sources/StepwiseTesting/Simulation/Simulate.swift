@@ -4,8 +4,8 @@
 /// Runs a closure on one thread, in an order of its tasks that a seed decides, with a virtual clock.
 ///
 /// Tasks, task groups, `async let`, actors and chains that the closure starts run in the simulation. The same seed runs
-/// them in the same order on every machine, unless something escapes the simulation. Time passes only when nothing is ready: then the clock moves to its next
-/// deadline.
+/// them in the same order on every machine, unless something escapes the simulation. Time passes only when nothing is
+/// ready: then the clock moves to its next deadline.
 ///
 /// Unlike ``explore(seeds:scheduling:fileID:filePath:line:column:_:)``, this tries one order. Repeat a seed that failed
 /// with it. The calling task is suspended until the closure has returned and no task is ready; cancellation of the
@@ -91,6 +91,8 @@ extension Simulator {
 
 /// Runs a closure once for each seed, each time with its tasks in another order, and reports the first seed that fails.
 ///
+/// Use it to find races in your actors and tasks.
+///
 /// ```swift
 /// try await explore(seeds: 0..<1_000) { clock in
 ///   let account = Account(balance: 100)
@@ -145,6 +147,8 @@ public nonisolated(nonsending) func explore(
 }
 
 /// What `simulate` returns: the trace, and what left the simulation.
+///
+/// If ``escapes`` is not empty, your code left the simulation, and the seed does not decide its order.
 public struct SimulationRun<Value: Sendable>: Sendable {
   /// What the body returned.
   public let value: Value
@@ -157,6 +161,8 @@ public struct SimulationRun<Value: Sendable>: Sendable {
 }
 
 /// Adds a line to the trace of the simulation in which the calling code runs, with its task; otherwise does nothing.
+///
+/// Use it to mark what you look for in a long trace.
 ///
 /// - Parameter text: What the report of a failure shows.
 public func simulationNote(_ text: @autoclosure () -> String) {

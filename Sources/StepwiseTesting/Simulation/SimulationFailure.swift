@@ -76,7 +76,8 @@ extension SimulationFailure: CustomStringConvertible {
 
 /// Why a simulation did not complete.
 ///
-/// Further cases may be added, so end a `switch` over it with `default`.
+/// You find it in the ``SimulationFailure`` that your test receives. Further cases may be added, so end a `switch` over
+/// it with `default`.
 public enum SimulationError: Error, Hashable, Sendable {
   /// Nothing is ready to run and no task sleeps on the simulation's clock, but the body has not returned: a deadlock,
   /// or a task that waits for something outside the simulation.
@@ -125,6 +126,8 @@ public func require(_ condition: Bool, _ message: String = "The condition does n
 }
 
 /// Work that left a simulation, whose order the seed does not decide.
+///
+/// It tells you which call to replace, such as a sleep on another clock than the one you received.
 public struct SimulationEscape: Sendable, Hashable {
   /// Where work can go.
   public struct Destination: Sendable, Hashable, CustomStringConvertible {
@@ -169,7 +172,8 @@ extension SimulationEscape: CustomStringConvertible {
 
 /// What ran in a simulation, in order, to compare two runs of one seed or to print.
 ///
-/// Two runs with the same seed have equal traces, on every machine, unless something escaped the simulation.
+/// You can compare traces across machines: two runs with the same seed have equal ones, unless something escaped the
+/// simulation.
 public struct SimulationTrace: Sendable, Hashable {
   enum Entry: Sendable, Hashable {
     case ran(task: Int?, ready: Int)

@@ -6,6 +6,8 @@ import StepwiseCheckpoints
 
 /// A clock whose time your test advances, to test delays, retries and timeouts without waiting.
 ///
+/// Pass it wherever your code takes a clock.
+///
 /// ```swift
 /// let clock = ManualClock()
 /// let run = chain.retry(policy, clock: clock).start(input)

@@ -47,57 +47,6 @@ struct SharingRecipeTests {
     #expect(log.elements == ["refresh", "refresh"])
   }
 
-  actor Downloads {
-    private let download: Chain<URL, Data>
-    private var shared: [URL: (run: Run<Data>, callers: Int)] = [:]
-
-    init(_ download: Chain<URL, Data>) { self.download = download }
-
-    func data(of url: URL) async throws -> Data {
-      let (run, callers) = shared[url] ?? (download.start(url), 0)
-      shared[url] = (run, callers + 1)
-      defer { leave(url) }
-      return try await run.value
-    }
-
-    private func leave(_ url: URL) {
-      guard let (run, callers) = shared[url] else { return }
-      shared[url] = callers > 1 ? (run, callers - 1) : nil
-      if callers == 1 { run.cancel(reason: "no caller is left") }
-    }
-  }
-
-  @Test("A shared download is cancelled with its last caller")
-  func downloads() async throws {
-    let (log, endless) = (log, Endless())
-    let url = URL(filePath: "/cat.png")
-    let downloads = Downloads(
-      Chain("download") { (url: URL) in
-        try await endless(url.path)
-        return Data()
-      }
-      .finally { state in log.record("\(state)") }
-    )
-    let callers = (0..<3).map { _ in Task { try await downloads.data(of: url) } }
-    await endless.begun.elements(atLeast: 1)
-    for caller in callers {
-      #expect(log.elements == [])
-      caller.cancel()
-      await #expect(throws: CancellationError.self) { try await caller.value }
-    }
-    #expect(await log.elements(atLeast: 1) == ["cancelled: no caller is left"])
-    #expect(endless.begun.elements == ["/cat.png"])
-  }
-
-  @Test("A download that has completed is returned to all its callers")
-  func completedDownloads() async throws {
-    let downloads = Downloads(Chain { (url: URL) in Data(url.path.utf8) })
-    let url = URL(filePath: "/cat.png")
-    async let first = downloads.data(of: url)
-    async let second = downloads.data(of: url)
-    #expect(try await [first, second] == [Data("/cat.png".utf8), Data("/cat.png".utf8)])
-  }
-
   @Test("Everything under a session's token ends when the user signs out")
   func signOut() async throws {
     let endless = Endless()

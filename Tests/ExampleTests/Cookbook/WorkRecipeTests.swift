@@ -3,11 +3,10 @@
 
 import Foundation
 import Stepwise
-import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// The recipes of the cookbook for delegates, imports and command lines.
+/// The recipes of the cookbook for delegates and command lines.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkRecipeTests {
   protocol CodeScannerDelegate: AnyObject {
@@ -67,40 +66,6 @@ struct WorkRecipeTests {
     #expect(await CodeScanner.log.elements(atLeast: 3) == ["start", "start", "stop"])
   }
 
-  enum RowImport: Progression, Codable {
-    case rows([Int], next: Int, sum: Int)
-    case done(sum: Int)
-
-    func next() async throws -> RowImport {
-      guard case .rows(let rows, let next, let sum) = self else { return try completed() }
-      guard next < rows.count else { return .done(sum: sum) }
-      return .rows(rows, next: next + 1, sum: sum + rows[next])
-    }
-
-    var result: Int? { if case .done(let sum) = self { sum } else { nil } }
-  }
-
-  @Test("An import resumes from its last row")
-  func resumes() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cookbook-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let rows = [1, 2, 3]
-    func importRows() async throws -> Int {
-      let store = try FileCheckpointStore(directory: folder)
-      let sum = try await RowImport.rows(rows, next: 0, sum: 0).run(id: "import-42", in: store)
-      try await store.remove("import-42")
-      return sum
-    }
-    do {
-      let store = try FileCheckpointStore(directory: folder)
-      for try await stage in RowImport.rows(rows, next: 0, sum: 0).stages(id: "import-42", in: store) {
-        if case .rows(_, next: 2, _) = stage { break }
-      }
-    }
-    #expect(try await importRows() == 6)
-    #expect(try await importRows() == 6)
-  }
-
   @Test("Ctrl-C cancels what runs, and undoes it before the tool ends")
   func interrupts() async throws {
     await #expect(processExitsWith: .exitCode(3)) {
@@ -124,24 +89,5 @@ struct WorkRecipeTests {
         exit(log.elements == ["undone", "cancelled: SIGINT"] ? 3 : 4)
       }
     }
-  }
-
-  @Test("A recipe is cancelled at each of its suspension points")
-  func everywhere() async throws {
-    @Sendable func booking(_ probe: RunProbe) -> Chain<Int, Int> {
-      Chain("reserve", undo: { (_: Int) in probe.undone("reserve") }) { (order: Int) in
-        try probe.step("reserve")
-        try await probe.clock.sleep(for: .seconds(1))
-        probe.completed("reserve")
-        return order
-      }
-      .then("charge") { order in
-        try probe.step("charge")
-        return order
-      }
-      .timeout(.seconds(30), clock: probe.clock)
-      .finally { _ in probe.finalized("close") }
-    }
-    try await cancelEverywhere(input: 7, booking)
   }
 }

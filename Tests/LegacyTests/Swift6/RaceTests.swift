@@ -27,7 +27,7 @@
     }
 
     // To accept these, `start` would have to take the chain itself as `sending`, which Swift has for parameters alone.
-    @Test("Swift 6 mode refuses what two closures of a chain share, although it is no race")
+    @Test("Swift 6 mode refuses variables that two closures of a chain share")
     func sharedCaptureIsRefused() throws {
       let path = Self.path(of: "StepwiseShared")
       let result = try Compiler.check(path, languageMode: 6)

@@ -61,7 +61,7 @@ struct CallbackFuzzerTests {
     deinit { for request in request.elements { request.cancel() } }
   }
 
-  @Test("A callback that a second request replaces may hold what cancels the first request when it is released")
+  @Test("Releasing a replaced callback may cancel the first request")
   func releasesReplacedCallbacksOutsideItsLock() async {
     await #expect(processExitsWith: .success) {
       try await CallbackFuzzer.check(seeds: 0..<50) { api in

@@ -38,7 +38,7 @@ struct EverywhereTests {
     #expect(try await failEverywhere(input: 7, Self.booking) == 3)
   }
 
-  @Test("A handler on the main actor, and a callback from another thread, are waited for at each point")
+  @Test("Handlers and callbacks are awaited at each point")
   func workThatLeavesTheSimulation() async throws {
     let makeChain: @Sendable (RunProbe) -> Chain<Int, Int> = { probe in
       Chain { (number: Int) in

@@ -124,7 +124,7 @@ struct ModifierEverywhereTests {
   }
 
   @Test(
-    "A chain completes, undoes and finalizes once, whatever it is made of and wherever it is cancelled or fails",
+    "Wherever it fails or is cancelled, a chain completes exactly once",
     arguments: Form.allCases
   )
   func everyForm(form: Form) async throws {

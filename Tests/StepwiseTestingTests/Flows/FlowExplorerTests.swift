@@ -111,7 +111,7 @@ struct FlowExplorerTests {
     #expect(report.loops == [["count"]])
   }
 
-  @Test("The explorer restores the contents of steps that only a transition names")
+  @Test("The explorer restores the content of transition-only steps")
   func theContentsOfStepsThatOnlyATransitionNamesAreAsTheyWere() {
     let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("asked") }
     let set = FlowStep<Int, Bool>("set") { _ in Issue.record("asked") }
@@ -127,7 +127,7 @@ struct FlowExplorerTests {
     #expect(set.content == 42)
   }
 
-  @Test("The content of a step that only a transition names distinguishes positions")
+  @Test("The content of a transition-only step distinguishes positions")
   func theContentOfAStepThatOnlyATransitionNamesTellsPositionsApart() {
     let count = FlowStep<Int, Bool>("count") { _ in Issue.record("asked") }
     let flow = Flow<Void>("flow", first: network)

@@ -31,7 +31,7 @@ struct RecorderTests {
     #expect(await task.value == [1])
   }
 
-  @Test("The first match is returned, whether it was recorded before or comes later")
+  @Test("The first match is returned, recorded or still to come")
   func findsTheFirstMatch() async {
     let recorder = Recorder<Int>()
     for element in [1, 4, 6] { recorder.record(element) }

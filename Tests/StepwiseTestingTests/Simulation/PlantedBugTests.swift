@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PlantedBugTests {
   @Test(
-    "explore finds each planted bug at the seed that the article says, shrinks it to 12 decisions, and its text repeats it",
+    "`explore` finds each planted bug at the seed of the article",
     arguments: PlantedBug.allCases,
     [Scheduling.uniform, .pct(depth: 3)]
   )
@@ -31,7 +31,7 @@ struct PlantedBugTests {
   }
 
   /// Where one task has to stay behind for 40 turns of another, uniform choice needs about 2^40 seeds.
-  @Test("PCT finds within 100 seeds an order that uniform choice misses in 1,000")
+  @Test("PCT finds in 100 seeds what uniform choice misses in 1,000")
   func lateTask() async throws {
     let lateTask: @Sendable (ManualClock) async throws -> Void = { _ in
       let turns = Cell(0)

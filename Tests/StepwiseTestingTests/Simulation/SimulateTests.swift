@@ -151,7 +151,7 @@ struct SimulateTests {
     await waiting
   }
 
-  @Test("The report of a failure names the seed, the call, the error, the schedule, what ran and what left")
+  @Test("A failure's report names the seed, the error and the schedule")
   func theReport() async throws {
     let body: @Sendable (ManualClock) async throws -> Void = { clock in
       async let late: Void = clock.sleep(for: .seconds(1))
@@ -214,7 +214,7 @@ struct SimulateTests {
     }
   }
 
-  @Test("A yield in an actor stays in the simulation, except in a task without its executor, which is reported")
+  @Test("A yield in an actor stays in the simulation")
   func yieldsInActors() async throws {
     for seed in 0..<200 as Range<UInt64> {
       let run = try await simulate(seed: seed) { _ in

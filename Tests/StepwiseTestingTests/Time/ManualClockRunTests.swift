@@ -24,7 +24,7 @@ struct ManualClockRunTests {
     #expect(clock.now.offset == .seconds(3_601))
   }
 
-  @Test("A retried chain runs through its backoff without a test that advances the clock")
+  @Test("A retried chain passes its backoff without advancing the clock")
   func runsAChain() async throws {
     let clock = ManualClock()
     let attempts = Recorder<Duration>()
@@ -69,7 +69,7 @@ struct ManualClockRunTests {
     }
   }
 
-  @Test("The body's error is thrown, and a sleeper that is left is cancelled with its task group")
+  @Test("The body's error is thrown, and remaining sleepers are cancelled")
   func throwsTheError() async {
     let clock = ManualClock()
     await #expect(throws: Failure.self) {

@@ -10,30 +10,30 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CallbackIsolationTests {
   @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var count = 0
     let value = try await withResolver { (resolver: Resolver<Int>) in
-      notebook.write("body")
+      lineLog.write("body")
       await Task.yield()
       count += 1
       Thread.detachNewThread { resolver.resolve(7) }
     }
     #expect(value == 7)
     #expect(count == 1)
-    #expect(notebook.lines == ["body"])
+    #expect(lineLog.lines == ["body"])
   }
 
   @MainActor
   private final class Screen {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var count = 0
-    var lines: [String] { notebook.lines }
+    var lines: [String] { lineLog.lines }
 
     func load() async throws -> Int {
       var local = 0
       let value = try await withResolver { (resolver: Resolver<Int>) in
         MainActor.assertIsolated()
-        notebook.write("body")
+        lineLog.write("body")
         count += 1
         await Task.yield()
         MainActor.assertIsolated()
@@ -48,7 +48,7 @@ struct CallbackIsolationTests {
     func start(_ chain: Chain<Int, Int>, log: Recorder<String>) {
       chain.start(1) { @MainActor [self] (result: Result<Int, any Error>) in
         MainActor.assertIsolated()
-        notebook.write("\(result)")
+        lineLog.write("\(result)")
         count += 1
         log.record("called \(count)")
       }
@@ -85,14 +85,14 @@ struct CallbackIsolationTests {
   }
 
   private actor Account {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var balance = 0
-    var lines: [String] { notebook.lines }
+    var lines: [String] { lineLog.lines }
 
     func load() async throws -> Int {
       let value = try await withResolver { (resolver: Resolver<Int>) in
         assertIsolated()
-        notebook.write("body")
+        lineLog.write("body")
         balance += 1
         await Task.yield()
         assertIsolated()
@@ -103,7 +103,7 @@ struct CallbackIsolationTests {
     }
 
     func locals() async throws -> [String] {
-      let local = Notebook()
+      let local = LineLog()
       var count = 0
       let value = try await withResolver { (resolver: Resolver<Int>) in
         local.write("body")
@@ -121,7 +121,7 @@ struct CallbackIsolationTests {
       }
     }
 
-    private func receive(_ result: Result<Int, any Error>) { notebook.write("\(result)") }
+    private func receive(_ result: Result<Int, any Error>) { lineLog.write("\(result)") }
   }
 
   @Test func inAnActorTheBodyRunsThere() async throws {

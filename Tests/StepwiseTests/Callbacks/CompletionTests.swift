@@ -18,7 +18,7 @@ struct CompletionTests {
     }
   }
 
-  // G19
+  // G21
   /// Once, whatever happened, after the `finally` handlers.
   @Test(arguments: [1, -1])
   func theCompletionIsCalledOnceAfterFinally(number: Int) async {

@@ -8,7 +8,7 @@ import Testing
 /// A resolver that is released without a call ends the wait with an error that names its location.
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverAbandonmentTests {
-  // G66
+  // G86
   @Test func aReleasedResolverFailsAsAbandoned() async {
     let line: UInt = #line + 1
     let wait = { try await withResolver { (_: Resolver<Int>) in } }

@@ -24,7 +24,7 @@ struct ResolverCancellationTests {
     .finally { [log] state in log.record("finally \(state.summary)") }
   }
 
-  // G67
+  // G87
   @Test func theStepEndsAtOnceAfterItsHandlersHaveReturned() async {
     let run = waiting.start(1)
     await kept.elements(atLeast: 1)
@@ -52,7 +52,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["handler begins", "handler ends", "step ended"])
   }
 
-  // G67
+  // G87
   @Test func aLateValueGoesToItsHandlerOnce() async {
     let run = waiting.start(1)
     let resolver = await kept.elements(atLeast: 1)[0]
@@ -153,7 +153,7 @@ struct ResolverCancellationTests {
 
   // MARK: - Until the body returns
 
-  // G118
+  // G88
   /// Until the body returns, a cancel reaches it as Task cancellation only.
   @Test func aCancelReachesAnAsyncBodyAsTaskCancellationOnly() async {
     let gate = Recorder<Int>()
@@ -185,7 +185,7 @@ struct ResolverCancellationTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test("What a cancelled body throws is thrown after the handlers have returned")
+  @Test("A cancelled body's error is thrown after the handlers return")
   func whatACancelledBodyThrowsIsThrownAfterTheHandlersHaveReturned() async {
     let task = Task { [log] in
       try await withResolver { (resolver: Resolver<Int>) in

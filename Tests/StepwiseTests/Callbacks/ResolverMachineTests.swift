@@ -80,7 +80,7 @@ struct ResolverMachineTests {
     #expect(Self.answers(to: events) == answers)
   }
 
-  // G64
+  // G84
   /// In any order of events the wait is ended exactly once by whichever came first, calls are counted without a gap, and
   /// only a first call can be late.
   @Test func keepsItsPromisesInAnyOrderOfEvents() {

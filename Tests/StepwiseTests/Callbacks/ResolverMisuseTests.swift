@@ -10,9 +10,9 @@ import Testing
 /// Each test is a process of its own, as the handler is one for all.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ResolverMisuseTests {
-  // G65
+  // G85
   /// Duplicates are reported and not fatal.
-  @Test("A second call returns `false`, changes nothing and is reported with location and count")
+  @Test("A second call returns `false` and is reported with location and count")
   func secondCallIsReported() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<ResolverMisuse>()
@@ -83,7 +83,7 @@ struct ResolverMisuseTests {
     }
   }
 
-  // G65
+  // G85
   @Test func theFirstCallAfterACancelIsNoMisuseAndTheSecondIs() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()

@@ -8,7 +8,7 @@ import Testing
 /// The guarantees of resolvers in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverSimulationTests {
-  // G67
+  // G87
   /// A call and a cancel meet: one of them ends the step, handlers return before it does, no value is lost.
   @Test func aCallAndACancelMeet() async {
     let ends = Recorder<String>()

@@ -28,7 +28,7 @@ struct ResolverTests {
     await #expect(throws: Fault(7)) { try await value(of: Int.self) { $0.resolve(with: .failure(Fault(7))) } }
   }
 
-  // G68
+  // G89
   @Test func ofAValueAndAnErrorTheErrorWins() async throws {
     let (some, none): (Int?, Int?) = (7, nil)
     #expect(try await value { $0.resolve(some, nil) } == 7)
@@ -36,7 +36,7 @@ struct ResolverTests {
     await #expect(throws: Fault(2)) { try await value(of: Int.self) { $0.resolve(some, Fault(2)) } }
   }
 
-  // G68
+  // G89
   @Test func neitherAValueNorAnErrorIsAnErrorWithTheSite() async throws {
     let error = await #expect(throws: ResolverError.self) {
       try await withResolver(file: "Module/File.swift", line: 42) { (resolver: Resolver<Int>) in
@@ -102,7 +102,7 @@ struct ResolverTests {
     }
   }
 
-  // G64
+  // G84
   /// Exactly once, the first wins. (The second is reported to `ResolverMisuse.handler`.)
   @Test(arguments: Call.allCases)
   func theFirstCallIsTrueAndGivesTheOutcome(_ call: Call) async {

@@ -35,7 +35,7 @@ struct StepCallbackTests {
     await #expect(throws: Fault(7)) { try await chain.run(7) }
   }
 
-  @Test("A callback step can run any number of times, each with a separate resolver")
+  @Test("A callback step runs many times, each with a separate resolver")
   func aStepIsUsedAnyNumberOfTimesEachWithAResolverOfItsOwn() async throws {
     let chain = Chain(fetch)
     let values = try await withThrowingTaskGroup { group in

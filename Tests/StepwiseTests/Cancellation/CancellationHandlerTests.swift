@@ -10,7 +10,7 @@ import Testing
 struct CancellationHandlerTests {
   // MARK: - Outside the lock
 
-  // G57
+  // G73
   /// A token's handlers run outside its lock.
   @Test func aHandlerMayUseItsToken() {
     let token = CancellationToken()
@@ -66,7 +66,7 @@ struct CancellationHandlerTests {
 
   // MARK: - Registrations
 
-  // G58
+  // G74
   @Test func aRemovedHandlerIsNotCalled() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
@@ -78,7 +78,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == [0, 2])
   }
 
-  // G115
+  // G75
   @Test func lettingTheRegistrationGoChangesNothing() {
     let token = CancellationToken()
     let calls = Recorder<String?>()
@@ -129,8 +129,8 @@ struct CancellationHandlerTests {
 
   // MARK: - What a removal returns
 
-  // G58
-  @Test("A removal returns true when the handler never runs, and false once it was called")
+  // G74
+  @Test("Removing a handler returns true unless it was called")
   func removalSaysWhetherTheHandlerRan() {
     let (token, calls) = (CancellationToken(), Recorder<Int>())
     let removed = token.onCancel { _ in calls.record(0) }
@@ -142,7 +142,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == [1, 2])
   }
 
-  // G58
+  // G74
   @Test("A removal does not wait for a handler that runs on another thread")
   func removalDoesNotWait() async {
     let (token, log, isEnding) = (CancellationToken(), Recorder<String>(), Latch())

@@ -11,47 +11,47 @@ struct CancellationIsolationTests {
   // MARK: - Plain async code
 
   @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var count = 0
     let value = try await withCancellation(by: CancellationToken()) {
-      notebook.write("cancellation")
+      lineLog.write("cancellation")
       await Task.yield()
       count += 1
       return count
     }
     await withCancellationToken { token in
-      notebook.write("token \(token.isCancelled)")
+      lineLog.write("token \(token.isCancelled)")
       await Task.yield()
       count += 1
     }
     #expect(value == 1)
     #expect(count == 2)
-    #expect(notebook.lines == ["cancellation", "token false"])
+    #expect(lineLog.lines == ["cancellation", "token false"])
   }
 
   /// A result that is not Sendable stays with the Task of `withCancellationToken`.
   @Test func withCancellationTokenMayReturnWhatIsNotSendable() async {
-    let notebook = await withCancellationToken { _ in
-      let notebook = Notebook()
-      notebook.write("inside")
-      return notebook
+    let lineLog = await withCancellationToken { _ in
+      let lineLog = LineLog()
+      lineLog.write("inside")
+      return lineLog
     }
-    notebook.write("outside")
-    #expect(notebook.lines == ["inside", "outside"])
+    lineLog.write("outside")
+    #expect(lineLog.lines == ["inside", "outside"])
   }
 
   // MARK: - A class on the main actor
 
   @MainActor
   private final class Screen {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var count = 0
 
     func load(by token: CancellationToken) async throws -> Int {
       var local = 0
       let value = try await withCancellation(by: token) { [self] in
         MainActor.assertIsolated()
-        notebook.write("cancellation")
+        lineLog.write("cancellation")
         await Task.yield()
         MainActor.assertIsolated()
         count += 1
@@ -61,7 +61,7 @@ struct CancellationIsolationTests {
       MainActor.assertIsolated()
       await withCancellationToken { token in
         MainActor.assertIsolated()
-        notebook.write("token \(token.isCancelled)")
+        lineLog.write("token \(token.isCancelled)")
         await Task.yield()
         MainActor.assertIsolated()
         count += 1
@@ -71,7 +71,7 @@ struct CancellationIsolationTests {
       return value + local * 10
     }
 
-    var lines: [String] { notebook.lines }
+    var lines: [String] { lineLog.lines }
 
     func fail(by token: CancellationToken) async throws {
       try await withCancellation(by: token) { [self] in
@@ -82,7 +82,7 @@ struct CancellationIsolationTests {
     }
   }
 
-  // G60
+  // G77
   @Test func onTheMainActorTheBodyRunsThere() async throws {
     let screen = await Screen()
     #expect(try await screen.load(by: CancellationToken()) == 21)
@@ -119,13 +119,13 @@ struct CancellationIsolationTests {
   // MARK: - An actor
 
   private actor Account {
-    let notebook = Notebook()
+    let lineLog = LineLog()
     var balance = 0
 
     func deposit(by token: CancellationToken) async throws -> Int {
       let value = try await withCancellation(by: token) {
         self.assertIsolated()
-        self.notebook.write("cancellation")
+        self.lineLog.write("cancellation")
         await Task.yield()
         self.assertIsolated()
         self.balance += 1
@@ -135,7 +135,7 @@ struct CancellationIsolationTests {
       try await withCancellationToken { token in
         assertIsolated()
         try token.checkCancellation()
-        notebook.write("token")
+        lineLog.write("token")
         await Task.yield()
         assertIsolated()
         balance += 1
@@ -147,7 +147,7 @@ struct CancellationIsolationTests {
     /// A body that touches the actor's state may not touch non-Sendable locals too: so the compiler has it, for every
     /// function that takes a closure, the standard library's among them.
     func locals(by token: CancellationToken) async throws -> ([String], Int) {
-      let local = Notebook()
+      let local = LineLog()
       var count = 0
       try await withCancellation(by: token) {
         local.write("cancellation")
@@ -160,7 +160,7 @@ struct CancellationIsolationTests {
       return (local.lines, count)
     }
 
-    var lines: [String] { notebook.lines }
+    var lines: [String] { lineLog.lines }
 
     /// Nested, and called by a function that inherits its caller's isolation.
     func nested(by token: CancellationToken) async throws {

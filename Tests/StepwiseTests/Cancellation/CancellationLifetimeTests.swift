@@ -108,7 +108,7 @@ struct CancellationLifetimeTests {
     #expect(tracker.made == 200)
   }
 
-  // G62
+  // G81
   @Test func nothingIsLeftOfRunsThatHaveEndedUnderAToken() async throws {
     let token = CancellationToken()
     for number in 0..<50 {

@@ -162,7 +162,7 @@ struct CancellationSimulationTests {
     #expect(Set(reasons.elements) == ["handle", "outer", "chain", "runs"])
   }
 
-  @Test("Cancelling the token of related chains at any moment ends all of their runs")
+  @Test("Cancelling a shared token at any moment ends all runs")
   func relatedChainsEndWithTheirToken() async {
     await forEachSeed { _ in
       let log = Recorder<String>()

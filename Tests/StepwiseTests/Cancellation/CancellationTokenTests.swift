@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationTokenTests {
-  // G56
+  // G72
   @Test func cancelIsTrueTheFirstTimeOnly() {
     let token = CancellationToken()
     #expect(!token.isCancelled)
@@ -17,7 +17,7 @@ struct CancellationTokenTests {
     #expect(!token.cancel())
   }
 
-  // G56
+  // G72
   @Test func cancelIsIrreversibleAndKeepsTheFirstReason() {
     let token = CancellationToken()
     token.cancel(reason: "first")
@@ -45,7 +45,7 @@ struct CancellationTokenTests {
     #expect(throws: CancellationError.self) { try token.checkCancellation() }
   }
 
-  // G57
+  // G73
   @Test func handlersAreToldTheReasonOnceAndInOrder() {
     let token = CancellationToken()
     let calls = Recorder<String>()
@@ -56,7 +56,7 @@ struct CancellationTokenTests {
     #expect(calls.elements == ["0 stop", "1 stop", "2 stop", "3 stop", "4 stop"])
   }
 
-  // G57
+  // G73
   /// A token's handlers run exactly once, also when registered after the cancel.
   @Test func aHandlerOfACancelledTokenIsCalledAtOnceAndOnce() {
     let token = CancellationToken()
@@ -84,7 +84,7 @@ struct CancellationTokenTests {
     let _: Void = await token.cancellation
   }
 
-  // G116
+  // G79
   @Test func cancellationReturnsWhenTheTokenIsCancelled() async {
     let token = CancellationToken()
     let log = Recorder<String>()
@@ -102,8 +102,8 @@ struct CancellationTokenTests {
     #expect(log.elements.suffix(10) == Array(repeating: "called true false", count: 10))
   }
 
-  // G116
-  @Test("Cancelling a task that waits for a token ends the wait and does not affect the token")
+  // G79
+  @Test("Cancelling a task that waits for a token ends the wait only")
   func waitEndsWithItsTask() async {
     let token = CancellationToken()
     let other = Task { await token.cancellation }

@@ -67,7 +67,7 @@ struct ChainTokenTests {
     #expect(Chain.zip(one, other).cancellationToken !== one.cancellationToken)
   }
 
-  // G63
+  // G82
   /// It ends all of them for good.
   @Test func aCancelledTokenEndsAllRunsForGood() async {
     let base = waiting
@@ -85,7 +85,7 @@ struct ChainTokenTests {
 
   // MARK: - Runs made by start
 
-  @Test("A token that was accessed before `start` interrupts the run immediately")
+  @Test("A token accessed before `start` interrupts the run immediately")
   func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenBefore() async {
     let chain = waiting
     let token = chain.cancellationToken
@@ -105,7 +105,7 @@ struct ChainTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  // G63
+  // G82
   @Test func oneTokenInterruptsTheRunsOfAWholeFamily() async {
     let base = waiting
     let family = [base, base.then { $0 + 1 }, base.onError { _ in }, base.overlap(.concurrent).then { $0 }]
@@ -126,7 +126,7 @@ struct ChainTokenTests {
 
   // MARK: - Plain runs
 
-  @Test("A plain run that starts after the token was accessed is interrupted immediately")
+  @Test("A plain run after the token's access is interrupted immediately")
   func aPlainRunThatBeganAfterTheTokenWasTakenIsInterruptedAtOnce() async {
     let chain = waiting
     let token = chain.cancellationToken
@@ -138,7 +138,7 @@ struct ChainTokenTests {
     #expect(!task.isCancelled)
   }
 
-  @Test("A plain run that starts before the token was accessed stops at its next step")
+  @Test("A plain run before the token's access stops at its next step")
   func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
     let chain = stubborn
     let task = Task { try await chain.run(1) }
@@ -163,7 +163,7 @@ struct ChainTokenTests {
   }
 
   /// A retry inside one step continues to its end.
-  @Test("A retry inside a step of a run that started before the token was accessed completes")
+  @Test("A retry inside a step completes in a run before the token's access")
   func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
     let step = Step("flaky") { [entered, gate, log] (number: Int) in
       entered.record(number)

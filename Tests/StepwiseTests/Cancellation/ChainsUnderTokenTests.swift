@@ -80,7 +80,7 @@ struct ChainsUnderTokenTests {
   }
 
   /// The run is not interrupted: the running step completes, and because it is the last one, its value stands.
-  @Test("A run in an unstructured task of the body keeps the value of its last step")
+  @Test("A run in an unstructured task keeps the value of its last step")
   func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
     let inner = try await withCancellation(by: token) { [entered, gate, log] in
       Task {
@@ -124,7 +124,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test("A run started in the body is cancelled immediately, even after the body has returned")
+  @Test("A run started in the body is cancelled even after the body returns")
   func aRunStartedThereIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
     let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
     await entered.elements(atLeast: 1)
@@ -135,7 +135,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled later"])
   }
 
-  @Test("A run started in an unstructured task of the body is cancelled immediately")
+  @Test("A run started in an unstructured task is cancelled immediately")
   func aRunStartedInAnUnstructuredTaskMadeThereIsCancelledAtOnce() async throws {
     let inner = try await withCancellation(by: token) { [waiting, gate] in
       Task {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LinkedTokenTests {
-  // G59
+  // G76
   @Test func aParentCancelsItsChildrenWithItsReason() {
     let parent = CancellationToken()
     let children = (0..<3).map { _ in CancellationToken(linkedTo: parent) }
@@ -58,7 +58,7 @@ struct LinkedTokenTests {
 
   // MARK: - Lifetimes
 
-  // G59
+  // G76
   @Test func aParentKeepsNoChildAlive() {
     let parent = CancellationToken()
     weak var child: CancellationToken?
@@ -122,7 +122,7 @@ struct LinkedTokenTests {
     return line
   }
 
-  // G59
+  // G76
   @Test func aLineOfTokensIsCancelledInFlatStack() async throws {
     let reasons = try await onASmallStack {
       let line = Self.line(100_000)
@@ -155,7 +155,7 @@ struct LinkedTokenTests {
     #expect(last.reason == "stop")
   }
 
-  @Test("Handlers of a token and of its children are called in the order of registration")
+  @Test("Handlers of a token and its children are called in order")
   func handlersOfLinkedTokensAreInOrder() {
     let parent = CancellationToken()
     let calls = Recorder<Int>()

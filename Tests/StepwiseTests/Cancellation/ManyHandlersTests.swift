@@ -26,7 +26,7 @@ struct ManyHandlersTests {
     }
   }
 
-  @Test("Half of a million handlers are removed, and the others are called in order")
+  @Test("Of a million handlers, those not removed are called in order")
   func halfOfAMillionHandlersAreRemovedAndTheOthersCalledInOrder() async {
     await onForeignThread { [token, calls] in
       let previous = Tally()

@@ -13,9 +13,9 @@ import Testing
   struct TerminationSignalsTests {
     // MARK: - A tool that is signalled from outside
 
-    // G140
+    // G83
     @Test(
-      "The first signal cancels, and the tool ends after the undos and `finally` of its runs",
+      "The first signal cancels and waits for undos and `finally`",
       arguments: [SIGINT, SIGTERM],
       ["plain", "started"]
     )
@@ -29,7 +29,7 @@ import Testing
       #expect(tool.process.terminationReason == .exit && tool.process.terminationStatus == 0)
     }
 
-    // G140
+    // G83
     @Test("After the first signal either signal ends the tool", arguments: [SIGINT, SIGTERM], [SIGINT, SIGTERM])
     func theSecondSignalEndsTheTool(first: Int32, second: Int32) async throws {
       let tool = try Tool(["stubborn"])
@@ -44,7 +44,7 @@ import Testing
 
     // MARK: - A process that signals itself
 
-    // G140
+    // G83
     @Test("A signal that the process ignored before stays ignored")
     func ignoredSignalsStayIgnored() async {
       await #expect(processExitsWith: .exitCode(4)) {
@@ -54,8 +54,8 @@ import Testing
       }
     }
 
-    // G140
-    @Test("Nested and concurrent calls share the handler, and a call that begins meanwhile is cancelled, too")
+    // G83
+    @Test("Nested, concurrent and later calls share one signal handler")
     func callsShareTheHandler() async {
       await #expect(processExitsWith: .exitCode(7)) {
         let (begun, reasons) = (Recorder<Int>(), Recorder<String>())
@@ -84,7 +84,7 @@ import Testing
       }
     }
 
-    @Test("When the last call has returned, a signal has its earlier effect again")
+    @Test("After the last call returns, the earlier signal action is restored")
     func theEffectIsRestored() async {
       await #expect(processExitsWith: .signal(SIGTERM)) {
         try await withTerminationSignals { try await withTerminationSignals {} }
@@ -116,8 +116,8 @@ import Testing
 
     // MARK: - Without a signal
 
-    // G140
-    @Test("It returns after every run that was begun in the body, started or plain, also in tasks created there")
+    // G83
+    @Test("The call returns after every run that its body began")
     func waitsForRuns() async throws {
       let (log, begun) = (Recorder<String>(), Recorder<String>())
       let isEnding = Once<Void>()

@@ -21,7 +21,7 @@ struct WithCancellationTests {
     await #expect(throws: Fault(7)) { try await withCancellation(by: token) { throw Fault(7) } }
   }
 
-  // G60
+  // G77
   /// A cancel does not destroy the value.
   @Test func aCancelledBodysValueIsStillReturned() async throws {
     let value = try await withCancellation(by: token) { [token] in
@@ -54,7 +54,7 @@ struct WithCancellationTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("Cancelling the calling task interrupts the body and does not cancel the token")
+  @Test("Cancelling the calling task interrupts the body, not the token")
   func theCallingTaskInterruptsTheBodyAndLeavesTheTokenAlone() async {
     let log = Recorder<String>()
     let task = Task { [token] in

@@ -16,7 +16,7 @@ struct WithCancellationTokenTests {
     await #expect(throws: Fault(7)) { try await withCancellationToken { _ in throw Fault(7) } }
   }
 
-  // G61
+  // G78
   @Test func theTokenIsCancelledWithTheTask() async {
     let log = Recorder<String>()
     let task = Task {
@@ -58,7 +58,7 @@ struct WithCancellationTokenTests {
     #expect(await task.value)
   }
 
-  // G61
+  // G78
   @Test func aTokenThatOutlivesItsBodyIsNotCancelled() async {
     let task = Task {
       let token = await withCancellationToken { $0 }

@@ -60,7 +60,7 @@ struct ChainRunTests {
     #expect(run.undoErrors.count == 1)
   }
 
-  // G26
+  // G25
   @Test func cancelGivesReason() async throws {
     let states = Recorder<String>()
     let entered = Recorder<Int>()

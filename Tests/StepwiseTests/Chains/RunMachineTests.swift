@@ -16,7 +16,7 @@ struct RunMachineTests {
     #expect(machine.close(with: CancellationError()).brief == "cancelled first")
   }
 
-  // G23
+  // G26
   @Test func cancelAfterTheRunIsClosedIsFalseAndChangesNothing() {
     var machine = RunMachine()
     #expect(machine.close(with: Fault(1)).brief == "failed Fault(number: 1)")
@@ -35,7 +35,7 @@ struct RunMachineTests {
     #expect(machine.close(with: nil).brief == "resolved ()")
   }
 
-  // G22
+  // G24
   @Test func whatIsThrownAfterACancelIsUnderlying() {
     var machine = RunMachine()
     _ = machine.requestCancellation(Cancellation(reason: nil))
@@ -97,7 +97,7 @@ struct RunMachineTests {
         switch event {
         case "attach": run.attach(task)
         case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
-        case "close": _ = run.close(with: Fault(1), asked: nil)
+        case "close": _ = run.close(with: Fault(1), cancelledBy: nil)
         default:
           run.keep(StartedRun.End(outcome: .failed(Fault(1)), failedStep: nil), ValueSlot())
           _ = run.complete()

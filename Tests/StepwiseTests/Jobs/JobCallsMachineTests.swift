@@ -31,7 +31,7 @@ struct JobCallsMachineTests {
     #expect(!machine.isSilent)
   }
 
-  @Test("A call is in progress until the next one is requested, even after `silence()`")
+  @Test("A call stays in progress after `silence()`")
   func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
     var machine = Machine()
     _ = machine.enqueue(.update(1))

@@ -9,7 +9,7 @@ import Testing
 /// Once a job is cancelled, no further handler is called.
 @Suite(.timeLimit(.minutes(5)))
 struct JobCancelTests {
-  // G102
+  // G131
   @Test("Once `cancel` has returned on the main actor, no handler is called") @MainActor
   func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {
     let notes = JobNotes()
@@ -27,8 +27,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  // G102
-  @Test("A pending handler is not called after `cancel`, even when the outcome is decided") @MainActor
+  // G131
+  @Test("No handler is called after `cancel`, even with a decided outcome") @MainActor
   func pendingHandlerIsNotCalled() async {
     let notes = JobNotes()
     let job = Job("job") { 7 }.onFinish { _ in notes.note("finish") }
@@ -87,7 +87,7 @@ struct JobCancelTests {
     #expect(notes.lines == ["first"])
   }
 
-  @Test("`cancel` interrupts the work immediately, and the outcome has the reason")
+  @Test("`cancel` interrupts the work, and the outcome has the reason")
   func cancelInterruptsTheWorkAtOnceAndTheOutcomeHasTheReason() async {
     let begun = Once<Void>()
     let job = Job("job") {
@@ -118,7 +118,7 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("A token around the launch cancels and silences the job, even after the body has returned")
+  @Test("A token around the launch cancels the job after the body returned")
   func aTokenAroundCancelsAndSilencesTheJobAlsoAfterTheBodyHasEnded() async throws {
     let (notes, token, begun) = (JobNotes(), CancellationToken(), Once<Void>())
     let job = Job("job") {
@@ -147,7 +147,7 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("Under a cancelled token not even `onStart` is called, however long the launch takes")
+  @Test("Under a cancelled token, not even `onStart` is called")
   func cancelledTokenCallsNoHandler() async throws {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
@@ -165,7 +165,7 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("Cancelling the task that awaits or launched a job does not cancel the job")
+  @Test("Cancelling a task that launched or awaits a job leaves the job")
   func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
     let (goOn, queue) = (Once<Void>(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { () -> Int in

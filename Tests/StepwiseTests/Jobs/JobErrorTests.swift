@@ -15,7 +15,7 @@ struct JobErrorTests {
   struct Full: Problem {}
   struct Other: Error {}
 
-  // G101
+  // G130
   @Test(arguments: [
     (CableError() as any Error, "cable"), (OfflineError(), "network"), (NetworkError(), "network"), (Full(), "problem"),
     (Other(), "any"), (Fault(1), "fault"), (CancellationError(), "any"),

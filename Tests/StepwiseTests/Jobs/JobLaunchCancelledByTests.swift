@@ -12,8 +12,8 @@ struct JobLaunchCancelledByTests {
   private let notes = JobNotes()
   private let began = Recorder<Int>()
 
-  // G117
-  @Test("A token cancels the jobs that were launched with it, those that wait included, and no others")
+  // G80
+  @Test("A token cancels exactly the jobs that were launched with it")
   func cancelsItsJobs() async throws {
     let token = CancellationToken()
     let job = Job("job") { (number: Int, _: JobContext<String>) in
@@ -38,7 +38,7 @@ struct JobLaunchCancelledByTests {
     #expect(notes.lines == ["start"])
   }
 
-  @Test("Launched with a cancelled token, a job ends cancelled and calls no handler")
+  @Test("A job launched with a cancelled token calls no handler")
   func isNotBegun() async {
     let token = CancellationToken()
     token.cancel(reason: "before")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct JobOrderTests {
-  @Test("`onStart` is called after `launch` has returned and before any other handler") @MainActor
+  @Test("`onStart` is called after `launch` returns, before other handlers") @MainActor
   func startIsToldAfterLaunchHasReturnedAndBeforeAnythingElse() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }.noting(notes)
@@ -50,7 +50,7 @@ struct JobOrderTests {
     for await _ in run.updates { Issue.record("an update after the end") }
   }
 
-  @Test("Handlers of one kind are called in the order in which they were attached")
+  @Test("Handlers of one kind are called in the order of attachment")
   func handlersOfOneKindAreCalledInTheOrderInWhichTheyWereAttached() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }
@@ -91,10 +91,10 @@ struct JobOrderTests {
   }
 
   @Test @MainActor func handlersMayHoldWhatIsNotSendable() async throws {
-    let notebook = Notebook()
-    let job = Job("job") { 1 }.onFinish { _ in notebook.write("finish") }
+    let lineLog = LineLog()
+    let job = Job("job") { 1 }.onFinish { _ in lineLog.write("finish") }
     _ = try await job.launch(on: JobQueue(maxConcurrent: 1)).value
-    #expect(notebook.lines == ["finish"])
+    #expect(lineLog.lines == ["finish"])
   }
 
   @Test func aHandlerMayLaunchAndCancelJobs() async throws {

@@ -19,8 +19,8 @@ struct JobOwnerTests {
   private let notes = JobNotes()
   private let queue = JobQueue(maxConcurrent: 1)
 
-  // G103
-  @Test("No handler is called once the owner is deallocated, and the work continues") @MainActor
+  // G132
+  @Test("After its owner's deallocation, a job calls no handler") @MainActor
   func handlersAreSilentOnceTheOwnerIsGoneAndTheWorkGoesOn() async throws {
     var screen: Screen? = Screen(notes)
     let goOn = Once<Void>()

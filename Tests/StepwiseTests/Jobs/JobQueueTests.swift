@@ -15,7 +15,7 @@ struct JobQueueTests {
     return priority.map { job.priority($0) } ?? job
   }
 
-  // G104
+  // G135
   @Test func jobsBeginInTheOrderOfTheCalls() async {
     let queue = JobQueue(maxConcurrent: 1)
     let names = (0..<100).map { "\($0)" }
@@ -24,8 +24,8 @@ struct JobQueueTests {
     #expect(done.elements == names)
   }
 
-  // G104
-  @Test("Jobs of a higher priority start first, and those of equal priority in order") func priorityDecides() async {
+  // G135
+  @Test("Jobs start by priority, and in order within one priority") func priorityDecides() async {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
@@ -99,7 +99,7 @@ struct JobQueueTests {
     #expect(done.elements == ["elsewhere", "slow", "next"])
   }
 
-  // G127
+  // G137
   @Test func aSuspendedQueueBeginsNothingAndGoesOnAfterwards() async throws {
     let queue = JobQueue(maxConcurrent: 2)
     let (goOn, begun) = (Once<Void>(), Once<Void>())
@@ -119,7 +119,7 @@ struct JobQueueTests {
     #expect(done.elements == ["waiting"])
   }
 
-  // G105
+  // G136
   @Test func cancelNamedCancelsThoseOfTheNameThatRunAndThatWait() async {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("a") {
@@ -140,7 +140,7 @@ struct JobQueueTests {
     #expect(await again.outcome.cancellation == nil, "the name is not cancelled for good")
   }
 
-  // G105
+  // G136
   @Test func cancelAllCancelsEverythingAndTheQueueStaysUsable() async throws {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("running") {
@@ -190,7 +190,7 @@ struct JobQueueTests {
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
-  @Test("drain() returns when no job runs or waits, those included that are launched meanwhile")
+  @Test("`drain()` waits for all jobs, including those launched later")
   func drains() async throws {
     let queue = JobQueue(maxConcurrent: 1)
     await queue.drain()

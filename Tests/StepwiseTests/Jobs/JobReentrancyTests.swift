@@ -32,7 +32,7 @@ struct JobReentrancyTests {
     }
   }
 
-  // G110
+  // G138
   @Test("A job that waits for a job behind it on its queue is reentrant", arguments: Way.allCases)
   func waitsForItself(way: Way) async throws {
     let results = Recorder<String>()
@@ -52,7 +52,7 @@ struct JobReentrancyTests {
     await #expect(throws: ChainError.reentrant) { try await run.value }
   }
 
-  @Test("A job may wait for a job on another queue, or on one with a free slot, or behind another job")
+  @Test("A job may wait for a job that can start without it")
   func noCycle() async throws {
     let wide = JobQueue(maxConcurrent: 2)
     let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide).run
@@ -88,7 +88,7 @@ struct JobReentrancyTests {
     #expect(outcomes.elements == ["cancelled not needed"])
   }
 
-  @Test("A job that launches another behind it and does not wait is not reentrant")
+  @Test("Launching a job behind its own without waiting is not reentrant")
   func launchWithoutWaiting() async throws {
     let done = Recorder<String>()
     let first: Run<Run<Int>> = Job("first") { [queue] in

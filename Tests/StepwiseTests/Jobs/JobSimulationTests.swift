@@ -8,7 +8,7 @@ import Testing
 /// What of jobs is not bound to the main actor, in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct JobSimulationTests {
-  // G104
+  // G135
   @Test(arguments: [1, 2, 3])
   func aQueueRunsAllInOrderAndNeverMoreThanItLetsIn(maxConcurrent: Int) async {
     await forEachSeed(350) { generator in

@@ -45,7 +45,7 @@ struct JobTableTests {
     case mainActor, elsewhere
   }
 
-  // G101
+  // G130
   @Test(arguments: Ending.allCases, Place.allCases)
   func handlersAreToldInOrderOnTheMainActor(ending: Ending, place: Place) async {
     let notes = JobNotes()

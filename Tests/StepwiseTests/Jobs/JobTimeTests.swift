@@ -22,7 +22,7 @@ struct JobTimeTests {
     }
   }
 
-  // G106
+  // G133
   @Test func theTimeoutCountsFromTheStartOfTheWork() async {
     let begun = Once<Void>()
     queue.suspend()
@@ -43,7 +43,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start", "timeout", "finish TimeoutError"])
   }
 
-  // G106
+  // G133
   @Test func theDeadlineCountsFromTheLaunch() async {
     let begun = Once<Void>()
     queue.suspend()
@@ -69,7 +69,7 @@ struct JobTimeTests {
     #expect(try await Job("next") { 2 }.launch(on: queue).value == 2)
   }
 
-  @Test("A waiting job whose deadline passes leaves the queue before its handlers run")
+  @Test("A job that misses its deadline leaves the queue, then calls handlers")
   func waitingJobLeavesAtItsDeadline() async {
     queue.suspend()
     let job = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock)

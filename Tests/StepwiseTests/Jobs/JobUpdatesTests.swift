@@ -10,7 +10,7 @@ import Testing
 struct JobUpdatesTests {
   private let queue = JobQueue(maxConcurrent: 1)
 
-  // G128
+  // G134
   @Test func everyConsumerSeesTheUpdatesAndTheEnd() async throws {
     let (goOn, seen) = (Once<Void>(), Recorder<Int>())
     let run = Job("job") { (job: JobContext<Int>) in
@@ -33,7 +33,7 @@ struct JobUpdatesTests {
     for consumer in consumers { #expect(await consumer.value == [1, 2]) }
   }
 
-  // G128
+  // G134
   @Test func whoComesLateIsGivenTheLatestAndTheEnd() async throws {
     let run = Job("job") { (job: JobContext<Int>) in
       for number in 0..<100 { job.update(number) }

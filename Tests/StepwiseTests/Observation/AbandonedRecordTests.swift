@@ -14,7 +14,7 @@ struct AbandonedRecordTests {
   private let late = Turnstile()
   private let second = Turnstile()
 
-  enum Form: CaseIterable, Sendable { case step, undoable, nested, zipped, stepAbandon, progression }
+  enum Form: CaseIterable, Sendable { case step, undoable, nested, zipped, progression }
 
   private struct Stage: Progression {
     var isLast = false
@@ -43,7 +43,7 @@ struct AbandonedRecordTests {
   private func makeChain(_ form: Form) -> Chain<Int, Int> {
     let body = makeBody()
     switch form {
-    case .step, .stepAbandon: return Chain("work", body)
+    case .step: return Chain("work", body)
     case .undoable: return Chain("work", undo: { _ in }, body)
     case .nested: return Chain { (number: Int) in number }.appending(Chain("work", body))
     case .zipped: return Chain<Int, (Int, Int)>.zip(Chain("work", body), Chain { $0 }).then { $0.0 }
@@ -58,12 +58,7 @@ struct AbandonedRecordTests {
   @Test(arguments: Form.allCases)
   func theNextAttemptsRecordIsItsOwn(form: Form) async throws {
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
-    let chain: Chain<Int, Int>
-    if form == .stepAbandon {
-      chain = Chain(Step("work", makeBody()).abandon(after: .seconds(5), clock: clock).retry(policy))
-    } else {
-      chain = makeChain(form).abandon(after: .seconds(5), clock: clock).retry(policy)
-    }
+    let chain = makeChain(form).abandon(after: .seconds(5), clock: clock).retry(policy)
     let run = chain.start(1)
     await log.wait(for: "first")
     await clock.sleepers(atLeast: 1)
@@ -83,7 +78,7 @@ struct AbandonedRecordTests {
     #expect(try await run.value == 1)
   }
 
-  // G52
+  // G68
   @Test func aStepThatIsAbandonedEndsThenAndNotLater() async throws {
     let chain = makeChain(.step).abandon(after: .seconds(5), clock: clock).recover { _ in 2 }
       .then { [second] number in

@@ -99,7 +99,7 @@ struct RunObserverCallTests {
     }
   }
 
-  @Test("An observer sees every run start and end once, wherever an abandoned step is")
+  @Test("An observer sees each run start and end exactly once")
   func everyRunIsStartedAndEndedOnceWhereverAnAbandonedStepStands() async {
     await forEachSeed { seed in
       let log = ObserverLog()

@@ -28,7 +28,7 @@ struct ProductionLineTests {
     for (number, value) in results { #expect(value == number + 1) }
   }
 
-  // G76
+  // G99
   @Test func noMoreThanTheLimitRunAtOnceAndInOrder() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 3)
@@ -48,7 +48,7 @@ struct ProductionLineTests {
     #expect(count == 6)
   }
 
-  // G76
+  // G99
   @Test func aFullShelfStopsTheLine() async {
     let entered = Recorder<Int>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
@@ -62,7 +62,7 @@ struct ProductionLineTests {
     }
   }
 
-  // G121
+  // G100
   @Test func addDoesNotWait() async {
     let gate = Once<Void>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
@@ -73,7 +73,7 @@ struct ProductionLineTests {
     #expect(await results.next()?.progression.number == 0)
   }
 
-  // G121
+  // G100
   @Test func suspendBeginsNothingNewAndResumeGoesOn() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
@@ -116,7 +116,7 @@ struct ProductionLineTests {
     #expect(entered.elements == [0])
   }
 
-  // G121
+  // G100
   @Test func finishEndsTheResultsAndRefusesMore() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     let task = Task { [results = line.results] in

@@ -14,13 +14,13 @@ struct ProgressionRunTests {
     #expect(try await Countdown.landed("here").run() == "here")
   }
 
-  @Test("A progression that polls by returning itself runs until it has a result")
+  @Test("A progression that returns itself runs until it has a result")
   func pollsAsLongAsItTakes() async throws {
     #expect(try await Poll(polls: Tally(), enough: 20_000).run() == 20_000)
     #expect(try await Poll(polls: Tally(), enough: 20_000).map { $0 }.run() == 20_000)
   }
 
-  // G72
+  // G93
   @Test func theLastStageHasNothingAfterIt() async throws {
     let error = try await #require(throws: ProgressionError.self) { try await Countdown.landed("here").next() }
     guard case .completed(let stage) = error else { throw error }
@@ -99,7 +99,7 @@ struct ProgressionRunTests {
     #expect(await results.elements(atLeast: 1) == [Fault(3)])
   }
 
-  // G119
+  // G95
   @Test(arguments: [TaskPriority?.none, .background, .high])
   func executeRunsAtUtilityUnlessToldOtherwise(priority: TaskPriority?) async {
     let priorities = Recorder<TaskPriority>()
@@ -116,7 +116,7 @@ struct ProgressionRunTests {
     #expect(await priorities.elements(atLeast: 2) == [expected, expected])
   }
 
-  // G119
+  // G95
   @Test func executeCompletesOnceForACancelledRun() async {
     let entered = Once<Void>()
     let ends = Recorder<Bool>()
@@ -133,13 +133,13 @@ struct ProgressionRunTests {
 
   @MainActor
   private final class Screen {
-    let notebook = Notebook()
+    let lineLog = LineLog()
 
     func open(log: Recorder<String>) {
       Countdown.at(1).execute { @MainActor [self] useResult in
         MainActor.assertIsolated()
-        notebook.write((try? useResult()) ?? "-")
-        log.record(notebook.lines[0])
+        lineLog.write((try? useResult()) ?? "-")
+        log.record(lineLog.lines[0])
       }
     }
   }

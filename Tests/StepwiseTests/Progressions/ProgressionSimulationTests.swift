@@ -8,7 +8,7 @@ import Testing
 /// Shared stages and production lines in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionSimulationTests {
-  // G74
+  // G97
   @Test func withEveryStageNoConsumerMissesOneAfterItsFirst() async {
     await forEachSeed { _ in
       let runs = Recorder<Int>()
@@ -49,7 +49,7 @@ struct ProgressionSimulationTests {
     }
   }
 
-  // G75
+  // G98
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelAtAnyMomentEndsOneConsumerOnly(sharing: StageSharing) async {
     await forEachSeed(500) { _ in
@@ -69,7 +69,7 @@ struct ProgressionSimulationTests {
     }
   }
 
-  // G76
+  // G99
   @Test func aLineKeepsItsLimitsAndLosesNothing() async {
     await forEachSeed { random in
       var random = random

@@ -43,7 +43,7 @@ struct SharedStagesTests {
     #expect(log.elements == [0])
   }
 
-  // G74
+  // G97
   @Test func theSlowestConsumerPacesTheRun() async throws {
     let shared = work().stages.shared(.everyStage)
     var slow = shared.makeAsyncIterator()
@@ -59,7 +59,7 @@ struct SharedStagesTests {
     #expect(try await task.value == [0, 1, 2, 3, 4, 5])
   }
 
-  // G74
+  // G97
   @Test func withTheLatestTheSlowSkipToTheNewest() async throws {
     let shared = work(last: 100).stages.shared(.latest)
     var slow = shared.makeAsyncIterator()
@@ -88,7 +88,7 @@ struct SharedStagesTests {
     #expect(try await tooLate.next() == nil)
   }
 
-  // G75
+  // G98
   /// One waiter's cancel does not cancel a shared result.
   @Test(arguments: [StageSharing.everyStage, .latest])
   func aCancelledConsumerLeavesTheOthersAlone(sharing: StageSharing) async throws {
@@ -108,7 +108,7 @@ struct SharedStagesTests {
     #expect(try await tasks[1].value == [0, 1, 2])
   }
 
-  // G75
+  // G98
   @Test func theRunEndsWhenTheLastHasGone() async throws {
     let (entered, cancelled) = (Once<Void>(), Once<Void>())
     let shared = Scripted(last: 3) { _ in

@@ -171,7 +171,7 @@ private struct SharingModel {
     case .stage(let stage):
       try require(stage == newest, "seed \(seed): \(stage) instead of \(newest)")
       if let last = consumers[index].taken.last {
-        let isNext = sharing == .everyStage ? stage == last + 1 : stage > last
+        let isNext = sharing.kind == .everyStage ? stage == last + 1 : stage > last
         try require(isNext, "seed \(seed): \(stage) after \(last)")
       }
       consumers[index].taken.append(stage)
@@ -188,7 +188,7 @@ private struct SharingModel {
       switch machine.produce(waiter: producerWaiter) {
       case .produce:
         let waiting = consumers.filter(\.isWaiting).count
-        let isWanted = sharing == .everyStage ? waiting == consumers.count : waiting > 0
+        let isWanted = sharing.kind == .everyStage ? waiting == consumers.count : waiting > 0
         try require(isWanted, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
         producer = .working
       case .wait: producer = .waiting

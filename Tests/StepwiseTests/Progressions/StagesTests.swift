@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct StagesTests {
-  // G69
+  // G90
   @Test func theFirstStageIsIncludedAndTheLastEndsTheSequence() async throws {
     var seen: [Countdown] = []
     for try await stage in Countdown.at(2).stages { seen.append(stage) }
@@ -20,7 +20,7 @@ struct StagesTests {
     #expect(seen == [.landed("here")])
   }
 
-  // G69
+  // G90
   @Test func nothingRunsAheadOfTheConsumer() async throws {
     let log = Recorder<Int>()
     let work = Scripted { log.record($0) }
@@ -41,7 +41,7 @@ struct StagesTests {
     #expect(try await reader.readByHand() == [expected, expected, ["landed"]])
   }
 
-  // G70
+  // G91
   @Test func breakStopsAndTheLastStageSeenGoesOn() async throws {
     let log = Recorder<Int>()
     var last = Countdown.at(5)
@@ -77,7 +77,7 @@ struct StagesTests {
     #expect(try await stages.next() == nil)
   }
 
-  // G71
+  // G92
   @Test func cancellationIsCheckedBeforeEachStage() async throws {
     let log = Recorder<Int>()
     let task = Task {
@@ -101,7 +101,7 @@ struct StagesTests {
     #expect(log.elements.isEmpty)
   }
 
-  // G71
+  // G92
   @Test @MainActor func stagesRunOffTheCallersActor() async throws {
     let isOnMain = Recorder<Bool>()
     let work = Scripted { _ in isOnMain.record(isOnTheMainQueue()) }
@@ -173,7 +173,7 @@ private actor Reader {
     while let stage = try await shares.next() { note(stage) }
     let shared = takeLines()
     var results = line.results.makeAsyncIterator()
-    while let (_, result) = await results.next() { lines.append(try result.get()) }
+    while let (_, result) = await results.next(isolation: #isolation) { lines.append(try result.get()) }
     return [all, shared, takeLines()]
   }
 }

@@ -19,7 +19,7 @@ struct BroadcastSeedTests {
     }
   }
 
-  // G54
+  // G70
   @Test func consumersThatComeAndGoReadWhatTheReferenceSays() async {
     for seed in seeds(2_000) { await check(seed) }
   }

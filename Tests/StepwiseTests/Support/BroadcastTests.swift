@@ -10,7 +10,7 @@ import Testing
 struct BroadcastTests {
   typealias Board = Broadcast<[Int: Int], Int>
 
-  @Test("A subscriber reads the latest state of each key at the position of its newest change")
+  @Test("A subscriber reads each key's newest state in order of change")
   func aConsumerReadsTheLatestOfEachKeyAtThePlaceOfItsNewestChange() async {
     let board = Board([:])
     let consumer = board.subscribe { _ in [] }
@@ -19,7 +19,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 20", "3 30", "1 11"])
   }
 
-  // G54
+  // G70
   @Test func whoComesLateIsOwedWhatTheStateSays() async {
     let board = Board([:])
     for key in 0..<3 { board.set(key, key) }
@@ -47,7 +47,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 2"])
   }
 
-  // G54
+  // G70
   @Test func theEndIsToldLastAndNeverLost() async {
     let board = Board([:])
     let early = board.subscribe { _ in [] }
@@ -122,7 +122,7 @@ struct BroadcastTests {
     }
   }
 
-  // G55
+  // G71
   @Test func memoryIsBoundedByTheKeys() async {
     let board = Board([:])
     let slow = board.subscribe { _ in [] }

@@ -76,7 +76,7 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test("`replaceAll` displaces all waiting entrants and waits for those inside")
+  @Test("`replaceAll` displaces waiting entrants, then waits for the others")
   func replaceAllDisplacesEverybodyAndStillWaitsForThoseInside() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .replaceAll)
@@ -100,7 +100,7 @@ struct GateMachineTests {
     #expect(machine.resume() == [])
   }
 
-  @Test("Entrants of a higher priority are admitted first, and those of equal priority in order")
+  @Test("Entrants are admitted by priority, and in order within one priority")
   func priorityDecides() {
     var machine = Machine(slots: 1)
     var last = machine.arrive("first", mode: .queue)

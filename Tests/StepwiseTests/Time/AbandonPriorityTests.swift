@@ -8,23 +8,16 @@ import Testing
 /// The work of `abandon` has a Task of its own, whose priority is that of the run.
 @Suite(.timeLimit(.minutes(5)))
 struct AbandonPriorityTests {
-  enum Modified: CaseIterable, Sendable { case chain, step }
-
   private func abandoned(
-    _ modified: Modified,
     _ work: @escaping @Sendable () async -> TaskPriority
   ) -> Chain<Void, TaskPriority> {
-    let clock = ManualClock()
-    return switch modified {
-    case .chain: Chain { () in await work() }.abandon(after: .seconds(5), clock: clock)
-    case .step: Chain(Step { () in await work() }.abandon(after: .seconds(5), clock: clock))
-    }
+    Chain { () in await work() }.abandon(after: .seconds(5), clock: ManualClock())
   }
 
-  @Test(arguments: Modified.allCases, [TaskPriority.background, .utility])
-  func theWorkStartsWithThePriorityOfTheRun(modified: Modified, priority: TaskPriority) async throws {
+  @Test(arguments: [TaskPriority.background, .utility])
+  func theWorkStartsWithThePriorityOfTheRun(priority: TaskPriority) async throws {
     let seen = Recorder<TaskPriority>()
-    let chain = abandoned(modified) {
+    let chain = abandoned {
       seen.record(Task.currentPriority)
       return Task.currentPriority
     }
@@ -33,11 +26,11 @@ struct AbandonPriorityTests {
     #expect(await seen.elements(atLeast: 1) == [priority])
   }
 
-  @Test(arguments: Modified.allCases)
-  func theWorkFollowsARunWhosePriorityIsRaised(modified: Modified) async throws {
+  @Test
+  func theWorkFollowsARunWhosePriorityIsRaised() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let begun = Once<Void>()
-    let chain = abandoned(modified) {
+    let chain = abandoned {
       begun.settle(())
       for _ in 0..<1_000_000 where Task.currentPriority < .high { await Task.yield() }
       return Task.currentPriority

@@ -73,7 +73,7 @@ struct ChainAbandonTests {
     #expect(log.elements.last == "undo late false")
   }
 
-  // G51
+  // G67
   @Test func aLateValueIsDiscarded() async {
     let chain = Chain("stubborn") { [log, comesBack] (number: Int) in
       log.record("late began")

@@ -27,7 +27,7 @@ struct ChainRetryTests {
     }
   }
 
-  @Test("A failed attempt is undone before the next one starts from the first step")
+  @Test("A failed attempt is undone before the next one starts")
   func aFailedAttemptIsUndoneBeforeTheNextBeginsFromTheFirstStep() async throws {
     let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1)))
     let chain = booking(until: 2).retry(policy, clock: clock).finally { [log] _ in log.record("finally") }
@@ -39,7 +39,7 @@ struct ChainRetryTests {
     #expect(log.elements == ["begin 0", "undo seat 3", "undo room 2", "begin 0", "finally"])
   }
 
-  // G47
+  // G61
   @Test("The last error is thrown unchanged, and the last attempt is undone")
   func theLastErrorIsThrownAsItIsAndTheLastAttemptIsUndone() async {
     let chain = booking(until: .max).retry(RetryPolicy(maxAttempts: 2, backoff: .none), clock: clock)
@@ -69,7 +69,7 @@ struct ChainRetryTests {
     await #expect(throws: Fault(3)) { try await chain.run(0) }
   }
 
-  // G48
+  // G62
   @Test func cancellationIsNoticedInABackoffAtOnce() async {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60)))
     let run = booking(until: .max).retry(policy, clock: clock).start(0)

@@ -30,7 +30,7 @@ struct ChainTimeoutTests {
     }
   }
 
-  // G49
+  // G65
   @Test(arguments: [("a", 1, 100, 1, 1), ("b", 6, 1, 100, 1), ("c", 9, 1, 1, 100)])
   func itNamesTheStepThatRan(name: String, limit: Int, first: Int, second: Int, third: Int) throws {
     let chain = steps(first, second, third).timeout(.seconds(limit), clock: clock)
@@ -74,7 +74,7 @@ struct ChainTimeoutTests {
     #expect(clock.now.offset == .seconds(103))
   }
 
-  // G49
+  // G65
   @Test func nestedTimeoutsKeepTheirIdentity() throws {
     let chain = steps(1, 100, 1).timeout(.seconds(5), clock: clock)
       .then(sleeping(1))

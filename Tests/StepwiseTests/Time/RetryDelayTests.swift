@@ -27,8 +27,8 @@ struct RetryDelayTests {
     return zip(times.elements, times.elements.dropFirst()).map { $1 - $0 }
   }
 
-  // G108
-  @Test("The delay is that of the error where it knows one, else that of the backoff", arguments: [true, false])
+  // G63
+  @Test("The delay is the error's if it has one, else the backoff's", arguments: [true, false])
   func delayOfTheError(asStep: Bool) throws {
     let attempts = Recorder<Int>()
     let policy = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1))) { error, attempt in
@@ -40,7 +40,7 @@ struct RetryDelayTests {
     #expect(attempts.elements == [1, 2, 3], "not called when no attempt follows")
   }
 
-  // G114
+  // G64
   @Test("A delay of the error is limited by `maxElapsed`, and never negative")
   func limitsOfTheDelay() throws {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .none, maxElapsed: .seconds(10)) { error, _ in
@@ -50,8 +50,8 @@ struct RetryDelayTests {
     #expect(try waits(policy, errors: errors) == [.zero, .seconds(10)])
   }
 
-  // G108
-  @Test("Jitter draws from the policy's random source, from its start in each run", arguments: [true, false])
+  // G63
+  @Test("Each run draws its jitter from a copy of the random source", arguments: [true, false])
   func randomSource(asStep: Bool) throws {
     let policy = RetryPolicy(maxAttempts: 4, backoff: Self.backoff, randomSource: SeededGenerator(seed: 7))
     var generator = SeededGenerator(seed: 7)

@@ -9,7 +9,7 @@ import Testing
 /// The classic bugs of retry and backoff, one by one.
 @Suite(.timeLimit(.minutes(5)))
 struct RetryPitfallTests {
-  // G47
+  // G61
   @Test func offByOneOfAttempts() async {
     for most in 1...20 {
       let calls = Recorder<Int>()
@@ -119,7 +119,7 @@ struct RetryPitfallTests {
     #expect(Set(deadlines.elements.dropFirst(50)).count > 45)
   }
 
-  // G48
+  // G62
   @Test func aCancelIsNeverRetried() async {
     let calls = Recorder<Int>()
     let chain = Chain(

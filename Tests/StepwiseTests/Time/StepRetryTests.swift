@@ -44,7 +44,7 @@ struct StepRetryTests {
     #expect(clock.now.offset == .seconds(30), "it does not wait for an attempt that is not to be")
   }
 
-  // G114
+  // G64
   @Test func timeElapsedCountsTheAttemptsThemselves() throws {
     let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(1)), maxElapsed: .seconds(10))
     let step = Step<Int, Int> { [calls, clock] _ in
@@ -82,7 +82,7 @@ struct StepRetryTests {
     #expect(asked.elements.count == 1)
   }
 
-  // G48
+  // G62
   @Test func cancellationIsNoticedInABackoffAtOnce() async {
     let run = Chain(failing().retry(RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60))), clock: clock)).start(
       1

@@ -49,7 +49,7 @@ struct StepTimeoutTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  // G49
+  // G65
   @Test func itWaitsForABodyThatIgnoresCancellation() throws {
     let clock = clock
     let step = Step<Int, Int>("stubborn") { _ in
@@ -64,7 +64,7 @@ struct StepTimeoutTests {
     #expect(ended == .seconds(50))
   }
 
-  // G50
+  // G66
   @Test func aValueThatComesAfterTheTimerWins() throws {
     let clock = clock
     let step = Step<Int, Int> { number in
@@ -101,15 +101,13 @@ struct StepTimeoutTests {
 
   @Test func anInnerTimeoutErrorIsNotTakenForTheOuter() throws {
     let clock = clock
-    let chain = Chain(
-      Step<Int, Int>("inner") { _ in
-        try await clock.sleep(for: .seconds(100))
-        return 1
-      }
-      .timeout(.seconds(3), clock: clock)
-      .recover { error in ((error as? TimeoutError)?.duration == .seconds(3)) ? 33 : 0 }
-      .timeout(.seconds(5), clock: clock)
-    )
+    let chain = Chain<Int, Int>("inner") { _ in
+      try await clock.sleep(for: .seconds(100))
+      return 1
+    }
+    .timeout(.seconds(3), clock: clock)
+    .recover { error in ((error as? TimeoutError)?.duration == .seconds(3)) ? 33 : 0 }
+    .timeout(.seconds(5), clock: clock)
     #expect(try simulated { try await chain.run(1) } == 33)
     #expect(clock.now.offset == .seconds(3))
   }

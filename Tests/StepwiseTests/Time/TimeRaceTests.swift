@@ -9,7 +9,7 @@ import Testing
 /// Timers, cancels and results that meet at one instant, in the orders of a thousand seeds.
 @Suite(.timeLimit(.minutes(5)))
 struct TimeRaceTests {
-  // G50
+  // G66
   @Test func aValueThatMeetsTheTimerWins() throws {
     var kinds: Set<Bool> = []
     for seed in seeds() {
@@ -94,7 +94,7 @@ struct TimeRaceTests {
     #expect(kinds == ["timed out", "cancelled", "cancelled after the timer"], "\(kinds)")
   }
 
-  // G51
+  // G67
   /// A value is either the run's or given to `discarding`, never both and never neither.
   @Test(arguments: [true, false])
   func anAbandonedValueIsDeliveredExactlyOnce(isWholeChain: Bool) throws {
@@ -114,7 +114,7 @@ struct TimeRaceTests {
           ? Chain { (number: Int) in number }
             .then("opened", undo: { undone.record($0) }) { $0 }
             .appending(step).abandon(after: limit, clock: clock) { discarded.record($0) }
-          : Chain(step.abandon(after: limit, clock: clock) { discarded.record($0) })
+          : Chain(step).abandon(after: limit, clock: clock) { discarded.record($0) }
         return await chain.start(7).outcome
       }
       if case .failed(let error) = outcome { #expect(error is TimeoutError, "seed \(seed)") }

@@ -86,7 +86,7 @@ struct RunTraceReachTests {
       let next = chain.start()
       await turnstile.visitors(atLeast: 2)
       next.cancel()
-      expected = "overlap policy: \(Overlap.cancelPrevious)"
+      expected = "overlap policy: cancelPrevious"
     }
     _ = await run.outcome
     #expect(run.trace.runs.first?.status == .cancelled)
@@ -198,10 +198,9 @@ struct RunTraceReachTests {
   }
 
   @Test func theTraceOfAStartedRunIsBounded() async {
-    let chain = Chain("work") { (number: Int) in number }.appending(
-      Step("again") { (_: Int) in throw Fault(1) }
-        .retry(RetryPolicy(maxAttempts: 3_000, backoff: .none)).recover { _ in 1 }
-    )
+    let failing = Step("again") { (_: Int) -> Int in throw Fault(1) }
+      .retry(RetryPolicy(maxAttempts: 3_000, backoff: .none))
+    let chain = Chain("work") { (number: Int) in number }.appending(failing).recover { _ in 1 }
     let run = chain.start(1)
     _ = await run.outcome
     #expect(run.trace.droppedEventCount > 1_000)

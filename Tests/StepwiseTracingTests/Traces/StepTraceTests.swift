@@ -12,7 +12,7 @@ import Testing
 struct StepTraceTests {
   private struct Fault: Error {}
 
-  // G138
+  // G46
   @Test func aTraceNestsSteps() async throws {
     let chain = Chain("plan") { () in
       try await step("a") {

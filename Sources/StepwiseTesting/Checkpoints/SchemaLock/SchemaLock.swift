@@ -13,6 +13,8 @@ public import StepwiseTracing
 
 /// Fails a test when an edit of a progression makes stored stages unreadable.
 ///
+/// Add one test for each progression that you store.
+///
 /// ```swift
 /// @Test func storedStagesStayReadable() throws {
 ///   try SchemaLock(samples: [Import.start(file), .split(lines: ["a"]), .done(count: 1)]).check()
@@ -226,6 +228,8 @@ extension SchemaLock {
 }
 
 /// What a check of a `SchemaLock` did to its file.
+///
+/// You can ignore it: a change that breaks stored stages throws instead.
 public enum SchemaLockResult: Sendable, Hashable {
   /// The file did not exist and was written.
   case recorded
@@ -238,6 +242,8 @@ public enum SchemaLockResult: Sendable, Hashable {
 }
 
 /// An error thrown when an edit makes stored stages unreadable.
+///
+/// Its description names the edit, and the migration that you need.
 public struct SchemaLockError: Error, Sendable, CustomStringConvertible {
   /// The path of the lock's file.
   public let file: String

@@ -40,7 +40,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test("The content of the new step reaches the old screen, even after the step")
+  @Test("The content of the new step also reaches the old screen")
   func contentReachesTheOldScreen() async {
     let screens = OldScreens(telling: seen)
     let modern = screens.step("a").modern

@@ -9,7 +9,7 @@ import Testing
 @MainActor
 struct FlowStateMeaningTests {
   @available(*, deprecated)
-  @Test("A released coordinator that waits at its first screen is freed with its navigation controller and screen")
+  @Test("A released coordinator is freed with its screens")
   func aReleasedCoordinatorThatWaitsAtItsFirstScreen() {
     #expect(
       FlowStateScenarios.aReleasedCoordinatorThatWaitsAtItsFirstScreen() == [
@@ -33,7 +33,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Going back from a screen calls no completion, and the screen before answers again")
+  @Test("Going back calls no completion, and the previous screen is active")
   func goingBackFromAnEditor() {
     #expect(
       FlowStateScenarios.goingBackFromAnEditor() == [
@@ -57,7 +57,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A completion is called before complete returns, and sees the content of that moment")
+  @Test("A completion is called before complete returns")
   func whatACompletionSees() {
     #expect(
       FlowStateScenarios.whatACompletionSees() == [
@@ -70,7 +70,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Of several results before the intent returns, the last is delivered once")
+  @Test("Of several early results, the last is delivered once")
   func anIntentThatCompletesTwiceBeforeItReturns() {
     #expect(
       FlowStateScenarios.anIntentThatCompletesTwiceBeforeItReturns() == ["returns", "early = 2", "b shows = nil"]
@@ -84,7 +84,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A step that is started while it waits accepts results from both screens")
+  @Test("A step restarted while it waits accepts results from both screens")
   func aStepThatIsStartedWhileItWaits() {
     #expect(
       FlowStateScenarios.aStepThatIsStartedWhileItWaits() == [
@@ -100,7 +100,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A step does not retain its screen, and a released screen completes nothing")
+  @Test("A step does not retain its screen")
   func aScreenThatOnlyTheIntentHad() {
     #expect(FlowStateScenarios.aScreenThatOnlyTheIntentHad() == ["released"])
   }
@@ -137,7 +137,7 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A concurrent step whose steps complete at once completes at each start")
+  @Test("A concurrent step of immediate steps completes at each start")
   func severalThatAreCompletedAtOnce() {
     #expect(
       FlowStateScenarios.severalThatAreCompletedAtOnce() == [

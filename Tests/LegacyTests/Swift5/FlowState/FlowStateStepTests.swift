@@ -52,7 +52,7 @@ struct FlowStateStepTests {
 
   // As a network callback does; the original called what follows on that thread, too.
   @available(*, deprecated)
-  @Test("Content that is set on another thread reaches the handler before the call returns")
+  @Test("Content set on another thread reaches the handler synchronously")
   func contentFromAnotherThread() async {
     await #expect(processExitsWith: .success) {
       let seen = Recorder<String>()
@@ -64,7 +64,7 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("Steps that are started on another thread call their intents before the call returns")
+  @Test("Steps started on another thread call their intents synchronously")
   func startsOnAnotherThread() async {
     await #expect(processExitsWith: .success) {
       let seen = Recorder<String>()

@@ -15,7 +15,7 @@ import Testing
     #expect(counts == [1, 2] && ends == [false, false])
   }
 
-  @Test("A handler that is released during the closure ends the step when the closure returns")
+  @Test("A handler released in its closure ends the step")
   func abandonedDuringTheClosure() {
     var machine = EndingMachine()
     let ends = [machine.abandon(), machine.closureReturned()]

@@ -153,7 +153,7 @@ struct StepwiseDefectTests {
   }
 
   // The log would end the process: its lock would be taken twice.
-  @Test("An output of the debug log that is replaced is released outside the lock")
+  @Test("A replaced output of the debug log is released outside the lock")
   func replacedOutputsAreReleasedOutsideTheLock() async {
     await #expect(processExitsWith: .success) {
       DebugLog.output.value = { [reader = Reader()] _ in withExtendedLifetime(reader) {} }

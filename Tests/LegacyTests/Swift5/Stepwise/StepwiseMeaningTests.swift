@@ -78,7 +78,7 @@ struct StepwiseMeaningTests {
 
   @available(*, deprecated)
   @Test(
-    "A cancelled step that waits for its handler is in use until the call, and finally follows the call",
+    "A cancelled step is in use until its handler is called",
     arguments: zip([false, true], ["canceled: true", "canceled: false"])
   )
   func aPassAfterACancel(isLast: Bool, end: String) async {
@@ -178,7 +178,7 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A second call of a Step of edition 1 is ignored, and of a Handler reported")
+  @Test("A second call of a Step is ignored, and of a Handler reported")
   func secondCalls() async {
     await #expect(processExitsWith: .success) {
       let reports = NewChains.recordingMisuse()

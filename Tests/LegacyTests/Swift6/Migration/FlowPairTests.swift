@@ -51,7 +51,7 @@ struct FlowPairTests {
   }
 
   @Test(
-    "A step that is presented again makes a new screen, unless its closure returns the old one",
+    "A step presented again makes a new screen by default",
     arguments: [true, false]
   )
   func aScreenThatStays(isOld: Bool) async throws {

@@ -121,7 +121,7 @@ struct ProgressionPairTests {
     queue.setSpecific(key: key, value: "queue")
     let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
 
-    let place = try await Chain(Step { here() }.executor(QueueExecutor(queue))).run()
+    let place = try await Chain { here() }.executor(QueueExecutor(queue)).run()
 
     seen.record(place)
     OldProgressions.inQueue(queue, here: here, telling: old)

@@ -88,7 +88,7 @@ struct StepPairTests {
     @Sendable func parse(_ data: Data) -> Bool { DispatchQueue.getSpecific(key: key) ?? false }
     let load = Chain { (count: Int) in Data(count: count) }
 
-    let chain = load.appending(Step("parse") { data in parse(data) }.executor(QueueExecutor(queue)))
+    let chain = load.appending(Chain("parse") { data in parse(data) }.executor(QueueExecutor(queue)))
 
     OldSteps.inQueue(queue, parse: parse, telling: old)
     #expect(await old.elements(atLeast: 1) == ["true"])

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 @MainActor private final class Screen {
-  let notes = Notebook()
+  let notes = LineLog()
   private(set) var texts: [String] = []
   private(set) var titles: [String] = []
 
@@ -53,7 +53,7 @@ import Testing
 }
 
 private actor Archive {
-  let notes = Notebook()
+  let notes = LineLog()
   private(set) var texts: [String] = []
 
   func load() async throws -> String {
@@ -120,7 +120,7 @@ struct ChainIsolationTests {
   }
 
   @Test func fromPlainAsyncCode() async throws {
-    let notes = Notebook()
+    let notes = LineLog()
     let results = Recorder<String>()
     let chain = Chain { (number: Int) in "\(number)" }.finally { state in results.record(state.brief) }
     notes.write("before")

@@ -8,7 +8,7 @@
   /// What the compiler says of wrong code; `Tests/TypeChecking` measures how long it takes to.
   @Suite(.timeLimit(.minutes(5)))
   struct DiagnosticTests {
-    @Test("Wrong code does not compile, and each error is on the line of the mistake and names it")
+    @Test("Wrong code does not compile, and the error names the mistake")
     func mistakes() throws {
       let folder = URL(filePath: #filePath).deletingLastPathComponent()
       let file = folder.appending(path: "../../../TypeChecking/Mistakes.swift").standardizedFileURL

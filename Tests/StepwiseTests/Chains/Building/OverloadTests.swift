@@ -170,7 +170,7 @@ struct OverloadTests {
     #expect(tracker.alive == 0)
   }
 
-  // G4
+  // G5
   @Test func modifiersReturnNewChainsAndLeaveTheOldOneAsItWas() async throws {
     let log = Recorder<String>()
     let base = Chain { (number: Int) -> Int in

@@ -8,7 +8,7 @@ import Testing
 /// What "a token around it" means, and when a chain's own token reaches which run.
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationAroundTests {
-  // G27
+  // G29
   @Test func runsInChildTasksAreInterruptedAtOnce() async {
     let token = CancellationToken()
     let turnstile = Turnstile()
@@ -29,7 +29,7 @@ struct CancellationAroundTests {
     #expect(states.elements == Array(repeating: "cancelled all of you", count: 4))
   }
 
-  // G28
+  // G30
   @Test func aRunInAnUnstructuredTaskStopsAtItsNextStep() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
@@ -48,7 +48,7 @@ struct CancellationAroundTests {
     #expect(log.elements == ["cancelled stop"])
   }
 
-  // G27
+  // G29
   @Test func aStartedRunIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
@@ -59,7 +59,7 @@ struct CancellationAroundTests {
     #expect(await run.outcome.brief == "cancelled afterwards")
   }
 
-  @Test("With two tokens around a run, the reason is that of the cancelled token", arguments: ["inner", "outer"])
+  @Test("With two tokens around a run, the cancelled one gives the reason", arguments: ["inner", "outer"])
   func withTwoTokensAroundTheReasonIsThatOfTheOneThatWasCancelled(which: String) async {
     let tokens = ["inner": CancellationToken(), "outer": CancellationToken()]
     let turnstile = Turnstile()
@@ -89,7 +89,7 @@ struct CancellationAroundTests {
     #expect(await outside.outcome.brief == "resolved 1")
   }
 
-  @Test("A plain run that starts before the token was accessed stops at its next step")
+  @Test("A plain run before the token's access stops at its next step")
   func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()

@@ -23,8 +23,8 @@ struct CancellationDecisionTests {
       .finally { log.record($0.brief) }
   }
 
-  // G23
-  @Test("A cancellation during handlers changes nothing, and `cancel` returns `false`", arguments: Moment.allCases)
+  // G26
+  @Test("`cancel` during handlers changes nothing and returns `false`", arguments: Moment.allCases)
   func aCancelDuringHandlersChangesNothingAndCancelReturnsFalse(moment: Moment) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -56,7 +56,7 @@ struct CancellationDecisionTests {
     #expect(log.elements.sorted() == ["failed \(Fault(1))", "onError \(Fault(1))"])
   }
 
-  // G26
+  // G25
   @Test func theFirstWhoAsksGivesTheReason() async {
     let turnstile = Turnstile()
     let chain = Chain { () in try await turnstile.pass() }

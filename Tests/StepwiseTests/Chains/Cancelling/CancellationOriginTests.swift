@@ -40,7 +40,7 @@ struct CancellationOriginTests {
     #expect(!run.cancel(reason: "late"))
   }
 
-  // G20
+  // G22
   @Test(arguments: CancellationOrigin.interrupting)
   func aCancelInterruptsTheRunningStepAsTaskCancellation(origin: CancellationOrigin) async {
     let log = Recorder<String>()
@@ -52,7 +52,7 @@ struct CancellationOriginTests {
     #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason)"])
   }
 
-  // G22
+  // G24
   @Test(arguments: CancellationOrigin.interrupting)
   func whateverTheStepThrowsThenIsTheUnderlyingError(origin: CancellationOrigin) async {
     let log = Recorder<String>()
@@ -67,7 +67,7 @@ struct CancellationOriginTests {
     #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason) \(Fault(3))"])
   }
 
-  // G21
+  // G23
   /// The step ignores the cancellation, which is checked before the next step.
   @Test(arguments: CancellationOrigin.allCases)
   func aCancelIsLookedAtBeforeEachStep(origin: CancellationOrigin) async {
@@ -81,7 +81,7 @@ struct CancellationOriginTests {
     #expect(log.elements.prefix(2) == ["undo", "cancelled \(origin.reason)"])
   }
 
-  // G24
+  // G27
   /// A cancel after success does not destroy the value; nor do modifiers that follow the last step.
   @Test(arguments: CancellationOrigin.allCases, [false, true])
   func theValueOfTheLastStepIsNeverThrownAway(origin: CancellationOrigin, modified: Bool) async {
@@ -112,7 +112,7 @@ struct CancellationOriginTests {
     #expect(await briefEvents(of: run).last == "resolved 5")
   }
 
-  // G21
+  // G23
   /// The same at every moment that the seeded executor finds; the outcome, the handlers and the undos always agree.
   @Test(arguments: CancellationOrigin.allCases)
   func noMomentEndsARunTwiceOrHalf(origin: CancellationOrigin) throws {

@@ -26,7 +26,7 @@ struct CancellationReachTests {
     return started.read { $0 }
   }
 
-  // G29
+  // G31
   @Test(arguments: Place.allCases, [false, true])
   func aTokenAroundReachesARunThatAHandlerStarts(place: Place, startsOuter: Bool) async {
     let token = CancellationToken()
@@ -50,7 +50,7 @@ struct CancellationReachTests {
     #expect(log.elements == ["resolved 1"])
   }
 
-  @Test("A task that outlives a cancelled run is not cancelled with the run's reason")
+  @Test("A task that outlives a cancelled run has another reason")
   func taskOutlivesACancelledRun() async {
     let (mayGoOn, log) = (Turnstile(), Recorder<String>())
     let inner = Chain { try await Turnstile().pass() }.finally { log.record($0.brief) }
@@ -74,7 +74,7 @@ struct CancellationReachTests {
     #expect(log.elements == ["cancelled -"])
   }
 
-  // G30
+  // G32
   @Test func theFirstCallOfCancelRunsGivesTheReason() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()

@@ -64,8 +64,8 @@ struct DecisionSeedTests {
     return chain
   }
 
-  // G23
-  @Test("`cancel` returns `true` exactly when it ends the run, and undos run newest first")
+  // G26
+  @Test("`cancel` returns `true` exactly when it ends the run")
   func cancelReturnsTrueJustWhenItEndsTheRunAndUndosAreNewestFirst() async {
     await forEachSeed { generator in
       var generator = generator

@@ -30,7 +30,7 @@ struct EarlyCancellationTests {
     .finally { log.record("two \($0.brief)") }
   }
 
-  // G25
+  // G28
   @Test func byItsTask() async {
     let log = Recorder<String>()
     let chain = makeChain(log)
@@ -54,7 +54,7 @@ struct EarlyCancellationTests {
     }
   }
 
-  // G25
+  // G28
   @Test func byATokenAround() async {
     for started in [false, true] {
       let log = Recorder<String>()

@@ -16,8 +16,8 @@ struct StartCancelledByTests {
     }
   }
 
-  // G117
-  @Test("A token cancels the runs that were started with it, with its reason, and no others")
+  // G80
+  @Test("A token cancels exactly the runs that were started with it")
   func cancelsItsRuns() async {
     let (token, chain) = (CancellationToken(), waiting)
     let (first, second, other) = (
@@ -36,7 +36,7 @@ struct StartCancelledByTests {
     await #expect(throws: Never.self) { try await other.value }
   }
 
-  @Test("A run that is started with a cancelled token calls `finally` and no step")
+  @Test("A run started with a cancelled token calls only `finally`")
   func isNotBegun() async {
     let token = CancellationToken()
     token.cancel()

@@ -40,7 +40,7 @@ struct DecidedForkTests {
     return await run.outcome.brief
   }
 
-  // G23
+  // G26
   @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
   func theFirstBranchOfARaceWithAValueWins(cancel: Cancel, overlap: Overlap) async throws {
     let log = log
@@ -56,7 +56,7 @@ struct DecidedForkTests {
     #expect(log.elements == ["resolved A at 61.0 seconds"])
   }
 
-  // G23
+  // G26
   @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
   func theFirstBranchOfAZipToFailEndsIt(cancel: Cancel, overlap: Overlap) async throws {
     let log = log

@@ -41,7 +41,7 @@ struct NestedChainTests {
       .finally { log.record("outer finally \($0.brief)") }
   }
 
-  // G13
+  // G14
   @Test func itsHandlersComeFirstAndTheOutersSeeTheWhole() async throws {
     let log = Recorder<String>()
     #expect(try await outer(log, inner(log)).run(0) == 3)
@@ -59,7 +59,7 @@ struct NestedChainTests {
     )
   }
 
-  // G14
+  // G15
   @Test func itsUndosAreAdoptedByTheOuterRun() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(2)) { try await outer(log, inner(log), fails: true).run(0) }
@@ -71,7 +71,7 @@ struct NestedChainTests {
     )
   }
 
-  // G14
+  // G15
   @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in number }
@@ -194,7 +194,7 @@ struct NestedChainTests {
     _ = await blocking.outcome
   }
 
-  @Test("The error of a nested chain in a cancelled run is the underlying error of both")
+  @Test("A nested chain's error is the underlying error of both runs")
   func underlyingErrorOfBoth() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()

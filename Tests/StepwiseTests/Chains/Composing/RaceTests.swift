@@ -11,7 +11,7 @@ struct RaceTests {
     Chain { (_: Int) in throw Fault(number) }
   }
 
-  // G37
+  // G49
   @Test func raceGivesTheFirstSuccess() async throws {
     let turnstile = Turnstile()
     let slow = Chain { (number: Int) in
@@ -23,7 +23,7 @@ struct RaceTests {
     #expect(try await Chain.race(slow, fast).then { $0 * 10 }.start(1).value == 20)
   }
 
-  // G37
+  // G49
   @Test func whenNoneSucceedsAllErrorsAreThrownInOrder() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -57,7 +57,7 @@ struct RaceTests {
     #expect(result == .some(.none))
   }
 
-  // G37
+  // G49
   /// Losers are cancelled and awaited; what they completed is undone.
   @Test func losersAreCancelledAwaitedAndUndone() async throws {
     let log = Recorder<String>()
@@ -144,7 +144,7 @@ struct RaceTests {
     #expect(states.elements == ["cancelled left", "cancelled left"])
   }
 
-  // G37
+  // G49
   @Test func exactlyOneWinsForEverySeed() throws {
     for seed in seeds() {
       let (value, done, undone, late) = try SeededExecutor(seed: seed).run {

@@ -27,7 +27,7 @@ struct ThenMapProgressTests {
   /// Lets those who observe the run go first, so that no progress is superseded.
   private static let pause: @Sendable () async -> Void = { for _ in 0..<20 { await Task.yield() } }
 
-  // G109
+  // G51
   @Test("Each element is a share of the step's progress")
   func byElement() throws {
     let seen = try fractions(of: Array(1...4)) { number in
@@ -38,8 +38,8 @@ struct ThenMapProgressTests {
     #expect(seen.prefix(3) == [0.25, 0.5, 0.75])
   }
 
-  // G109
-  @Test("Progress within an element counts for its share, and the whole never goes back")
+  // G51
+  @Test("Progress within an element counts for its share of the whole")
   func withinElements() throws {
     let seen = try fractions(of: [0, 1], maxConcurrent: 2) { number in
       for fraction in [0.5, 0.25, -1, .nan, 1.0] {
@@ -76,7 +76,7 @@ struct ThenMapProgressTests {
     func makeIterator() -> some IteratorProtocol<Int> { sequence(first: 1) { $0 < 4 ? $0 + 1 : nil }.makeIterator() }
   }
 
-  @Test("A sequence of unknown length has no progress until its last element was begun")
+  @Test("A sequence of unknown length reports progress at its last element")
   func unknownLength() throws {
     let seen = try fractions(of: UncountedSequence(), maxConcurrent: 2) { number in
       await Self.pause()

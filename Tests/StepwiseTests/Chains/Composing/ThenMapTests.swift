@@ -12,7 +12,7 @@ struct ThenMapTests {
     var most = 0
   }
 
-  // G38
+  // G50
   @Test func theOrderOfTheElementsIsKept() async throws {
     let chain = Chain { (count: Int) in Array(0..<count) }
       .thenMap(maxConcurrent: 4) { number in
@@ -53,7 +53,7 @@ struct ThenMapTests {
     #expect(try await run.value == Array(0..<10))
   }
 
-  // G38
+  // G50
   @Test func theLimitIsNeverExceededForAnySeed() throws {
     for seed in seeds() {
       let limit = Int(seed % 4) + 1
@@ -116,7 +116,7 @@ struct ThenMapTests {
     #expect(ended.elements.sorted() == [0, 1, 2])
   }
 
-  @Test("Cancellation reaches the elements of `thenMap` and starts no further one")
+  @Test("Cancellation reaches running elements and starts no further one")
   func cancellationReachesTheElementsAndBeginsNoFurtherOne() async {
     let turnstile = Turnstile()
     let run = Chain { Array(0..<10) }.thenMap(maxConcurrent: 2) { number in

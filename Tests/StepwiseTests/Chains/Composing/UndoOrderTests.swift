@@ -91,7 +91,7 @@ struct UndoOrderTests {
     #expect(log.elements == ["undo a2", "undo b2", "undo b1", "undo a1"])
   }
 
-  // G31
+  // G33
   @Test func forEverySeedUndosAreTheCompletionsReversed() async {
     await forEachSeed { generator in
       var generator = generator

@@ -35,7 +35,7 @@ struct UndoTests {
     #expect(refunds.elements == [Receipt(order: 4)])
   }
 
-  // G31
+  // G33
   @Test("When a later step fails, the completed steps are undone, newest first", arguments: [false, true])
   func whenALaterStepFailsTheCompletedStepsAreUndoneNewestFirst(started: Bool) async {
     let log = Recorder<String>()
@@ -46,7 +46,7 @@ struct UndoTests {
     #expect(log.elements == ["a 1", "b 2", "c 3", "undo c 4", "undo b 3", "undo a 2"])
   }
 
-  // G31
+  // G33
   @Test func whenTheRunIsCancelledTheCompletedStepsAreUndone() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -62,7 +62,7 @@ struct UndoTests {
     #expect(log.elements.suffix(4) == ["undo c 4", "undo b 3", "undo a 2", "cancelled stop"])
   }
 
-  // G32
+  // G34
   @Test func theFailedStepItselfIsNotUndone() async {
     let log = Recorder<String>()
     let chain = booking(log).then("d", undo: { _ in log.record("undo d") }) { _ -> Int in throw Fault(1) }
@@ -70,7 +70,7 @@ struct UndoTests {
     #expect(!log.elements.contains("undo d"))
   }
 
-  // G32
+  // G34
   @Test func nothingIsUndoneWhenTheRunHasAValue() async throws {
     let log = Recorder<String>()
     #expect(try await booking(log).run(1) == 4)
@@ -87,9 +87,9 @@ struct UndoTests {
     #expect(log.elements.isEmpty)
   }
 
-  // G33
+  // G35
   /// Each is attempted even if another throws; the primary error is kept, the others are attached.
-  @Test("All undos are called, and those that throw are reported after the error of the run", arguments: [false, true])
+  @Test("All undos are called, and the errors of those that throw reported", arguments: [false, true])
   func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
     let log = Recorder<String>()
     let chain = booking(log, failing: ["a", "c"]).then { _ -> Int in throw Fault(0) }
@@ -115,7 +115,7 @@ struct UndoTests {
     #expect(Array(log.elements.dropFirst(6)) == reports)
   }
 
-  // G33
+  // G35
   @Test func anUndoThatThrowsIsReportedAlsoOnCancel() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -134,7 +134,7 @@ struct UndoTests {
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
-  // G34
+  // G36
   @Test("`retry` of a chain undoes a failed attempt before the next one")
   func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
     let log = Recorder<String>()
@@ -156,7 +156,7 @@ struct UndoTests {
     #expect(log.elements == attempt + attempt + attempt)
   }
 
-  // G34
+  // G36
   @Test func timeoutUndoesBeforeItThrows() async throws {
     let log = Recorder<String>()
     let clock = ManualClock()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ZipTests {
-  // G35
+  // G47
   @Test func zipRunsChainsOnOneInputAndGivesAllOutputsInOrder() async throws {
     let (double, text, sign) = try await Chain.zip(
       Chain { (number: Int) in number * 2 },
@@ -18,7 +18,7 @@ struct ZipTests {
     #expect(sign)
   }
 
-  // G35
+  // G47
   @Test func theyRunConcurrently() async throws {
     let turnstile = Turnstile()
     let one = Chain { (number: Int) in
@@ -56,8 +56,8 @@ struct ZipTests {
     #expect(try await chain.start(1).value == "10/11")
   }
 
-  // G36
-  @Test("The first failure of `zip` cancels, awaits and undoes the other chains", arguments: [false, true])
+  // G48
+  @Test("The first failure in `zip` cancels, awaits and undoes the others", arguments: [false, true])
   func theFirstFailureCancelsTheOthersAwaitsThemAndUndoesThem(started: Bool) async {
     let log = Recorder<String>()
     let completed = Turnstile()
@@ -155,7 +155,7 @@ struct ZipTests {
     #expect(try await chain.run(1) == 15)
   }
 
-  // G36
+  // G48
   /// After the end nothing of a sibling runs any more, whatever the order.
   @Test func siblingsAreOverWhenTheRunIsOverForEverySeed() throws {
     for seed in seeds() {

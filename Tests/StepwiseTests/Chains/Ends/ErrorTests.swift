@@ -50,7 +50,7 @@ struct ErrorTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  // G20
+  // G22
   /// Cancellation is a third outcome, but only when it was requested.
   @Test("A `CancellationError` without a request is an error like any other", arguments: [false, true])
   func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {

@@ -85,7 +85,7 @@ struct FailedStepTests {
 
   private func line(_ step: ChainStep?) -> String { step.map { "\($0.index) \($0)" } ?? "none" }
 
-  // G107
+  // G4
   @Test("`onError`, the handle and the events name the failed step", arguments: cases)
   func everywhere(_ failing: Case) async {
     let seen = Recorder<String>()
@@ -128,7 +128,7 @@ struct FailedStepTests {
     #expect(good.failedStep == nil)
   }
 
-  @Test("For a timeout it is the step that was running, for an undo that fails the step that is not undone")
+  @Test("A timeout names the running step, a failed undo its own step")
   func timeoutsAndUndos() throws {
     let (clock, seen) = (ManualClock(), Recorder<String>())
     let chain = Chain("room", undo: { _ in throw Fault(9) }) { (number: Int) in number }

@@ -32,7 +32,7 @@ struct FinallyTests {
     }.value
   }
 
-  // G11
+  // G12
   /// Newest first, each of them, regardless of the outcome; before the awaiting task continues.
   @Test(arguments: End.allCases)
   func eachRunsExactlyOnceNewestFirstWhateverHappened(end: End) async {
@@ -64,7 +64,7 @@ struct FinallyTests {
     #expect(states.elements == [5])
   }
 
-  // G11
+  // G12
   @Test func itRunsOncePerRun() async throws {
     let log = Recorder<Int>()
     let chain = Chain { (number: Int) in number }.finally { _ in log.record(1) }
@@ -75,7 +75,7 @@ struct FinallyTests {
     #expect(log.elements.count == 100)
   }
 
-  // G12
+  // G13
   /// It may sleep although the run is cancelled, and although more cancels come meanwhile.
   @Test(arguments: [End.value, .error, .cancelled, .cancelledBefore, .lateCancel])
   func itIsShieldedAndMayAwait(end: End) async {
@@ -120,7 +120,7 @@ struct FinallyTests {
     #expect(log.elements == ["slept", "slept"])
   }
 
-  // G12
+  // G13
   @Test(arguments: [false, true])
   func itKeepsPriorityAndTaskLocals(cancelled: Bool) async {
     let seen = Recorder<String>()
@@ -182,7 +182,7 @@ struct FinallyTests {
     #expect(log.elements == ["cancelled \(source == "task" ? "-" : source): success 3, resolved 3"])
   }
 
-  // G12
+  // G13
   @Test func undosMayAwaitThoughTheRunIsCancelled() async {
     let clock = ManualClock()
     let log = Recorder<String>()

@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OnErrorTests {
-  // G9
-  @Test("Each `onError` handler is called once, in order, and the error is still thrown", arguments: [false, true])
+  // G10
+  @Test("Each `onError` handler is called once, and the error is rethrown", arguments: [false, true])
   func eachIsCalledOnceInOrderOfAttachmentAndTheErrorIsStillThrown(started: Bool) async {
     let log = Recorder<String>()
     var chain = Chain { (number: Int) -> Int in throw Fault(number) }
@@ -35,7 +35,7 @@ struct OnErrorTests {
     #expect(log.elements.isEmpty)
   }
 
-  // G9
+  // G10
   @Test func itIsNotCalledForErrorsThatWereRetriedOrRecovered() async throws {
     let log = Recorder<String>()
     let attempts = Recorder<Int>()
@@ -65,7 +65,7 @@ struct OnErrorTests {
     #expect(log.elements == ["\(Fault(3))"])
   }
 
-  // G10
+  // G11
   @Test func itIsNeverCalledForCancellation() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()

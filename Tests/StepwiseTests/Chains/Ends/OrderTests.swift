@@ -45,8 +45,8 @@ struct OrderTests {
     "awaiter",
   ]
 
-  // G6
-  @Test("A run ends in the order step, `recover`, undo, `onError`, `finally`, then the waiting task")
+  // G7
+  @Test("A run ends with `recover`, undos, `onError` and `finally`, in order")
   func orderOfTheEnd() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(10)) { try await makeChain(log).run(8) }
@@ -74,7 +74,7 @@ struct OrderTests {
     #expect(await log.elements(atLeast: 10) == Self.failing)
   }
 
-  // G6
+  // G7
   @Test func onTheSeededExecutorTheOrderIsTheSameForEverySeed() throws {
     for seed in seeds() {
       let log = Recorder<String>()
@@ -90,7 +90,7 @@ struct OrderTests {
     }
   }
 
-  // G5
+  // G6
   /// A whole-chain handler covers the whole chain wherever it stands; a positional one what is before it.
   @Test func wholeChainModifiersMayStandAnywhere() async {
     let log = Recorder<String>()
@@ -106,7 +106,7 @@ struct OrderTests {
     #expect(log.elements == ["onError \(Fault(1))", "finally failed \(Fault(1))"])
   }
 
-  // G5
+  // G6
   @Test func positionalModifiersCoverTheStepsBeforeThem() async throws {
     let log = Recorder<String>()
     let failures = Recorder<Int>()

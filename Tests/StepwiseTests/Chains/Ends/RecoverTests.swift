@@ -13,7 +13,7 @@ struct RecoverTests {
     Chain { (number: Int) in number }.then { _ in throw error }
   }
 
-  // G7
+  // G8
   @Test func recoverReplacesTheErrorWithAValueAndTheChainGoesOn() async throws {
     let chain = failing(Fault(4)).recover { error in (error as? Fault)?.number ?? 0 }.then { $0 + 1 }
     #expect(try await chain.run(0) == 5)
@@ -88,7 +88,7 @@ struct RecoverTests {
     #expect(entered.elements == [3])
   }
 
-  // G7
+  // G8
   @Test func completedStepsStayDone() async throws {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
@@ -102,7 +102,7 @@ struct RecoverTests {
     #expect(log.elements == ["undo b", "undo a"])
   }
 
-  // G8
+  // G9
   /// Nothing that catches everything swallows cancellation.
   @Test(arguments: [true, false])
   func recoverNeverReplacesCancellation(throwsItsOwn: Bool) async {
@@ -138,19 +138,5 @@ struct RecoverTests {
     await turnstile.visitors(atLeast: 1)
     run.cancel(reason: "stop")
     #expect(await run.outcome.brief == "cancelled stop")
-  }
-
-  @Test func aStepHasRecoverOfItsOwn() async throws {
-    let step = Step("s") { (number: Int) -> Int in throw Fault(number) }.recover { _ in 8 }
-    #expect(try await Chain { (number: Int) in number }.appending(step).run(1) == 8)
-    let turnstile = Turnstile()
-    let waiting = Step { (_: Int) -> Int in
-      try await turnstile.pass()
-      return 0
-    }.recover { _ in 1 }
-    let run = Chain(waiting).start(1)
-    await turnstile.visitors(atLeast: 1)
-    run.cancel()
-    #expect(await run.outcome.brief == "cancelled -")
   }
 }

@@ -16,7 +16,7 @@ struct DepthTests {
     return chain
   }
 
-  // G15
+  // G16
   @Test func aMillionStepsAreBuiltRunAndReleased() async throws {
     let (value, started) = try await onASmallStack {
       let chain = Self.long(scaled(1_000_000))
@@ -30,7 +30,7 @@ struct DepthTests {
     try await onASmallStack { _ = Self.long(scaled(1_000_000)) }
   }
 
-  // G15
+  // G16
   @Test func aMillionStepsAreReleasedOnAnyThread() async throws {
     let chain = Self.long(scaled(1_000_000))
     #expect(try await chain.run(0) == scaled(1_000_000) - 1)
@@ -104,7 +104,7 @@ struct DepthTests {
     return chain
   }
 
-  // G16
+  // G17
   @Test("Nested chains are built and released with constant stack depth")
   func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
     let tracker = LifetimeTracker()
@@ -134,7 +134,7 @@ struct DepthTests {
     #expect(tracker.made == 1 && tracker.alive == 0)
   }
 
-  // G16
+  // G17
   @Test(arguments: [false, true]) func chainsInsideOneAnotherRunInFlatStack(started: Bool) async throws {
     let depth = 2_000
     try await onASmallStack {
@@ -144,7 +144,7 @@ struct DepthTests {
     }
   }
 
-  // G111
+  // G18
   /// The time grows with the depth, not with its square.
   @Test func aChainThatStartsAndAwaitsItselfRunsInFlatStack() async throws {
     let depth = 10_000

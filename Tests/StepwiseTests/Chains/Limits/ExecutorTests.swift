@@ -78,18 +78,6 @@ struct ExecutorTests {
     #expect(seen.elements == ["inner", "outer", "none"])
   }
 
-  @Test func aStepHasAnExecutorOfItsOwn() async throws {
-    let executor = CountingExecutor()
-    let seen = Recorder<Bool>()
-    let step = Step { (number: Int) in
-      seen.record(executor.isCurrent)
-      return number
-    }
-    let chain = Chain(step).appending(step.executor(executor)).appending(step)
-    #expect(try await chain.run(1) == 1)
-    #expect(seen.elements == [false, true, false])
-  }
-
   @Test func stepsBoundToAnActorRunThere() async throws {
     let executor = CountingExecutor()
     let seen = Recorder<Bool>()

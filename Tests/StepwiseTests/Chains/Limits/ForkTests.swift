@@ -18,7 +18,7 @@ struct ForkTests {
       .overlap(.serial)
   }
 
-  // G4
+  // G5
   @Test("Chains derived from one base are released while the base lives", arguments: [false, true])
   func chainsDerivedFromOneBaseAreGoneWhenReleasedWhileTheBaseLives(afterRuns: Bool) async throws {
     let tracker = LifetimeTracker()

@@ -8,7 +8,7 @@ import Testing
 /// What a step is to its run, and what it is outside of runs.
 @Suite(.timeLimit(.minutes(5)))
 struct StepFunctionTests {
-  // G130
+  // G38
   @Test("A step checks for cancellation before its body, and keeps its value")
   func aStepChecksForCancellationBeforeItsBodyAndKeepsItsValue() async throws {
     for origin in ["task", "handle", "cancelRuns", "token"] {
@@ -42,7 +42,7 @@ struct StepFunctionTests {
     }
   }
 
-  // G130
+  // G38
   @Test func theValueOfTheLastStepIsNotDiscarded() async throws {
     let turnstile = Turnstile()
     let chain = Chain { () in
@@ -58,7 +58,7 @@ struct StepFunctionTests {
     #expect(try await run.value == 7)
   }
 
-  // G131
+  // G39
   @Test(arguments: [nil, Duration.seconds(60)])
   func outsideOfARunAStepRunsItsBodyWithRetryAndTimeout(limit: Duration?) async throws {
     var attempts = 0
@@ -77,7 +77,7 @@ struct StepFunctionTests {
     }
   }
 
-  // G131
+  // G39
   @Test func aTimeLimitNamesItsStep() async throws {
     let clock = ManualClock()
     let task = Task {
@@ -90,7 +90,7 @@ struct StepFunctionTests {
     #expect(error?.duration == .seconds(5))
   }
 
-  // G131
+  // G39
   @Test func outsideOfARunAStepWithAnUndoThrowsBeforeItsBody() async {
     var hasRun = false
     await #expect(throws: ChainError.outsideRun) {
@@ -112,7 +112,7 @@ struct StepFunctionTests {
     #expect(ChainError.outsideRun != .reentrant)
   }
 
-  // G131
+  // G39
   @Test func aDetachedTaskIsOutsideAndATaskIsInside() async throws {
     let chain = Chain { () in
       let inside = await resultOf {
@@ -136,7 +136,7 @@ struct StepFunctionTests {
     #expect(try await chain.run() == ["success 1", "failure \(ChainError.outsideRun)"])
   }
 
-  // G132
+  // G40
   @Test("In undos and handlers, a step ignores the cancellation of the run", arguments: ["undo", "onError", "finally"])
   func inUndosAndHandlersAStepIgnoresTheCancellationOfTheRun(place: String) async throws {
     let log = Recorder<String>()
@@ -178,7 +178,7 @@ struct StepFunctionTests {
     #expect(log.elements == expected + expected)
   }
 
-  // G133
+  // G41
   @Test(arguments: [false, true])
   func theLastInnerStepThatThrewIsTheFailedOne(started: Bool) async throws {
     func failedStep(_ body: @escaping @Sendable () async throws -> Void) async throws -> String? {
@@ -221,7 +221,7 @@ struct StepFunctionTests {
     #expect(try await failedStep { try await step("a") {} } == nil)
   }
 
-  // G133
+  // G41
   @Test func anInnerStepOfAnEarlierStepIsNotTheFailedOne() async throws {
     let steps = Recorder<String>()
     let chain = Chain("first") { () in try? await step("a") { throw Fault(1) } }
@@ -231,7 +231,7 @@ struct StepFunctionTests {
     #expect(steps.elements == ["1 second"])
   }
 
-  // G133
+  // G41
   /// The failure of one step interrupts its sibling, which then throws as well.
   @Test func anInterruptedSiblingIsNotTheFailedStep() async throws {
     let steps = Recorder<String>()
@@ -249,7 +249,7 @@ struct StepFunctionTests {
     #expect(steps.elements == ["0 mail"])
   }
 
-  // G133
+  // G41
   @Test func theInnerStepOfANestedChainIsNamedByTheOuterRun() async throws {
     let steps = Recorder<String>()
     let nested = Chain("inner") { () in try await step("a") { throw Fault(1) } }

@@ -10,7 +10,7 @@ import Testing
 struct StepIsolationTests {
   @MainActor private final class Screen {
     var title = ""
-    let notes = Notebook()
+    let notes = LineLog()
 
     func load(_ limit: Duration?) async throws -> Int {
       var count = 0
@@ -23,7 +23,7 @@ struct StepIsolationTests {
         await Task.yield()
         MainActor.preconditionIsolated()
         if count < 3 { throw Fault(count) }
-        return Notebook()
+        return LineLog()
       }
       MainActor.preconditionIsolated()
       page.write("local")
@@ -32,7 +32,7 @@ struct StepIsolationTests {
   }
 
   private actor Archive {
-    let notes = Notebook()
+    let notes = LineLog()
 
     func load(_ limit: Duration?) async throws -> Int {
       var count = 0
@@ -50,7 +50,7 @@ struct StepIsolationTests {
     }
   }
 
-  // G129
+  // G37
   @Test(arguments: [nil, Duration.seconds(60)], [false, true])
   func theBodyRunsInTheIsolationOfItsCaller(limit: Duration?, inRun: Bool) async throws {
     let screen = await Screen()
@@ -64,11 +64,11 @@ struct StepIsolationTests {
     #expect(await screen.title == "attempt 3")
   }
 
-  // G129
+  // G37
   @Test("The body may change local variables and use what is not Sendable", arguments: [nil, Duration.seconds(60)])
   func theBodyChangesLocalVariablesAndUsesWhatIsNotSendable(limit: Duration?) async throws {
     let chain = Chain { (count: Int) in
-      let notes = Notebook()
+      let notes = LineLog()
       var sum = 0
       for number in 1...count {
         let kept = try await step("add \(number)", timeout: limit) {
@@ -83,7 +83,7 @@ struct StepIsolationTests {
     #expect(try await chain.run(3) == "6 1 kept 2 kept 3 kept")
   }
 
-  // G129
+  // G37
   @Test func stepsRunConcurrentlyInAsyncLetAndTaskGroups() async throws {
     let chain = Chain { () in
       let both = Turnstile()
@@ -108,7 +108,7 @@ struct StepIsolationTests {
     #expect(lengths == 21)
   }
 
-  // G129
+  // G37
   /// A time limit lends the body to a task; the runtime traps when that task keeps it.
   @Test func tenThousandTimeLimitsKeepNoBody() async throws {
     let archive = Archive()

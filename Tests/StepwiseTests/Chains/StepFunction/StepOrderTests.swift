@@ -59,7 +59,7 @@ struct StepOrderTests {
     }
   }
 
-  // G134
+  // G42
   @Test func everyFailureUndoesWhatTheOrderCompleted() async throws {
     let count = try await failEverywhere(input: 1) { probe in
       Self.order(probe, attempts: 1).finally { _ in probe.finalized("order") }
@@ -69,7 +69,7 @@ struct StepOrderTests {
     try await failEverywhere(input: 1) { Self.order($0) }
   }
 
-  // G134
+  // G42
   @Test func everyCancellationUndoesWhatTheOrderCompleted() async throws {
     let count = try await cancelEverywhere(input: 1) { probe in
       Self.order(probe).finally { _ in probe.finalized("order") }
@@ -81,7 +81,7 @@ struct StepOrderTests {
     }
   }
 
-  // G134
+  // G42
   @Test func theOrderEndsAlikeInEveryInterleaving() async throws {
     try await explore(seeds: 0..<UInt64(scaled(1_000) / 2)) { clock in
       let log = Recorder<String>()

@@ -10,7 +10,7 @@ import Testing
 struct StepRecordTests {
   private let twice = RetryPolicy(maxAttempts: 2, backoff: .none)
 
-  // G138
+  // G46
   @Test func aStepHasEventsOfItsOwn() async throws {
     let chain = Chain("plan") { () in
       var attempt = 0
@@ -34,7 +34,7 @@ struct StepRecordTests {
     #expect(run.failedStep?.name == "plan")
   }
 
-  // G138
+  // G46
   @Test func progressWithinAStepIsItsOwn() async throws {
     let gate = Turnstile()
     let chain = Chain("plan") { () in
@@ -57,7 +57,7 @@ struct StepRecordTests {
     try await run.value
   }
 
-  // G138
+  // G46
   @Test func observersLearnOfSteps() async throws {
     struct Observer: RunObserver {
       let log: Recorder<String>
@@ -84,7 +84,7 @@ struct StepRecordTests {
     )
   }
 
-  // G138
+  // G46
   @Test func theRecordOfManyStepsIsBounded() async throws {
     let count = scaled(100_000)
     let chain = Chain { (count: Int) in

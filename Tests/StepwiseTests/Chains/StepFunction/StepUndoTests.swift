@@ -21,8 +21,8 @@ struct StepUndoTests {
 
   private let twice = RetryPolicy(maxAttempts: 2, backoff: .none)
 
-  // G134
-  @Test("When something later fails, undos run newest first, together with those of `then`", arguments: [false, true])
+  // G42
+  @Test("After a later failure, all undos run, newest first", arguments: [false, true])
   func undosRunNewestFirst(started: Bool) async throws {
     let chain = Chain("plan", undo: { [log] in log.record("undo plan") }) { () in
       try await done("a")
@@ -41,7 +41,7 @@ struct StepUndoTests {
     #expect(log.elements == ["undo d", "undo plan", "undo b", "undo c", "undo a", "\(Fault(1))"])
   }
 
-  // G134
+  // G42
   @Test func undosOfConcurrentStepsRunNewestFirstByCompletion() async throws {
     let chain = Chain { () in
       let gate = Turnstile()
@@ -60,8 +60,8 @@ struct StepUndoTests {
     #expect(log.elements == ["undo last", "undo slow", "undo fast"])
   }
 
-  // G134
-  @Test("An error that the code catches undoes nothing, and neither does a value")
+  // G42
+  @Test("Neither a caught error nor a value undoes anything")
   func anErrorThatCodeCatchesUndoesNothingAndNorDoesAValue() async throws {
     let chain = Chain { () in
       try? await step("plain") {
@@ -82,7 +82,7 @@ struct StepUndoTests {
     #expect(log.elements.isEmpty)
   }
 
-  // G134
+  // G42
   @Test func aCancelledRunUndoesItsSteps() async throws {
     for started in [false, true] {
       let gate = Turnstile()
@@ -101,7 +101,7 @@ struct StepUndoTests {
     #expect(log.elements == ["undo a", "cancelled -", "undo a", "cancelled -"])
   }
 
-  // G134
+  // G42
   @Test func anUndoThatThrowsIsReportedAsAnUndoError() async throws {
     let chain = Chain("plan") { () in
       try await step("a") {
@@ -118,7 +118,7 @@ struct StepUndoTests {
     #expect(run.undoErrors.map(\.step) == ["a"])
   }
 
-  // G135
+  // G43
   @Test("Every failed attempt undoes what it completed, including the last", arguments: [nil, Duration.seconds(60)])
   func everyFailedAttemptUndoesWhatItCompletedTheLastIncluded(limit: Duration?) async throws {
     let chain = Chain { () in
@@ -147,8 +147,8 @@ struct StepUndoTests {
     )
   }
 
-  // G135
-  @Test("What the last attempt completed stays with the run, below the step's undo")
+  // G43
+  @Test("Steps of the last attempt are undone before the retried step")
   func whatTheLastAttemptCompletedStaysWithTheRunBelowItsOwnUndo() async throws {
     let chain = Chain { () in
       var attempt = 0
@@ -167,7 +167,7 @@ struct StepUndoTests {
     #expect(log.elements == ["undo a1", "done", "undo scope", "undo b2", "undo a2"])
   }
 
-  // G135
+  // G43
   @Test func aTimeLimitUndoesWhatItsStepCompleted() async throws {
     let clock = ManualClock()
     let chain = Chain { () in
@@ -191,7 +191,7 @@ struct StepUndoTests {
     #expect(log.elements == ["undo b", "undo a", "failure scope did not end within 1 second"])
   }
 
-  // G135
+  // G43
   @Test func onCancellationAnAttemptHandsItsUndosOutward() async throws {
     let gate = Turnstile()
     let chain = Chain { () in
@@ -213,7 +213,7 @@ struct StepUndoTests {
     #expect(log.elements == ["caught", "undo a", "undo before"])
   }
 
-  // G135
+  // G43
   @Test func cancellationEndsTheDelayBetweenAttempts() async throws {
     let clock = ManualClock()
     let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(60)))
@@ -228,7 +228,7 @@ struct StepUndoTests {
     await #expect(throws: Fault(1)) { try await outside.value }
   }
 
-  // G34
+  // G36
   @Test func aRetryOfTheChainUndoesTheStepsOfAFailedAttempt() async throws {
     let attempts = Tally()
     let chain = Chain { () in
@@ -241,7 +241,7 @@ struct StepUndoTests {
     #expect(log.elements == ["undo a1"])
   }
 
-  // G36
+  // G48
   @Test func theSiblingsOfAFailedBranchUndoTheirSteps() async throws {
     let gate = Turnstile()
     let left = Chain { () in

@@ -10,7 +10,7 @@ import Testing
 struct StepsInFlightTests {
   private let log = Recorder<String>()
 
-  // G136
+  // G44
   @Test(arguments: [false, true], [false, true])
   func theRunWaitsForStepsInFlightBeforeItIsDecided(started: Bool, fails: Bool) async throws {
     let gate = Turnstile()
@@ -37,7 +37,7 @@ struct StepsInFlightTests {
     #expect(log.elements == ["last", "slow"] + (fails ? ["undo slow", "failed \(Fault())"] : ["resolved ()"]))
   }
 
-  // G136
+  // G44
   @Test func aCancellationWhileTheRunWaitsForStepsCancelsIt() async throws {
     let gate = Turnstile()
     let chain = Chain { () in
@@ -53,7 +53,7 @@ struct StepsInFlightTests {
     #expect(await run.outcome.brief == "cancelled stop \(Fault())")
   }
 
-  // G137
+  // G45
   @Test(arguments: [false, true])
   func workThatOutlivesItsRunBeginsNoStep(started: Bool) async throws {
     let gate = Turnstile()
@@ -78,15 +78,14 @@ struct StepsInFlightTests {
     clock: ManualClock
   ) -> Chain<Void, Void> {
     switch form {
-    case "chain": Chain("work", work).abandon(after: .seconds(1), clock: clock)
     case "nested":
       Chain("first") { () in }.appending(Chain("work", work)).abandon(after: .seconds(1), clock: clock)
-    default: Chain(Step("work") { () in try await work() }.abandon(after: .seconds(1), clock: clock))
+    default: Chain("work", work).abandon(after: .seconds(1), clock: clock)
     }
   }
 
-  // G137
-  @Test(arguments: ["chain", "nested", "step"])
+  // G45
+  @Test(arguments: ["chain", "nested"])
   func theRunDoesNotWaitForStepsOfAbandonedWork(form: String) async throws {
     let clock = ManualClock()
     let (gate, task) = (Turnstile(), Turnstile())
@@ -116,8 +115,8 @@ struct StepsInFlightTests {
     #expect(log.elements.isEmpty)
   }
 
-  // G136
-  @Test(arguments: ["chain", "nested", "step"])
+  // G44
+  @Test(arguments: ["chain", "nested"])
   func theRunWaitsForStepsInFlightOfWorkThatItMayAbandon(form: String) async throws {
     let gate = Turnstile()
     let work = abandoning(
@@ -143,14 +142,13 @@ struct StepsInFlightTests {
     #expect(log.elements == ["slow", "next"])
   }
 
-  // G137
+  // G45
   /// A nested chain is one step, which is undone when it completes.
   @Test(
     "A step of abandoned work is undone on completion if the run failed",
-    arguments: ["chain", "step"],
-    [false, true]
+    arguments: [false, true]
   )
-  func aStepOfAbandonedWorkIsUndoneOnCompletionIfTheRunFailed(form: String, isRecovered: Bool) async throws {
+  func aStepOfAbandonedWorkIsUndoneOnCompletionIfTheRunFailed(isRecovered: Bool) async throws {
     let clock = ManualClock()
     let gate = Turnstile()
     let left = Turnstile()
@@ -170,7 +168,7 @@ struct StepsInFlightTests {
         log.record("left")
         left.open()
       },
-      by: form,
+      by: "chain",
       clock: clock
     )
     if isRecovered { chain = chain.recover { _ in } }
@@ -179,17 +177,14 @@ struct StepsInFlightTests {
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await run.outcome.brief == (isRecovered ? "resolved ()" : "failed work did not end within 1 second"))
-    // A chain that is abandoned undoes what it had completed; a step leaves that to the run.
-    let undone = isRecovered && form == "step" ? [] : ["undo completed"]
-    #expect(log.elements == undone)
+    #expect(log.elements == ["undo completed"], "what it had completed is undone at once")
     gate.open()
     try await left.pass()
-    #expect(log.elements == undone + (isRecovered ? [] : ["undo stuck"]) + ["left"])
+    #expect(log.elements == ["undo completed"] + (isRecovered ? [] : ["undo stuck"]) + ["left"])
   }
 
-  // G137
-  @Test(arguments: ["chain", "step"])
-  func workThatEndsInTimeIsPartOfTheRun(form: String) async throws {
+  // G45
+  @Test func workThatEndsInTimeIsPartOfTheRun() async throws {
     let clock = ManualClock()
     let gate = Turnstile()
     let chain = abandoning(
@@ -208,7 +203,7 @@ struct StepsInFlightTests {
           gate.open()
         }
       },
-      by: form,
+      by: "chain",
       clock: clock
     )
     .then {
@@ -220,7 +215,7 @@ struct StepsInFlightTests {
     #expect(log.elements == ["b", "undo b", "undo a"])
   }
 
-  // G136
+  // G44
   /// Tasks begin steps until the run no longer lets them; each step that began ends before the run.
   @Test(arguments: [false, true])
   func noStepOutlivesItsRunInAnyOrder(fails: Bool) async throws {

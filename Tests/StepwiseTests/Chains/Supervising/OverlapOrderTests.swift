@@ -21,7 +21,7 @@ struct OverlapOrderTests {
     }
   }
 
-  // G39
+  // G52
   @Test func startedRunsBeginInTheOrderOfTheCalls() async {
     let order = Recorder<Int>()
     let chain = Chain { (number: Int) in order.record(number) }.overlap(.serial)
@@ -46,7 +46,7 @@ struct OverlapOrderTests {
     #expect(calls.elements.count == 1_000)
   }
 
-  // G39
+  // G52
   @Test func theOrderIsThatOfTheCallsForEverySeed() throws {
     for seed in seeds() {
       let (calls, order) = try SeededExecutor(seed: seed).run {
@@ -100,7 +100,7 @@ struct OverlapOrderTests {
       .overlap(policy)
   }
 
-  // G40
+  // G53
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func neverTwoAtOnceAndEveryRunEndsForEverySeed(policy: Overlap) throws {
     for seed in seeds(250) {
@@ -131,7 +131,7 @@ struct OverlapOrderTests {
       try #require(end.ends == 8, "seed \(seed)")
       try #require(end.most <= 1 && end.inside == 0, "seed \(seed): \(end)")
       for outcome in outcomes where outcome.hasPrefix("cancelled") {
-        let known = outcome.hasPrefix("cancelled \(policy)") || outcome.hasPrefix("cancelled impatient")
+        let known = outcome.hasPrefix("cancelled \(policy.name)") || outcome.hasPrefix("cancelled impatient")
         try #require(known, "seed \(seed): \(outcome)")
       }
     }

@@ -41,7 +41,7 @@ struct OverlapTests {
     for (number, run) in runs.enumerated() { #expect(await run.outcome.brief == "resolved \(number)") }
   }
 
-  // G40
+  // G53
   @Test func serialWaitsForItsTurnFinallyIncluded() async {
     let guarded = Guarded(.serial, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
@@ -52,8 +52,8 @@ struct OverlapTests {
     )
   }
 
-  // G43
-  @Test("A cancelled waiting run leaves immediately, and the others keep their order")
+  // G56
+  @Test("A cancelled waiting run leaves, and the others keep their order")
   func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
     let guarded = Guarded(.serial, runs: 4)
     let runs = (0..<3).map { guarded.chain.start($0) }
@@ -79,7 +79,7 @@ struct OverlapTests {
     #expect(try await runs[2].value == 2)
   }
 
-  // G41
+  // G54
   @Test func dropNewRefusesWhileOneIsInFlight() async throws {
     let guarded = Guarded(.dropNew, runs: 2)
     let first = guarded.chain.start(0)
@@ -113,7 +113,7 @@ struct OverlapTests {
     }
   }
 
-  // G41
+  // G54
   @Test func keepLatestLetsOneWaitAndANewerOneReplacesIt() async throws {
     let guarded = Guarded(.keepLatest, runs: 4)
     let runs = (0..<4).map { guarded.chain.start($0) }
@@ -145,8 +145,8 @@ struct OverlapTests {
     #expect(guarded.log.elements.suffix(3) == ["resolved 0", "begin 2", "resolved 2"])
   }
 
-  // G40
-  @Test("`cancelPrevious` starts a run when the previous one has ended, including `finally`")
+  // G53
+  @Test("`cancelPrevious` starts a run after the previous run's `finally`")
   func cancelPreviousBeginsWhenTheFormerHasEndedFinallyIncluded() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -182,7 +182,7 @@ struct OverlapTests {
     for run in runs { try await run.value }
   }
 
-  // G112
+  // G57
   @Test func itCoversTheWholeChainWhereverItStands() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
@@ -199,7 +199,7 @@ struct OverlapTests {
     #expect(log.elements == ["begin 0", "resolved 0", "begin 1", "resolved 1"])
   }
 
-  // G112
+  // G57
   @Test func aDerivedChainHasAGateOfItsOwn() async throws {
     let turnstile = Turnstile()
     let base = Chain { (number: Int) in
@@ -219,7 +219,7 @@ struct OverlapTests {
     #expect(try await heldToo.value == 1)
   }
 
-  // G42
+  // G55
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
   func aRunThatThePolicyEndsHasItsNameAsReasonEverywhere(policy: Overlap) async {
     let guarded = Guarded(policy, runs: 3)
@@ -228,7 +228,7 @@ struct OverlapTests {
     for run in runs {
       let outcome = await run.outcome.brief
       #expect(await briefEvents(of: run).last == outcome)
-      #expect(outcome.hasPrefix("resolved") || outcome == "cancelled \(policy)")
+      #expect(outcome.hasPrefix("resolved") || outcome == "cancelled \(policy.name)")
     }
     #expect(guarded.log.elements.filter { !$0.hasPrefix("begin") }.count == 3)
   }

@@ -48,7 +48,7 @@ struct ReentrancyTests {
     return chain
   }
 
-  // G44
+  // G58
   @Test(arguments: policies, Place.allCases)
   func runFromInsideThrowsReentrant(policy: Overlap, place: Place) async {
     let errors = Recorder<String>()
@@ -62,7 +62,7 @@ struct ReentrancyTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  // G44
+  // G58
   @Test(arguments: Place.allCases)
   func startFromInsideQueues(place: Place) async throws {
     let started = Recorder<Run<Int>>()

@@ -23,9 +23,9 @@ struct RunHandleTests {
     #expect(run.undoErrors.isEmpty)
   }
 
-  // G18
+  // G20
   /// One waiter's cancel does not cancel a shared result.
-  @Test("Cancelling a task that awaits `value` ends that wait and does not affect the run")
+  @Test("Cancelling a task that awaits `value` does not affect the run")
   func cancellingAWaitingTask() async throws {
     let turnstile = Turnstile()
     let run = Chain { () in
@@ -43,7 +43,7 @@ struct RunHandleTests {
     #expect(try await run.value == 1)
   }
 
-  // G18
+  // G20
   @Test("The wait for `outcome` ignores cancellation of the waiting task")
   func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
     let turnstile = Turnstile()
@@ -71,7 +71,7 @@ struct RunHandleTests {
     #expect(await task.result.brief == "success 1")
   }
 
-  // G17
+  // G19
   @Test func lettingTheHandleGoCancelsNothing() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -99,7 +99,7 @@ struct RunHandleTests {
     #expect(try await run.value == 2)
   }
 
-  // G19
+  // G21
   @Test func theCompletionHandlerIsCalledOnceForEveryEnd() async {
     let results = Recorder<String>()
     let turnstile = Turnstile()
@@ -170,7 +170,7 @@ struct RunHandleTests {
     #expect(log.elements.sorted() == ["resolved 5", "resolved 5", "success 5", "success 5"])
   }
 
-  // G17
+  // G19
   /// A handle is often a property of what the chain's closures hold.
   @Test(arguments: [false, true]) func aRunThatIsOverKeepsNothingOfItsChain(isObserved: Bool) async {
     let tracker = LifetimeTracker()

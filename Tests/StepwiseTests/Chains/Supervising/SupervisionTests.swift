@@ -53,8 +53,8 @@ struct SupervisionTests {
     #expect(try await run.value == 1)
   }
 
-  // G45
-  @Test("`cancelRuns` interrupts started runs immediately, and the chain stays usable")
+  // G59
+  @Test("`cancelRuns` interrupts started runs, and the chain stays usable")
   func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -72,7 +72,7 @@ struct SupervisionTests {
     #expect(try await chain.start(4).value == 4)
   }
 
-  // G45
+  // G59
   @Test func cancelRunsStopsPlainRunsAtTheirNextStep() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -106,7 +106,7 @@ struct SupervisionTests {
     #expect(await runs[0].outcome.brief == "resolved ()")
   }
 
-  // G46
+  // G60
   @Test func drainReturnsWhenNoRunIsInFlight() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
@@ -128,7 +128,7 @@ struct SupervisionTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  // G46
+  // G60
   @Test func drainRefusesNothing() async throws {
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
@@ -144,7 +144,7 @@ struct SupervisionTests {
     await drain.value
   }
 
-  // G46
+  // G60
   @Test func drainReturnsEarlyWhenItsTaskIsCancelled() async {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }
@@ -175,7 +175,7 @@ struct SupervisionTests {
     #expect(run.isFinished)
   }
 
-  // G46
+  // G60
   @Test func drainSeesEveryEndForEverySeed() throws {
     for seed in seeds() {
       let count = try SeededExecutor(seed: seed).run {

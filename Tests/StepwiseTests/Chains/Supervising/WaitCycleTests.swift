@@ -10,7 +10,7 @@ import Testing
 struct WaitCycleTests {
   /// Where, in a step, the run waits for itself.
   enum Form: CaseIterable, Sendable {
-    case step, stepTimeout, chainTimeout, stepAbandon, chainAbandon, race, zip, thenMap, withCancellation
+    case step, stepTimeout, chainTimeout, chainAbandon, race, zip, thenMap, withCancellation
     case undo, onError, finally
   }
 
@@ -51,7 +51,6 @@ struct WaitCycleTests {
     case .step: return calls
     case .stepTimeout: return Chain(step.timeout(.seconds(60), clock: clock))
     case .chainTimeout: return calls.timeout(.seconds(60), clock: clock)
-    case .stepAbandon: return Chain(step.abandon(after: .seconds(60), clock: clock))
     case .chainAbandon: return calls.abandon(after: .seconds(60), clock: clock)
     case .race: return Chain.race(calls, calls)
     case .zip: return Chain<Int, (Int, Int)>.zip(calls, calls).then { $0.0 }
@@ -73,7 +72,7 @@ struct WaitCycleTests {
     }
   }
 
-  // G44
+  // G58
   @Test(arguments: Form.allCases, Wait.allCases)
   func aRunThatWaitsForItselfGetsAnError(form: Form, wait: Wait) throws {
     let chain = makeChain(form, waitForItself(wait))
@@ -111,7 +110,7 @@ struct WaitCycleTests {
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
   }
 
-  @Test("A run that a step starts and does not await may wait for the step's run", arguments: Wait.allCases)
+  @Test("A run that a step does not await may wait for the step's run", arguments: Wait.allCases)
   func aRunThatAStepStartsAndDoesNotAwaitMayWaitForTheStepsRun(wait: Wait) throws {
     let (handle, results) = (handle, results)
     let waits = waitForItself(wait)

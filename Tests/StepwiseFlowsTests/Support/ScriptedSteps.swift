@@ -18,9 +18,9 @@ enum Reply<Result: Sendable> {
 
 /// Creates steps that follow a script, and records which were presented.
 @MainActor
-final class Desk {
-  /// Each ask, as "name content", or "name" where there is no content.
-  nonisolated let asked = Recorder<String>()
+final class ScriptedSteps {
+  /// Each presentation, as "name content", or "name" where there is no content.
+  nonisolated let presented = Recorder<String>()
   /// The handlers of those that wait.
   private(set) var waiting: [AnyObject] = []
 
@@ -32,7 +32,7 @@ final class Desk {
   ) -> FlowStep<Content, Result> {
     var script = replies[...]
     return FlowStep(name) { [unowned self] handler in
-      asked.record(Content.self == Void.self ? name : "\(name) \(handler.content)")
+      presented.record(Content.self == Void.self ? name : "\(name) \(handler.content)")
       switch script.popFirst() {
       case .complete(let result): handler.complete(result)
       case .back: handler.back()

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// Something mutable that is not Sendable, to be captured where the API allows it.
-package final class Notebook {
+package final class LineLog {
   package var lines: [String] = []
 
   package init() {}
