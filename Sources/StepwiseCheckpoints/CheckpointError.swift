@@ -5,7 +5,7 @@ import StepwiseFiles
 
 /// An error that prevents the use of a checkpoint.
 ///
-/// What is stored has not changed, unless the error says so.
+/// Its description says which id, and what you can do. What is stored has not changed, unless the error says so.
 ///
 /// Further cases may be added, so end a `switch` over it with `default`.
 public enum CheckpointError: Error, Sendable {

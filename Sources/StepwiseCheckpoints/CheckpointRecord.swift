@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// What a store holds under an id: the last stage, and the data to resume from it safely.
+///
+/// You meet it only when you write a store.
 public struct CheckpointRecord: Sendable, Hashable {
   /// The id.
   public var id: String
@@ -28,7 +30,7 @@ public struct CheckpointRecord: Sendable, Hashable {
 
   /// The checksum of all other properties.
   ///
-  /// A store must keep it unchanged, so that a corrupted record is detected.
+  /// Store it unchanged: it detects a corrupted record.
   public var checksum: UInt64
 
   /// Creates a record with its checksum.

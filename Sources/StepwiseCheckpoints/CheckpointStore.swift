@@ -137,11 +137,15 @@ extension CheckpointStore {
 }
 
 /// The exclusive right of one run to save under an id.
+///
+/// You meet it only when you write a store.
 public struct CheckpointLease: Sendable, Hashable {
   /// The id.
   public let id: String
 
-  /// The fencing number: higher than that of every earlier lease of the id, so that a late save can be detected.
+  /// The fencing number, higher than that of every earlier lease of the id.
+  ///
+  /// With it you can detect a late save.
   public let fence: UInt64
 
   /// How long the lease lasts after it was acquired or renewed; nil when it ends only with its holder.
@@ -177,6 +181,8 @@ public struct CheckpointLease: Sendable, Hashable {
 }
 
 /// A page of the ids under which a store holds a record.
+///
+/// You can pass the last id to the next call to get the next page.
 public struct CheckpointPage: Sendable, Hashable {
   /// The ids, ordered by their UTF-8.
   public let ids: [String]

@@ -6,7 +6,8 @@ import StepwiseFiles
 
 /// Stores checkpoints in memory, for tests and previews, as long as the store exists.
 ///
-/// Leases do not expire, unless the store is created with a duration for them.
+/// Use this where your app uses a ``FileCheckpointStore``: both pass the same checks. Leases do not expire, unless the
+/// store is created with a duration for them.
 public final class MemoryCheckpointStore: CheckpointStore {
   private struct Held: Sendable {
     let fence: UInt64

@@ -10,7 +10,7 @@ public import Stepwise
 #endif
 
 extension Chain where Input: Codable, Output: Codable {
-  /// Runs the chain so that it survives a crash: call it again with the same id, and it continues.
+  /// Runs the chain under an id: after a crash you can call it again with the same id, and it continues.
   ///
   /// - Warning: A resumed run skips the bodies of completed steps, and with them every variable that they changed.
   ///   Return values from steps instead. The code between steps runs again, so it has to be deterministic.
@@ -21,7 +21,7 @@ extension Chain where Input: Codable, Output: Codable {
   /// ``CurrentStep/idempotencyKey`` to services that accept one.
   ///
   /// When the run fails, or is cancelled for good by `cancel(id:in:)` or its handle, that is stored before the first
-  /// undo. Undos run newest first, and each is stored. If the process dies meanwhile, `resume(id:in:)` runs the missing
+  /// undo. Undos run newest first, and each is stored. If the process dies in between, `resume(id:in:)` runs the missing
   /// ones.
   ///
   /// Everything else that interrupts the run only stops it: its task, tokens, `cancelRuns`, its overlap policy, a lost
@@ -144,7 +144,8 @@ extension Chain where Input: Codable, Output: Codable {
   public nonisolated func cancel(id: String, in store: some CheckpointStore, reason: String? = nil) async throws -> Bool
   {
     if let live = LiveRuns.find(id, of: storedName, store: store) {
-      return try await live.cancelAndStore(reason: reason)
+      if let isFirst = try await live.cancelAndStore(reason: reason) { return isFirst }
+      await live.waitUntilEnded()
     }
     return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
   }
@@ -238,41 +239,5 @@ extension Chain where Input: Codable, Output: Codable {
       store.releaseWithoutWaiting(lease)
       throw error
     }
-  }
-}
-
-/// The durable runs in progress in this process.
-enum LiveRuns {
-  private struct Entry: Sendable {
-    let id: String
-    /// The name of the chain.
-    let name: String
-    let location: String
-    let store: ObjectIdentifier?
-    let run: any DurableRunning
-  }
-
-  private static let runs = Lock([ObjectIdentifier: Entry]())
-
-  static func add(_ run: any DurableRunning, id: String, of name: String, store: any CheckpointStore) {
-    let entry = Entry(id: id, name: name, location: store.location(of: id), store: identity(of: store), run: run)
-    runs.withLock { $0[ObjectIdentifier(run)] = entry }
-  }
-
-  static func remove(_ run: any DurableRunning) { _ = runs.withLock { $0.removeValue(forKey: ObjectIdentifier(run)) } }
-
-  /// Returns the run of a chain that holds an id in a store, or in another one over the same directory.
-  static func find(_ id: String, of name: String, store: any CheckpointStore) -> (any DurableRunning)? {
-    let (location, identity) = (store.location(of: id), identity(of: store))
-    return runs.withLock { runs in
-      runs.values.first { entry in
-        guard entry.id.utf8.elementsEqual(id.utf8), entry.name == name else { return false }
-        return identity != nil && entry.store == identity || location.hasPrefix("/") && entry.location == location
-      }?.run
-    }
-  }
-
-  private static func identity(of store: any CheckpointStore) -> ObjectIdentifier? {
-    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
   }
 }

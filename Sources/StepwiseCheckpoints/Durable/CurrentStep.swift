@@ -4,7 +4,7 @@
 import Stepwise
 import StepwiseFiles
 
-/// The step of a durable run that the running code is part of.
+/// Identifies the running step of a durable run to services that accept an idempotency key.
 public enum CurrentStep: Sendable {
   /// A key for services that perform a request with the same key only once; nil outside of durable runs.
   ///
@@ -16,9 +16,9 @@ public enum CurrentStep: Sendable {
   }
 }
 
-/// The durable run that the running code is part of.
+/// Identifies the version of a durable run, for code that has changed since the run was started.
 public enum CurrentRun: Sendable {
-  /// The version that the run was started with; `Int.max` outside of durable runs, so that the newest code runs there.
+  /// The version that the run was started with; `Int.max` outside of durable runs, which run your newest code.
   ///
   /// Use it to change the steps of a chain while runs of older versions are unfinished:
   ///

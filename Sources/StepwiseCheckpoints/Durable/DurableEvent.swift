@@ -7,23 +7,26 @@ package enum DurableEvent: Hashable, Sendable {
   case began(String)
   /// A step has completed. `index` is its position among the steps of the task that owns the place.
   case completed(String, index: Int?, number: Int, value: [UInt8], isUndoable: Bool)
-  /// A step, or a group of steps, has failed.
-  case failed(String, index: Int?, number: Int, StoredFailure)
+  /// A step, or a group of steps, has failed; or its task was cancelled, which may come before the step in a replay.
+  case failed(String, index: Int?, number: Int, StoredFailure, isInterrupted: Bool = false)
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
-  /// The step was undone although its value could not be stored.
+  /// The step has nothing to undo any more, although its value could not be stored.
   case settled(String)
   /// The attempt in a scope has failed, and what it completed is going to be undone.
   case attemptFailed(String, StoredFailure)
   /// An attempt has failed and was undone.
   case attemptEnded(String, attempt: Int)
-  /// The branch that has decided a race, or the failure of a `zip`.
+  /// The branch that has decided a race, or the failure of a `zip`; the attempt that none follows; 0 for work that
+  /// ended in time.
   case decided(String, branch: Int)
   /// When a wait or a time limit ends, in milliseconds since 1970.
   case deadline(String, Int)
   case cancelled(reason: String?)
   case concluded(StoredOutcome)
+  /// A signal was consumed, by the step that the event follows.
+  case received(Int)
   /// What could not be undone is given up.
   case abandoned
 }
@@ -96,6 +99,11 @@ extension DurableEvent {
     return values
   }
 
+  /// The signals that an entry consumes; none when it is not an entry of a durable run.
+  package static func signals(in entry: [UInt8]) -> [Int] {
+    ((try? events(in: entry)) ?? []).compactMap { if case .received(let signal) = $0 { signal } else { nil } }
+  }
+
   private func write(to writer: inout DurableWriter) {
     switch self {
     case .began(let path):
@@ -107,8 +115,8 @@ extension DurableEvent {
       writer.number(index.map { $0 + 1 } ?? 0)
       writer.number(number)
       writer.value(value)
-    case .failed(let path, let index, let number, let failure):
-      writer.tag(4)
+    case .failed(let path, let index, let number, let failure, let isInterrupted):
+      writer.tag(isInterrupted ? 18 : 4)
       writer.text(path)
       writer.number(index.map { $0 + 1 } ?? 0)
       writer.number(number)
@@ -155,6 +163,9 @@ extension DurableEvent {
       writer.tag(16)
       writer.text(scope)
       writer.failure(failure)
+    case .received(let signal):
+      writer.tag(17)
+      writer.number(signal)
     }
   }
 
@@ -170,9 +181,15 @@ extension DurableEvent {
         value: try reader.value(),
         isUndoable: tag == 3
       )
-    case 4:
+    case let tag where tag == 4 || tag == 18:
       let (path, index, number) = (try reader.text(), try reader.number(), try reader.number())
-      self = .failed(path, index: index == 0 ? nil : index - 1, number: number, try reader.failure())
+      self = .failed(
+        path,
+        index: index == 0 ? nil : index - 1,
+        number: number,
+        try reader.failure(),
+        isInterrupted: tag == 18
+      )
     case 5:
       var numbers: [Int] = []
       for _ in 0..<(try reader.number()) { numbers.append(try reader.number()) }
@@ -190,6 +207,7 @@ extension DurableEvent {
       self = .concluded(.cancelled(reason: reason, underlying: try reader.number() == 0 ? nil : try reader.failure()))
     case 15: self = .abandoned
     case 16: self = .attemptFailed(try reader.text(), try reader.failure())
+    case 17: self = .received(try reader.number())
     case let tag: throw DurableFormatError(reason: "it contains an unknown event, \(tag)")
     }
   }
@@ -197,7 +215,7 @@ extension DurableEvent {
 
 /// The reason why bytes are not those of a durable run.
 package struct DurableFormatError: Error {
-  let reason: String
+  package let reason: String
 }
 
 /// Writes the fields of events.

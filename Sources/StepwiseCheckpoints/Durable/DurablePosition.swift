@@ -28,7 +28,7 @@ final class DurablePosition: Sendable {
 
   /// The identity of the current task.
   ///
-  /// The owner of a place exists for as long as the place, so no other task has its identity meanwhile.
+  /// The owner of a place exists for as long as the place, so no other task has its identity during that time.
   static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
   /// Returns the key and the position of a step that is called here; nil when the name is used up.
@@ -36,6 +36,11 @@ final class DurablePosition: Sendable {
     let isOwner = step.isPlanned || owner == Self.task
     guard let (occurrence, index) = names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
     return (DurableLog.key(step.name, occurrence, in: scope), index)
+  }
+
+  /// Returns the key of the next step with a name, without calling it.
+  func next(_ name: String) -> String {
+    DurableLog.key(name, names.withLock { $0.count(of: name) } + 1, in: scope)
   }
 
   /// Returns the key of a place that the engine opens here.
@@ -48,9 +53,20 @@ final class DurablePosition: Sendable {
 protocol DurableRunning: RunJournal {
   var identity: String { get }
   var version: Int { get }
-  /// Stores that the run is cancelled, and returns whether this call has cancelled it.
-  func cancelAndStore(reason: String?) async throws -> Bool
+  /// Stores that the run is cancelled, even while it stops.
+  ///
+  /// - Returns: Whether this call has cancelled it; nil when it has ended in this process.
+  func cancelAndStore(reason: String?) async throws -> Bool?
+  /// Waits until the run has released its lease.
+  func waitUntilEnded() async
   nonisolated(nonsending) func sleep(_ duration: Duration, by clock: any Clock<Duration>, at step: String) async throws
+  /// Waits for a signal; returns nil when none can be received.
+  nonisolated(nonsending) func receive<Value: Codable & Sendable>(
+    _ name: String,
+    as type: Value.Type,
+    timeout: Duration?,
+    at step: String
+  ) async throws -> Value?
 }
 
 extension DurableRunning {
@@ -81,6 +97,8 @@ package struct StepNames {
     foreign.insert(name)
     return (1, nil)
   }
+
+  func count(of name: String) -> Int { counts[name, default: 0] }
 
   package mutating func open(_ name: String) -> Int {
     counts[name, default: 0] += 1

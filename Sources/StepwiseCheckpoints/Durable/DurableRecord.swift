@@ -43,8 +43,16 @@ struct DurableRecord {
   let start: DurableStart
   let events: [DurableEvent]
 
-  /// The name of a durable chain in records; no type has such a name.
-  static func name(_ chain: String) -> String { "chain " + chain }
+  /// What the names of durable chains in records begin with; no type has such a name.
+  private static let prefix = "chain "
+
+  /// The name of a durable chain in records.
+  static func name(_ chain: String) -> String { prefix + chain }
+
+  /// The chain that a record belongs to; nil for a progression.
+  static func chain(of record: CheckpointRecord) -> String? {
+    record.progression.hasPrefix(prefix) ? String(record.progression.dropFirst(prefix.count)) : nil
+  }
 
   /// Reads a record.
   ///
@@ -83,6 +91,19 @@ struct DurableRecord {
       first: start.bytes,
       stage: events.isEmpty ? [] : CheckpointEntries.bytes(of: DurableEvent.bytes(of: events))
     )
+  }
+}
+
+extension CheckpointRecord {
+  /// The name of a chain and what its durable run has stored; nil for a progression.
+  ///
+  /// - Throws: `CheckpointError` when the record is damaged.
+  package func durableRun(
+    at location: String
+  ) throws(CheckpointError) -> (chain: String, version: Int, events: [DurableEvent])? {
+    guard let chain = DurableRecord.chain(of: self) else { return nil }
+    let stored = try DurableRecord(self, of: chain, at: location)
+    return (chain, stored.start.version, stored.events)
   }
 }
 

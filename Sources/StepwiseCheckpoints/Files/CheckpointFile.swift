@@ -13,7 +13,7 @@ import StepwiseFiles
   import Android
 #endif
 
-/// The content of a checkpoint file, format 1 or 2.
+/// The content of a checkpoint file, format 1 to 3.
 ///
 /// Numbers are big-endian.
 ///
@@ -21,7 +21,7 @@ import StepwiseFiles
 /// |---|---|
 /// | 8 | `STEPWISE` |
 /// | 4 | the format |
-/// | 8 | the length of the file, in format 2 without what was appended |
+/// | 8 | the length of the file, from format 2 on without what was appended |
 /// | 8 | CRC-64/XZ of these bytes without these 8 |
 /// | 8 | the stage counter |
 /// | 8 | the schema version |
@@ -31,7 +31,7 @@ import StepwiseFiles
 /// | 8 + n | the length of the first stage, and the first stage |
 /// | 8 + n | the length of the last stage, and the last stage |
 ///
-/// In format 2, entries were appended to the last stage, each in this form:
+/// From format 2 on, entries were appended to the last stage, each in this form:
 ///
 /// | bytes | what |
 /// |---|---|
@@ -39,12 +39,13 @@ import StepwiseFiles
 /// | 4 | the same with all bits inverted |
 /// | 8 | CRC-64/XZ of the stage counter after the entry, the length and the entry |
 /// | n | the entry |
+/// | 1 | 0xA5, from format 3 on: zeros at the end of the file were not written |
 ///
 /// An entry that is incomplete at the end of the file was being written when the process or the machine died. It does not
 /// count, and the next one replaces it. Every later format keeps the first four fields, so that damage can be
 /// distinguished from a newer format.
 enum CheckpointFile {
-  static let format = 2
+  static let format = 3
   static let magic = Array("STEPWISE".utf8)
   private static let prefixLength = 28
 
@@ -79,15 +80,17 @@ enum CheckpointFile {
   static func bytes(ofEntry entry: [UInt8], version: UInt64) -> [UInt8] {
     let length = UInt32(entry.count)
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(entryHeader + entry.count)
+    bytes.reserveCapacity(entryHeader + entry.count + 1)
     bytes += length.bigEndianBytes
     bytes += (~length).bigEndianBytes
     bytes += sum(ofEntry: entry, version: version).bigEndianBytes
     bytes += entry
+    bytes.append(endMark)
     return bytes
   }
 
   private static let entryHeader = 16
+  private static let endMark: UInt8 = 0xa5
 
   private static func sum(ofEntry entry: [UInt8], version: UInt64) -> UInt64 {
     var sum = CRC64()
@@ -117,7 +120,7 @@ enum CheckpointFile {
     var stage = try reader.bytes(UInt64.self)
     try reader.finish(expected)
     var isAppended = false
-    while format > 1, let entry = try reader.entry(version: version + 1) {
+    while format > 1, let entry = try reader.entry(version: version + 1, format: format) {
       version += 1
       isAppended = true
       stage += CheckpointEntries.bytes(of: entry)
@@ -203,7 +206,7 @@ enum CheckpointFile {
     }
 
     /// Reads the next entry; nil at the end, and for one that was not written completely.
-    mutating func entry(version: UInt64) throws(CheckpointError) -> [UInt8]? {
+    mutating func entry(version: UInt64, format: Int) throws(CheckpointError) -> [UInt8]? {
       let rest = appended
       (left, appended) = (rest, 0)
       guard rest >= CheckpointFile.entryHeader else { return nil }
@@ -214,10 +217,13 @@ enum CheckpointFile {
         if header.last == 0, try isZero() { return nil }
         throw path.damaged("the length of an entry does not match its copy")
       }
-      guard Int(length) <= left else { return nil }
+      let markLength = format > 2 ? 1 : 0
+      guard Int(length) + markLength <= left else { return nil }
       let entry = try take(Int(length))
-      guard CheckpointFile.sum(ofEntry: entry, version: version) == UInt64(bigEndianBytes: header[8...]) else {
-        if left == 0, entry.last == 0 { return nil }
+      let mark = try take(markLength).first
+      let isIntact = CheckpointFile.sum(ofEntry: entry, version: version) == UInt64(bigEndianBytes: header[8...])
+      guard isIntact, mark ?? CheckpointFile.endMark == CheckpointFile.endMark else {
+        if left == 0, mark ?? entry.last == 0 { return nil }
         throw path.damaged("the checksum of an entry does not match its content")
       }
       (left, appended) = (0, left)
@@ -233,7 +239,6 @@ enum CheckpointFile {
     }
 
     /// Skips the rest.
-
     mutating func skip() throws(CheckpointError) {
       while left > 0 { _ = try take(min(left, 65_536)) }
     }

@@ -65,7 +65,7 @@ struct CheckpointFolder: Sendable {
 
   /// Writes a record to which entries will be appended.
   func writeLog(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) -> CheckpointLog {
-    try write(record, of: id, format: 2)
+    try write(record, of: id, format: CheckpointFile.format)
     let path = CheckpointPath(id: id, file: file(of: id))
     return try path.naming { () throws(FileFailure) in
       let file = try path.file.open(O_WRONLY)

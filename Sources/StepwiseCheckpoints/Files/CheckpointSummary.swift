@@ -10,6 +10,8 @@ import StepwiseFiles
 #endif
 
 /// What a file of a ``FileCheckpointStore`` says about a checkpoint, without its stages.
+///
+/// Use it to list what your program has not finished, without decoding stages.
 public struct CheckpointSummary: Sendable {
   /// What an intact checkpoint contains.
   public struct Content: Sendable, Hashable {
@@ -89,7 +91,7 @@ extension CheckpointFolder {
         progression: record.progression,
         schemaVersion: record.schemaVersion,
         version: record.version,
-        stage: Self.name(ofStage: record.stage)
+        stage: CheckpointSummary.name(ofStage: record.stage)
       )
     } catch {
       failure = error
@@ -105,9 +107,11 @@ extension CheckpointFolder {
     )
     return (id, summary)
   }
+}
 
+extension CheckpointSummary {
   /// The case of an enum: the only key of an object, or a text.
-  private static func name(ofStage bytes: [UInt8]) -> String? {
+  package static func name(ofStage bytes: [UInt8]) -> String? {
     guard let first = bytes.first else { return nil }
     let decoder = JSONDecoder()
     if first == UInt8(ascii: "\"") { return try? decoder.decode(String.self, from: Data(bytes)) }

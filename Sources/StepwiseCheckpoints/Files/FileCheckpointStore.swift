@@ -12,11 +12,17 @@ import StepwiseFiles
 
 /// Stores checkpoints in a directory, with one file for each id.
 ///
-/// A stage is written to a temporary file, synced to the disk, and renamed over the last one; then the directory is
-/// synced. At every instant the file holds one complete stage. Its header contains the format, the progression's type,
-/// the schema version, the stage counter, the length and a checksum. The file name is the id, with all characters but
-/// lowercase letters and digits escaped; a long id is cut and continued by its hash. Files are readable only by their
-/// owner, unless the store is created with other permissions.
+/// Use it for an app, a command-line tool, or a server on one machine. A stage is written to a temporary file, synced
+/// to the disk, and renamed over the last one; then the directory is synced. At every instant the file holds one
+/// complete stage. Its header contains the format, the progression's type, the schema version, the stage counter, the
+/// length and a checksum. The file name is the id, with all characters but lowercase letters and digits escaped; a long
+/// id is cut and continued by its hash. Files are readable only by their owner, unless the store is created with other
+/// permissions.
+///
+/// ```swift
+/// let store = try FileCheckpointStore(directory: folder)
+/// let total = try await Import.start(lines: lines).run(id: "import-42", in: store)
+/// ```
 ///
 /// While an id is held, a file in the hidden directory `.locks` is locked. The kernel unlocks it when the process ends
 /// for any reason. A process that was created by `fork` without `exec` while an id is held also holds it until it ends.
@@ -24,7 +30,7 @@ import StepwiseFiles
 /// and `.locks` belong to the store: removing the locked file of a holder ends its lease.
 ///
 /// The cooperative pool is never blocked: all operations run on separate threads. The only exception is releasing the
-/// iterator of a loop over stages, which removes the locked file immediately, so that the id is free. Acquiring an id
+/// iterator of a loop over stages, which removes the locked file immediately and frees the id. Acquiring an id
 /// waits while another process increments `.locks/fence`, which takes one read and one write. It waits up to ten
 /// seconds, in case that process is stopped, and until the waiting task is cancelled.
 ///

@@ -268,8 +268,8 @@ final class FileLease: Sendable {
 
 /// The permissions of the files and directories that a `FileCheckpointStore` creates.
 ///
-/// The process mask (`umask`) is applied to them. Existing files and directories keep their permissions; a checkpoint
-/// receives the new ones with the next save.
+/// Change them if a program of another user has to read your checkpoints. The process mask (`umask`) is applied to
+/// them. Existing files and directories keep their permissions; a checkpoint receives the new ones with the next save.
 public struct CheckpointPermissions: Sendable, Hashable {
   /// The mode of files, such as `0o600`.
   public var files: UInt16

@@ -28,6 +28,9 @@ final class LeaseHolder: Sendable {
   /// Settled when the lease is lost; nil for one that does not expire.
   var loss: Once<Void>? { renewal?.loss }
 
+  /// Whether the lease is lost, which a process that was suspended for a while may not have noticed.
+  var isOver: Bool { renewal?.isOver() ?? false }
+
   deinit {
     renewing?.cancel()
     if isHeld.withLock({ isHeld in isHeld }) { store.releaseWithoutWaiting(lease) }
@@ -54,7 +57,7 @@ final class LeaseHolder: Sendable {
     guard let renewal else { return try await body() }
     let lost = CheckpointError.lostLease(id: lease.id, location: store.location(of: lease.id))
     // If the process was suspended for a while, the stage may run before the renewal that finds the lease over.
-    if renewal.isOver() { throw lost }
+    if isOver { throw lost }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await body() }
       group.addTask {

@@ -52,10 +52,11 @@ extension Progression where Self: Codable {
 
 /// The stages of a progression that runs under an id, each of which is saved before it is returned.
 ///
-/// The run never gets ahead of the consumer: requesting the next element runs the stage that was returned last, and
-/// saves the following one. The first element is the stage stored under the id, or else the first stage of the
-/// progression. The iterator acquires the id with the first element. It releases the id after the last stage, after an
-/// error, or when the loop is left. Cancellation is checked before each stage and thrown as `CancellationError`.
+/// Use it to show progress while your run is saved. The run never gets ahead of the consumer: requesting the next
+/// element runs the stage that was returned last, and saves the following one. The first element is the stage stored
+/// under the id, or else the first stage of the progression. The iterator acquires the id with the first element. It
+/// releases the id after the last stage, after an error, or when the loop is left. Cancellation is checked before each
+/// stage and thrown as `CancellationError`.
 ///
 /// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables
 ///   there are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.

@@ -11,6 +11,8 @@ public import Stepwise
 
 /// A progression whose stored shape has changed, and that can still read stages that older versions stored.
 ///
+/// Conform to it before you rename a case or a property that your users have stored.
+///
 /// ```swift
 /// extension Import: VersionedProgression {
 ///   static let schemaVersion = 1
@@ -20,8 +22,9 @@ public import Stepwise
 /// }
 /// ```
 ///
-/// A progression that does not conform has version 0, so the first migration converts from 0. A stage of an older version is migrated when it is read, and is
-/// stored in the new shape with the next save. A version without a migration, or a stage that does not decode, throws
+/// A progression that does not conform has version 0, so the first migration converts from 0. A stage of an older
+/// version is migrated when it is read, and is stored in the new shape with the next save. A version without a
+/// migration, or a stage that does not decode, throws
 /// ``CheckpointError/unknownShape(id:location:schemaVersion:reason:)``; the record stays unchanged.
 ///
 /// A `Serial` of such progressions has their version and name, and migrates each of its stages.
@@ -34,8 +37,8 @@ public protocol VersionedProgression: Progression, Codable {
 
   /// The name of this type in checkpoints: by default its own, with the name of its module.
   ///
-  /// Declare it when you rename the type, so that stages under the old name can still be read, and for a private or
-  /// local type whose name another one has in a different file or function. When two such types run under checkpoints
+  /// Declare the old name when you rename the type, and you can still read its stages. Declare one for a private or local
+  /// type, too, if another has the same name in a different file or function. When two such types run under checkpoints
   /// in one process, the second one throws ``CheckpointError/ambiguousType(id:location:name:)``.
   static var progressionName: String { get }
 }
@@ -46,6 +49,8 @@ extension VersionedProgression {
 }
 
 /// Converts a stage that an older version stored into one of this version.
+///
+/// Write one for each version that your users may still have on disk.
 public struct CheckpointMigration<Stage>: Sendable {
   /// The older version; 0 for stages of a progression that declared none.
   public let version: Int

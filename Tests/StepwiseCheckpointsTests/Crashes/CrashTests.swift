@@ -11,7 +11,7 @@
 
   @Suite(.timeLimit(.minutes(10)), .serialized) struct CrashTests {
     #if os(Linux)
-      // G78
+      // G102
       /// A torn write differs from a whole one alone, so that few stages show it.
       @Test(arguments: [(false, 12, 120), (true, 3, 30)])
       func noCallToTheFileSystemIsABadMomentToDie(torn: Bool, stages: Int, kills: Int) async throws {
@@ -23,7 +23,7 @@
       }
     #endif
 
-    // G78
+    // G102
     @Test func noInstantIsABadMomentToDie() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let report = try await harness(stages: 40, directory).killAtRandom(kills: kills, seed: 1)
@@ -32,7 +32,7 @@
     }
 
     #if os(Linux)
-      // G79
+      // G103
       @Test func everySaveIsSyncedBeforeAndAfterItTakesItsPlace() async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let calls = try await harness(stages: 1, directory).callsUndisturbed()
@@ -118,7 +118,7 @@
       }
     #endif
 
-    @Test("A harness makes its own workspaces, and keeps them only when there are problems")
+    @Test("A harness keeps its workspaces only when there are problems")
     func makesItsOwnWorkspaces() async {
       // In a process that has a directory of its own for temporary files.
       await #expect(processExitsWith: .success) {
@@ -133,7 +133,7 @@
       }
     }
 
-    @Test("A child receives the environment, and one that hangs is killed and reported")
+    @Test("A child receives the environment, and is killed if it hangs")
     func reportsHangingChildren() async throws {
       func harness(_ hangs: String) throws -> CrashHarness {
         CrashHarness(
@@ -153,7 +153,7 @@
       try report.workspaces.map { try FileManager.default.removeItem(atPath: $0) }
     }
 
-    // G122
+    // G111
     @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {
       let directory = try TemporaryDirectory()
       let child = Process()
@@ -178,8 +178,8 @@
       try await store.release(try await store.acquire("sum/1"))
     }
 
-    // G123
-    @Test("An id that a process holds when it calls fork is held until both processes have ended")
+    // G112
+    @Test("An id held at a fork stays held until both processes have ended")
     func forkedChildrenHoldIDs() async throws {
       let directory = try TemporaryDirectory()
       let parent = Process()

@@ -455,7 +455,7 @@ struct DurableReplayTests {
     #expect(CurrentRun.version == .max)
   }
 
-  @Test("The failure of an attempt is stored before it is undone, and no crash lets it succeed", arguments: 1...12)
+  @Test("An attempt's failure is stored before its undo", arguments: 1...12)
   func failedAttempt(death: Int) async throws {
     let (ledger, base) = (Ledger(), MemoryCheckpointStore())
     let chain = Chain("work") { (input: Int) in

@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseCheckpoints
+import StepwiseTesting
 
 /// What happened outside of a run, in order.
 final class Ledger: Sendable {
@@ -71,7 +72,7 @@ struct Orders: Sendable {
 }
 
 /// A store of a process that dies at a write: from then on nothing is stored.
-final class DyingStore: CheckpointStore {
+final class DyingStore: ForwardingStore {
   struct Death: Error {}
 
   let base: any CheckpointStore
@@ -79,6 +80,7 @@ final class DyingStore: CheckpointStore {
   /// Whether the last write is performed.
   private let isLate: Bool
   private let count = Lock(0)
+  private let isDead = Lock(false)
 
   init(_ base: any CheckpointStore, at last: Int = .max, isLate: Bool = false) {
     self.base = base
@@ -88,30 +90,48 @@ final class DyingStore: CheckpointStore {
 
   var writes: Int { count.withLock { $0 } }
 
-  private func write(_ body: () async throws -> Void) async throws {
+  /// The process dies now: nothing more is stored.
+  func die() { isDead.withLock { $0 = true } }
+
+  func write(_ entry: [UInt8]?, of id: String, _ write: () async throws -> Void) async throws {
     let number = count.withLock { count in
       count += 1
       return count
     }
-    if number < last || number == last && isLate { try await body() }
+    if isDead.withLock({ $0 }) { throw Death() }
+    if number < last || number == last && isLate { try await write() }
     if number >= last { throw Death() }
   }
+}
 
-  @concurrent func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
-  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
-  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
-  @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
-  @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
-  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    try await base.list(after: last, limit: limit)
+/// A store whose leases are over when a run receives them, which the store itself does not notice.
+struct ExpiredStore: ForwardingStore {
+  let base: any CheckpointStore = MemoryCheckpointStore()
+
+  private func valid(_ lease: CheckpointLease) -> CheckpointLease { CheckpointLease(id: lease.id, fence: lease.fence) }
+
+  @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
+    CheckpointLease(id: id, fence: try await base.acquire(id).fence, duration: .zero)
   }
+  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { lease }
+  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(valid(lease)) }
+  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(valid(lease)) }
   @concurrent func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease)
     async throws
   {
-    try await write { try await base.save(record, ifVersionIs: version, under: lease) }
+    try await base.save(record, ifVersionIs: version, under: valid(lease))
   }
   @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
-    try await write { try await base.append(entry, ifVersionIs: version, under: lease) }
+    try await base.append(entry, ifVersionIs: version, under: valid(lease))
+  }
+}
+
+/// A store that passes each write to a closure, which performs it.
+struct TappedStore: ForwardingStore {
+  let base: any CheckpointStore
+  let onWrite: @Sendable (_ id: String, _ write: () async throws -> Void) async throws -> Void
+
+  func write(_ entry: [UInt8]?, of id: String, _ write: () async throws -> Void) async throws {
+    try await onWrite(id, write)
   }
 }

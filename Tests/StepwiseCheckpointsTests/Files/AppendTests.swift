@@ -78,4 +78,23 @@ struct AppendTests {
       }
     }
   }
+
+  @Test("A damaged entry that ends in zeros is not an incomplete write", arguments: 0...3)
+  func damagedZeros(zeros: Int) async throws {
+    let lease = try await store.acquire("a")
+    let record = CheckpointRecord(id: "a", progression: "p", schemaVersion: 0, version: 1, first: [1], stage: [])
+    try await store.save(record, ifVersionIs: nil, under: lease)
+    try await store.append([7, 8], ifVersionIs: 1, under: lease)
+    let start = try Data(contentsOf: file).count
+    try await store.append(Array(1...20) + [UInt8](repeating: 0, count: zeros), ifVersionIs: 2, under: lease)
+    try await store.release(lease)
+    let whole = try Data(contentsOf: file)
+    // The content, after the header.
+    for position in start + 16..<whole.count - 1 {
+      var damaged = whole
+      damaged[position] ^= 0x41
+      try damaged.write(to: file)
+      await #expect(throws: CheckpointError.self, "\(position)") { try await store.entries(of: "a") }
+    }
+  }
 }

@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  // G85
+  // G113
   @Test func everyTruncationIsDamageAndIsKept() async throws {
     let whole = try Data(contentsOf: file)
     for length in 0..<whole.count {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  // G85
+  // G113
   @Test func everyFlippedBitIsDamageAndIsKept() async throws {
     let whole = try Data(contentsOf: file)
     for bit in 0..<whole.count * 8 {
@@ -108,14 +108,14 @@ import Testing
 
   @Test func aLaterFormatIsSaidToBeOneAndIsKept() async throws {
     var whole = try Data(contentsOf: file)
-    whole[11] = 3
+    whole[11] = 4
     var sum = CRC64()
     sum.update(Array(whole.prefix(20)))
     sum.update(Array(whole.dropFirst(28)))
     whole.replaceSubrange(20..<28, with: withUnsafeBytes(of: sum.value.bigEndian) { Array($0) })
     try whole.write(to: file)
     let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "a", in: store) }
-    guard case .newerFormat("a", file.path, 3, 2) = error else {
+    guard case .newerFormat("a", file.path, 4, 3) = error else {
       Issue.record("it is \(String(describing: error))")
       return
     }

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "No content of the fence ends the process, and the numbers rise after it",
+    "A damaged fence never traps, and its numbers still rise",
     arguments: [
       "18446744073709551615", "18446744073709551614", "09223372036854775807", "+8446744073709551615",
       "-0000000000000000001", "99999999999999999999", "05000000000000000000",
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// A process that was stopped while it had the fence: all that is known of it is the lock.
-  @Test("A stopped holder of the fence does not stop the saves of those who hold their leases")
+  @Test("A stopped holder of the fence does not block other saves")
   func doesNotStopSaves() async throws {
     // The saves may take longer than others wait for the fence, on a busy machine.
     let store = try FileCheckpointStore(directory: directory.url, fenceTimeout: .seconds(600))

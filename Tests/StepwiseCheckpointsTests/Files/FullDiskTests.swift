@@ -10,7 +10,7 @@
 
   /// What can be done where nothing can be written.
   @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
-    // G86
+    // G114
     /// The child fills its disk, then uses a store on it.
     @Test(
       "On a full disk finished ids are returned and every id can be removed",
@@ -77,24 +77,11 @@
     }
 
     /// Refuses leases as an operating system does.
-    private struct Refusing: CheckpointStore {
-      let base: MemoryCheckpointStore
+    private struct Refusing: ForwardingStore {
+      let base: any CheckpointStore
       let code: Int32
       @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
         throw CheckpointError.io(id: id, location: "memory", operation: "open", errno: code)
-      }
-      @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { try await base.renew(lease) }
-      @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-      func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
-      @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
-      @concurrent func save(
-        _ record: CheckpointRecord,
-        ifVersionIs version: UInt64?,
-        under lease: CheckpointLease
-      ) async throws {}
-      @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
-      @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-        try await base.list(after: last, limit: limit)
       }
     }
 

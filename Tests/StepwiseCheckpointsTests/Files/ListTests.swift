@@ -32,7 +32,7 @@ import Testing
   }
 
   /// `%` sorts before letters and digits, and what it stands for mostly after them.
-  @Test("Pages are ordered by the bytes of the ids, not by the names of their files", arguments: [1, 7, 64, 1_000])
+  @Test("Pages are ordered by the bytes of ids, not by file names", arguments: [1, 7, 64, 1_000])
   func order(limit: Int) async throws {
     let ids = (0..<300).map { number in ["a\(number)", "A\(number)", "é\(number)", "\(number)~"][number % 4] }
     try make(ids)

@@ -20,7 +20,7 @@
       return modes
     }
 
-    // G87
+    // G115
     @Test("Only their owner can read checkpoints")
     func ownerAlone() async {
       await #expect(processExitsWith: .success) {
@@ -45,7 +45,7 @@
       }
     }
 
-    @Test("A store for a group has its permissions, which a save gives to older files as well")
+    @Test("A save gives older files the permissions of the group")
     func group() async {
       await #expect(processExitsWith: .success) {
         umask(0)

@@ -22,7 +22,7 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
-    // G86
+    // G114
     @Test func aFullDiskIsAnErrorAndTheCheckpointIsIntact() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()
@@ -47,7 +47,7 @@ import Testing
       }
     }
 
-    @Test("A directory that must not be written is an error, and the checkpoint stays intact")
+    @Test("A read-only directory is an error that leaves checkpoints intact")
     func readOnlyDirectory() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()

@@ -108,7 +108,7 @@ import Testing
     #expect(try snapshot() == before)
   }
 
-  @Test("Removing an id that is held ends the lease, and the run stores nothing more")
+  @Test("Removing a held id ends its lease and the run's saves")
   func endsTheLease() async throws {
     var stages: [Count] = []
     await #expect {
@@ -124,7 +124,7 @@ import Testing
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }
 
-  @Test("A lease that ended with the removal leaves the next holder's lease alone")
+  @Test("A lease ended by a removal leaves the next holder's lease alone")
   func leavesTheNextLease() async throws {
     let first = try await store.acquire("a")
     try await store.removeEvenIfHeld("a")

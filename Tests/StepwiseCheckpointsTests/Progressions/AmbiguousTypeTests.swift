@@ -39,7 +39,7 @@ import Testing
     return try await Trip.begun.run(id: "named", in: store)
   }
 
-  // G88
+  // G107
   @Test("The second private type of a name is refused at its first run")
   func refusesTheSecond() async throws {
     for _ in 0..<2 { #expect(try await runTrip() == 1) }

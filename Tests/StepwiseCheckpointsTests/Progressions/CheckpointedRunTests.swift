@@ -35,7 +35,7 @@ import Testing
     #expect(try await store.load("a")?.version == 5)
   }
 
-  // G80
+  // G104
   @Test(arguments: Kind.allCases) func aFinishedIDReturnsItsResultAndRunsNothing(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(0).run(id: "a", in: store)
@@ -50,7 +50,7 @@ import Testing
     #expect(try await logged { _ = try await Count.at(0).run(id: "a", in: store) } == [0, 1, 2, 3])
   }
 
-  // G77
+  // G101
   @Test(arguments: Kind.allCases) func aStageIsSavedBeforeItIsSeenAndBeforeTheNextRuns(kind: Kind) async throws {
     let store = try store(kind)
     var seen = 0
@@ -68,7 +68,7 @@ import Testing
     #expect(work == [0, 1, 2, 3])
   }
 
-  // G122
+  // G111
   @Test(arguments: Kind.allCases) func goesOnWhereALoopWasLeft(kind: Kind) async throws {
     let store = try store(kind)
     for round in 0..<20 {
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  // G122
+  // G111
   @Test(arguments: Kind.allCases) func anErrorOfAStageEndsTheRunAndFreesTheID(kind: Kind) async throws {
     let store = try store(kind)
     await #expect(throws: Count.Broken.self) { try await Count.at(100).run(id: "a", in: store) }
@@ -94,7 +94,7 @@ import Testing
     #expect(work == [100])
   }
 
-  // G83
+  // G109
   @Test(arguments: Kind.allCases) func aSecondRunOfAnIDGetsAnErrorAtOnce(kind: Kind) async throws {
     let store = try store(kind)
     for try await stage in Count.at(0).stages(id: "a", in: store) where stage.result == nil {
@@ -111,7 +111,7 @@ import Testing
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }
 
-  // G81
+  // G105
   @Test(arguments: Kind.allCases) func anotherFirstStageIsADifferentStart(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(1).run(id: "a", in: store)

@@ -55,7 +55,7 @@ import Testing
     #expect(try await base.load("a") == torn)
   }
 
-  // G77
+  // G101
   @Test func theNextStageWaitsForASlowSave() async throws {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
     let (reached, reach) = AsyncStream.makeStream(of: Void.self)

@@ -21,7 +21,7 @@ import Testing
     if case .differentStart("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
-  // G81
+  // G105
   @Test("An absolute URL is the same start, and a relative one is refused")
   func url() async throws {
     let base = try #require(URL(string: "http://host/a/"))

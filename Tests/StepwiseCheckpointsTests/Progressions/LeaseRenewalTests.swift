@@ -63,8 +63,8 @@ import Testing
     #expect(store.renewed.elements == [.seconds(15)])
   }
 
-  // G84
-  @Test("Renewals that keep failing lose the lease when its duration has passed, not before")
+  // G110
+  @Test("A lease whose renewals fail is lost after its duration, not before")
   func losesAfterItsDuration() async throws {
     let store = store { _ in throw Unreachable() }
     let lost = Recorder<Duration>()
@@ -119,7 +119,7 @@ import Testing
     #expect(clock.now.offset == .seconds(10))
   }
 
-  @Test("A lease that is lost between stages ends the run before the next stage")
+  @Test("A lease lost between stages ends the run before the next stage")
   func losesBetweenStages() async throws {
     let store = store { _ in throw Unreachable() }
     let work = try await logged {
@@ -146,8 +146,8 @@ import Testing
     #expect(isPresent == nil)
   }
 
-  // G84
-  @Test("No stage works past its lease, whatever becomes of the renewals, 1,000 seeds")
+  // G110
+  @Test("No stage works past its lease, under 1,000 seeds")
   func neverWorksPastItsLease() throws {
     var losses = 0
     for seed: UInt64 in 0..<1_000 {

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 @Suite struct LeaseTermTests {
-  @Test("A lease is renewed after a third of its duration, from when it was requested")
+  @Test("A lease is renewed a third of its duration after the request")
   func renewsAfterAThird() {
     var term = LeaseTerm(.seconds(30), at: .seconds(100))
     #expect(term.proceed(at: .seconds(100)) == .wait(until: .seconds(110)))
@@ -16,7 +16,7 @@ import Testing
     #expect(term.end == .seconds(170))
   }
 
-  @Test("After an error a lease is renewed again soon, and is over when its duration has passed")
+  @Test("After an error, a lease's renewal is soon repeated")
   func triesAgainAfterAnError() {
     var term = LeaseTerm(.seconds(12), at: .zero)
     term.failed(at: .seconds(4))
@@ -55,9 +55,9 @@ import Testing
     }
   }
 
-  // G84
+  // G110
   /// Against the rule itself: over when the duration has passed since the request of the last renewal that succeeded.
-  @Test("Whatever happens, a lease is over when its duration has passed since the last success, 1,000 seeds")
+  @Test("A lease ends its duration after the last success, 1,000 seeds")
   func isOverInTime() {
     for seed: UInt64 in 0..<1_000 {
       var random = SeededGenerator(seed: seed)

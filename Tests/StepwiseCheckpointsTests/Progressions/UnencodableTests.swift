@@ -59,8 +59,8 @@ import Testing
     @concurrent func next() async throws -> Price { .next(.nan) }
   }
 
-  // G82
-  @Test("A stage that could not be decoded again is not saved over the one before it")
+  // G106
+  @Test("A stage that cannot be decoded does not replace the previous one")
   func undecodable() async throws {
     let store = MemoryCheckpointStore()
     for _ in 0..<2 {
@@ -112,8 +112,8 @@ import Testing
     #expect(try await store.load("a") == nil, sourceLocation: sourceLocation)
   }
 
-  // G82
-  @Test("A stage that would change when it is stored is not saved, and the path is named")
+  // G106
+  @Test("A stage that storing would change is refused with the path")
   func changes() async throws {
     try await expectChange(Int??.some(nil), at: "done.value.inner")
     try await expectChange([1: [Int??.none, .some(nil)]], at: "done.value.inner[1][1]")

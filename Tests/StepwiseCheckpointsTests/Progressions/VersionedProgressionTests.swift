@@ -43,7 +43,7 @@ import Testing
 
   private let store = MemoryCheckpointStore()
 
-  // G89
+  // G108
   @Test func aMigrationReadsWhatAnOlderVersionStored() async throws {
     for try await _ in Old.begin(7).stages(id: "a", in: store) { break }
     #expect(try await store.load("a")?.schemaVersion == 1)
@@ -70,7 +70,7 @@ import Testing
     try await expectUnknownShape(2) { try await Old.begin(7).run(id: "a", in: store) }
   }
 
-  @Test("An older program is told to be updated, and nothing suggests removing data")
+  @Test("An older program's error asks for an update, not for removing data")
   func olderProgram() async throws {
     _ = try await New.begin(name: "7").run(id: "a", in: store)
     let newer = await #expect(throws: CheckpointError.self) { try await Old.begin(7).run(id: "a", in: store) }
@@ -109,8 +109,8 @@ import Testing
     @concurrent func next() async throws -> Declared { try completed() }
   }
 
-  // G89
-  @Test("A migration from version 0 reads what an undeclared progression stored")
+  // G108
+  @Test("A migration from version 0 reads an undeclared progression's data")
   func undeclared() async throws {
     for try await _ in Undeclared.begin(7).stages(id: "a", in: store) { break }
     #expect(try await Declared.begin(name: "7").run(id: "a", in: store) == "7")
@@ -121,7 +121,7 @@ import Testing
     try await expectUnknownShape(0) { try await New.begin(name: "7").run(id: "a", in: store) }
   }
 
-  // G89
+  // G108
   @Test func aStageThatDoesNotDecodeIsAnUnknownShapeAndIsKept() async throws {
     for text in ["{\"gone\":{}}", "{}", "[]", "7", "not JSON", ""] {
       try await store.remove("a")

@@ -22,6 +22,7 @@ final class SpoiltStore: CheckpointStore {
   enum Fault: CaseIterable {
     case rebuildsChecksums, savesInTwoSteps, waitsBeforeItRefuses, alwaysSaysMore, listsAfterKnownIDsOnly
     case foldsUnicode, foldsCase, cutsIDs, leasesOverAtOnce, waitsUntilFree, renewsNothing, neverEnds, hangs
+    case forgetsWhenCancelled, keepsLeasesOfCancelledTasks
 
     var rule: String {
       switch self {
@@ -34,6 +35,8 @@ final class SpoiltStore: CheckpointStore {
       case .renewsNothing: "A renewed lease lasts for its duration from then"
       case .neverEnds: "A lease is over when its duration has passed"
       case .hangs: "Every call returns in time"
+      case .forgetsWhenCancelled, .keepsLeasesOfCancelledTasks:
+        "A call in a cancelled task is performed, or throws and changes nothing"
       case .leasesOverAtOnce: "A lease lasts for some time"
       }
     }
@@ -89,7 +92,10 @@ final class SpoiltStore: CheckpointStore {
     return lease
   }
 
-  @concurrent func release(_ lease: CheckpointLease) async throws { releaseWithoutWaiting(lease) }
+  @concurrent func release(_ lease: CheckpointLease) async throws {
+    if fault == .keepsLeasesOfCancelledTasks, Task.isCancelled { return }
+    releaseWithoutWaiting(lease)
+  }
 
   func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(key(lease)) }
 
@@ -114,6 +120,7 @@ final class SpoiltStore: CheckpointStore {
   ) async throws {
     var (record, version) = (record, version)
     record.id = key(record.id)
+    if fault == .forgetsWhenCancelled, Task.isCancelled { return }
     if fault == .savesInTwoSteps {
       var half = record
       half.version = 1 << 40

@@ -6,7 +6,7 @@ import StepwiseTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct StoreConformanceTests {
-  // G90
+  // G116
   @Test func theStoreInMemoryKeepsItsPromises() async throws {
     try await checkCheckpointStore(MemoryCheckpointStore())
   }
@@ -18,7 +18,7 @@ import Testing
     #expect(clock.now.offset == .seconds(108))
   }
 
-  // G90
+  // G116
   @Test func theStoreInFilesKeepsItsPromises() async throws {
     let directory = try TemporaryDirectory()
     try await checkCheckpointStore(try FileCheckpointStore(directory: directory.url)) {

@@ -6,9 +6,9 @@ import StepwiseCheckpoints
 import StepwiseTesting
 
 /// A store in memory whose leases end on a manual clock, and whose renewals do what a test wants before they are done.
-final class RenewalStore: CheckpointStore {
+final class RenewalStore: ForwardingStore {
   let clock: ManualClock
-  private let base: MemoryCheckpointStore
+  let base: any CheckpointStore
   private let beforeRenewal: @Sendable (Int) async throws -> Void
   private let count = Lock(0)
   /// When renewals that succeeded were requested.
@@ -20,8 +20,6 @@ final class RenewalStore: CheckpointStore {
     self.beforeRenewal = beforeRenewal
   }
 
-  @concurrent func acquire(_ id: String) async throws -> CheckpointLease { try await base.acquire(id) }
-
   @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
     let requested = clock.now.offset
     let number = count.withLock { count in
@@ -32,24 +30,6 @@ final class RenewalStore: CheckpointStore {
     let lease = try await base.renew(lease)
     renewed.record(requested)
     return lease
-  }
-
-  @concurrent func release(_ lease: CheckpointLease) async throws { try await base.release(lease) }
-  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
-  @concurrent func load(_ id: String) async throws -> CheckpointRecord? { try await base.load(id) }
-
-  @concurrent func save(
-    _ record: CheckpointRecord,
-    ifVersionIs version: UInt64?,
-    under lease: CheckpointLease
-  ) async throws {
-    try await base.save(record, ifVersionIs: version, under: lease)
-  }
-
-  @concurrent func remove(_ id: String) async throws { try await base.remove(id) }
-
-  @concurrent func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    try await base.list(after: last, limit: limit)
   }
 }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension DurableLog {
+  // MARK: - Paths
+
+  /// Returns the key of a step or a place: the scope, the name and the occurrence.
+  package static func key(_ name: String, _ occurrence: Int, in scope: String) -> String {
+    var key = scope.isEmpty ? "" : scope + "/"
+    for character in name.unicodeScalars {
+      switch character {
+      case "/", "#", "@", "[", "]", "%": key += "%" + String(character.value, radix: 16)
+      default: key.unicodeScalars.append(character)
+      }
+    }
+    return occurrence == 1 ? key : key + "#\(occurrence)"
+  }
+
+  /// Returns the scope of an attempt or a branch of what is at a key.
+  static func scope(_ key: String, attempt: Int, branch: Int?) -> String {
+    key + (attempt > 1 ? "@\(attempt)" : "") + (branch.map { "[\($0)]" } ?? "")
+  }
+
+  /// The scope of a key.
+  static func scope(of key: String) -> String {
+    key.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(key[..<$0]) } ?? ""
+  }
+
+  /// The key that a scope is an attempt or a branch of.
+  static func key(of scope: String) -> String {
+    let name = scope.utf8.lastIndex(of: UInt8(ascii: "/")).map { scope.utf8.index(after: $0) } ?? scope.startIndex
+    let end = scope[name...].utf8.firstIndex { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") }
+    return end.map { String(scope[..<$0]) } ?? scope
+  }
+
+  // MARK: - Undos
+
+  /// The numbers of the steps that can be undone and have not been.
+  package var outstanding: [Int] { records.values.filter(\.isOutstanding).map(\.number).sorted() }
+
+  /// Whether a step is going to be undone.
+  func isUndoing(_ number: Int) -> Bool { undoing.contains(number) }
+  func isUndone(_ number: Int) -> Bool { keys[number].flatMap { records[$0] }.map { !$0.isOutstanding } ?? true }
+
+  /// A step that has to be undone and that the code has not reached in this process.
+  var unreachedUndo: String? {
+    let missing = records.filter { $0.value.isOutstanding && pending.contains($0.key) }.keys
+    return missing.min() ?? (isUnwinding ? doubts.min() : nil)
+  }
+
+  /// Whether no body runs any more.
+  package var isUnwinding: Bool {
+    switch phase {
+    case .running, .concluded(.resolved): false
+    case .cancelling, .concluded: true
+    }
+  }
+
+  /// Whether the run has an outcome and nothing has to be undone.
+  package var isEnded: Bool {
+    if isAbandoned { return true }
+    switch phase {
+    case .running, .cancelling: return false
+    case .concluded(.resolved): return undoing.allSatisfy(isUndone)
+    case .concluded: return begun.isEmpty && !records.values.contains(where: \.isOutstanding)
+    }
+  }
+
+  // MARK: - Events
+
+  package mutating func apply(_ event: DurableEvent) {
+    switch event {
+    case .began(let key):
+      begun.insert(key)
+      // A repetition that was interrupted counts from the first time: a failure that cancels it waits for the next one.
+      begunAfter[key] = begunAfter[key] ?? lastNumber
+      link(key)
+    case .completed(let key, let index, let number, let value, let isUndoable):
+      add(key, Record(index: index, number: number, end: .value(value), isUndoable: isUndoable))
+    case .failed(let key, let index, let number, let failure, let isInterrupted):
+      let end = Record.End.failure(failure)
+      add(key, Record(index: index, number: number, end: end, isInterrupted: isInterrupted, isUndoable: false))
+    case .undoing(let numbers): undoing.formUnion(numbers)
+    case .undone(let number):
+      if let key = keys[number] { records[key]?.isUndone = true }
+    case .settled(let key): begun.remove(key)
+    case .attemptFailed(let scope, let failure): failedAttempts[scope] = failure
+    case .attemptEnded(let key, let attempt):
+      attempts[key] = attempt
+      failedAttempts[Self.scope(key, attempt: attempt, branch: nil)] = nil
+      removeAll(in: key)
+    case .decided(let key, let branch): decisions[key] = branch
+    case .deadline(let key, let time): deadlines[key] = time
+    case .cancelled(let reason):
+      if case .running = phase { phase = .cancelling(reason: reason) }
+    case .concluded(let outcome):
+      if case .concluded = phase { break }
+      phase = .concluded(outcome)
+    case .received: break
+    case .abandoned: isAbandoned = true
+    }
+  }
+
+  private mutating func add(_ key: String, _ record: Record) {
+    begun.remove(key)
+    records[key] = record
+    keys[record.number] = key
+    lastNumber = max(lastNumber, record.number)
+    if let index = record.index {
+      let scope = Self.scope(of: key)
+      owned[scope, default: [:]][index] = key
+      lastOwned[scope] = max(lastOwned[scope, default: index], index)
+    }
+    link(key)
+    if !hasOutstanding(in: key) { removeAll(in: key) }
+  }
+
+  /// Stores that a key is inside the one around it.
+  private mutating func link(_ key: String) {
+    var key = key
+    while true {
+      let scope = Self.scope(of: key)
+      let outer = Self.key(of: scope)
+      guard !scope.isEmpty, inner[outer, default: []].insert(key).inserted else { return }
+      key = outer
+    }
+  }
+
+  /// Drops everything inside a key.
+  private mutating func removeAll(in key: String) {
+    var pending = Array(inner.removeValue(forKey: key) ?? [])
+    while let key = pending.popLast() {
+      pending += inner.removeValue(forKey: key) ?? []
+      if let record = records.removeValue(forKey: key) { keys[record.number] = nil }
+      let scope = Self.scope(of: key)
+      (owned[scope], lastOwned[scope]) = (nil, nil)
+      begun.remove(key)
+      doubts.remove(key)
+      (attempts[key], decisions[key], deadlines[key]) = (nil, nil, nil)
+      (failedAttempts[scope], failedAttempts[key]) = (nil, nil)
+      self.pending.remove(key)
+    }
+  }
+
+  // MARK: - Compaction
+
+  /// The events that lead to this state, without those that have no effect any more.
+  package var events: [DurableEvent] {
+    var events: [DurableEvent] = []
+    if !isEnded {
+      // First, because it drops what is inside.
+      events += attempts.sorted { $0.key < $1.key }.map { .attemptEnded($0.key, attempt: $0.value) }
+      events += failedAttempts.sorted { $0.key < $1.key }.map { .attemptFailed($0.key, $0.value) }
+      // In the order in which they were stored, on which it depends what is dropped.
+      var ends = begun.map { (after: begunAfter[$0, default: 0], event: DurableEvent.began($0)) }
+      for (key, record) in records {
+        let (index, number, isUndoable) = (record.index, record.number, record.isUndoable)
+        switch record.end {
+        case .value(let value):
+          ends.append((number - 1, .completed(key, index: index, number: number, value: value, isUndoable: isUndoable)))
+        case .failure(let failure):
+          let isInterrupted = record.isInterrupted
+          ends.append((number - 1, .failed(key, index: index, number: number, failure, isInterrupted: isInterrupted)))
+          if begun.contains(key) { ends.append((number, .began(key))) }
+        }
+      }
+      func rank(_ event: DurableEvent) -> String { if case .began(let key) = event { key } else { "~" } }
+      events += ends.sorted { ($0.after, rank($0.event)) < ($1.after, rank($1.event)) }.map(\.event)
+      events += records.values.filter(\.isUndone).map(\.number).sorted().map { .undone($0) }
+      events += decisions.sorted { $0.key < $1.key }.map { .decided($0.key, branch: $0.value) }
+      events += deadlines.sorted { $0.key < $1.key }.map { .deadline($0.key, $0.value) }
+      let undoing = undoing.filter { keys[$0] != nil }.sorted()
+      if !undoing.isEmpty { events.append(.undoing(undoing)) }
+    }
+    switch phase {
+    case .running: break
+    case .cancelling(let reason): events.append(.cancelled(reason: reason))
+    case .concluded(let outcome): events.append(.concluded(outcome))
+    }
+    if isAbandoned { events.append(.abandoned) }
+    return events
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - Undos
+
+extension DurableRun {
+  func willUndo(_ steps: [Int]) async {
+    let isNew = state.withLock { state in
+      guard !Self.isStopped(state) else { return false }
+      let new = steps.filter {
+        !state.log.isUndoing($0) && state.unstored[$0] == nil && state.log.key(ofNumber: $0) != nil
+      }
+      guard !new.isEmpty else { return false }
+      enqueue(.undoing(new), &state)
+      return true
+    }
+    // An error stops the run, and then nothing is undone.
+    if isNew { try? await flush() }
+  }
+
+  nonisolated(nonsending) func undo(
+    _ step: Int,
+    _ body: nonisolated(nonsending) @Sendable () async throws -> Void
+  ) async throws -> Bool {
+    let (unstored, key) = state.withLock { state -> (Unstored?, String?) in
+      guard !Self.isStopped(state) else { return (nil, nil) }
+      if let unstored = state.unstored.removeValue(forKey: step) { return (unstored, unstored.key) }
+      return (nil, state.log.isUndone(step) ? nil : state.log.key(ofNumber: step))
+    }
+    guard let key, !settings.isCheck else { return false }
+    if !state.withLock({ $0.hasEnded }) { try checkLease() }
+    let position = DurablePosition(self, scope: key, step: key, isUndo: true)
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await DurablePosition.$current.withValue(position) { try await body() })
+    } catch {
+      result = .failure(error)
+    }
+    state.withLock { state in
+      switch (unstored, result) {
+      case (nil, .success): enqueue(.undone(step), &state)
+      case (nil, .failure): break
+      case (let unstored?, _):
+        guard let failure = unstored.failure else { break }
+        if !state.log.isUnwinding, state.log.record(at: key) == nil {
+          enqueue(.failed(key, index: unstored.index, number: step, failure), &state)
+          // It is repeated, to be undone.
+          if case .failure = result { enqueue(.began(key), &state) }
+        } else if case .success = result {
+          enqueue(.settled(key), &state)
+        }
+      }
+    }
+    if unstored.map({ $0.failure != nil }) ?? true { try? await flush() }
+    try result.get()
+    return true
+  }
+}
+
+// MARK: - Outcome
+
+extension DurableRun {
+  func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<Void> {
+    do {
+      return try await concludeOrStop(outcome)
+    } catch {
+      return .failed(stop(throwing: error))
+    }
+  }
+
+  private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<Void> {
+    var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
+      (
+        state.hasBegun, Self.isStopped(state), state.isResumed, state.stopError,
+        state.isResumed ? state.log.unreachedUndo : Self.unreached(in: "", state)
+      )
+    }
+    if let stopError { throw stopError }
+    guard hasBegun else {
+      // It was not admitted, or its id is in use.
+      if case .failed(let error) = outcome { throw error }
+      stop()
+      return outcome.map { _ in }
+    }
+    if case .cancelled = outcome, state.withLock({ $0.cancellation == nil }), !isResumed {
+      stop()
+      isStopped = true
+    }
+    if isStopped {
+      guard case .resolved = outcome, state.withLock({ $0.poisoned.isEmpty }) else {
+        // What has failed before is known, and need not be repeated.
+        try await flush()
+        return .cancelled(stopped(outcome))
+      }
+    }
+    if let missing { throw different(stored: missing, code: nil) }
+    if isResumed { return try await concludeAsStored() }
+    let (event, replayed) = try conclusion(of: outcome)
+    state.withLock { state in
+      if case .concluded(.resolved) = event {} else { enqueue(.undoing(state.log.outstanding), &state) }
+      enqueue(event, &state)
+    }
+    try await flush()
+    return replayed
+  }
+
+  private func stopped(_ outcome: Outcome<any Sendable>) -> Cancellation {
+    var reason: String?
+    if case .cancelled(let cancellation) = outcome { reason = cancellation.reason }
+    return Cancellation(reason: reason, underlyingError: CheckpointError.stopped(id: id, location: location))
+  }
+
+  private func conclusion(of outcome: Outcome<any Sendable>) throws -> (DurableEvent, Outcome<Void>) {
+    var outcome = outcome
+    if let cancellation = state.withLock({ $0.cancellation }) {
+      switch outcome {
+      case .failed(let error) where !(error is CancellationError):
+        outcome = .cancelled(Cancellation(reason: cancellation.reason, underlyingError: error))
+      // The request is stored, and says what a further process does.
+      case .failed, .resolved: outcome = .cancelled(Cancellation(reason: cancellation.reason))
+      case .cancelled: break
+      }
+    }
+    switch outcome {
+    case .resolved(let value):
+      guard let values = DurableValues<Output>(), let output = value as? Output else {
+        throw unstorable("its output", "\(type(of: value)) is not \(Output.self)")
+      }
+      do {
+        return (.concluded(.resolved(try values.encode(output))), .resolved(()))
+      } catch {
+        throw unstorable("its output", DurableValueError.reason(error))
+      }
+    case .failed(let error):
+      let stored = DurableFailures.stored(error, of: settings.name)
+      return (.concluded(.failed(stored.failure)), .failed(stored.replayed))
+    case .cancelled(let cancellation):
+      let underlying = cancellation.underlyingError.map { DurableFailures.stored($0, of: settings.name) }
+      let event = StoredOutcome.cancelled(reason: cancellation.reason, underlying: underlying?.failure)
+      return (
+        .concluded(event),
+        .cancelled(Cancellation(reason: cancellation.reason, underlyingError: underlying?.replayed))
+      )
+    }
+  }
+
+  /// The outcome that an earlier run decided.
+  private func concludeAsStored() async throws -> Outcome<Void> {
+    let isNew = state.withLock { state in
+      guard case .cancelling(let reason) = state.log.phase else { return false }
+      enqueue(.undoing(state.log.outstanding), &state)
+      enqueue(.concluded(.cancelled(reason: reason, underlying: nil)), &state)
+      return true
+    }
+    if isNew { try await flush() }
+    return try outcome(of: state.withLock { $0.log }).map { _ in }
+  }
+
+  func finish() async -> Bool {
+    let final = state.withLock { state -> (DurableStart, [DurableEvent], UInt64, CheckpointLease)? in
+      guard !Self.isStopped(state), state.log.isEnded, let lease = state.holder?.lease else { return nil }
+      return (state.start, state.log.events, state.recordVersion, lease)
+    }
+    guard let (start, events, version, lease) = final, !settings.isCheck else { return false }
+    // What follows frees space only: the outcome is stored.
+    let record = DurableRecord.record(id: id, name: settings.name, start, version: version + 1, events)
+    try? await store.save(record, ifVersionIs: version, under: lease)
+    return true
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - The order of replayed steps
+
+extension DurableRun {
+  /// How long a replayed step waits for those that completed before it, which changed code may never call.
+  private static var patience: Duration { .seconds(10) }
+
+  private static func isDue(_ turn: Turn, _ state: inout State) -> Bool {
+    if turn.isPlace { return state.log.isReplayed(in: turn.key) }
+    let outer = state.log.repetition(around: turn.key)
+    let isBlocked = state.returning.contains { before in
+      guard turn.number.map({ before < $0 }) ?? true else { return false }
+      // Those around a step in doubt wait for it.
+      guard let outer else { return true }
+      return state.log.key(ofNumber: before).map { DurableLog.contains(outer, $0) } ?? false
+    }
+    return !isBlocked && state.log.isNext(turn.number, at: turn.key)
+  }
+
+  /// Removes what need not wait any longer.
+  static func takeDue(_ state: inout State) -> [Once<Void>] {
+    guard !state.turns.isEmpty else { return [] }
+    let turns = state.turns
+    state.turns = []
+    var due: [Once<Void>] = []
+    for turn in turns.sorted(by: { $0.number ?? .max < $1.number ?? .max }) {
+      if isDue(turn, &state) {
+        due.append(turn.once)
+      } else {
+        state.turns.append(turn)
+      }
+    }
+    return due
+  }
+
+  /// Waits until the steps that completed before have been returned; all of them when nil.
+  nonisolated(nonsending) func waitForTurn(of number: Int?, at key: String) async {
+    await wait(for: Turn(number: number, key: key))
+  }
+
+  private nonisolated(nonsending) func wait(for turn: Turn) async {
+    let isDue = state.withLock { state in
+      if Self.isDue(turn, &state) || Self.isStopped(state) { return true }
+      state.turns.append(turn)
+      return false
+    }
+    guard !isDue else { return }
+    let timer = spawn {
+      while turn.once.settled == nil, (try? await Task.sleep(for: Self.patience)) != nil {
+        self.skip(before: turn.number)
+      }
+    }
+    await turn.once.valueIgnoringCancellation()
+    timer.cancel()
+  }
+
+  /// What completed before a number does not come any more.
+  private func skip(before number: Int?) {
+    let due = state.withLock { state in
+      state.log.skip(before: number)
+      return Self.takeDue(&state)
+    }
+    for turn in due { turn.settle(()) }
+  }
+
+  /// A step is returned, and the one that completed after it is next.
+  func endTurn(of number: Int, _ key: String) {
+    let due = state.withLock { state in
+      state.log.replayed(key)
+      state.returning.remove(number)
+      return Self.takeDue(&state)
+    }
+    guard !due.isEmpty else { return }
+    // Code that receives the values of child tasks sees the order in which the tasks end, which takes a moment.
+    _ = spawn {
+      for _ in 0..<8 { await Task.yield() }
+      for turn in due { turn.settle(()) }
+    }
+  }
+
+  func replayed(in place: JournalPlace) async {
+    await wait(for: Turn(number: nil, key: place.path, isPlace: true))
+  }
+}
+
+// MARK: - Places
+
+extension DurableRun {
+  func open(_ name: String) -> JournalPlace {
+    let key = position.open(name)
+    return JournalPlace(key, attempts: state.withLock { $0.log.attempts(at: key) })
+  }
+
+  nonisolated(nonsending) func inside<Value>(
+    _ place: JournalPlace?,
+    branch: Int?,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    let outer = position
+    let scope: String
+    var step = outer.step
+    if let place {
+      let attempt = branch == nil ? place.beginAttempt() : 1
+      scope = DurableLog.scope(place.path, attempt: attempt, branch: branch)
+      if attempt > 1 { endAttempt(attempt - 1, at: place.path) }
+      step = place.path
+    } else {
+      scope = DurableLog.scope(outer.scope, attempt: 1, branch: branch)
+      if step != nil { step = scope }
+    }
+    let position = DurablePosition(self, scope: scope, step: step)
+    let result: Result<Value, any Error>
+    do {
+      result = .success(try await DurablePosition.$current.withValue(position) { try await body() })
+    } catch {
+      result = .failure(error)
+    }
+    if place != nil, let failure = state.withLock({ $0.log.failure(ofAttempt: scope) }), !isStopped {
+      throw DurableFailures.error(failure, of: step ?? "")
+    }
+    if let missing = state.withLock({ Self.unreached(in: scope, $0) }) {
+      throw stop(throwing: different(stored: missing, code: nil))
+    }
+    let due = state.withLock { state in
+      state.log.leave(scope: scope)
+      return Self.takeDue(&state)
+    }
+    for turn in due { turn.settle(()) }
+    return try result.get()
+  }
+
+  /// A stored step that the code of a place has not called although nothing has interrupted it.
+  static func unreached(in scope: String, _ state: State) -> String? {
+    isStopped(state) || state.cancellation != nil ? nil : state.log.unreached(in: scope)
+  }
+
+  func attemptFailed(_ place: JournalPlace, _ error: any Error) {
+    let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
+    let failure = DurableFailures.stored(error, of: place.path).failure
+    state.withLock { state in
+      guard !Self.isStopped(state), state.log.hasOutstanding(in: place.path),
+        state.log.failure(ofAttempt: scope) == nil
+      else { return }
+      enqueue(.attemptFailed(scope, failure), &state)
+    }
+  }
+
+  /// Another attempt begins; what the last one stored is dropped, unless something there is still to be undone.
+  private func endAttempt(_ attempt: Int, at key: String) {
+    state.withLock { state in
+      // In a replay, an earlier process has ended it, and the records are those of later attempts.
+      guard !Self.isStopped(state), state.log.attempts(at: key) < attempt, state.log.hasRecords(in: key),
+        !state.log.hasOutstanding(in: key), !state.log.isUnwinding || state.log.isRepeated(key)
+      else { return }
+      enqueue(.attemptEnded(key, attempt: attempt), &state)
+    }
+  }
+
+  nonisolated(nonsending) func group<Value>(
+    _ place: JournalPlace,
+    branch: Int?,
+    limit: Duration?,
+    _ body: nonisolated(nonsending) (Duration?) async throws -> Value
+  ) async throws -> Value {
+    let key = DurableLog.scope(place.path, attempt: 1, branch: branch)
+    let (record, hasOutstanding, isInTime, due) = state.withLock { state in
+      let hasOutstanding = state.log.hasOutstanding(inBranch: key)
+      let record = state.log.record(at: key)
+      if record != nil, !hasOutstanding { state.log.leave(scope: key) }
+      return (record, hasOutstanding, state.log.decision(at: key) != nil, Self.takeDue(&state))
+    }
+    for turn in due { turn.settle(()) }
+    var stored: (any Error)?
+    if let record, case .failure(let failure) = record.end {
+      let error = DurableFailures.error(failure, of: place.path)
+      if !hasOutstanding {
+        await waitForTurn(of: record.number, at: key)
+        endTurn(of: record.number, key)
+        throw error
+      }
+      stored = error
+    }
+    // What has failed ends when everything in it has been replayed.
+    let rest = limit.flatMap { isInTime ? nil : stored == nil ? remaining(of: $0, at: key) : .zero }
+    if rest == .zero { state.withLock { _ = $0.expired.insert(key) } }
+    do {
+      let value = try await inside(place, branch: branch) { try await body(rest) }
+      if let stored { throw stored }
+      if rest != nil { store(decision: 0, at: place) }
+      return value
+    } catch {
+      try throwIfStopped()
+      if let stored, let record {
+        endTurn(of: record.number, key)
+        throw stored
+      }
+      if state.withLock({ $0.log.isUnwinding }) { throw error }
+      throw await fail(error, Call(name: place.path, key: key, index: nil, isUndoable: false, why: .new))
+    }
+  }
+
+  func decision(at place: JournalPlace) -> Int? { state.withLock { $0.log.decision(at: place.path) } }
+
+  func store(decision: Int, at place: JournalPlace) {
+    state.withLock { state in
+      guard state.log.decision(at: place.path) == nil, !state.log.isUnwinding, !Self.isStopped(state) else { return }
+      enqueue(.decided(place.path, branch: decision), &state)
+    }
+  }
+
+  func continues(after attempt: Int, at place: JournalPlace) -> Bool? {
+    state.withLock { $0.log.continues(after: attempt, at: place.path) }
+  }
+
+  func isStored(_ name: String) -> Bool {
+    let key = position.next(name)
+    return state.withLock { $0.log.record(at: key) != nil }
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - Begin and end
+
+extension DurableRun {
+  func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
+    let requested = LeaseClock(ContinuousClock())
+    let start = requested.now()
+    let lease: CheckpointLease
+    do {
+      lease = try await store.acquire(id)
+    } catch let error as CheckpointError where error.cannotWrite {
+      // On a full or read-only disk the outcome of a run that has ended can still be read.
+      guard let stored = try await stored(), stored.log.isEnded else { throw error }
+      return .ended(try outcome(of: stored.log))
+    }
+    let holder = LeaseHolder(lease, of: store, requested, since: start)
+    state.withLock { state in
+      state.holder = holder
+      state.interrupt = interrupt
+      state.task = DurablePosition.task
+    }
+    watch(holder)
+    var stored = try await stored()
+    if stored == nil { stored = try await saveStart(under: lease) }
+    guard var stored else { throw CheckpointError.notStarted(id: id, location: location) }
+    if stored.log.isEnded {
+      let outcome = try outcome(of: stored.log)
+      state.withLock { $0.log = stored.log }
+      _ = try? await synced(stored, under: lease)
+      await end()
+      return .ended(outcome)
+    }
+    let input = try input(of: stored.start)
+    stored = try await synced(stored, under: lease)
+    let cancellation = state.withLock { state -> Cancellation? in
+      state.log = stored.log
+      state.start = stored.start
+      state.recordVersion = stored.version
+      state.isResumed = stored.log.phase != .running
+      state.hasBegun = true
+      guard let cancellation = state.cancellation, state.log.phase == .running else { return nil }
+      enqueue(.cancelled(reason: cancellation.reason), &state)
+      return cancellation
+    }
+    LiveRuns.add(self, id: id, of: settings.name, store: store)
+    if let cancellation {
+      try await flush()
+      interrupt(cancellation.reason)
+    }
+    return .input(input)
+  }
+
+  private func watch(_ holder: LeaseHolder) {
+    guard let loss = holder.loss else { return }
+    let lost = CheckpointError.lostLease(id: id, location: location)
+    let watch = spawn { [weak self] in
+      if await loss.value() != nil { self?.stop(throwing: lost) }
+    }
+    state.withLock { $0.leaseWatch = watch }
+  }
+
+  func end() async {
+    let cancelling = state.withLock { state in
+      state.hasEnded = true
+      return state.cancelling.take()
+    }
+    await cancelling?.value
+    // A cancellation whose request was just in time.
+    if state.withLock({ $0.hasBegun && $0.queuedCount > $0.storedCount }) { try? await flush() }
+    let (watch, holder) = state.withLock { state in
+      defer { (state.leaseWatch, state.holder, state.interrupt) = (nil, nil, nil) }
+      return (state.leaseWatch, state.holder)
+    }
+    watch?.cancel()
+    LiveRuns.remove(self)
+    await holder?.release()
+    ended.settle(())
+  }
+
+  func waitUntilEnded() async { await ended.valueIgnoringCancellation() }
+}
+
+// MARK: - What is stored when a run begins
+
+extension DurableRun {
+  struct Stored {
+    let start: DurableStart
+    let log: DurableLog
+    let version: UInt64
+    let eventCount: Int
+  }
+
+  func stored() async throws -> Stored? {
+    guard let record = try await store.load(id) else { return nil }
+    let stored = try DurableRecord(record, of: settings.name, at: location)
+    if let input = settings.input, try differs(input, from: stored.start.input) {
+      throw CheckpointError.differentStart(id: id, location: location)
+    }
+    let log = DurableLog(stored.events)
+    return Stored(start: stored.start, log: log, version: record.version, eventCount: stored.events.count)
+  }
+
+  /// Syncs what was loaded, and replaces it when most of it has no effect any more.
+  ///
+  /// The process that wrote it may have died before it was synced. What this process does must not outlive what it is
+  /// based on, for example when the power fails. The database of a fleet has synced what it returns.
+  func synced(_ stored: Stored, under lease: CheckpointLease) async throws -> Stored {
+    guard !settings.isCheck, stored.eventCount > 0 else { return stored }
+    let events = stored.log.events
+    let version = stored.version + 1
+    if stored.eventCount > 2 * events.count + 16 {
+      let record = DurableRecord.record(id: id, name: settings.name, stored.start, version: version, events)
+      try await store.save(record, ifVersionIs: stored.version, under: lease)
+    } else if settings.host == nil, !stored.log.isEnded || stored.eventCount > events.count {
+      try await store.append([], ifVersionIs: stored.version, under: lease)
+    } else {
+      return stored
+    }
+    return Stored(start: stored.start, log: stored.log, version: version, eventCount: events.count)
+  }
+
+  func saveStart(under lease: CheckpointLease) async throws -> Stored? {
+    guard let input = settings.input else { return nil }
+    guard let values = DurableValues<Input>() else { throw unstorable("its input", "\(Input.self) is not Codable") }
+    let bytes: [UInt8]
+    do { bytes = try values.stored(input).bytes } catch {
+      throw unstorable("its input", DurableValueError.reason(error))
+    }
+    let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)
+    let record = DurableRecord.record(id: id, name: settings.name, start, version: 1, [])
+    try await store.save(record, ifVersionIs: nil, under: lease)
+    return Stored(start: start, log: DurableLog(), version: 1, eventCount: 0)
+  }
+
+  private func differs(_ input: Input, from stored: [UInt8]) throws -> Bool {
+    guard let values = DurableValues<Input>() else { return false }
+    if let bytes = try? values.encode(input), bytes == stored { return false }
+    guard input is any Equatable else { return true }
+    return StageDifference.path(from: input, to: try self.input(stored)) != nil
+  }
+
+  func input(of start: DurableStart) throws -> Input { try input(start.input) }
+
+  func input(_ bytes: [UInt8]) throws -> Input {
+    do {
+      guard let values = DurableValues<Input>() else { throw DurableValueError(reason: "it is not Codable") }
+      return try values.decode(bytes)
+    } catch {
+      throw unknown("input", error)
+    }
+  }
+
+  /// The outcome of a run that has ended.
+  func outcome(of log: DurableLog) throws -> Outcome<any Sendable> {
+    switch log.phase {
+    case .concluded(.resolved(let bytes)):
+      do {
+        guard let values = DurableValues<Output>() else { throw DurableValueError(reason: "it is not Codable") }
+        return .resolved(try values.decode(bytes))
+      } catch {
+        throw unknown("output", error)
+      }
+    case .concluded(.failed(let failure)): return .failed(DurableFailures.error(failure, of: settings.name))
+    case .concluded(.cancelled(let reason, let underlying)):
+      let error = underlying.map { DurableFailures.error($0, of: settings.name) }
+      return .cancelled(Cancellation(reason: reason, underlyingError: error))
+    case .running, .cancelling: return .cancelled(Cancellation(reason: "abandoned"))
+    }
+  }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - Steps
+
+extension DurableRun {
+  nonisolated(nonsending) func step<Value>(
+    _ step: JournalStep,
+    in run: JournalRun,
+    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+  ) async throws -> JournalEnd<Value> {
+    try checkStopped(run)
+    guard let values = DurableValues<Value>() else {
+      throw stop(throwing: unstorable(step.name, Self.adviceForType(Value.self)))
+    }
+    guard let (key, index) = position.name(step) else {
+      throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
+    }
+    let (begin, place, due) = state.withLock { state in
+      let begin = state.log.begin(key, index: index)
+      // It may not enter its body, for whose steps others wait.
+      return (begin, JournalPlace(key, attempts: state.log.attempts(at: key)), Self.takeDue(&state))
+    }
+    for turn in due { turn.settle(()) }
+    switch begin {
+    case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
+    case .replay(let record, let entersBody):
+      if entersBody { try await enter(place, body) }
+      return try await replay(record, step, key, values)
+    case .enter:
+      try await enter(place, body)
+      return try await refuse(after: nil, at: key)
+    case .refuse, .perform:
+      guard !settings.isCheck else {
+        if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
+        throw stop(throwing: DurableCheckEnd())
+      }
+      guard case .perform(var why) = begin else {
+        guard case .refuse(let number) = begin else { throw CancellationError() }
+        return try await refuse(after: number, at: key)
+      }
+      if why == .again, step.isUndoable, run.isCancellationRequested() {
+        // In a branch that has lost, what may have happened is undone.
+        why = .toUndo
+        state.withLock { $0.log.beginRepetition(key) }
+      }
+      let isInRepetition = state.withLock { $0.log.repetition(around: key) != nil }
+      let call = Call(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
+      if why != .toUndo, !isInRepetition, state.withLock({ $0.expired.contains { DurableLog.contains($0, key) } }) {
+        // The time limit cancels this when everything has been replayed.
+        try? await Task.sleep(for: .century)
+      }
+      // One that contains stored steps is entered, for they may have to be undone.
+      let isEmpty = state.withLock { !$0.log.hasRecords(in: key) }
+      if why != .toUndo, !isInRepetition, isEmpty, run.isCancellationRequested() {
+        await waitForTurn(of: nil, at: key)
+        throw await fail(CancellationError(), call)
+      }
+      return try await perform(call, values) {
+        do {
+          return try await body(place)
+        } catch {
+          noteCancellation(of: run)
+          throw error
+        }
+      }
+    }
+  }
+
+  /// No body runs any more: the step throws when everything before it has been replayed, which may have to be undone.
+  private nonisolated(nonsending) func refuse<Value>(after number: Int?, at key: String) async throws -> JournalEnd<
+    Value
+  > {
+    await waitForTurn(of: number, at: key)
+    try throwIfStopped()
+    throw CancellationError()
+  }
+
+  /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
+  /// its own code.
+  private func noteCancellation(of run: JournalRun) {
+    let task = Task.isCancelled ? DurablePosition.task : nil
+    let isCancelled = run.isRunCancelled()
+    let isStopped = state.withLock { state in
+      !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.task)
+    }
+    if isStopped { stop() }
+  }
+
+  private func checkStopped(_ run: JournalRun) throws {
+    noteCancellation(of: run)
+    try state.withLock { state throws in
+      if let error = state.stopError { throw error }
+      if Self.isStopped(state) { throw poison(&state) }
+    }
+  }
+
+  /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
+  private nonisolated(nonsending) func enter<Value>(
+    _ place: JournalPlace,
+    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+  ) async throws {
+    do {
+      _ = try await body(place)
+    } catch {
+      try throwIfStopped()
+    }
+  }
+
+  private nonisolated(nonsending) func replay<Value>(
+    _ record: DurableLog.Record,
+    _ step: JournalStep,
+    _ key: String,
+    _ values: DurableValues<Value>
+  ) async throws -> JournalEnd<Value> {
+    await waitForTurn(of: record.number, at: key)
+    try throwIfStopped()
+    defer { endTurn(of: record.number, key) }
+    switch record.end {
+    case .failure(let failure): throw DurableFailures.error(failure, of: step.name)
+    case .value(let bytes):
+      let isOutstanding = state.withLock { !$0.log.isUndone(record.number) }
+      if isOutstanding, !step.isUndoable {
+        throw stop(throwing: different(stored: "\(key), with undo", code: key))
+      }
+      let value: Value
+      do { value = try values.decode(bytes) } catch { throw stop(throwing: unknown("step \(key)", error)) }
+      return JournalEnd(value: value, number: isOutstanding ? record.number : nil, isReplayed: true)
+    }
+  }
+}
+
+// MARK: - Performing
+
+extension DurableRun {
+  /// A step whose body runs.
+  struct Call: Sendable {
+    let name: String
+    let key: String
+    let index: Int?
+    let isUndoable: Bool
+    let why: DurableLog.Performance
+  }
+
+  private nonisolated(nonsending) func perform<Value>(
+    _ call: Call,
+    _ values: DurableValues<Value>,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> JournalEnd<Value> {
+    let (key, index) = (call.key, call.index)
+    state.withLock { state in
+      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key), &state) }
+    }
+    // With the failures before it.
+    try await flush()
+    try checkLease()
+    let value: Value
+    do {
+      value = try await working(at: key) { try await run(call, body) }
+    } catch {
+      throw await fail(error, call)
+    }
+    // Code that swallows the error of a stop has not done its work.
+    try state.withLock { state throws in
+      if Self.isPoisoned(key, state) { throw state.stopError ?? CancellationError() }
+    }
+    let stored: (bytes: [UInt8], copy: Value)
+    do {
+      stored = try values.stored(value)
+      guard stored.bytes.count <= settings.maxValueSize else {
+        throw DurableValueError(reason: "it has \(stored.bytes.count) bytes; the limit is \(settings.maxValueSize)")
+      }
+    } catch {
+      let error = unstorable(call.name, DurableValueError.reason(error))
+      guard call.isUndoable else { throw await fail(error, call) }
+      return unstored(value, call, error)
+    }
+    if call.isUndoable {
+      // It counts as failed since an earlier process.
+      if case .failure(let failure)? = state.withLock({ $0.log.record(at: key) })?.end {
+        return unstored(value, call, DurableFailures.error(failure, of: call.name))
+      }
+      // Abandoned work whose run has ended.
+      if state.withLock({ $0.hasEnded && !Self.isStopped($0) }) { return unstored(value, call, nil) }
+    }
+    let number = state.withLock { state in
+      let number = nextNumber(&state)
+      enqueue(
+        .completed(key, index: index, number: number, value: stored.bytes, isUndoable: call.isUndoable),
+        &state
+      )
+      if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
+      if index == nil { state.returning.insert(number) }
+      return number
+    }
+    // In the order in which a replay returns them.
+    defer { if index == nil { endTurn(of: number, key) } }
+    try await flush()
+    if index == nil { await waitForTurn(of: number, at: key) }
+    return JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
+  }
+
+  /// Runs the body of a step; others wait for those that run to be undone.
+  private nonisolated(nonsending) func run<Value>(
+    _ call: Call,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard call.why == .toUndo else { return try await body() }
+    defer {
+      let due = state.withLock { state in
+        state.log.endRepetition(call.key)
+        return Self.takeDue(&state)
+      }
+      for turn in due { turn.settle(()) }
+    }
+    let position = DurablePosition(self, scope: call.key, step: call.key)
+    return try await DurablePosition.$current.withValue(position) { try await body() }
+  }
+
+  /// A step has a value that is not stored: it is undone at once, with this value.
+  ///
+  /// After a crash, it is repeated first.
+  private func unstored<Value>(_ value: Value, _ call: Call, _ error: (any Error)?) -> JournalEnd<Value> {
+    let failure = error.map { DurableFailures.stored($0, of: call.name).failure }
+    let number = state.withLock { state in
+      let number = nextNumber(&state)
+      state.unstored[number] = Unstored(key: call.key, index: call.index, failure: failure)
+      return number
+    }
+    return JournalEnd(value: value, number: number, error: error, isReplayed: false)
+  }
+
+  private func nextNumber(_ state: inout State) -> Int {
+    state.lastNumber = max(state.lastNumber + 1, state.log.nextNumber)
+    return state.lastNumber
+  }
+
+  /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
+  nonisolated(nonsending) func fail(_ error: any Error, _ call: Call) async -> any Error {
+    let isInterrupted = Task.isCancelled
+    let stored = DurableFailures.stored(error, of: call.name)
+    let (thrown, number) = state.withLock { state -> (any Error, Int?) in
+      if let error = state.stopError { return (error, nil) }
+      if Self.isStopped(state) {
+        _ = poison(&state)
+        return (error, nil)
+      }
+      let number = nextNumber(&state)
+      if state.log.record(at: call.key) == nil {
+        let (key, index, failure) = (call.key, call.index, stored.failure)
+        enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
+        // Its first body may have done what the repetition was not left to do.
+        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key), &state) }
+      } else if !isInterrupted {
+        enqueue(.settled(call.key), &state)
+      }
+      if call.index == nil { state.returning.insert(number) }
+      return (stored.replayed, number)
+    }
+    guard let number else { return thrown }
+    await waitForTurn(of: number, at: call.key)
+    if call.index == nil { endTurn(of: number, call.key) }
+    return thrown
+  }
+
+  private static func adviceForType(_ type: Any.Type) -> String {
+    "its type, \(type), is not Codable; return a struct or an enum that conforms to Codable"
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - Cancelling for good
+
+extension DurableRun {
+  func cancel(reason: String?) -> Bool {
+    let (isFirst, hasBegun) = state.withLock { state in
+      guard state.cancellation == nil, !Self.isStopped(state), state.log.phase == .running else {
+        return (false, false)
+      }
+      state.cancellation = Cancellation(reason: reason)
+      if state.hasBegun { enqueue(.cancelled(reason: reason), &state) }
+      return (true, state.hasBegun)
+    }
+    if isFirst, hasBegun { storeCancellation() }
+    return isFirst
+  }
+
+  func cancelAndStore(reason: String?) async throws -> Bool? {
+    let isFirst = state.withLock { state -> Bool? in
+      guard !state.hasEnded else { return nil }
+      guard state.cancellation == nil, state.log.phase == .running else { return false }
+      state.cancellation = Cancellation(reason: reason)
+      enqueue(.cancelled(reason: reason), &state)
+      return true
+    }
+    guard let isFirst, isFirst else { return isFirst }
+    storeCancellation()
+    await state.withLock { $0.cancelling }?.value
+    if let error = state.withLock({ $0.stopError }) { throw error }
+    return true
+  }
+
+  private func storeCancellation() {
+    let task = spawn { [self] in
+      let (reason, interrupt) = state.withLock { ($0.cancellation?.reason, $0.interrupt) }
+      if (try? await flush()) != nil { interrupt?(reason) }
+    }
+    state.withLock { $0.cancelling = task }
+  }
+}
+
+// MARK: - Storing
+
+extension DurableRun {
+  /// Applies an event and queues it; what is queued is stored together with what follows.
+  func enqueue(_ event: DurableEvent, _ state: inout State) {
+    guard !settings.isCheck else { return }
+    state.log.apply(event)
+    state.queue.append(event)
+    state.queuedCount += 1
+  }
+
+  private enum Writing {
+    case done
+    case wait(Once<Void>)
+    case write([DurableEvent], version: UInt64, CheckpointLease)
+  }
+
+  /// Waits until everything that was queued is stored.
+  ///
+  /// - Throws: The error that stops the run.
+  func flush() async throws {
+    let target = state.withLock { $0.queuedCount }
+    while true {
+      let writing = try state.withLock { state throws in
+        if let error = state.stopError { throw error }
+        if state.storedCount >= target { return Writing.done }
+        if state.isWriting {
+          let once = Once<Void>()
+          state.writers.append(once)
+          return .wait(once)
+        }
+        guard let lease = state.holder?.lease else {
+          throw CheckpointError.lostLease(id: id, location: location)
+        }
+        state.isWriting = true
+        let events = state.queue
+        state.queue = []
+        return .write(events, version: state.recordVersion, lease)
+      }
+      switch writing {
+      case .done: return
+      case .wait(let once): await once.valueIgnoringCancellation()
+      case .write(let events, let version, let lease): try await write(events, version, lease)
+      }
+    }
+  }
+
+  private func write(_ events: [DurableEvent], _ version: UInt64, _ lease: CheckpointLease) async throws {
+    let result: Result<Void, any Error>
+    do {
+      let append = { [store] in
+        try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease)
+      }
+      // What is stored while a run is cancelled matters most. The file store ignores cancellation; for another one, the
+      // call is in a task that no one cancels.
+      if store is FileCheckpointStore { try await append() } else { try await Task(operation: append).value }
+      result = .success(())
+    } catch {
+      result = .failure(error)
+    }
+    if case .failure(let error) = result { stop(throwing: error) }
+    let writers = state.withLock { state in
+      state.isWriting = false
+      if case .success = result {
+        state.recordVersion += 1
+        state.storedCount += events.count
+      }
+      defer { state.writers = [] }
+      return state.writers
+    }
+    for writer in writers { writer.settle(()) }
+    try result.get()
+  }
+}

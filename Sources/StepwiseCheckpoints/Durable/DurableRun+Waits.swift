@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// MARK: - Time
+
+extension DurableRun {
+  var now: Int { Int(settings.now().timeIntervalSince1970 * 1_000) }
+
+  /// What is left of a wait or a limit, whose end is stored when it begins.
+  func remaining(of duration: Duration, at key: String) -> Duration {
+    let now = now
+    let length = duration.clamped
+    let end = state.withLock { state -> Int? in
+      if let end = state.log.deadline(at: key) { return end }
+      let milliseconds =
+        Int(length.components.seconds) * 1_000 + Int(length.components.attoseconds / 1_000_000_000_000_000)
+      enqueue(.deadline(key, now + milliseconds), &state)
+      return nil
+    }
+    guard let end else { return length }
+    return min(length, max(.zero, .milliseconds(end - now)))
+  }
+
+  func elapsed(of limit: Duration, at place: JournalPlace) -> Duration {
+    let now = now
+    let length = limit.clamped
+    let end = state.withLock { $0.log.deadline(at: place.path) }
+    guard let end else {
+      _ = remaining(of: length, at: place.path)
+      return .zero
+    }
+    return max(.zero, length - .milliseconds(end - now))
+  }
+
+  nonisolated(nonsending) func sleep(_ duration: Duration, by clock: any Clock<Duration>, at step: String) async throws
+  {
+    let rest = remaining(of: duration, at: step)
+    try await flush()
+    guard rest > .zero else { return }
+    let wait = DurableWait(end: now + Int(rest / .milliseconds(1)), signal: nil)
+    try await waiting(wait, at: step) { try await clock.sleep(for: rest) }
+  }
+}
+
+// MARK: - Waits
+
+extension DurableRun {
+  /// Stops the run after the steps in progress; at once while it only waits.
+  func stopForHost() {
+    let waits = state.withLock { state -> [DurableWait]? in
+      state.isStopRequested = true
+      return state.waits.isParked ? state.waits.all : nil
+    }
+    if let waits, let host = settings.host { stop(throwing: host.suspension(waits)) }
+  }
+
+  /// Waits as a step, while which the host may use the run's slot for something else.
+  nonisolated(nonsending) func waiting<Value>(
+    _ wait: DurableWait,
+    at step: String,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard settings.host != nil else { return try await body() }
+    if state.withLock({ $0.waits.wait(wait, at: step) }) { park() }
+    let result: Result<Value, any Error>
+    do {
+      try throwIfStopped()
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    if state.withLock({ $0.waits.resume(step) }) { await unpark() }
+    return try result.get()
+  }
+
+  /// Runs the body of a step, for which a parked run takes its slot again.
+  nonisolated(nonsending) func working<Value>(
+    at step: String,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard settings.host != nil else { return try await body() }
+    if state.withLock({ $0.waits.begin(step) }) { await unpark() }
+    defer { if state.withLock({ $0.waits.end(step) }) { park() } }
+    do {
+      return try await body()
+    } catch {
+      // Another step may receive what this one has not consumed.
+      state.withLock { _ = $0.waits.consume(at: step) }
+      throw error
+    }
+  }
+
+  private func park() {
+    let waits = state.withLock { $0.waits.all }
+    guard let host = settings.host, !host.park(waits) || isStopped else { return }
+    stop(throwing: host.suspension(waits))
+  }
+
+  private func unpark() async {
+    await settings.host?.unpark()
+    state.withLock { $0.waits.unparked() }
+  }
+
+  nonisolated(nonsending) func receive<Value: Decodable & Sendable>(
+    _ name: String,
+    as type: Value.Type,
+    timeout: Duration?,
+    at step: String
+  ) async throws -> Value? {
+    guard let host = settings.host else { return nil }
+    let rest = timeout.map { remaining(of: $0, at: step) }
+    try await flush()
+    if let value = try await take(name, as: type, from: host, at: step) { return value }
+    let timedOut = TimeoutError(step: name, duration: timeout ?? .zero)
+    if let rest, rest <= .zero { throw timedOut }
+    let deadline = rest.map { ContinuousClock.now + $0 }
+    let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signal: name)
+    return try await waiting(wait, at: step) {
+      while true {
+        let news = host.news()
+        // Once more at the end: a signal that was sent in time is not missed.
+        if let value = try await take(name, as: type, from: host, at: step) { return value }
+        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+        if rest <= .zero { throw timedOut }
+        await news(min(rest, .seconds(60)))
+        try Task.checkCancellation()
+      }
+    }
+  }
+
+  /// Returns the oldest signal that no step has received.
+  private func take<Value: Decodable>(
+    _ name: String,
+    as type: Value.Type,
+    from host: DurableHost,
+    at step: String
+  ) async throws -> Value? {
+    let limit = state.withLock { $0.waits.received.count } + 1
+    for (number, bytes) in try await host.signals(name, limit)
+    where state.withLock({ $0.waits.receive(number, at: step) }) {
+      do {
+        return try DurableSignals.decode(bytes, as: type)
+      } catch {
+        throw stop(throwing: unknown("signal \(name)", error))
+      }
+    }
+    return nil
+  }
+}
+
+/// The signals of the run that the running code is a step of.
+package enum DurableSignals {
+  /// Waits for a signal; returns nil outside of a step of a run with a host.
+  package nonisolated(nonsending) static func receive<Value: Codable & Sendable>(
+    _ name: String,
+    as type: Value.Type,
+    timeout: Duration?
+  ) async throws -> Value? {
+    guard let position = DurablePosition.current, position.run.isCurrent, let step = position.step else { return nil }
+    return try await position.run.receive(name, as: type, timeout: timeout, at: step)
+  }
+
+  package static func encode<Value: Codable>(_ value: Value) throws -> [UInt8] {
+    try DurableValues<Value>()?.encode(value) ?? []
+  }
+
+  package static func decode<Value: Decodable>(_ bytes: [UInt8], as type: Value.Type) throws -> Value {
+    guard let values = DurableValues<Value>() else { throw DurableValueError(reason: "it is not Codable") }
+    return try values.decode(bytes)
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// What a step of a run waits for, without doing anything.
+package struct DurableWait: Hashable, Sendable {
+  /// When the wait ends, in milliseconds since 1970; nil when only a signal ends it.
+  package let end: Int?
+  /// The signal that ends it; nil for a sleep.
+  package let signal: String?
+
+  package init(end: Int?, signal: String?) {
+    self.end = end
+    self.signal = signal
+  }
+}
+
+/// Who executes a run besides its process: what is done while a run only waits, and where its signals come from.
+package struct DurableHost: Sendable {
+  /// Nothing of the run works until one of the waits ends; returns false for a run that is to be stopped instead.
+  package let park: @Sendable ([DurableWait]) -> Bool
+  /// Something of the run works again; returns when it may.
+  package let unpark: @Sendable () async -> Void
+  /// The error that stops a run which waits, until it is resumed at the end of a wait.
+  package let suspension: @Sendable ([DurableWait]) -> any Error
+  /// Returns signals of a name that are not consumed, with their numbers, oldest first.
+  package let signals: @Sendable (_ name: String, _ limit: Int) async throws -> [(number: Int, value: [UInt8])]
+  /// Prepares a wait for news of signals, which ends after a time as well.
+  package let news: @Sendable () -> @Sendable (_ limit: Duration) async -> Void
+
+  package init(
+    park: @escaping @Sendable ([DurableWait]) -> Bool,
+    unpark: @escaping @Sendable () async -> Void,
+    suspension: @escaping @Sendable ([DurableWait]) -> any Error,
+    signals: @escaping @Sendable (_ name: String, _ limit: Int) async throws -> [(number: Int, value: [UInt8])],
+    news: @escaping @Sendable () -> @Sendable (_ limit: Duration) async -> Void
+  ) {
+    self.park = park
+    self.unpark = unpark
+    self.suspension = suspension
+    self.signals = signals
+    self.news = news
+  }
+}
+
+/// Which steps of a run work and which wait: a run is parked while all of its steps in progress wait, or contain one that
+/// does.
+package struct DurableWaits: Sendable {
+  private var working: Set<String> = []
+  private var waits: [String: DurableWait] = [:]
+  /// The signals that steps have received, by their keys, until they are consumed.
+  private(set) var received: [String: Int] = [:]
+  package private(set) var isParked = false
+
+  package init() {}
+
+  package var all: [DurableWait] { Array(waits.values) }
+
+  /// A body begins; returns whether the run was parked.
+  package mutating func begin(_ key: String) -> Bool {
+    working.insert(key)
+    return isParked
+  }
+
+  /// A body has ended; returns whether the run is parked from now on.
+  package mutating func end(_ key: String) -> Bool {
+    working.remove(key)
+    return park()
+  }
+
+  /// A step waits; returns whether the run is parked from now on.
+  package mutating func wait(_ wait: DurableWait, at key: String) -> Bool {
+    waits[key] = wait
+    return park()
+  }
+
+  private mutating func park() -> Bool {
+    guard !isParked, !waits.isEmpty else { return false }
+    isParked = working.allSatisfy { step in waits.keys.contains { Self.isInside($0, step) } }
+    return isParked
+  }
+
+  /// A step waits no longer; returns whether the run was parked.
+  package mutating func resume(_ key: String) -> Bool {
+    waits[key] = nil
+    return isParked
+  }
+
+  /// The run works again.
+  package mutating func unparked() { isParked = false }
+
+  package mutating func receive(_ signal: Int, at key: String) -> Bool {
+    guard !received.values.contains(signal) else { return false }
+    received[key] = signal
+    return true
+  }
+
+  /// The signal that the step at a key has received is consumed, or the step has failed.
+  package mutating func consume(at key: String) -> Int? { received.removeValue(forKey: key) }
+
+  /// Whether a scope is that of a step or within it.
+  static func isInside(_ scope: String, _ key: String) -> Bool {
+    guard scope.utf8.starts(with: key.utf8) else { return false }
+    return scope.utf8.dropFirst(key.utf8.count).first.map { "/@[".utf8.contains($0) } ?? true
+  }
+}

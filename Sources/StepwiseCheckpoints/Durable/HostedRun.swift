@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+package import Stepwise
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+/// A durable run that another module executes, which stores where the run began, its entries and its outcome.
+package struct HostedRun: Sendable {
+  /// How an execution has ended.
+  package enum End: Sendable {
+    /// The run has its outcome, and nothing is to be undone.
+    case ended(StoredOutcome)
+    /// The run was stopped and can be resumed.
+    case stopped
+    /// The run cannot continue here, or an undo has failed; it can be resumed.
+    case failed(any Error)
+  }
+
+  /// Runs until an end; the token stops the run.
+  package let execute: @Sendable (_ token: CancellationToken) async -> End
+  /// Cancels the run for good.
+  package let cancel: @Sendable (_ reason: String?) -> Void
+  /// Stops the run after the steps in progress; at once while it only waits.
+  package let stop: @Sendable () -> Void
+}
+
+extension Chain where Input: Codable, Output: Codable {
+  /// The name under which a host stores runs of the chain.
+  package nonisolated var hostedName: String { DurableRecord.name(storedName) }
+
+  /// Returns how a new run begins, as JSON: a random identity and the input.
+  ///
+  /// - Throws: An error of the encoder, or when the input changes when it is stored.
+  package nonisolated func hostedStart(_ input: Input) throws -> String {
+    let bytes = try DurableValues<Input>()?.stored(input).bytes ?? []
+    return HostedStart.text(DurableStart.newIdentity(), input: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Returns the output of a run that has resolved.
+  ///
+  /// - Throws: An error of the decoder.
+  package nonisolated func hostedOutput(_ text: String) throws -> Output {
+    guard let values = DurableValues<Output>() else { throw DurableValueError(reason: "it is not Codable") }
+    return try values.decode(Array(text.utf8))
+  }
+
+  /// Creates a run whose record the store has.
+  package nonisolated func hosted(
+    id: String,
+    in store: some CheckpointStore,
+    maxValueSize: Int,
+    host: DurableHost,
+    now: @escaping @Sendable () -> Date
+  ) -> HostedRun {
+    var settings = DurableRun<Input, Output>.Settings(
+      name: storedName,
+      id: id,
+      input: nil,
+      version: 0,
+      maxValueSize: maxValueSize,
+      now: now
+    )
+    settings.host = host
+    let run = DurableRun(settings, in: store)
+    return HostedRun(
+      execute: { token in
+        let handle = self.start(with: run, cancelledBy: token)
+        let outcome = await handle.outcome
+        if let stored = run.storedOutcome { return .ended(stored) }
+        if let error = run.stopReason { return .failed(error) }
+        if run.isStopped { return .stopped }
+        if let error = handle.undoErrors.first { return .failed(error) }
+        if case .failed(let error) = outcome { return .failed(error) }
+        return .stopped
+      },
+      cancel: { reason in _ = run.cancel(reason: reason) },
+      stop: { run.stopForHost() }
+    )
+  }
+}
+
+extension DurableRun {
+  /// The error that stops the run, if one does.
+  var stopReason: (any Error)? { state.withLock { $0.stopError } }
+
+  /// The outcome, once it is stored and nothing is to be undone.
+  var storedOutcome: StoredOutcome? {
+    state.withLock { state in
+      guard state.stopError == nil, state.log.isEnded else { return nil }
+      if case .concluded(let outcome) = state.log.phase { return outcome }
+      return .cancelled(reason: "abandoned", underlying: nil)
+    }
+  }
+}
+
+extension CheckpointRecord {
+  /// Creates the record of a hosted run from what `hostedStart` returned and the entries that followed.
+  ///
+  /// - Throws: `DurableFormatError` when the text is not the start of a run.
+  package init(
+    hosted id: String,
+    name: String,
+    start: String,
+    version: Int,
+    recordVersion: UInt64,
+    entries: [[UInt8]]
+  ) throws(DurableFormatError) {
+    guard let (identity, input) = HostedStart.parts(of: start) else {
+      throw DurableFormatError(reason: "it is not the start of a run")
+    }
+    self.init(
+      id: id,
+      progression: name,
+      schemaVersion: 0,
+      version: recordVersion,
+      first: DurableStart(identity: identity, version: version, input: input).bytes,
+      stage: entries.flatMap { CheckpointEntries.bytes(of: $0) }
+    )
+  }
+
+  /// The entries of a hosted run.
+  package var hostedEntry: [UInt8] { Array(stage.dropFirst(4)) }
+}
+
+/// How a run begins, as JSON whose parts are found without parsing it.
+private enum HostedStart {
+  private static let (opening, middle, closing) = (#"{"run":""#, #"","input":"#, "}")
+
+  static func text(_ identity: String, input: String) -> String { opening + identity + middle + input + closing }
+
+  static func parts(of text: String) -> (identity: String, input: [UInt8])? {
+    let bytes = Array(text.utf8)
+    let end = opening.utf8.count + DurableStart.newIdentity().utf8.count
+    guard bytes.starts(with: opening.utf8), bytes.dropFirst(end).starts(with: middle.utf8),
+      bytes.last == UInt8(ascii: "}")
+    else { return nil }
+    let identity = String(decoding: bytes[opening.utf8.count..<end], as: UTF8.self)
+    return (identity, Array(bytes[(end + middle.utf8.count)...].dropLast()))
+  }
+}
+
+extension StoredOutcome {
+  /// The output's JSON; the bytes of any other outcome in base 64, as a JSON string.
+  package var text: String {
+    if case .resolved(let bytes) = self { return String(decoding: bytes, as: UTF8.self) }
+    return "\"" + Data(DurableEvent.bytes(of: [.concluded(self)])).base64EncodedString() + "\""
+  }
+
+  /// Returns the error of a run that has not resolved, from its text; nil when it was cancelled.
+  ///
+  /// - Throws: `DurableFormatError` when it is not such a text.
+  package static func error(_ text: String, of name: String) throws(DurableFormatError) -> (any Error)? {
+    guard let data = Data(base64Encoded: String(text.dropFirst().dropLast())),
+      case .concluded(let outcome)? = try DurableEvent.events(in: data).first
+    else { throw DurableFormatError(reason: "it is not an outcome") }
+    guard case .failed(let failure) = outcome else { return nil }
+    return DurableFailures.error(failure, of: name)
+  }
+
+  /// What has failed, in words.
+  package var failure: String? {
+    switch self {
+    case .resolved: nil
+    case .failed(let failure): failure.description
+    case .cancelled(_, let underlying): underlying?.description
+    }
+  }
+}

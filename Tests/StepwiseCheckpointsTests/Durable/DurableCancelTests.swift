@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// Runs that are cancelled for good before they begin or while they stop, and runs without a lease.
+@Suite(.timeLimit(.minutes(2)))
+struct DurableCancelTests {
+  @Test("An id is cancelled for good while its run is stopping")
+  func cancelWhileStopping() async throws {
+    let (orders, store, token) = (Orders(), MemoryCheckpointStore(), CancellationToken())
+    let (stopping, isCancelled) = (Once<Void>(), Once<Void>())
+    var stopped = orders
+    stopped.check = { step in if step == "charge" { token.cancel() } }
+    let chain = stopped.chain.finally { _ in
+      stopping.settle(())
+      await isCancelled.valueIgnoringCancellation()
+    }
+    let run = chain.start(1, id: "o", in: store, cancelledBy: token)
+    await stopping.valueIgnoringCancellation()
+    #expect(try await chain.cancel(id: "o", in: store, reason: "customer"))
+    isCancelled.settle(())
+    _ = await run.outcome
+    #expect(try await chain.unfinished(in: store) == ["o"])
+    await #expect(throws: CancellationError.self) { try await orders.chain.resume(id: "o", in: store) }
+    #expect(orders.ledger.lines.suffix(3) == ["refund receipt", "release", "finally"])
+    #expect(try await chain.unfinished(in: store).isEmpty)
+  }
+
+  @Test("A run that is cancelled before it has begun runs no body")
+  func cancelBeforeBegin() async throws {
+    for _ in 0..<20 {
+      let (orders, store) = (Orders(), MemoryCheckpointStore())
+      let run = orders.chain.start(1, id: "o", in: store)
+      #expect(run.cancel(reason: "customer"))
+      guard case .cancelled(let cancellation) = await run.outcome else {
+        Issue.record("it was not cancelled")
+        return
+      }
+      #expect(cancellation.reason == "customer")
+      #expect(orders.ledger.lines == ["finally"])
+      #expect(try await orders.chain.unfinished(in: store).isEmpty)
+      await #expect(throws: CancellationError.self) { try await orders.chain.run(1, id: "o", in: store) }
+    }
+  }
+
+  @Test("A run whose lease is over performs no further body")
+  func leaseIsOver() async throws {
+    for _ in 0..<50 {
+      let ledger = Ledger()
+      let chain = Chain("work") { (input: Int) in
+        try await step("a") { ledger.add("a") }
+        return input
+      }
+      await #expect(throws: CheckpointError.self) { try await chain.run(1, id: "x", in: ExpiredStore()) }
+      #expect(ledger.lines.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// Waits and time limits whose ends are stored.
+@Suite(.timeLimit(.minutes(2)))
+final class DurableTimeTests: Sendable {
+  private let ledger = Ledger()
+  private let base = MemoryCheckpointStore()
+  private let time = Lock(Date(timeIntervalSince1970: 1_000_000))
+
+  @Sendable private func now() -> Date { time.withLock { $0 } }
+  private func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
+
+  @Test("After a crash, a wait continues for the rest of its time", arguments: [40.0, 100, -500])
+  func sleeps(passed: Double) async throws {
+    let (store, clock) = (DyingStore(base), ManualClock())
+    let chain = Chain("wait") { [ledger] (input: Int) in
+      try await step("cool down", sleep: .seconds(60), clock: clock)
+      ledger.add("end")
+      return input
+    }
+    let first = Task { try await chain.run(1, id: "x", in: store, now: now) }
+    await clock.sleepers(atLeast: 1)
+    #expect(clock.nextDeadline?.offset == .seconds(60))
+    store.die()
+    first.cancel()
+    _ = await first.result
+    advance(passed)
+    let second = Task { try await chain.run(1, id: "x", in: base, now: now) }
+    let rest = min(60, max(0, 60 - passed))
+    if rest > 0 {
+      await clock.sleepers(atLeast: 1)
+      #expect(clock.nextDeadline.map { $0.offset - clock.now.offset } == .seconds(rest))
+      clock.advance(by: .seconds(rest))
+    }
+    #expect(try await second.value == 1)
+    #expect(ledger.lines == ["end"])
+  }
+
+  /// Many steps, so that a limit that is over has time to cancel what is replayed.
+  private func limited(_ store: DyingStore, diesIn name: String) -> Chain<Int, Int> {
+    var chain = Chain("0") { (input: Int) in input }
+    for number in 1..<300 { chain = chain.then("\(number)") { (input: Int) in input } }
+    return chain.then("fail") { (_: Int) throws -> Int in throw Declined(card: "visa") }
+      .recover { [ledger] _ in
+        ledger.add("recover")
+        return 7
+      }
+      .then("inside") { [ledger] (input: Int) in
+        ledger.add("inside")
+        if name == "inside", ledger.count("inside") == 1 { store.die() }
+        return input
+      }
+      .timeout(.seconds(10))
+      .recover(from: TimeoutError.self) { [ledger] _ in
+        ledger.add("timeout")
+        return 8
+      }
+      .then("after") { [ledger] (input: Int) in
+        ledger.add("after")
+        if name == "after", ledger.count("after") == 1 { store.die() }
+        return input
+      }
+  }
+
+  @Test("Steps that ended in time are replayed after their time limit is over")
+  func endedInTime() async throws {
+    let store = DyingStore(base)
+    let chain = limited(store, diesIn: "after")
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    #expect(ledger.lines == ["recover", "inside", "after"])
+    advance(3_600)
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 7)
+    #expect(ledger.lines == ["recover", "inside", "after", "after"])
+  }
+
+  @Test("A time limit that passed while nothing ran ends the replayed chain")
+  func deadlinePassed() async throws {
+    let store = DyingStore(base)
+    let chain = limited(store, diesIn: "inside")
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    advance(3_600)
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 8)
+    #expect(ledger.lines == ["recover", "inside", "timeout", "after"])
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 8)
+    #expect(ledger.lines.count == 4)
+  }
+
+  @Test("A retry that gave up because of its time gives up in a replay")
+  func maxElapsed() async throws {
+    let (store, clock) = (DyingStore(base), ManualClock())
+    let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
+    let chain = Chain("try") { [ledger] (_: Int) throws -> Int in
+      ledger.add("try")
+      if ledger.count("try") == 2 { clock.advance(by: .seconds(6)) }
+      throw Declined(card: "visa")
+    }
+    .retry(policy, clock: clock)
+    .recover { _ in 7 }
+    .then("after") { [ledger] (input: Int) in
+      ledger.add("after")
+      if ledger.count("after") == 1 { store.die() }
+      return input
+    }
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    #expect(ledger.lines == ["try", "try", "after"])
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 7)
+    #expect(ledger.lines == ["try", "try", "after", "after"])
+  }
+
+  @Test("The time of a retry continues over a crash")
+  func maxElapsedOverACrash() async throws {
+    let (store, clock) = (DyingStore(base), ManualClock())
+    let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
+    let chain = Chain("try") { [ledger] (_: Int) throws -> Int in
+      ledger.add("try")
+      if ledger.count("try") == 2 { store.die() }
+      throw Declined(card: "visa")
+    }
+    .retry(policy, clock: clock)
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    #expect(ledger.lines == ["try", "try"])
+    advance(6)
+    await #expect(throws: Declined.self) { try await chain.run(1, id: "x", in: base, now: now) }
+    #expect(ledger.lines == ["try", "try", "try"])
+  }
+
+  @Test("Abandoned steps are not run again in a replay", arguments: [true, false])
+  func abandoned(inTime: Bool) async throws {
+    let (store, clock, stuck) = (DyingStore(base), ManualClock(), Once<Void>())
+    let chain = Chain("stuck", undo: { [ledger] (_: Int) in ledger.add("undo") }) { [ledger] (input: Int) in
+      ledger.add("stuck")
+      if !inTime { await stuck.valueIgnoringCancellation() }
+      return input
+    }
+    .abandon(after: .seconds(10), clock: clock)
+    .recover(from: TimeoutError.self) { _ in 7 }
+    .then("after") { [ledger] (input: Int) in
+      ledger.add("after")
+      if ledger.count("after") == 1 { store.die() }
+      return input
+    }
+    let first = Task { try await chain.run(1, id: "x", in: store, now: now) }
+    if !inTime {
+      await clock.sleepers(atLeast: 1)
+      clock.advance(by: .seconds(10))
+    }
+    _ = await first.result
+    #expect(ledger.lines == ["stuck", "after"])
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == (inTime ? 1 : 7))
+    #expect(ledger.lines == ["stuck", "after", "after"])
+    stuck.settle(())
+  }
+
+  @Test("A step that completes after its run was abandoned is undone")
+  func lateUndo() async throws {
+    let (clock, stuck, undone) = (ManualClock(), Once<Void>(), Once<Void>())
+    let chain = Chain("stuck", undo: { (_: Int) in undone.settle(()) }) { (input: Int) in
+      await stuck.valueIgnoringCancellation()
+      return input
+    }
+    .abandon(after: .seconds(10), clock: clock)
+    let task = Task { try await chain.run(1, id: "x", in: base, now: now) }
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(10))
+    await #expect(throws: TimeoutError.self) { try await task.value }
+    // Until it has ended, it is in doubt.
+    #expect(try await chain.unfinished(in: base) == ["x"])
+    stuck.settle(())
+    await undone.valueIgnoringCancellation()
+  }
+}
