@@ -7,8 +7,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /// A message of `curl_multi_info_read`.
 struct message {
@@ -22,7 +24,6 @@ struct message {
 
 // The functions of libcurl: those that Swift calls by their own names, and others.
 #define CALLED(X) \
-  X(char *, version, (void), ()) \
   X(void *, easy_init, (void), ()) \
   X(void, easy_cleanup, (void *easy), (easy)) \
   X(void, easy_reset, (void *easy), (easy)) \
@@ -52,51 +53,37 @@ static struct {
 
 CALLED(FUNCTION)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int is_tried = 0;
-static const char *problem = 0;
 /// OpenSSL's function, where libcurl depends on that.
 static int (*ssl_pending)(const void *) = 0;
 
-static const char *load(const char *name) {
+const char *stepwise_curl_load(const char *name) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return "it cannot be loaded";
   const struct {
     const char *name;
-    void *place;
+    void *entry;
   } functions[] = {CALLED(ENTRY) OTHERS(ENTRY)};
   for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
     void *function = dlsym(library, functions[index].name);
     if (!function) return "a function is missing in it";
-    *(void **)functions[index].place = function;
+    *(void **)functions[index].entry = function;
   }
   *(void **)&ssl_pending = dlsym(library, "SSL_pending");
   const long everything = 3;
   return curl.global_init(everything) == 0 ? 0 : "it cannot be initialized";
 }
 
-const char *stepwise_curl_load(const char *name) {
-  pthread_mutex_lock(&lock);
-  if (!is_tried) {
-    is_tried = 1;
-    problem = load(name);
-  }
-  const char *result = problem;
-  pthread_mutex_unlock(&lock);
-  return result;
-}
-
-int stepwise_curl_easy_set_long(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
-int stepwise_curl_easy_set_offset(void *easy, int option, int64_t value) {
+int stepwise_curl_easy_set_long(void *easy, enum stepwise_curl_option option, long value) { return curl.easy_setopt(easy, option, value); }
+int stepwise_curl_easy_set_offset(void *easy, enum stepwise_curl_option option, int64_t value) {
   return curl.easy_setopt(easy, option, value);
 }
-int stepwise_curl_easy_set_pointer(void *easy, int option, const void *value) {
+int stepwise_curl_easy_set_pointer(void *easy, enum stepwise_curl_option option, const void *value) {
   return curl.easy_setopt(easy, option, value);
 }
-int stepwise_curl_multi_set_long(void *multi, int option, long value) {
+int stepwise_curl_multi_set_long(void *multi, enum stepwise_curl_option option, long value) {
   return curl.multi_setopt(multi, option, value);
 }
-int stepwise_curl_multi_set_pointer(void *multi, int option, const void *value) {
+int stepwise_curl_multi_set_pointer(void *multi, enum stepwise_curl_option option, const void *value) {
   return curl.multi_setopt(multi, option, value);
 }
 
@@ -154,6 +141,49 @@ void *stepwise_curl_multi_completed(void *multi, int *result) {
   }
   return 0;
 }
+
+int stepwise_poll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int stepwise_wakeup_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void stepwise_wakeup_send(int wakeup) {
+  const uint64_t one = 1;
+  // It can only fail when it is readable already.
+  ssize_t count = write(wakeup, &one, sizeof one);
+  (void)count;
+}
+
+void stepwise_wakeup_receive(int wakeup) {
+  uint64_t sum;
+  ssize_t count = read(wakeup, &sum, sizeof sum);
+  (void)count;
+}
+
+int stepwise_poll_watch(int poll, int descriptor, int events, int before) {
+  struct epoll_event event = {0};
+  event.data.fd = descriptor;
+  if (events & 1) event.events |= EPOLLIN;
+  if (events & 2) event.events |= EPOLLOUT;
+  const int operation = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  if (epoll_ctl(poll, operation, descriptor, &event) == 0) return 0;
+  // A descriptor that was closed is forgotten already, and its number may be another's.
+  if (errno == ENOENT && operation == EPOLL_CTL_MOD) return epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event);
+  return errno == EEXIST ? epoll_ctl(poll, EPOLL_CTL_MOD, descriptor, &event) : -1;
+}
+
+int stepwise_poll_wait(int poll, struct stepwise_poll_event *events, int capacity, int milliseconds) {
+  struct epoll_event found[64];
+  if (capacity > 64) capacity = 64;
+  int count = epoll_wait(poll, found, capacity, milliseconds);
+  for (int index = 0; index < count; index++) {
+    const uint32_t what = found[index].events;
+    events[index].descriptor = found[index].data.fd;
+    events[index].events = (what & EPOLLIN ? 1 : 0) | (what & EPOLLOUT ? 2 : 0) | (what & (EPOLLERR | EPOLLHUP) ? 4 : 0);
+  }
+  return count < 0 ? 0 : count;
+}
+
+void stepwise_close(int descriptor) { close(descriptor); }
 
 #else
 

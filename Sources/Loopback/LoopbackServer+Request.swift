@@ -45,14 +45,14 @@ extension LoopbackServer {
     }
 
     private static let maximumHeadSize = 64 * 1024
-    private static let maximumBodySize = 256 * 1024 * 1024
-
     private let socket: Socket
+    private let maximumBodySize: Int
     /// The bytes that were received and not yet used.
     private var buffer: [UInt8] = []
 
-    init(socket: Socket) {
+    init(socket: Socket, maximumBodySize: Int) {
       self.socket = socket
+      self.maximumBodySize = maximumBodySize
     }
 
     /// The next request, or nil when the connection has ended.
@@ -94,7 +94,7 @@ extension LoopbackServer {
       guard Request.value(of: "Transfer-Encoding", in: head.headers) == nil else { throw .lengthRequired }
       let length = Request.value(of: "Content-Length", in: head.headers) ?? "0"
       guard let size = Int(length), size >= 0 else { throw .malformed }
-      guard size <= Self.maximumBodySize else { throw .bodyTooLarge }
+      guard size <= maximumBodySize else { throw .bodyTooLarge }
       if size > buffer.count, Request.value(of: "Expect", in: head.headers)?.lowercased() == "100-continue" {
         guard socket.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...]) else { return nil }
       }

@@ -4,7 +4,8 @@
 import Foundation
 import Stepwise
 
-/// A small HTTP/1.1 server on 127.0.0.1, for demonstrating and testing how a client handles good and bad responses.
+/// A small HTTP/1.1 server on 127.0.0.1, for pages for the user of this machine, and for demonstrating and testing how a
+/// client handles good and bad responses.
 ///
 /// It accepts connections on its own thread and serves each on another one, so a handler may block. Releasing the
 /// server stops it.
@@ -12,21 +13,29 @@ package final class LoopbackServer: Sendable {
   /// Returns the reply to a request; called on the connection's thread.
   package typealias Handler = @Sendable (Request) -> Reply
 
-  /// The port that the system assigned.
+  /// The port.
   package let port: UInt16
 
   private let core: Core
 
   /// Starts a server that answers every request with one handler.
   ///
+  /// - Parameters:
+  ///   - port: The port; 0 for one that the system assigns.
+  ///   - maximumBodySize: The limit for the body of a request, in bytes.
+  ///   - handler: The handler.
   /// - Throws: `SocketError` when the system provides no socket or port.
-  package init(_ handler: @escaping Handler) throws(SocketError) {
-    let listener = try Socket.listening()
+  package init(
+    port: UInt16 = 0,
+    maximumBodySize: Int = 256 * 1024 * 1024,
+    _ handler: @escaping Handler
+  ) throws(SocketError) {
+    let listener = try Socket.listening(on: port)
     let port: UInt16
     let core: Core
     do {
       port = try listener.localPort()
-      core = Core(listener: listener, stopSignal: try StopSignal(), handler: handler)
+      core = Core(listener, try StopSignal(), maximumBodySize: maximumBodySize, handler)
     } catch {
       listener.close()
       throw error
@@ -93,11 +102,13 @@ extension LoopbackServer {
 
     let handler: Handler
     let stopSignal: StopSignal
+    let maximumBodySize: Int
     private let state: Lock<State>
 
-    init(listener: Socket, stopSignal: StopSignal, handler: @escaping Handler) {
+    init(_ listener: Socket, _ stopSignal: StopSignal, maximumBodySize: Int, _ handler: @escaping Handler) {
       self.handler = handler
       self.stopSignal = stopSignal
+      self.maximumBodySize = maximumBodySize
       state = Lock(State(listener: listener))
     }
 
@@ -167,7 +178,7 @@ extension LoopbackServer {
 
     /// Serves until the client closes, the server stops, or a reply ends the connection.
     func serve() {
-      var reader = RequestReader(socket: socket)
+      var reader = RequestReader(socket: socket, maximumBodySize: core.maximumBodySize)
       while true {
         do throws(RequestReader.Failure) {
           guard let request = try reader.next() else { return }

@@ -26,14 +26,26 @@ package struct SocketError: Error, CustomStringConvertible {
 package struct Socket: Sendable, Hashable {
   package let descriptor: Int32
 
-  /// A socket that listens on a free port of 127.0.0.1 and accepts without blocking.
-  package static func listening(backlog: Int32 = 2048) throws(SocketError) -> Socket {
+  /// A socket that listens on a port of 127.0.0.1, a free one for 0, and accepts without blocking.
+  package static func listening(on port: UInt16 = 0, backlog: Int32 = 2048) throws(SocketError) -> Socket {
+    let socket = try bound(to: port)
+    guard listen(socket.descriptor, backlog) == 0 else {
+      let error = SocketError("no port of 127.0.0.1 to listen on")
+      socket.close()
+      throw error
+    }
+    return socket
+  }
+
+  /// Returns a socket that has a port of 127.0.0.1, a free one for 0, and refuses connections.
+  package static func bound(to port: UInt16 = 0) throws(SocketError) -> Socket {
     let socket = Socket(descriptor: systemSocket())
     guard socket.descriptor >= 0 else { throw SocketError("no socket") }
     socket.configure(isBlocking: false)
-    let isBound = socket.withAddress(port: 0) { bind(socket.descriptor, $0, $1) == 0 }
-    guard isBound, listen(socket.descriptor, backlog) == 0 else {
-      let error = SocketError("no port of 127.0.0.1 to listen on")
+    // A port that a program has just used can be used again.
+    if port != 0 { socket.set(1, for: SO_REUSEADDR, level: SOL_SOCKET) }
+    guard socket.withAddress(port: port, { bind(socket.descriptor, $0, $1) == 0 }) else {
+      let error = SocketError("cannot use \(port == 0 ? "any port" : "port \(port)") of 127.0.0.1")
       socket.close()
       throw error
     }

@@ -7,6 +7,8 @@ public import StepwiseHTTP
 
 /// Replaces the network in tests of code that sends HTTP requests.
 ///
+/// Your tests need no server, and see exactly what your code sends.
+///
 /// ```swift
 /// let stub = HTTPStub()
 /// stub.on("GET", "/tracks/*") { _ in try .json(["title": "Kiss"]) }
@@ -110,7 +112,8 @@ struct HTTPStubRoute: Sendable {
 
 /// An error in the use of a stub.
 ///
-/// Further cases may be added, so end a `switch` over it with `default`.
+/// You see it when your code sends a request that your test did not expect. Further cases may be added, so end a
+/// `switch` over it with `default`.
 public enum HTTPStubError: Error, Sendable, Hashable {
   /// No route matches the request.
   case noRoute(method: String, path: String)

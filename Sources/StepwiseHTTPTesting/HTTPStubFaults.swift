@@ -3,6 +3,8 @@
 
 /// Makes a part of the requests fail, as a bad network does; the same seed chooses the same faults.
 ///
+/// Use it to test that your retries and messages work.
+///
 /// ```swift
 /// let stub = HTTPStub(faults: HTTPStubFaults(seed: 7, probability: 0.3))
 /// ```

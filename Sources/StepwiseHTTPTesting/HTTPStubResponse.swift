@@ -5,6 +5,8 @@ public import Foundation
 public import StepwiseHTTP
 
 /// A request as a stub received it.
+///
+/// Compare it with what you expect your code to send.
 public struct HTTPStubRequest: Sendable {
   /// The method, such as `GET`.
   public let method: String
@@ -37,6 +39,8 @@ public struct HTTPStubRequest: Sendable {
 }
 
 /// The response of a stub.
+///
+/// Return one from your handler.
 public struct HTTPStubResponse: Sendable {
   /// The status, such as 200 or 404.
   public var status: Int

@@ -96,7 +96,7 @@ import Testing
     try await Self.expectPromptness {
       let port = try DeadPort()
       let url = try port.url
-      let request = Task { try await HTTP.post(url, body: Data(count: 50_000_000)) }
+      let request = Task { try await HTTP.post(url, body: .bytes(Data(count: 50_000_000))) }
       let connection = try #require(await onThread { port.waitForConnection() })
       #expect(await onThread { connection.receive() != nil })
       let duration = await Self.cancel(request)

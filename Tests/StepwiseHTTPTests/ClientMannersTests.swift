@@ -219,9 +219,7 @@ import Testing
 
     @Test("A proxy that nothing listens for is named", arguments: ["http://away.example/", "https://away.example/"])
     func deadProxy(address: String) async throws {
-      let server = try serve { _ in .notFound }
-      let proxy = try server.url()
-      server.stop()
+      let proxy = try closedPort()
       let session = HTTPSession(proxy: .server(proxy))
       let client = HTTPClient(baseURL: try #require(URL(string: address)), session: session)
       await #expect(throws: HTTPError.proxy(reason: "")) { try await client.get() }

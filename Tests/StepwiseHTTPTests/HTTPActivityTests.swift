@@ -43,7 +43,7 @@ import Testing
       _ = try? await HTTP.get(failing)
       _ = try? await HTTP.get(url, deadlines: HTTPDeadlines(headers: .milliseconds(20)))
       _ = try? await HTTP.get("ftp://example.org/")
-      _ = try? await HTTP.get(url, body: Data())
+      _ = try? await HTTP.get(url, body: .bytes(Data()))
       #expect(HTTPActivity.current == 0)
       for recorder in seen {
         while recorder.elements.last != 0 { await recorder.elements(atLeast: recorder.elements.count + 1) }

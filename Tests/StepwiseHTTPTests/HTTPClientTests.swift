@@ -119,7 +119,7 @@ import Testing
     let server = try serve { _ in .text("there") }
     let session = URLSession(configuration: .ephemeral)
     session.invalidateAndCancel()
-    let client = HTTPClient(baseURL: try server.url(), session: session)
+    let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(configuration: session.configuration))
     #expect(try await client.get().status == 200)
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Each method and each kind of answer, against a server.
 @Suite(.timeLimit(.minutes(5))) struct HTTPMethodTests {
-  typealias Call = @Sendable (URL, Data?) async throws -> HTTPResponse
+  typealias Call = @Sendable (URL, HTTPBody?) async throws -> HTTPResponse
 
   static let calls: [(String, Call)] = [
     ("GET", { url, _ in try await HTTP.get(url) }),
@@ -25,7 +25,7 @@ import Testing
     let server = try serve { request in
       .text("\(request.method) \(request.path) \(String(decoding: request.body, as: UTF8.self))")
     }
-    let response = try await call(server.url("/it"), Data("body".utf8))
+    let response = try await call(server.url("/it"), .bytes(Data("body".utf8)))
     #expect(response.status == 200)
     let carries = ["POST", "PUT", "DELETE", "PATCH"].contains(method)
     let expected = method == "HEAD" ? "" : "\(method) /it \(carries ? "body" : "")"
@@ -115,7 +115,7 @@ import Testing
   @Test func sendsLargeBodies() async throws {
     let server = try serve { request in .text("\(request.body.count) \(request.body.reduce(0) { $0 &+ Int($1) })") }
     let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-    let response = try await HTTP.put(server.url(), body: body)
+    let response = try await HTTP.put(server.url(), body: .bytes(body))
     #expect(String(decoding: response.body, as: UTF8.self) == "3000000 \(body.reduce(0) { $0 &+ Int($1) })")
   }
 
@@ -147,9 +147,7 @@ import Testing
   }
 
   @Test func aRefusedConnectionIsAnError() async throws {
-    let server = try serve { _ in .notFound }
-    let url = try server.url()
-    server.stop()
-    await #expect(throws: HTTPError.connectionRefused) { try await HTTP.get(url) }
+    let port = try closedPort()
+    await #expect(throws: HTTPError.connectionRefused) { try await HTTP.get(port) }
   }
 }

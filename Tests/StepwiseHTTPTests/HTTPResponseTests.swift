@@ -31,7 +31,7 @@ import Testing
     #expect(try response.requireSuccess().status == status)
   }
 
-  @Test("A status error knows how long the server asks to wait, for a RetryPolicy")
+  @Test("A status error passes the server's Retry-After to a RetryPolicy")
   func aStatusErrorHasTheDelay() throws {
     let busy = HTTPResponse(status: 503, headers: ["Retry-After": "7"], url: Self.url)
     #expect(HTTPStatusError(response: busy).retryAfter == .seconds(7))

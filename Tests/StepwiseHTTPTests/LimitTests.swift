@@ -29,7 +29,7 @@ import Testing
 
   /// 650 KB of gzip that decompress to 103 MB.
   @Test(
-    "A small body that decompresses to a large one ends at the limit, in flat memory",
+    "A decompressed body ends at the limit, with constant memory",
     .enabled(if: isMeasurable),
     arguments: TransportKind.available
   )
@@ -46,6 +46,31 @@ import Testing
       #expect(peakMemory() < 100_000_000, "\(peakMemory()) bytes")
     }
   }
+
+  #if os(Linux)
+    @Test("Compressed bodies that are read slowly take no further memory", .enabled(if: isMeasurable))
+    func slowStreams() async throws {
+      // 400 KB of gzip that decompress to 64 MB.
+      let server = try RawServer { _ in
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8)
+        return RawServer.Answer(head + gzippedZeros(runs: 250_000), end: .hold)
+      }
+      let url = try server.url()
+      await #expect(processExitsWith: .success) { [url = url as URL] in
+        LoopbackServer.bypassProxy()
+        let session = HTTPSession(connectionsPerHost: 64)
+        let client = HTTPClient(baseURL: url, session: session)
+        var bodies: [HTTPBodyStream.Iterator] = []
+        for _ in 0..<50 {
+          var body = try await client.stream().body.makeAsyncIterator()
+          for _ in 0..<3 { #expect(try await body.next()?.isEmpty == false) }
+          bodies.append(body)
+        }
+        #expect(peakMemory() < 120_000_000, "\(peakMemory()) bytes")
+        #expect(bodies.count == 50)
+      }
+    }
+  #endif
 
   @Test("A head of more than 256 KiB is refused", arguments: TransportKind.available)
   func head(kind: TransportKind) async throws {

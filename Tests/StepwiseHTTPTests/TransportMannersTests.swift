@@ -10,7 +10,7 @@
 
   @testable import StepwiseHTTP
 
-  /// What libcurl does by itself, and this transport does not pass on.
+  /// Behaviours of libcurl that this transport does not pass on.
   @Suite(.timeLimit(.minutes(5))) struct TransportMannersTests {
     private static func client(_ url: URL, deadlines: HTTPDeadlines = .standard) -> HTTPClient {
       HTTPClient(baseURL: url, session: HTTPSession(), deadlines: deadlines)
@@ -46,7 +46,7 @@
       try await inFolder { folder in
         let (url, file) = (try server.url(), folder.appendingPathComponent("file"))
         await #expect(throws: HTTPError.self) { try await HTTP.download(url, to: file) }
-        // Whatever the result is.
+        // With any result.
         _ = try? await HTTP.download(url, to: file)
         #expect(server.requests.count >= 2)
       }
@@ -55,7 +55,7 @@
     // MARK: Connections
 
     @Test(
-      "A request that is not idempotent is sent once, also when its reused connection is closed without a response",
+      "A request that is not idempotent is sent at most once",
       arguments: ["POST", "PATCH"],
       ["bytes", "file", "sequence", "none"]
     )
@@ -132,7 +132,7 @@
       }
     }
 
-    @Test("One header line that is too large is an error of that name", arguments: [90_000, 300_000, 3_000_000])
+    @Test("A header line that is too large throws `headersTooLarge`", arguments: [90_000, 300_000, 3_000_000])
     func largeLine(count: Int) async throws {
       let line = "X-Large: " + String(repeating: "a", count: count)
       let server = try RawServer("HTTP/1.1 200 OK\r\n\(line)\r\nX-Other: \(line)\r\n\(line)\r\n\(line)\r\n\r\n")
@@ -142,7 +142,7 @@
 
     // MARK: Bodies
 
-    @Test("Only gzip is offered, and a body with another encoding or two is refused") func encodings() async throws {
+    @Test("Only gzip is offered, and other encodings are refused") func encodings() async throws {
       let zeros = [UInt8](repeating: 0, count: 100)
       let server = try serve { request in
         if request.path == "/offer" { return .text(request.header("Accept-Encoding") ?? "-") }

@@ -14,11 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Loads libcurl; returns NULL, or why that is impossible. Only the first call does anything.
+/// Loads libcurl, once; returns NULL, or why that is impossible.
 const char *_Nullable stepwise_curl_load(const char *_Nonnull name);
 
 // Functions of libcurl, by their own names.
-char *_Nonnull stepwise_curl_version(void);
 void *_Nullable stepwise_curl_easy_init(void);
 void stepwise_curl_easy_cleanup(void *_Nonnull easy);
 void stepwise_curl_easy_reset(void *_Nonnull easy);
@@ -30,13 +29,32 @@ int stepwise_curl_multi_cleanup(void *_Nonnull multi);
 int stepwise_curl_multi_add_handle(void *_Nonnull multi, void *_Nonnull easy);
 int stepwise_curl_multi_remove_handle(void *_Nonnull multi, void *_Nonnull easy);
 
+/// Options of libcurl; their numbers never change.
+enum stepwise_curl_option {
+  curlopt_writeData = 10001, curlopt_url = 10002, curlopt_proxy = 10004, curlopt_readData = 10009,
+  curlopt_errorBuffer = 10010, curlopt_userAgent = 10018, curlopt_httpHeader = 10023,
+  curlopt_clientCertificate = 10025, curlopt_keyPassword = 10026, curlopt_headerData = 10029,
+  curlopt_customRequest = 10036, curlopt_caFile = 10065, curlopt_clientCertificateType = 10086,
+  curlopt_caFolder = 10097, curlopt_privateData = 10103, curlopt_openData = 10164, curlopt_seekData = 10168,
+  curlopt_proxyUser = 10175, curlopt_proxyPassword = 10176, curlopt_noProxy = 10177, curlopt_closeData = 10209,
+  curlopt_pinnedPublicKey = 10230, curlopt_useData = 10313, curlopt_protocols = 10318, curlopt_writeFunction = 20011,
+  curlopt_readFunction = 20012, curlopt_headerFunction = 20079, curlopt_openFunction = 20163,
+  curlopt_seekFunction = 20167, curlopt_closeFunction = 20208, curlopt_useFunction = 20312, curlopt_noBody = 44,
+  curlopt_freshConnect = 74, curlopt_upload = 46, curlopt_bufferSize = 98, curlopt_noSignal = 99,
+  curlopt_connectTimeoutMilliseconds = 156, curlopt_pathAsIs = 234, curlopt_suppressConnectHeaders = 265,
+  curlopt_uploadBufferSize = 280, curlopt_quickExit = 322, curlopt_uploadSize = 30115, curlopt_multiPipelining = 3,
+  curlopt_multiMaxHostConnections = 7, curlopt_multiMaxConnects = 6, curlopt_multiSocketFunction = 20001,
+  curlopt_multiSocketData = 10002, curlopt_multiTimerFunction = 20004, curlopt_multiTimerData = 10005
+};
+
 // Each returns 0, or libcurl's number for what is wrong, as for an option that this libcurl does not know. A pointer may be
 // that of a function.
-int stepwise_curl_easy_set_long(void *_Nonnull easy, int option, long value);
-int stepwise_curl_easy_set_offset(void *_Nonnull easy, int option, int64_t value);
-int stepwise_curl_easy_set_pointer(void *_Nonnull easy, int option, const void *_Nullable value);
-int stepwise_curl_multi_set_long(void *_Nonnull multi, int option, long value);
-int stepwise_curl_multi_set_pointer(void *_Nonnull multi, int option, const void *_Nullable value);
+int stepwise_curl_easy_set_long(void *_Nonnull easy, enum stepwise_curl_option option, long value);
+int stepwise_curl_easy_set_offset(void *_Nonnull easy, enum stepwise_curl_option option, int64_t value);
+int stepwise_curl_easy_set_pointer(void *_Nonnull easy, enum stepwise_curl_option option, const void *_Nullable value);
+int stepwise_curl_multi_set_long(void *_Nonnull multi, enum stepwise_curl_option option, long value);
+int stepwise_curl_multi_set_pointer(
+    void *_Nonnull multi, enum stepwise_curl_option option, const void *_Nullable value);
 
 /// The value of a piece of information that is a number; 0 where there is none.
 int64_t stepwise_curl_easy_get_number(void *_Nonnull easy, int info);
@@ -77,6 +95,20 @@ struct stepwise_poll_event {
 int stepwise_poll_wait(int poll, struct stepwise_poll_event *_Nonnull events, int capacity, int milliseconds);
 
 void stepwise_close(int descriptor);
+
+/// The `z_stream` of zlib, which libcurl is linked with.
+struct stepwise_zlib_stream {
+  const uint8_t *_Nullable input;
+  unsigned input_count;
+  unsigned long total_input;
+  uint8_t *_Nullable output;
+  unsigned output_count;
+  unsigned long total_output;
+  const char *_Nullable message;
+  void *_Nullable others[4];
+  int kind;
+  unsigned long others_too[2];
+};
 
 #endif
 #endif

@@ -9,7 +9,14 @@ public import Foundation
 
 /// Calls one server: a base URL with the headers, credentials and rules that all requests below it share.
 ///
-/// It requests JSON. Everything else, such as how requests end, is the same as with ``HTTP``.
+/// Create one for each server that your app talks to. It is a value: change a copy for a single request. It requests
+/// JSON. Everything else, such as how requests end, is the same as with ``HTTP``.
+///
+/// ```swift
+/// var client = HTTPClient(baseURL: base)
+/// client.credentials = .basic(user: "prince", password: password)
+/// let created = try await client.post("tracks", json: ["title": "Kiss"])
+/// ```
 public struct HTTPClient: Sendable {
   /// The URL that the paths of requests are relative to, without a user name and password.
   public let baseURL: URL
@@ -72,15 +79,7 @@ public struct HTTPClient: Sendable {
   /// The session that sends the requests.
   public let session: HTTPSession
 
-  /// Creates a client.
-  ///
-  /// - Parameters:
-  ///   - baseURL: The URL that the paths of requests are relative to. A user name and password in it become the
-  ///     credentials.
-  ///   - session: The session that sends the requests.
-  ///   - headers: Further header fields of every request.
-  ///   - credentials: The credentials of every request.
-  ///   - deadlines: How long each request may take.
+  /// Creates a client, whose credentials may also be a user name and password in the base URL.
   public init(
     baseURL: URL,
     session: HTTPSession = .shared,
@@ -102,21 +101,12 @@ public struct HTTPClient: Sendable {
 
   /// Creates a client with a separate session that has the configuration of a `URLSession`.
   ///
-  /// Only the configuration is used: requests do not pass through the `URLSession` itself, so its delegate is not
-  /// called, and it may have been invalidated.
-  ///
-  /// - Parameters:
-  ///   - baseURL: The URL that the paths of requests are relative to.
-  ///   - session: The session whose configuration is used.
+  /// Requests do not pass through the `URLSession` itself, so its delegate is not called.
   public init(baseURL: URL, session: URLSession) {
     self.init(baseURL: baseURL, session: HTTPSession(configuration: session.configuration))
   }
 
   /// Sets the credentials of every further request to Basic authentication.
-  ///
-  /// - Parameters:
-  ///   - user: The user name.
-  ///   - password: The password.
   public mutating func setCredentials(user: String, password: String) {
     credentials = .basic(user: user, password: password)
   }
@@ -132,22 +122,16 @@ public struct HTTPClient: Sendable {
 
   /// Requests a resource; a body is refused.
   public var get: HTTPMethod { method("GET") }
-
   /// Sends a body for the resource to process.
   public var post: HTTPMethod { method("POST") }
-
   /// Creates or replaces a resource.
   public var put: HTTPMethod { method("PUT") }
-
   /// Deletes a resource.
   public var delete: HTTPMethod { method("DELETE") }
-
   /// Changes a resource.
   public var patch: HTTPMethod { method("PATCH") }
-
   /// Requests the status and headers of a resource; a body is refused.
   public var head: HTTPMethod { method("HEAD") }
-
   /// Requests the methods that a resource supports.
   public var options: HTTPMethod { method("OPTIONS") }
 
@@ -161,12 +145,9 @@ public struct HTTPClient: Sendable {
   public var download: HTTPDownloading { HTTPDownloading(client: self) }
 }
 
-extension HTTPClient: CustomStringConvertible, CustomReflectable {
+extension HTTPClient: HTTPConcealed {
   /// The host of the base URL.
   public var description: String { "HTTPClient(\(baseURL.host ?? ""))" }
-
-  /// A mirror that contains only the base URL.
-  public var customMirror: Mirror { Mirror(self, children: ["baseURL": baseURL.absoluteString]) }
 }
 
 extension HTTPClient {
@@ -207,27 +188,23 @@ extension HTTPClient {
 
   /// Resolves `.` and `..` as RFC 3986, section 5.2.4, defines, even if they are percent-encoded.
   private static func withoutDotSegments(_ path: String) throws(HTTPError) -> String {
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     var kept: [Substring] = []
-    for (index, segment) in segments.enumerated() {
-      let isLast = index == segments.count - 1
-      switch segment.lowercased().replacingOccurrences(of: "%2e", with: ".") {
-      case ".":
-        if isLast { kept.append("") }
-      case "..":
-        guard kept.popLast() != nil else {
-          throw .refused(reason: "the path leads above the client's base URL; use a client with a shorter base URL")
-        }
-        if isLast { kept.append("") }
-      default: kept.append(segment)
+    var isFolder = false
+    for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
+      let name = segment.lowercased().replacing("%2e", with: ".")
+      isFolder = name == "." || name == ".."
+      if name == "..", kept.popLast() == nil {
+        throw .refused(reason: "the path leads above the client's base URL; use a client with a shorter base URL")
       }
+      if !isFolder { kept.append(segment) }
     }
-    return kept.joined(separator: "/")
+    return (isFolder ? kept + [""] : kept).joined(separator: "/")
   }
-
   /// Encodes what is not encoded yet; a percent sign that encodes nothing represents itself.
+  ///
+  /// Foundation would encode existing signs again as soon as something else has to be encoded.
   private static func encoded(_ text: Substring, _ allowed: CharacterSet) -> String {
-    // Foundation encodes a colon in a possible first segment; here no segment is the first.
+    // It also encodes a colon in a possible first segment; here no segment is the first.
     let allowed = allowed.union(CharacterSet(charactersIn: ":"))
     func encode(_ text: Substring) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
     let pieces = text.split(separator: "%", omittingEmptySubsequences: false)

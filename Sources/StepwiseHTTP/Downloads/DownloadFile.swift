@@ -6,6 +6,8 @@ import Foundation
 import Stepwise
 
 /// The progress of a download.
+///
+/// Your progress closure receives it.
 public struct HTTPDownloadProgress: Sendable, Hashable {
   /// The number of bytes in the file, including those of an earlier attempt.
   public let receivedBytes: Int64
@@ -46,22 +48,13 @@ final class DownloadFile: Sendable {
     var resumed: Int64 = 0
     /// Whether the existing bytes belong to another file than the server has.
     var isOutdated = false
-    /// The checksum of the first bytes, and their number.
-    var hash: SystemSHA256?
-    var hashed: Int64 = 0
 
     var progress: HTTPDownloadProgress {
       HTTPDownloadProgress(receivedBytes: received, totalBytes: total, resumedBytes: resumed)
     }
-
-    mutating func hash(_ data: Data) {
-      guard hash != nil else { return }
-      data.withUnsafeBytes { hash?.update($0) }
-      hashed += Int64(data.count)
-    }
   }
 
-  private static let readSize: Int64 = 1 << 20
+  private static let readSize = 1 << 20
 
   private let url: URL
   /// The required checksum; nil for any.
@@ -71,7 +64,7 @@ final class DownloadFile: Sendable {
   private let queue = DispatchQueue(label: "StepwiseHTTP.DownloadFile")
   private let state: Lock<State>
   /// What waits for the queue.
-  private let waiting = Lock<[ObjectIdentifier: @Sendable (any Error) -> Void]>([:])
+  private let waiting = Lock<Once<Result<Void, any Error>>?>(nil)
 
   init(of url: URL, to file: URL, sha256: String? = nil, watcher: Watcher?) throws(HTTPError) {
     guard file.isFileURL else { throw .refused(reason: "a download needs the URL of a file") }
@@ -131,7 +124,6 @@ final class DownloadFile: Sendable {
         state.tag = DownloadTag(head, from: self.url, total: total)
         try state.file?.restart(state.tag)
         (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
-        self.startHash(&state)
       }
     }
   }
@@ -139,31 +131,10 @@ final class DownloadFile: Sendable {
   /// Keeps the existing bytes; the following body continues them.
   private func resume(total: Int64?) async throws {
     try await onQueue {
-      self.state.withLock { state in
+      try self.change { state in
         state.total = total ?? state.tag?.total
         state.resumed = state.received
-        self.startHash(&state)
       }
-      while try self.hashExisting() {}
-      try self.change { _ in }
-    }
-  }
-
-  private func startHash(_ state: inout State) {
-    guard sha256 != nil else { return }
-    state.hash = SystemSHA256()
-    state.hashed = 0
-  }
-
-  /// Reads some of the existing bytes for the checksum; returns false at their end.
-  private func hashExisting() throws -> Bool {
-    try state.withLock { state throws in
-      guard state.hash != nil, state.hashed < state.received else { return false }
-      guard let data = try state.file?.read(Int(min(Self.readSize, state.received - state.hashed)), at: state.hashed),
-        !data.isEmpty
-      else { throw CancellationError() }
-      state.hash(data)
-      return true
     }
   }
 
@@ -175,7 +146,6 @@ final class DownloadFile: Sendable {
         let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
         try state.file?.write(bytes, at: state.received)
         state.received += Int64(bytes.count)
-        state.hash(bytes)
         guard bytes.count == data.count else { throw TransferFailure.tooShort }
       }
     }
@@ -184,10 +154,12 @@ final class DownloadFile: Sendable {
   /// Checks the length and the checksum of the file, and renames it to its destination.
   private func finish() async throws {
     try await onQueue {
+      guard self.state.withLock({ $0.total == nil || $0.total == $0.received }) else { throw TransferFailure.tooShort }
+      let found = try self.sha256.map { _ in try self.checksum() }
       try self.state.withLock { state throws(HTTPError) in
-        guard state.total == nil || state.total == state.received else { throw TransferFailure.tooShort }
-        if let expected = self.sha256, let found = state.hash?.hex(), found != expected {
-          state.file.take()?.remove()
+        if let expected = self.sha256, let found, found != expected {
+          state.file?.remove()
+          state.file = nil
           throw HTTPError.checksumMismatch(expected: expected, found: found)
         }
         try state.file?.finish()
@@ -196,10 +168,26 @@ final class DownloadFile: Sendable {
     }
   }
 
+  /// Reads the whole file, until it is closed.
+  private func checksum() throws -> String {
+    var hash = SystemSHA256()
+    var offset: Int64 = 0
+    while true {
+      let data = try state.withLock { state throws in
+        guard let piece = try state.file?.read(Self.readSize, at: offset) else { throw CancellationError() }
+        return piece
+      }
+      guard !data.isEmpty else { return hash.hex() }
+      data.withUnsafeBytes { hash.update($0) }
+      offset += Int64(data.count)
+    }
+  }
+
   /// Closes the file; its bytes stay for the next attempt.
   func close() {
     state.withLock { state in
-      state.file?.removeIfEmpty()
+      // Nothing can be resumed from a file without bytes.
+      if state.file?.size == 0 { state.file?.remove() }
       state.file = nil
     }
   }
@@ -219,14 +207,14 @@ final class DownloadFile: Sendable {
   func interrupt(_ error: any Error) {
     // A request that was stopped on purpose has delivered everything that was needed.
     guard !(error is CancellationError) else { return }
-    for fail in waiting.withLock({ Array($0.values) }) { fail(error) }
+    waiting.withLock { $0 }?.settle(.failure(error))
   }
 
   /// Runs a closure on the queue and waits for it, but not after the task is cancelled.
   private nonisolated(nonsending) func onQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
     let result = Once<Result<Void, any Error>>()
-    waiting.withLock { $0[ObjectIdentifier(result)] = { result.settle(.failure($0)) } }
-    defer { _ = waiting.withLock { $0.removeValue(forKey: ObjectIdentifier(result)) } }
+    waiting.withLock { $0 = result }
+    defer { waiting.withLock { $0 = nil } }
     queue.async { result.settle(Result(catching: body)) }
     guard let result = await result.value() else { throw CancellationError() }
     try result.get()

@@ -5,12 +5,19 @@ public import Foundation
 
 /// A request whose response is written to a file: `HTTP.download` and `client.download`, called as a function.
 ///
-/// The body is written to the file's name with `.part` appended, as it arrives, and is renamed when it is complete. When
-/// the download fails, is cancelled, or the process is killed, that file stays, with a small one that ends in
-/// `.part.tag`. The next call requests only the rest, with `If-Range`. If the file on the server has changed since, by
-/// its tag, its time or its length, or the server does not support ranges, the whole file is downloaded again. While
-/// one download writes the file, a second one is refused. A symbolic link at the destination is replaced; a symbolic
-/// link at the `.part` is an error.
+/// Use it for files that are too large for memory, or that your user should not load twice. The body is written to the
+/// file's name with `.part` appended, as it arrives, and is renamed when it is complete. When the download fails, is
+/// cancelled, or the process is killed, that file stays, with a small one that ends in `.part.tag`. The next call
+/// requests only the rest, with `If-Range`. If the file on the server has changed since, by its tag, its time or its
+/// length, or the server does not support ranges, the whole file is downloaded again. While one download writes the
+/// file, a second one is refused. A symbolic link at the destination is replaced; a symbolic link at the `.part` is an
+/// error.
+///
+/// ```swift
+/// let response = try await HTTP.download(address, to: file) { progress in
+///   show(progress.fractionCompleted ?? 0)
+/// }
+/// ```
 ///
 /// Only a status of 200 to 299 creates the file. With any other status the response has the body, and no file has
 /// changed.
@@ -22,11 +29,9 @@ public struct HTTPDownloading: Sendable {
   /// - Parameters:
   ///   - address: The source, as a `URL` or a `String`. A client reads a `String` as a path below its base URL.
   ///   - file: The file to create or to replace.
-  ///   - query: Items that are added to the query of the URL.
   ///   - headers: Header fields, in place of the client's of the same name.
-  ///   - credentials: The credentials for this request; nil for the client's.
-  ///   - deadlines: The time limits for each request; nil for the client's, or for ``HTTPDeadlines/standard``.
-  ///   - sha256: The required SHA-256 of the file, in hexadecimal. It is computed while the file is written. A
+  ///   - deadlines: The time limits for each request; nil for the client's.
+  ///   - sha256: The required SHA-256 of the file, in hexadecimal. It is computed when all bytes are there. A
   ///     different one throws ``HTTPError/checksumMismatch(expected:found:)`` and leaves what is at `file` unchanged.
   ///   - progress: Called after each written piece, one call at a time, on a queue of the download. The download waits
   ///     until it returns. A step's progress is reported without it.
@@ -36,20 +41,17 @@ public struct HTTPDownloading: Sendable {
   public nonisolated(nonsending) func callAsFunction(
     _ address: some HTTPAddress,
     to file: URL,
-    query: HTTPParameters = [:],
     headers: HTTPHeaders = [:],
-    credentials: HTTPCredentials? = nil,
     deadlines: HTTPDeadlines? = nil,
     sha256: String? = nil,
     progress: (@Sendable (HTTPDownloadProgress) -> Void)? = nil
   ) async throws -> HTTPResponse {
-    let url = try client.url(of: address)
-    var request = HTTPRequest(url: url, query: query, headers: headers, credentials: credentials)
+    var request = HTTPRequest(url: try client.url(of: address), headers: headers)
     request.deadlines = deadlines
     return try await self(request, to: file, sha256: sha256, progress: progress)
   }
 
-  /// Downloads the response to a request to a file.
+  /// Downloads the response to a request to a file, as ``callAsFunction(_:to:headers:deadlines:sha256:progress:)`` does.
   ///
   /// - Parameters:
   ///   - request: The request, a `GET` without the header `Range`.

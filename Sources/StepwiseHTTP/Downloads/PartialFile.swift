@@ -4,6 +4,138 @@
 import Foundation
 import StepwiseFiles
 
+/// One request of a download, and the interpretation of its response.
+enum DownloadRequest: Equatable {
+  /// The whole file.
+  case whole
+  /// The bytes from a position on, if the file is unchanged.
+  case rest(start: Int64, DownloadTag)
+
+  /// The meaning of a response for the file.
+  enum Verdict: Equatable {
+    /// The body is the file from its start.
+    case begin(total: Int64?)
+    /// The body continues the existing bytes; the total length, if the response contains it.
+    case append(total: Int64?)
+    /// The file is complete.
+    case complete
+    /// The existing bytes belong to another file, or the response is unusable: request the whole file.
+    case restart
+    /// The response is not the file, and is returned unchanged.
+    case refuse
+    case fail(HTTPError)
+  }
+
+  /// The header fields of the request.
+  var headers: HTTPHeaders {
+    switch self {
+    case .whole: [:]
+    case .rest(let start, let tag): ["Range": "bytes=\(start)-", "If-Range": tag.validator]
+    }
+  }
+
+  func verdict(_ head: HTTPResponseHead) -> Verdict {
+    switch (head.status, self) {
+    case (206, .whole): return .fail(TransferFailure.wrongRange)
+    case (206, .rest(let start, let tag)):
+      guard let range = ContentRange(head.headers["Content-Range"]), range.start == start,
+        !tag.isContradicted(by: head, total: range.total)
+      else { return .restart }
+      return .append(total: range.total)
+    case (200..<300, _): return .begin(total: head.length)
+    case (416, .rest(let start, let tag)):
+      let total = ContentRange.total(ofUnsatisfied: head.headers["Content-Range"])
+      let isWhole = (total ?? tag.total) == start && !tag.isContradicted(by: head, total: total)
+      return isWhole ? .complete : .restart
+    default: return .refuse
+    }
+  }
+}
+
+/// The header `Content-Range`, which describes the range that a response contains.
+struct ContentRange: Equatable {
+  let start: Int64
+  let end: Int64
+  /// The length of the whole, where it is known.
+  let total: Int64?
+
+  init?(_ text: String?) {
+    guard let text, text.lowercased().hasPrefix("bytes ") else { return nil }
+    let parts = text.dropFirst(6).split(separator: "/")
+    guard parts.count == 2 else { return nil }
+    let ends = parts[0].split(separator: "-").map { Int64($0) }
+    guard ends.count == 2, let start = ends[0], let end = ends[1], 0 <= start, start <= end else { return nil }
+    self.start = start
+    self.end = end
+    total = Int64(parts[1])
+    guard parts[1] == "*" || (total ?? 0) > end else { return nil }
+  }
+
+  /// Returns the total length in a response of status 416, as in `bytes */300000`.
+  static func total(ofUnsatisfied text: String?) -> Int64? {
+    guard let text, text.lowercased().hasPrefix("bytes */") else { return nil }
+    return Int64(text.dropFirst(8)).flatMap { $0 >= 0 ? $0 : nil }
+  }
+}
+
+/// What is known about a partly downloaded file, so that a later attempt can check whether the rest belongs to it.
+struct DownloadTag: Equatable {
+  /// A digest of the URL, which may contain secrets and is not stored.
+  private let source: String
+  /// An entity tag, or the time of the last change.
+  let validator: String
+  /// The length of the whole file, if the server sent it.
+  let total: Int64?
+
+  /// Nil when the response contains nothing to check the rest with.
+  init?(_ head: HTTPResponseHead, from url: URL, total: Int64? = nil) {
+    guard head.headers["Content-Encoding"] == nil else { return nil }
+    if let tag = head.headers["ETag"], tag.hasPrefix("\""), !tag.hasControlCharacter {
+      validator = tag
+    } else if let changed = head.headers["Last-Modified"].flatMap(HTTPDate.parse),
+      // A file may change again within the second of its last modification.
+      let now = head.headers["Date"].flatMap(HTTPDate.parse), changed < now
+    {
+      validator = head.headers["Last-Modified"] ?? ""
+    } else {
+      return nil
+    }
+    source = Self.source(url)
+    self.total = total
+  }
+
+  /// Returns whether a response belongs to a different file than the existing bytes.
+  ///
+  /// A server may ignore `If-Range`, and may omit the validator. `total` is the length of the whole file, if the
+  /// response contains it.
+  func isContradicted(by head: HTTPResponseHead, total: Int64?) -> Bool {
+    if let total, let expected = self.total, total != expected { return true }
+    let found = head.headers[validator.hasPrefix("\"") ? "ETag" : "Last-Modified"]
+    return found != nil && found != validator
+  }
+
+  private static func source(_ url: URL) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in url.absoluteString.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
+  }
+}
+
+extension DownloadTag {
+  /// The text that is stored beside the partial file: the source, the validator and the length, one line each.
+  var text: String { "\(source)\n\(validator)\n\(total.map(String.init) ?? "-")\n" }
+
+  /// Reads a stored tag; nil for one of another URL, or one that was not written completely.
+  init?(text: String, for url: URL) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count == 4, lines[3].isEmpty, lines[0] == Self.source(url), !lines[1].isEmpty else { return nil }
+    source = String(lines[0])
+    validator = String(lines[1])
+    total = Int64(lines[2])
+    guard total != nil || lines[2] == "-" else { return nil }
+  }
+}
+
 /// The file to which a download is written until it is complete, locked while it is open.
 struct PartialFile: ~Copyable {
   let file: String
@@ -69,14 +201,7 @@ struct PartialFile: ~Copyable {
   }
 
   /// Removes the file, whose bytes are useless.
-  consuming func remove() {
-    _ = try? tagLocation.unlink()
-    _ = try? location.unlink()
-  }
-
-  /// Removes a file without bytes, from which nothing can be resumed.
-  func removeIfEmpty() {
-    guard size == 0 else { return }
+  func remove() {
     _ = try? tagLocation.unlink()
     _ = try? location.unlink()
   }

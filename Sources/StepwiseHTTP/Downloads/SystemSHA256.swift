@@ -5,11 +5,13 @@ import StepwiseFiles
 
 #if canImport(CryptoKit)
   import CryptoKit
-#elseif canImport(Glibc)
-  import Glibc
+#else
+  import Foundation
 #endif
 
 /// SHA-256 of bytes that come in pieces, computed by the system where it offers that, so debug builds are fast, too.
+///
+/// On Linux that is OpenSSL's libcrypto, which libcurl loads for TLS.
 package struct SystemSHA256: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
@@ -19,74 +21,50 @@ package struct SystemSHA256: ~Copyable {
     package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
 
     /// The hash in lowercase hexadecimal; nothing may be added afterwards.
-    package mutating func hex() -> String { Self.hex(Array(hash.finalize())) }
+    package mutating func hex() -> String { hash.finalize().map(StepwiseFiles.SHA256.hexadecimal).joined() }
   #else
-    #if canImport(Glibc)
-      private var system = LibcryptoSHA256()
-    #endif
-    private var own = StepwiseFiles.SHA256()
-
-    package init() {}
-
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-      #if canImport(Glibc)
-        if system != nil {
-          system?.update(bytes)
-          return
-        }
-      #endif
-      own.update(Array(bytes))
-    }
-
-    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
-    package mutating func hex() -> String {
-      #if canImport(Glibc)
-        if let bytes = system?.finish() { return Self.hex(bytes) }
-      #endif
-      return own.hex()
-    }
-  #endif
-
-  private static func hex(_ bytes: [UInt8]) -> String { bytes.map(StepwiseFiles.SHA256.hexadecimal).joined() }
-}
-
-#if canImport(Glibc)
-  /// SHA-256 as OpenSSL's libcrypto computes it, with the processor's own instructions.
-  ///
-  /// libcurl loads the library for TLS, so it is already in the process. It is accessed at run time: nothing has to be
-  /// installed, and ``init()`` returns nil without it.
-  struct LibcryptoSHA256 {
     private typealias Begin = @convention(c) (UnsafeMutableRawPointer) -> Int32
     private typealias Update = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
     private typealias End = @convention(c) (UnsafeMutablePointer<UInt8>?, UnsafeMutableRawPointer) -> Int32
 
-    private static let functions: (begin: Begin, update: Update, end: End)? = {
-      let names = ["libcrypto.so.3", "libcrypto.so.1.1"]
-      guard let library = names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first,
-        let begin = dlsym(library, "SHA256_Init"), let update = dlsym(library, "SHA256_Update"),
-        let end = dlsym(library, "SHA256_Final")
-      else { return nil }
-      return (
-        unsafeBitCast(begin, to: Begin.self), unsafeBitCast(update, to: Update.self), unsafeBitCast(end, to: End.self)
-      )
-    }()
+    private static let libraries = ("libcrypto.so.3", "libcrypto.so.1.1")
+    private static let begin: Begin? = systemFunction("SHA256_Init", in: libraries.0, libraries.1)
+    private static let update: Update? = systemFunction("SHA256_Update", in: libraries.0, libraries.1)
+    private static let end: End? = systemFunction("SHA256_Final", in: libraries.0, libraries.1)
+    static var isSystems: Bool { begin != nil && update != nil && end != nil }
 
     /// The library's `SHA256_CTX`, which has 112 bytes.
     private var context = [UInt64](repeating: 0, count: 14)
+    private var own = StepwiseFiles.SHA256()
 
-    init?() {
-      guard Self.functions?.begin(&context) == 1 else { return nil }
+    package init() { _ = Self.begin?(&context) }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+      if Self.isSystems {
+        _ = Self.update?(&context, bytes.baseAddress, bytes.count)
+      } else {
+        own.update(Array(bytes))
+      }
     }
 
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
-      _ = Self.functions?.update(&context, bytes.baseAddress, bytes.count)
-    }
-
-    /// The 32 bytes of the hash; nothing may be added afterwards.
-    mutating func finish() -> [UInt8] {
+    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+    package mutating func hex() -> String {
+      guard Self.isSystems else { return own.hex() }
       var hash = [UInt8](repeating: 0, count: 32)
-      _ = Self.functions?.end(&hash, &context)
-      return hash
+      _ = Self.end?(&hash, &context)
+      return hash.map(StepwiseFiles.SHA256.hexadecimal).joined()
     }
+  #endif
+}
+
+#if os(Linux) || os(Android)
+  /// Returns a function of one of the system's libraries, which is loaded at run time; nil where there is none.
+  func systemFunction<Function>(_ name: String, in libraries: String...) -> Function? {
+    for library in libraries {
+      guard let library = dlopen(library, RTLD_NOW | RTLD_LOCAL), let function = dlsym(library, name) else { continue }
+      // Safety: a function of C is a pointer, and the caller names its type as the library documents it.
+      return unsafeBitCast(function, to: Function.self)
+    }
+    return nil
   }
 #endif

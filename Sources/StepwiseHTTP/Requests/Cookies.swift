@@ -113,7 +113,7 @@ struct ReceivedCookie {
       return "." + domain
     #else
       // Without the list, no domain is known not to be a public suffix.
-      guard let isPublic = PublicSuffixes.contains?(domain) else { return host }
+      guard let isPublic = PublicSuffixes.contains(domain) else { return host }
       return isPublic ? domain == host ? host : nil : "." + domain
     #endif
   }
@@ -155,16 +155,13 @@ struct ReceivedCookie {
     private typealias List = @convention(c) () -> UnsafeRawPointer?
     private typealias Query = @convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32
 
+    private static let list: List? = systemFunction("psl_builtin", in: "libpsl.so.5")
+    private static let query: Query? = systemFunction("psl_is_public_suffix", in: "libpsl.so.5")
+
     /// Returns whether a domain is one of them; nil where there is no list.
-    static let contains: (@Sendable (String) -> Bool)? = {
-      guard let library = dlopen("libpsl.so.5", RTLD_NOW | RTLD_LOCAL), let list = dlsym(library, "psl_builtin"),
-        let query = dlsym(library, "psl_is_public_suffix")
-      else { return nil }
-      let (builtin, isSuffix) = (unsafeBitCast(list, to: List.self), unsafeBitCast(query, to: Query.self))
-      // Safety: the list is constant, and is never freed.
-      nonisolated(unsafe) let suffixes = builtin()
-      guard suffixes != nil else { return nil }
-      return { domain in suffixes.map { isSuffix($0, domain) != 0 } ?? true }
-    }()
+    static func contains(_ domain: String) -> Bool? {
+      guard let list = list?(), let query else { return nil }
+      return query(list, domain) != 0
+    }
   }
 #endif

@@ -5,7 +5,8 @@ public import Foundation
 
 /// The trust settings and the client certificate of a session.
 ///
-/// On Linux they need libcurl: where it cannot be loaded, every request of a session with such settings is refused.
+/// You need them for a server with a certificate of your company, a pinned key, or a client certificate. On Linux they
+/// need libcurl: where it cannot be loaded, every request of a session with such settings is refused.
 ///
 /// This prints the pin of a server's public key:
 /// ```sh
@@ -19,11 +20,7 @@ public struct HTTPTLSSettings: Sendable {
     let file: URL
     let password: String
 
-    /// Creates a client certificate from a PKCS #12 file (`.p12`, `.pfx`).
-    ///
-    /// - Parameters:
-    ///   - file: The file, with the certificate and its private key.
-    ///   - password: The password that encrypts it; it appears in no description.
+    /// Creates a client certificate from a PKCS #12 file (`.p12`, `.pfx`) and the password that encrypts it.
     public init(pkcs12 file: URL, password: String) {
       self.file = file
       self.password = password
@@ -43,11 +40,6 @@ public struct HTTPTLSSettings: Sendable {
   public var clientCertificate: ClientCertificate?
 
   /// Creates settings; without arguments they are the system's.
-  ///
-  /// - Parameters:
-  ///   - certificateAuthorities: A PEM file of the only authorities to trust.
-  ///   - pinnedPublicKeys: The Base64 of the SHA-256 of each allowed public key of servers.
-  ///   - clientCertificate: The certificate for servers that request one.
   public init(
     certificateAuthorities: URL? = nil,
     pinnedPublicKeys: Set<String> = [],
@@ -65,6 +57,8 @@ extension HTTPTLSSettings.ClientCertificate: HTTPConcealed {
 }
 
 /// The proxy of a session.
+///
+/// Requests use that of the system unless you choose another.
 public struct HTTPProxy: Sendable {
   enum Kind: Sendable {
     case system
@@ -81,12 +75,9 @@ public struct HTTPProxy: Sendable {
   /// No proxy, regardless of the system's settings.
   public static var none: HTTPProxy { HTTPProxy(kind: .none) }
 
-  /// A proxy.
+  /// A proxy, such as `http://proxy.example:3128`, whose user name and password are sent only to it.
   ///
-  /// - Parameters:
-  ///   - url: Its URL, such as `http://proxy.example:3128`. A user name and password in it are sent only to the proxy.
-  ///   - hosts: The hosts that are reached without the proxy, including their subdomains.
-  /// - Returns: The proxy.
+  /// The hosts of the list, including their subdomains, are reached without the proxy.
   public static func server(_ url: URL, bypassing hosts: [String] = []) -> HTTPProxy {
     HTTPProxy(kind: .server(url, bypassing: hosts))
   }

@@ -12,8 +12,9 @@ import Stepwise
 
 /// Shares connections, cookies and limits among requests and clients.
 ///
-/// It has no cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue,
-/// and then its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
+/// You need one only for settings that ``shared`` does not have, such as cookies, a proxy or a pinned key. It has no
+/// cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue, and then
+/// its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
 /// ``HTTPTransport``.
 public final class HTTPSession: Sendable {
   /// The session of ``HTTP``, and of clients that you create without one.
@@ -76,12 +77,7 @@ public final class HTTPSession: Sendable {
     bodyLimit = Self.defaultBodyLimit
   }
 
-  /// Creates a session with your own transport, such as a stub in a test.
-  ///
-  /// - Parameters:
-  ///   - transport: The transport that sends the requests. It is invalidated with the session.
-  ///   - cookies: The jar that stores cookies; nil for none.
-  ///   - bodyLimit: The maximum number of bytes of a response's body in memory, decompressed.
+  /// Creates a session with your own transport, such as a stub in a test, which is invalidated with the session.
   public init(
     transport: any HTTPTransport,
     cookies: HTTPCookieStorage? = nil,

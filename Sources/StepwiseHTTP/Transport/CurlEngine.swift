@@ -7,11 +7,10 @@
   import Stepwise
 
   /// The inside of a transport's thread, which is the only user of its libcurl handles.
-  ///
-  /// It waits for the network, for the time that libcurl requests, and for commands.
   final class CurlEngine {
     /// The number of handles that are reused for later transfers.
     private static let spareHandles = 32
+    private static let lookUpLimit = 64
 
     let loop: CurlLoop
     let sockets: CurlSockets
@@ -28,21 +27,24 @@
     private var delayed: ArraySlice<CurlTransfer> = []
     /// The number of rounds of the thread.
     private var round = 0
-    private static let lookUpLimit = 64
     /// When to call libcurl next.
     private var alarm: ContinuousClock.Instant?
 
     /// Nil when the system has no descriptors or memory left.
-    init?(_ loop: CurlLoop, wakeup: Int32) {
-      guard let sockets = CurlSockets(wakeup: wakeup), let multi = stepwise_curl_multi_init() else { return nil }
+    init?(_ loop: CurlLoop) {
+      guard let sockets = CurlSockets(wakeup: loop.wakeup), let multi = stepwise_curl_multi_init() else { return nil }
       self.loop = loop
       self.sockets = sockets
       self.multi = multi
-      queue = CurlQueue(limit: loop.settings.connectionsPerHost)
-    }
-
-    func run() {
-      let context = Unmanaged.passUnretained(self).toOpaque()
+      let perHost = loop.settings.connectionsPerHost
+      queue = CurlQueue(limit: perHost)
+      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
+      _ = stepwise_curl_multi_set_long(multi, curlopt_multiMaxHostConnections, perHost)
+      // Without this option libcurl keeps four connections for each running transfer.
+      _ = stepwise_curl_multi_set_long(multi, curlopt_multiMaxConnects, max(64, perHost * 4))
+      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
+      // with libcurl 7.88; compare curl #10525).
+      _ = stepwise_curl_multi_set_long(multi, curlopt_multiPipelining, 0)
       let watch: CurlCallback.Socket = { _, descriptor, what, context, _ in
         CurlEngine.at(context)?.sockets.watch(descriptor, what)
         return 0
@@ -51,51 +53,53 @@
         CurlEngine.at(context)?.alarm = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
         return 0
       }
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      // Safety: a function of C is a pointer.
       for (option, value) in [
-        (CurlOption.multiSocketFunction, unsafeBitCast(watch, to: UnsafeMutableRawPointer.self)),
-        (CurlOption.multiTimerFunction, unsafeBitCast(schedule, to: UnsafeMutableRawPointer.self)),
-        (CurlOption.multiSocketData, context), (CurlOption.multiTimerData, context),
+        (curlopt_multiSocketFunction, unsafeBitCast(watch, to: UnsafeMutableRawPointer.self)),
+        (curlopt_multiTimerFunction, unsafeBitCast(schedule, to: UnsafeMutableRawPointer.self)),
+        (curlopt_multiSocketData, context), (curlopt_multiTimerData, context),
       ] {
         _ = stepwise_curl_multi_set_pointer(multi, option, value)
       }
-      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
-      let perHost = loop.settings.connectionsPerHost
-      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxHostConnections, perHost)
-      // Without this option libcurl keeps four connections for each running transfer.
-      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiMaxConnects, max(64, perHost * 4))
-      // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
-      // with libcurl 7.88; compare curl #10525).
-      _ = stepwise_curl_multi_set_long(multi, CurlOption.multiPipelining, 0)
-      repeat { turn() } while !isEnding || jobs.count > lookUps.count || !delayed.isEmpty
-      for job in lookUps { remove(job) }
-      spares = []
-      _ = stepwise_curl_multi_cleanup(multi)
     }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlEngine? {
       context.map { Unmanaged<CurlEngine>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    func run() {
+      repeat {
+        repeat { turn() } while isWorking
+        // Others may have waited for the slot of a cancelled one.
+        for job in lookUps { remove(job) }
+      } while isWorking
+      spares = []
+      _ = stepwise_curl_multi_cleanup(multi)
+    }
+
+    private var isWorking: Bool { !isEnding || jobs.count > lookUps.count || !delayed.isEmpty }
+
+    /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
       round += 1
       endLookUps()
       for command in loop.takeCommands() { perform(command) }
-      checkAlarm()
-      deliver()
-      guard !isEnding || jobs.count > lookUps.count || !delayed.isEmpty, loop.fallAsleep() else { return }
-      sockets.wait(patience, wakened: loop.wakeUp) { descriptor, events in
+      repeat { checkAlarm() } while complete()
+      // Continuing a transfer may deliver what libcurl has stored.
+      while !touched.isEmpty { deliver() }
+      guard isWorking else { return }
+      sockets.wait(loop.fallAsleep() ? patience : 0) { descriptor, events in
         _ = stepwise_curl_multi_act(multi, descriptor, events)
       }
-      deliver()
     }
 
     /// How many milliseconds to wait for the network; negative for no limit.
     private var patience: Int32 {
       guard let alarm else { return -1 }
       let left = ContinuousClock.now.duration(to: alarm)
-      guard left > .zero else { return 0 }
       // Rounded up, so that the loop does not wake up early for nothing.
-      return Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up)))
+      return left > .zero ? Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up))) : 0
     }
 
     private func checkAlarm() {
@@ -117,8 +121,8 @@
           queue.remove(transfer, from: transfer.host)
         }
       case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.continueReceiving()
-      case .upload(let transfer, let generation, let result):
-        jobs[ObjectIdentifier(transfer)]?.upload?.receive(result, generation: generation)
+      case .upload(let transfer, let result):
+        jobs[ObjectIdentifier(transfer)]?.upload?.receive(result)
         jobs[ObjectIdentifier(transfer)]?.continueSending()
       case .end: isEnding = true
       }
@@ -126,19 +130,12 @@
 
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
-      guard queue.add(transfer, to: transfer.host) else {
-        transfer.request.onWait?(true)
-        return
-      }
-      if !begin(transfer) { startNext(to: transfer.host) }
+      if queue.add(transfer, to: transfer.host), !begin(transfer) { startNext(to: transfer.host) }
     }
 
     /// Starts a waiting transfer in place of one that has ended.
     private func startNext(to host: String) {
-      while let next = queue.next(for: host) {
-        next.request.onWait?(false)
-        if begin(next) { return }
-      }
+      while let next = queue.next(for: host), !begin(next) {}
     }
 
     /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up.
@@ -150,38 +147,28 @@
       lookUps.append(job)
     }
 
-    /// Ends the cancelled jobs whose look-up is over, and starts others in their place.
+    /// Ends the cancelled jobs whose look-up is over.
     private func endLookUps() {
-      guard !lookUps.isEmpty || !delayed.isEmpty else { return }
       for job in lookUps where !job.isLookingUp { remove(job) }
-      while lookUps.count < Self.lookUpLimit, let next = delayed.popFirst() {
-        next.request.onWait?(false)
-        if !begin(next) { startNext(to: next.host) }
-      }
     }
 
     /// Returns whether the transfer runs.
     private func begin(_ transfer: CurlTransfer) -> Bool {
       guard !transfer.inbox.isEnded else { return false }
       if lookUps.count >= Self.lookUpLimit {
-        transfer.request.onWait?(true)
         delayed.append(transfer)
         return true
       }
+      transfer.request.onWait?(false)
       guard let handle = spares.popLast() ?? CurlHandle() else {
         transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
         return false
       }
       do {
         let job = try CurlJob(transfer, handle: handle, engine: self)
-        do {
-          try handle.prepare(job)
-          guard stepwise_curl_multi_add_handle(multi, handle.easy) == 0 else {
-            throw HTTPError.refused(reason: "libcurl takes no further transfer")
-          }
-        } catch {
-          job.close()
-          throw error
+        try handle.prepare(job)
+        guard stepwise_curl_multi_add_handle(multi, handle.easy) == 0 else {
+          throw HTTPError.refused(reason: "libcurl takes no further transfer")
         }
         job.round = round
         jobs[ObjectIdentifier(transfer)] = job
@@ -200,14 +187,20 @@
       touched.append(job)
     }
 
-    /// Ends transfers that are complete, and wakes consumers.
-    private func deliver() {
-      var result: Int32 = 0
+    /// Ends transfers that are complete, and starts others in their place; returns whether there were any.
+    private func complete() -> Bool {
+      var (result, isAny): (Int32, Bool) = (0, false)
       while let easy = stepwise_curl_multi_completed(multi, &result) {
+        isAny = true
         guard let job = CurlHandle.running(easy), !restart(job) else { continue }
         job.complete(result)
         remove(job)
       }
+      return isAny
+    }
+
+    /// Wakes consumers.
+    private func deliver() {
       for job in exchange(&touched, with: []) {
         job.isTouched = false
         if job.transfer.inbox.wake() { job.continueReceiving() }
@@ -230,6 +223,9 @@
       job.close()
       recycle(job.handle)
       startNext(to: job.transfer.host)
+      while lookUps.count < Self.lookUpLimit, let next = delayed.popFirst() {
+        if !begin(next) { startNext(to: next.host) }
+      }
     }
 
     private func recycle(_ handle: CurlHandle) {
@@ -249,8 +245,8 @@
     var round = 0
     /// Whether it remains only until the look-up of its host's name is over.
     var isCancelled = false
-    /// The connections that libcurl has opened for it.
-    var opened: [(descriptor: Int32, number: Int)] = []
+    /// The sockets that libcurl has opened for it, of which it may have closed some.
+    private var opened: [Int32] = []
     /// The socket of its connection.
     var connection: Int32?
     /// Whether it has refused a connection on which something had arrived before its request.
@@ -270,8 +266,8 @@
       parser = HTTPHeadParser(limit: transfer.request.headerLimit)
       isIdempotent = transfer.request.isIdempotent
       upload = try transfer.request.body.map { body in
-        try CurlUpload(body.content) { [loop = engine.loop] result, generation in
-          loop.send(.upload(transfer, generation: generation, result))
+        try CurlUpload(body.content) { [loop = engine.loop] result in
+          loop.send(.upload(transfer, result))
         }
       }
     }
@@ -293,22 +289,26 @@
       return bytes.count
     }
 
+    /// libcurl has opened a connection for this job.
+    func open(_ descriptor: Int32) {
+      engine.sockets.add(descriptor, for: ObjectIdentifier(self))
+      opened.append(descriptor)
+    }
+
     /// Returns whether the request may be sent on the connection that libcurl has chosen.
     ///
     /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
     /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
-    func allows(_ ends: CurlSockets.Ends) -> Bool {
-      guard let (descriptor, isReused) = engine.sockets.connection(ends, opened: opened) else { return true }
+    func allows(_ ends: Int) -> Bool {
+      let found = engine.sockets.connection(ends, of: ObjectIdentifier(self), opened: opened)
+      guard let (descriptor, isReused) = found else { return true }
       connection = descriptor
-      hasRefusedConnection =
-        isReused && !engine.sockets.namesRequests(descriptor)
-        && stepwise_curl_has_input(handle.easy, descriptor) != 0
+      hasRefusedConnection = isReused && stepwise_curl_has_input(handle.easy, descriptor) != 0
       return !hasRefusedConnection
     }
 
     private func receive(_ head: HTTPResponseHead) {
-      let encoding = head.headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? ""
-      refusesBody = !["", "identity", "gzip", "x-gzip", "deflate"].contains(encoding)
+      refusesBody = head.hasUnknownEncoding
       if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
       transfer.inbox.update { $0.receive(head) }
       engine.touch(self)
@@ -358,27 +358,15 @@
       return CurlValue.seekDone
     }
 
-    private func report(_ code: Int32) -> HTTPError {
-      CurlFailure(
-        code,
-        handle.easy,
-        words: handle.words,
-        request: transfer.request,
-        hasHead: parser.isDone,
-        mayHaveProxy: engine.loop.settings.mayHaveProxy
-      ).error
-    }
-
     func complete(_ code: Int32) {
       // libcurl takes a head that ends early for a response.
       if refusesBody, code != 0, failure == nil {
         failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
       }
       let end = parser.isCut ? TransferFailure.cutHead : nil
-      let error: (any Error)? = if code == 0 { end } else { failure ?? report(code) }
+      let error: (any Error)? = if code == 0 { end } else { failure ?? self.error(code) }
       transfer.inbox.update { $0.complete(error) }
       engine.touch(self)
     }
   }
-
 #endif

@@ -9,6 +9,8 @@
   ///
   /// Options stay set from one GET without a body to the next: setting all of them was a twentieth of what it costs.
   final class CurlHandle {
+    typealias Option = stepwise_curl_option
+
     let easy: UnsafeMutableRawPointer
     /// The transfer that the handle serves.
     private(set) var job: CurlJob?
@@ -49,9 +51,9 @@
         connectLimit = request.deadlines?.connect
         let milliseconds = connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
         let limit = Int(max(1, min(milliseconds, Double(Int32.max))))
-        try set(CurlOption.connectTimeoutMilliseconds, limit)
+        try set(curlopt_connectTimeoutMilliseconds, limit)
       }
-      try set(CurlOption.url, request.url.absoluteString)
+      try set(curlopt_url, request.url.absoluteString)
       try setHeaders(request.headers)
       errorText[0] = 0
       self.isPlain = isPlain
@@ -60,7 +62,7 @@
 
     /// Lets the transfer use none of the connections that are open.
     func requireNewConnection() {
-      setOptional(CurlOption.freshConnect, 1)
+      setOptional(curlopt_freshConnect, 1)
       isPlain = false
     }
 
@@ -71,26 +73,22 @@
       stepwise_curl_easy_reset(easy)
       headers = nil
       try setCallbacks(engine)
-      try set(CurlOption.noSignal, 1)
+      try set(curlopt_noSignal, 1)
       // Where the names and IP addresses of a URL lead is decided above.
-      try set(CurlOption.pathAsIs, 1)
-      try? set(CurlOption.protocols, "http,https")
-      // Of br and zstd, libcurl decompresses up to 64 MiB from one buffer while the consumer does not read.
-      try set(CurlOption.acceptEncoding, "gzip")
-      try set(CurlOption.userAgent, "StepwiseHTTP")
-      // Not larger, as libcurl stores what a buffer decompresses to while a transfer waits. A reused handle may have
-      // one.
-      setOptional(CurlOption.bufferSize, 32 * 1024)
-      setOptional(CurlOption.suppressConnectHeaders, 1)
+      try set(curlopt_pathAsIs, 1)
+      try? set(curlopt_protocols, "http,https")
+      try set(curlopt_userAgent, "StepwiseHTTP")
+      setOptional(curlopt_bufferSize, 32 * 1024)
+      setOptional(curlopt_suppressConnectHeaders, 1)
       // Otherwise cancelling a transfer waits until its host's name has been looked up.
-      setOptional(CurlOption.quickExit, 1)
+      setOptional(curlopt_quickExit, 1)
       try apply(engine.loop.settings)
     }
 
     private func setCallbacks(_ engine: CurlEngine) throws {
       let context = Unmanaged.passUnretained(self).toOpaque()
-      try set(CurlOption.privateData, context)
-      try set(CurlOption.errorBuffer, errorText)
+      try set(curlopt_privateData, context)
+      try set(curlopt_errorBuffer, errorText)
       let receiveHeader: CurlCallback.Data = { data, size, count, context in
         CurlHandle.at(context)?.job?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
       }
@@ -104,10 +102,10 @@
       let seek: CurlCallback.Seek = { context, offset, origin in
         CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
       }
-      try set(CurlOption.headerFunction, receiveHeader, CurlOption.headerData, context)
-      try set(CurlOption.writeFunction, receiveBody, CurlOption.writeData, context)
-      try set(CurlOption.readFunction, send, CurlOption.readData, context)
-      try set(CurlOption.seekFunction, seek, CurlOption.seekData, context)
+      try set(curlopt_headerFunction, receiveHeader, curlopt_headerData, context)
+      try set(curlopt_writeFunction, receiveBody, curlopt_writeData, context)
+      try set(curlopt_readFunction, send, curlopt_readData, context)
+      try set(curlopt_seekFunction, seek, curlopt_seekData, context)
       try observeSockets(of: engine)
     }
 
@@ -118,35 +116,28 @@
         // A cancelled job does not connect.
         guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
         let descriptor = stepwise_curl_open_socket(address)
-        if descriptor >= 0 {
-          job.opened.append((descriptor, job.engine.sockets.add(descriptor)))
-        }
+        if descriptor >= 0 { job.open(descriptor) }
         return descriptor
       }
       let close: CurlCallback.Close = { context, descriptor in
-        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.forget(descriptor)
-        stepwise_close(descriptor)
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.remove(descriptor)
+        Foundation.close(descriptor)
         return 0
       }
       let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
         guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
-        let ends = CurlSockets.Ends(
-          server: String(cString: server),
-          client: String(cString: client),
-          serverPort: serverPort,
-          clientPort: clientPort
-        )
-        return job.allows(ends) ? 0 : 1
+        var ends = Hasher()
+        for address in [server, client] {
+          ends.combine(bytes: UnsafeRawBufferPointer(start: address, count: strlen(address)))
+        }
+        for port in [serverPort, clientPort] { ends.combine(port) }
+        return job.allows(ends.finalize()) ? 0 : 1
       }
-      try set(CurlOption.openFunction, open, CurlOption.openData, context)
-      try set(
-        CurlOption.closeFunction,
-        close,
-        CurlOption.closeData,
-        Unmanaged.passUnretained(engine.sockets).toOpaque()
-      )
+      try set(curlopt_openFunction, open, curlopt_openData, context)
+      let sockets = Unmanaged.passUnretained(engine.sockets).toOpaque()
+      try set(curlopt_closeFunction, close, curlopt_closeData, sockets)
       // Before 7.80, libcurl does not know it.
-      try? set(CurlOption.useFunction, use, CurlOption.useData, context)
+      try? set(curlopt_useFunction, use, curlopt_useData, context)
     }
 
     /// Returns the transfer of one of libcurl's handles.
@@ -160,45 +151,38 @@
 
     private func setBody(_ job: CurlJob) throws {
       let method = job.transfer.request.method
-      switch (method, job.upload?.length) {
-      case ("HEAD", _): try set(CurlOption.noBody, 1)
-      case (_, nil) where job.upload != nil:
-        try set(CurlOption.upload, 1)
-        try set(CurlOption.customRequest, method)
-      case (_, let length?):
-        try set(CurlOption.upload, 1)
-        try check(stepwise_curl_easy_set_offset(easy, CurlOption.uploadSize, length))
-        try set(CurlOption.customRequest, method)
-      case ("POST", nil), ("PUT", nil), ("PATCH", nil):
-        try set(CurlOption.upload, 1)
-        try check(stepwise_curl_easy_set_offset(easy, CurlOption.uploadSize, 0))
-        try set(CurlOption.customRequest, method)
-      case ("GET", nil): break
-      case (_, nil): try set(CurlOption.customRequest, method)
+      if method == "HEAD" {
+        try set(curlopt_noBody, 1)
+      } else if job.upload != nil || ["POST", "PUT", "PATCH"].contains(method) {
+        try set(curlopt_upload, 1)
+        if let length = job.upload.map(\.length) ?? 0 {
+          try check(stepwise_curl_easy_set_offset(easy, curlopt_uploadSize, length))
+        }
+        try set(curlopt_customRequest, method)
+      } else if method != "GET" {
+        try set(curlopt_customRequest, method)
       }
       // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
       // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
       // have no second body, get a new connection.
-      if case .chunks = job.transfer.request.body?.content {
-        try set(CurlOption.freshConnect, 1)
-      } else if !job.isIdempotent, job.upload?.length ?? 0 == 0 {
-        try set(CurlOption.freshConnect, 1)
-      }
-      if job.upload != nil { setOptional(CurlOption.uploadBufferSize, 128 * 1024) }
+      let isSequence = if case .chunks = job.transfer.request.body?.content { true } else { false }
+      if isSequence || !job.isIdempotent && job.upload?.length ?? 0 == 0 { try set(curlopt_freshConnect, 1) }
+      if job.upload != nil { setOptional(curlopt_uploadBufferSize, 128 * 1024) }
     }
 
     private func setHeaders(_ headers: HTTPHeaders) throws {
       guard headers != self.headers else { return }
       self.headers = nil
-      try set(CurlOption.httpHeader, nil)
+      try set(curlopt_httpHeader, nil)
       stepwise_curl_slist_free_all(headerList)
       headerList = nil
-      // Waiting for the server's consent costs a second with servers that do not give it.
+      // With servers that do not answer `Expect`, waiting for that takes a second.
       if headers["Expect"] == nil { try append("Expect:") }
+      if BodyDecoder.isAvailable, headers["Accept-Encoding"] == nil { try append("Accept-Encoding: gzip") }
       for field in headers.fields {
         try append(field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
       }
-      if let headerList { try set(CurlOption.httpHeader, headerList) }
+      if let headerList { try set(curlopt_httpHeader, headerList) }
       self.headers = headers
     }
 
@@ -209,27 +193,27 @@
       headerList = list
     }
 
-    func set(_ option: Int32, _ value: Int) throws {
+    func set(_ option: Option, _ value: Int) throws {
       try check(stepwise_curl_easy_set_long(easy, option, value), option)
     }
 
-    func set(_ option: Int32, _ value: UnsafeRawPointer?) throws {
+    func set(_ option: Option, _ value: UnsafeRawPointer?) throws {
       try check(stepwise_curl_easy_set_pointer(easy, option, value), option)
     }
 
     /// Sets one of the functions of `CurlCallback`, and what it is called with.
-    func set(_ option: Int32, _ function: some Any, _ dataOption: Int32, _ data: UnsafeRawPointer) throws {
+    func set(_ option: Option, _ function: some Any, _ dataOption: Option, _ data: UnsafeRawPointer) throws {
       // Safety: a function of C is a pointer.
       try set(option, unsafeBitCast(function, to: UnsafeRawPointer.self))
       try set(dataOption, data)
     }
 
     /// For options that an older libcurl may not know.
-    private func setOptional(_ option: Int32, _ value: Int) { _ = stepwise_curl_easy_set_long(easy, option, value) }
+    private func setOptional(_ option: Option, _ value: Int) { _ = stepwise_curl_easy_set_long(easy, option, value) }
 
-    private func check(_ code: Int32, _ option: Int32 = 0) throws {
+    private func check(_ code: Int32, _ option: Option? = nil) throws {
       guard code == 0 else {
-        throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option)")
+        throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option?.rawValue ?? 0)")
       }
     }
   }
@@ -242,34 +226,34 @@
 
     private func apply(_ tls: HTTPTLSSettings) throws {
       if let file = tls.certificateAuthorities {
-        try set(CurlOption.caFile, file.path)
+        try set(curlopt_caFile, file.path)
         // Disables the system's authorities, which would be trusted as well.
-        try? set(CurlOption.caFolder, nil)
+        try? set(curlopt_caFolder, nil)
       }
       if !tls.pinnedPublicKeys.isEmpty {
         let pins = tls.pinnedPublicKeys.sorted().map { "sha256//" + $0 }
-        try set(CurlOption.pinnedPublicKey, pins.joined(separator: ";"))
+        try set(curlopt_pinnedPublicKey, pins.joined(separator: ";"))
       }
       if let certificate = tls.clientCertificate {
-        try set(CurlOption.clientCertificateType, "P12")
-        try set(CurlOption.clientCertificate, certificate.file.path)
-        try set(CurlOption.keyPassword, certificate.password)
+        try set(curlopt_clientCertificateType, "P12")
+        try set(curlopt_clientCertificate, certificate.file.path)
+        try set(curlopt_keyPassword, certificate.password)
       }
     }
 
     private func apply(_ proxy: HTTPProxy) throws {
       switch proxy.kind {
       case .system: break
-      case .none: try set(CurlOption.proxy, "")
+      case .none: try set(curlopt_proxy, "")
       case .server(let url, let hosts):
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { throw HTTPError.invalidURL }
         let (user, password) = (parts.user, parts.password)
         (parts.user, parts.password) = (nil, nil)
-        try set(CurlOption.proxy, parts.string ?? "")
+        try set(curlopt_proxy, parts.string ?? "")
         // Set even if it is empty, because the environment's list applies to the environment's proxy.
-        try set(CurlOption.noProxy, hosts.joined(separator: ","))
-        if let user { try set(CurlOption.proxyUser, user) }
-        if let password { try set(CurlOption.proxyPassword, password) }
+        try set(curlopt_noProxy, hosts.joined(separator: ","))
+        if let user { try set(curlopt_proxyUser, user) }
+        if let password { try set(curlopt_proxyPassword, password) }
       }
     }
   }

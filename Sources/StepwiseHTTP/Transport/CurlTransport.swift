@@ -17,11 +17,7 @@
     ///
     /// The environment variable `STEPWISE_LIBCURL` names a file to load instead of `libcurl.so.4`.
     ///
-    /// - Parameters:
-    ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one,
-    ///     also over HTTP/2.
-    ///   - tls: The trust settings of the connections.
-    ///   - proxy: The proxy of the connections.
+    /// Further transfers than `connectionsPerHost` to one host wait for a connection, also over HTTP/2.
     public init?(
       connectionsPerHost: Int = 16,
       tls: HTTPTLSSettings = HTTPTLSSettings(),
@@ -85,6 +81,7 @@
     let host: String
     let inbox = Inbox(capacity: capacity)
     private let loop: CurlLoop
+    private let decoder = Lock<BodyDecoder?>(nil)
 
     init(_ request: HTTPRequest, on loop: CurlLoop) {
       self.request = request
@@ -93,15 +90,36 @@
     }
 
     nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+      // Until the thread has begun it, which it may do long after other transfers to the host.
+      request.onWait?(true)
       if !inbox.isEnded, !loop.send(.start(self)) { fail(HTTPError.refused(reason: "the session has ended")) }
-      return try await inbox.head()
+      let head = try await inbox.head()
+      decoder.withLock { $0 = BodyDecoder(head) }
+      return head
     }
 
     nonisolated(nonsending) func chunk() async throws -> Data? {
-      try await inbox.chunk { loop.send(.receive(self)) }
+      while true {
+        do {
+          if let piece = try decoder.withLock({ try $0?.next() }) { return piece }
+        } catch {
+          cancel()
+          throw error
+        }
+        let data = try await inbox.chunk { loop.send(.receive(self)) }
+        let isComplete = decoder.withLock { decoder -> Bool? in
+          if let data { decoder?.add(data) }
+          return decoder?.isComplete
+        }
+        guard let isComplete else { return data }
+        guard data == nil else { continue }
+        guard isComplete else { throw HTTPError.protocolError(reason: "its body ends before it is decompressed") }
+        return nil
+      }
     }
 
     func cancel() {
+      decoder.withLock { $0 = nil }
       let wasOpen = inbox.update { $0.cancel() }
       inbox.wake()
       if wasOpen { loop.send(.cancel(self)) }
@@ -121,7 +139,7 @@
       /// The consumer has received the excess bytes.
       case receive(CurlTransfer)
       /// The source of a body has returned a piece, its end, or an error.
-      case upload(CurlTransfer, generation: Int, Result<Data?, any Error>)
+      case upload(CurlTransfer, Result<Data?, any Error>)
       case end
     }
 
@@ -131,67 +149,57 @@
       var isAsleep = false
       var hasThread = false
       var isEnding = false
-
-      enum Action {
-        case nothing
-        case begin
-        case wake
-        case refuse
-      }
-
-      mutating func add(_ command: Command) -> Action {
-        switch command {
-        case .start where isEnding: return .refuse
-        case .start where !hasThread:
-          hasThread = true
-          commands.append(command)
-          return .begin
-        case .end: isEnding = true
-        default: break
-        }
-        // Without a thread no work has started that the command could concern.
-        guard hasThread else { return .nothing }
-        commands.append(command)
-        return exchange(&isAsleep, with: false) ? .wake : .nothing
-      }
     }
 
     let settings: CurlSettings
-    private let wakeup: Int32
+    /// What wakes the thread; negative when the system has no descriptors left.
+    let wakeup = stepwise_wakeup_create()
     private let state = Lock(State())
 
-    init(settings: CurlSettings) {
-      self.settings = settings
-      wakeup = stepwise_wakeup_create()
-    }
+    init(settings: CurlSettings) { self.settings = settings }
 
-    deinit { stepwise_close(wakeup) }
+    deinit { if wakeup >= 0 { close(wakeup) } }
 
     /// Makes the thread perform a command; returns false when it has ended.
     @discardableResult
     func send(_ command: Command) -> Bool {
-      switch state.withLock({ $0.add(command) }) {
-      case .refuse: return false
-      case .nothing: break
-      case .wake: stepwise_wakeup_send(wakeup)
-      case .begin:
+      let (isSent, begins, wakes) = state.withLock { state in
+        var begins = false
+        switch command {
+        case .start:
+          if state.isEnding { return (false, false, false) }
+          begins = !exchange(&state.hasThread, with: true)
+        case .end: state.isEnding = true
+        default: break
+        }
+        // Without a thread no work has started that the command could concern.
+        if state.hasThread { state.commands.append(command) }
+        return (true, begins, exchange(&state.isAsleep, with: false))
+      }
+      if wakes { stepwise_wakeup_send(wakeup) }
+      if begins {
         let thread = Thread { self.runThread() }
         thread.name = "StepwiseHTTP"
         thread.start()
       }
-      return true
+      return isSent
     }
 
     private func runThread() {
-      if let engine = CurlEngine(self, wakeup: wakeup) { return engine.run() }
+      if let engine = CurlEngine(self) { return engine.run() }
       state.withLock { $0.isEnding = true }
       for case .start(let transfer) in takeCommands() {
-        transfer.fail(HTTPError.refused(reason: "the system has no descriptors left"))
+        transfer.fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
       }
     }
 
-    /// Removes and returns the commands, in order.
-    func takeCommands() -> [Command] { state.withLock { exchange(&$0.commands, with: []) } }
+    /// Removes and returns the commands, in order; the thread is awake.
+    func takeCommands() -> [Command] {
+      state.withLock { state in
+        state.isAsleep = false
+        return exchange(&state.commands, with: [])
+      }
+    }
 
     /// Returns whether the thread may wait for the network, because there are no commands.
     func fallAsleep() -> Bool {
@@ -200,8 +208,6 @@
         return state.isAsleep
       }
     }
-
-    func wakeUp() { state.withLock { $0.isAsleep = false } }
   }
 
   /// The transfers that wait until there are fewer connections to their host than allowed.
@@ -215,15 +221,12 @@
 
     private let limit: Int
     private var hosts: [String: Host] = [:]
-
     init(limit: Int) { self.limit = limit }
 
     /// Returns whether a transfer may start; otherwise it waits until `next(for:)` returns it.
     mutating func add(_ transfer: CurlTransfer, to host: String) -> Bool {
-      var found = hosts[host, default: Host()]
-      let isFree = found.running < limit
-      if isFree { found.running += 1 } else { found.waiting.append(transfer) }
-      hosts[host] = found
+      let isFree = hosts[host, default: Host()].running < limit
+      if isFree { hosts[host, default: Host()].running += 1 } else { hosts[host]?.waiting.append(transfer) }
       return isFree
     }
 
@@ -237,7 +240,9 @@
 
     /// Removes a cancelled transfer, if it waits.
     mutating func remove(_ transfer: CurlTransfer, from host: String) {
-      hosts[host]?.waiting.removeAll { $0 === transfer }
+      if let index = hosts[host]?.waiting.firstIndex(where: { $0 === transfer }) {
+        hosts[host]?.waiting.remove(at: index)
+      }
     }
 
     /// The scheme, host and port of a URL, as it spells them.

@@ -24,10 +24,8 @@ public import Foundation
 public protocol HTTPTransport: Sendable {
   /// Creates the transfer of one request; does nothing until its ``HTTPTransfer/head()`` is called.
   ///
-  /// - Parameter request: The request: checked, with an absolute URL of `http` or `https` that has no user name,
-  ///   password and fragment, and with cookies and credentials in its headers. Of its rules, only the `connect` deadline
-  ///   is for the transport.
-  /// - Returns: The transfer.
+  /// The request is checked: it has an absolute URL of `http` or `https` without user name, password and fragment, and
+  /// cookies and credentials in its headers. Of its rules, only the `connect` deadline is for the transport.
   func transfer(_ request: HTTPRequest) -> any HTTPTransfer
 
   /// Shuts down after in-flight transfers complete.

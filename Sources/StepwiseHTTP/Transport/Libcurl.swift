@@ -18,75 +18,50 @@
       FileHandle.standardError.write(Data(line.utf8))
       return false
     }()
-
-    static var version: String { String(cString: stepwise_curl_version()) }
   }
 
-  /// The report of libcurl about a failed transfer, without the URLs in its text.
-  struct CurlFailure {
-    private let code: Int32
-    private let words: String
-    private let systemError: Int32
-    private let proxyStatus: Int
-    private let verifyResult: Int
-    /// Whether the head of the response was not complete.
-    private let isInHead: Bool
-    /// Whether the time to connect was limited.
-    private let hasLimit: Bool
-    /// The URL of a request that may go through a proxy.
-    private let url: URL?
+  /// The errors of failed transfers, without the URLs in libcurl's words.
+  extension CurlJob {
+    private func number(_ info: Int32) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
 
-    /// The maximum size of a header line in libcurl.
-    private static let lineLimit = 100 * 1024
-
-    init(
-      _ code: Int32,
-      _ easy: UnsafeMutableRawPointer,
-      words: String,
-      request: HTTPRequest,
-      hasHead: Bool,
-      mayHaveProxy: Bool
-    ) {
-      self.code = code
-      self.words = words
-      systemError = Int32(stepwise_curl_easy_get_number(easy, CurlInfo.systemError))
-      proxyStatus = Int(stepwise_curl_easy_get_number(easy, CurlInfo.proxyConnectStatus))
-      verifyResult = Int(stepwise_curl_easy_get_number(easy, CurlInfo.verifyResult))
-      isInHead = !hasHead
-      hasLimit = request.deadlines?.connect != nil
-      url = mayHaveProxy ? request.url : nil
-    }
-
-    var error: HTTPError {
+    /// Returns the error for one of libcurl's numbers.
+    func error(_ code: Int32) -> HTTPError {
+      // The maximum size of a header line in libcurl.
+      let lineLimit = 100 * 1024
+      let words = handle.words
+      let proxyStatus = number(CurlInfo.proxyConnectStatus)
       if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
       switch code {
       case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
       case 5: return .proxy(reason: "its host is not known")
       case 6: return Network.isUp ? .hostNotFound : .offline
-      case 7: return isProxy ? .proxy(reason: connecting.description) : connecting
+      case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting
       case 8: return .protocolError(reason: "its head is malformed")
-      case 27, 100:
-        if isInHead { return .headersTooLarge(limit: Self.lineLimit) }
-        return .protocolError(reason: "its body decompresses to more than libcurl can store")
+      case 27, 100: return .headersTooLarge(limit: lineLimit)
       case 16, 92, 95:
-        return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server gave the request up")
-      case 18: return .connectionLost(reason: "the response is not as long as its headers say")
-      case 28: return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
-      case 52: return .connectionLost(reason: "the server closed it without a response")
+        return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
+      case 18: return TransferFailure.tooShort
+      case 28:
+        let hasLimit = transfer.request.deadlines?.connect != nil
+        return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
+      case 52: return TransferFailure.noAnswer
       case 55: return .connectionLost(reason: "the server closed it while the request was sent")
-      case 56: return receiving
-      case 61: return .protocolError(reason: "its body cannot be decompressed")
+      case 56: return receiving(words.lowercased(), lineLimit: lineLimit)
+      case 61: return .protocolError(reason: "its body has a transfer encoding that was not offered")
       case 65: return .connectionLost(reason: "the server closed it, and the request cannot be sent again")
       case 77: return .refused(reason: "the file of certificate authorities cannot be read")
       case 97: return .proxy(reason: "it breaks off")
-      case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security)
+      case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security(code, words.lowercased()))
       default: return .protocolError(reason: "libcurl reports error \(code)")
       }
     }
 
     /// Whether libcurl names another host or port than the URL does, which is then that of the proxy.
-    private var isProxy: Bool {
-      guard let url, let start = words.range(of: "Failed to connect to ") else { return false }
+    private func isProxy(_ words: String) -> Bool {
+      let url = transfer.request.url
+      guard engine.loop.settings.mayHaveProxy, let start = words.range(of: "Failed to connect to ") else {
+        return false
+      }
       let parts = words[start.upperBound...].split(separator: " ")
       guard parts.count > 2, parts[1] == "port" else { return false }
       let port = url.port ?? (url.scheme == "https" ? 443 : 80)
@@ -95,6 +70,7 @@
     }
 
     private var connecting: HTTPError {
+      let systemError = Int32(number(CurlInfo.systemError))
       switch systemError {
       case ENETUNREACH, ENETDOWN: return .offline
       case EHOSTUNREACH: return .connectionFailed(reason: "the host cannot be reached")
@@ -105,23 +81,24 @@
     }
 
     /// libcurl uses one number for all errors in received data.
-    private var receiving: HTTPError {
-      let words = words.lowercased()
+    private func receiving(_ words: String, lineLimit: Int) -> HTTPError {
       if words.contains("proxy") { return .proxy(reason: "it breaks off") }
       if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
-      if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * Self.lineLimit) }
+      if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * lineLimit) }
       let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
-      if isBroken || systemError == ECONNRESET { return .connectionLost(reason: "the server closed it") }
+      if isBroken || number(CurlInfo.systemError) == Int(ECONNRESET) {
+        return .connectionLost(reason: "the server closed it")
+      }
       return .protocolError(reason: "its head or its chunks are malformed")
     }
 
-    private var security: HTTPTLSFailure {
-      let words = words.lowercased()
+    private func security(_ code: Int32, _ words: String) -> HTTPTLSFailure {
       switch code {
       case 90: return .pinMismatch
       case 58, 98: return .clientCertificate
       case 60:
         // The numbers are OpenSSL's; the texts are those of all libraries.
+        let verifyResult = number(CurlInfo.verifyResult)
         if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
           return .expiredCertificate
         }
@@ -145,65 +122,6 @@
       ) -> Int32
     typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
     typealias Timer = @convention(c) (_ multi: Context, _ milliseconds: Int, Context) -> Int32
-  }
-
-  /// Numbers of libcurl's interface, which never change.
-  enum CurlOption {
-    static let writeData: Int32 = 10_001
-    static let url: Int32 = 10_002
-    static let proxy: Int32 = 10_004
-    static let readData: Int32 = 10_009
-    static let errorBuffer: Int32 = 10_010
-    static let userAgent: Int32 = 10_018
-    static let httpHeader: Int32 = 10_023
-    static let clientCertificate: Int32 = 10_025
-    static let keyPassword: Int32 = 10_026
-    static let headerData: Int32 = 10_029
-    static let customRequest: Int32 = 10_036
-    static let caFile: Int32 = 10_065
-    static let clientCertificateType: Int32 = 10_086
-    static let caFolder: Int32 = 10_097
-    static let acceptEncoding: Int32 = 10_102
-    static let privateData: Int32 = 10_103
-    static let openData: Int32 = 10_164
-    static let seekData: Int32 = 10_168
-    static let proxyUser: Int32 = 10_175
-    static let proxyPassword: Int32 = 10_176
-    static let noProxy: Int32 = 10_177
-    static let closeData: Int32 = 10_209
-    static let pinnedPublicKey: Int32 = 10_230
-    static let useData: Int32 = 10_313
-    static let protocols: Int32 = 10_318
-
-    static let writeFunction: Int32 = 20_011
-    static let readFunction: Int32 = 20_012
-    static let headerFunction: Int32 = 20_079
-    static let openFunction: Int32 = 20_163
-    static let seekFunction: Int32 = 20_167
-    static let closeFunction: Int32 = 20_208
-    static let useFunction: Int32 = 20_312
-
-    static let noBody: Int32 = 44
-    static let freshConnect: Int32 = 74
-    static let upload: Int32 = 46
-    static let bufferSize: Int32 = 98
-    static let noSignal: Int32 = 99
-    static let connectTimeoutMilliseconds: Int32 = 156
-    static let pathAsIs: Int32 = 234
-    static let suppressConnectHeaders: Int32 = 265
-    static let uploadBufferSize: Int32 = 280
-    static let quickExit: Int32 = 322
-
-    static let uploadSize: Int32 = 30_115
-
-    /// Of the whole set of transfers.
-    static let multiPipelining: Int32 = 3
-    static let multiMaxHostConnections: Int32 = 7
-    static let multiMaxConnects: Int32 = 6
-    static let multiSocketFunction: Int32 = 20_001
-    static let multiSocketData: Int32 = 10_002
-    static let multiTimerFunction: Int32 = 20_004
-    static let multiTimerData: Int32 = 10_005
   }
 
   enum CurlInfo {

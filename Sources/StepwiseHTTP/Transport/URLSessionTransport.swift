@@ -75,13 +75,7 @@ public final class URLSessionTransport: HTTPTransport {
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
   }
 
-  /// Creates a transport.
-  ///
-  /// - Parameters:
-  ///   - connectionsPerHost: The maximum number of connections to one host; further transfers wait for one.
-  ///   - tls: The trust settings and the client certificate. On Linux every transfer is refused with any but the
-  ///     system's.
-  ///   - proxy: The proxy. On Linux every transfer is refused with any but the system's.
+  /// Creates a transport; on Linux every transfer is refused with other trust settings or another proxy than the system's.
   public convenience init(
     connectionsPerHost: Int = 16,
     tls: HTTPTLSSettings = HTTPTLSSettings(),
@@ -123,7 +117,7 @@ public final class URLSessionTransport: HTTPTransport {
     case .none, .bytes: task = session.dataTask(with: URLRequest(request))
     case .file(let file):
       // URLSession on Linux does not end when it is a directory.
-      try UploadFile.check(file)
+      _ = try UploadFile.open(file)
       task = session.uploadTask(with: URLRequest(request), fromFile: file)
     case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: spool ?? URL(filePath: "/dev/null"))
     }
@@ -309,17 +303,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private static let impatience = DispatchTimeInterval.milliseconds(1)
 
     private let queue = DispatchQueue(label: "StepwiseHTTP.delegate")
-    private let places = DispatchSemaphore(value: limit)
+    private let slots = DispatchSemaphore(value: limit)
     /// Whether the delegate has not handled a call for a while.
     private let isStuck = Atomic(false)
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
       let isPatient = !isStuck.load(ordering: .relaxed)
-      let hasPlace = places.wait(timeout: .now() + (isPatient ? Self.patience : Self.impatience)) == .success
-      isStuck.store(!hasPlace, ordering: .relaxed)
-      queue.async { [places] in
+      let hasSlot = slots.wait(timeout: .now() + (isPatient ? Self.patience : Self.impatience)) == .success
+      isStuck.store(!hasSlot, ordering: .relaxed)
+      queue.async { [slots] in
         block()
-        if hasPlace { places.signal() }
+        if hasSlot { slots.signal() }
       }
     }
   }

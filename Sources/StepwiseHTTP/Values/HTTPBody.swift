@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 public import Foundation
 import Stepwise
 import StepwiseFiles
@@ -65,21 +66,12 @@ public struct HTTPBody: Sendable {
   }
 
   /// Creates a body of bytes in memory.
-  ///
-  /// - Parameters:
-  ///   - data: The bytes.
-  ///   - type: The media type.
-  /// - Returns: The body.
   public static func bytes(_ data: Data, type: String = "application/octet-stream") -> HTTPBody {
     HTTPBody(.bytes(data), type: type)
   }
 
   /// Creates a body of a value in JSON.
   ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - encoder: The encoder.
-  /// - Returns: The body.
   /// - Throws: `EncodingError`.
   public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws -> HTTPBody {
     .bytes(try encoder.encode(value), type: "application/json")
@@ -90,12 +82,7 @@ public struct HTTPBody: Sendable {
     .bytes(parameters.form, type: "application/x-www-form-urlencoded")
   }
 
-  /// Creates a body that is read from a file as it is sent.
-  ///
-  /// - Parameters:
-  ///   - url: The file. If it cannot be read, the request throws ``HTTPError/request(underlying:)``.
-  ///   - type: The media type.
-  /// - Returns: The body.
+  /// Creates a body that is read from a file as it is sent; an error of the file ends the request.
   public static func file(_ url: URL, type: String = "application/octet-stream") -> HTTPBody {
     HTTPBody(.file(url), type: type)
   }
@@ -128,13 +115,9 @@ public struct HTTPBody: Sendable {
     return HTTPBody(content, type: type, isRepeatable: false)
   }
 
-  /// Creates a body of the elements of an asynchronous sequence that is created each time the body is sent.
+  /// Creates a body of the elements of an asynchronous sequence, which a closure creates each time the body is sent.
   ///
-  /// - Parameters:
-  ///   - length: The number of bytes, if it is known.
-  ///   - type: The media type.
-  ///   - make: Creates the sequence; called on a thread of the transport, so it must not block.
-  /// - Returns: The body.
+  /// The closure is called on a thread of the transport, so it must not block.
   public static func sequence<Base: AsyncSequence & Sendable>(
     length: Int64? = nil,
     type: String = "application/octet-stream",
@@ -144,11 +127,8 @@ public struct HTTPBody: Sendable {
   }
 
   /// Creates a body of a form of text fields, bytes and files, as browsers send it.
-  ///
-  /// - Parameter form: The form. The lengths of its files are read immediately.
-  /// - Returns: The body.
   public static func multipart(_ form: HTTPMultipart) -> HTTPBody {
-    let pieces = form.pieces()
+    let pieces = form.pieces
     return HTTPBody(
       .chunks(length: MultipartSource.length(of: pieces)) {
         let source = MultipartSource(pieces)
@@ -197,7 +177,77 @@ enum UploadFile {
       return (open, Int64(status.st_size))
     }
   }
+}
 
-  /// Throws if a file cannot be read.
-  static func check(_ file: URL) throws(HTTPError) { _ = try open(file) }
+/// The progress of sending a request's body.
+///
+/// Your progress closure receives it.
+public struct HTTPUploadProgress: Sendable, Hashable {
+  /// The number of bytes that the network has accepted.
+  public let sentBytes: Int64
+
+  /// The number of bytes of the body; nil when it is unknown.
+  public let totalBytes: Int64?
+
+  /// Creates a value, for tests of code that uses one.
+  public init(sentBytes: Int64, totalBytes: Int64?) {
+    self.sentBytes = sentBytes
+    self.totalBytes = totalBytes
+  }
+
+  /// The sent fraction, from 0 to 1; nil when the total is unknown.
+  public var fractionCompleted: Double? {
+    totalBytes.map { $0 > 0 ? min(1, Double(sentBytes) / Double($0)) : 1 }
+  }
+}
+
+/// Calls the progress closure of an upload, one call at a time, on a separate queue.
+///
+/// The transport's thread never waits for the closure. After a long call, the next one receives the latest progress.
+final class UploadReporter: Sendable {
+  private struct State {
+    var latest: Int64?
+    var isCalling = false
+    var isClosed = false
+
+    mutating func report(_ sent: Int64) -> Bool {
+      guard !isClosed else { return false }
+      latest = sent
+      return !exchange(&isCalling, with: true)
+    }
+
+    mutating func next() -> Int64? {
+      if latest == nil || isClosed { isCalling = false }
+      return isClosed ? nil : latest.take()
+    }
+  }
+
+  private let total: Int64?
+  private let watcher: @Sendable (HTTPUploadProgress) -> Void
+  private let queue = DispatchQueue(label: "StepwiseHTTP.upload")
+  private let state = Lock(State())
+
+  init(total: Int64?, watcher: @escaping @Sendable (HTTPUploadProgress) -> Void) {
+    self.total = total
+    self.watcher = watcher
+  }
+
+  func report(_ sent: Int64) {
+    guard state.withLock({ $0.report(sent) }) else { return }
+    queue.async { [self] in
+      while let sent = state.withLock({ $0.next() }) {
+        watcher(HTTPUploadProgress(sentBytes: sent, totalBytes: total))
+      }
+    }
+  }
+
+  /// Waits until the closure has been called with the latest progress, or the Task is cancelled.
+  nonisolated(nonsending) func flush() async {
+    let isReached = Once<Bool>()
+    queue.async { isReached.settle(true) }
+    if await isReached.value() == nil { close() }
+  }
+
+  /// Prevents further calls.
+  func close() { state.withLock { $0.isClosed = true } }
 }

@@ -3,8 +3,8 @@
 
 /// The time limits of a request.
 ///
-/// This library enforces them, because URLSession does not do so on every system. When one passes, the wait ends
-/// immediately with ``HTTPError/timedOut(_:)``.
+/// Set `total` if your user waits for the answer. This library enforces them, because URLSession does not do so on
+/// every system. When one passes, the wait ends immediately with ``HTTPError/timedOut(_:)``.
 public struct HTTPDeadlines: Sendable {
   /// One of the deadlines.
   public enum Kind: Sendable, Hashable, CustomStringConvertible {

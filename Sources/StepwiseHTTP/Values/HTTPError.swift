@@ -6,58 +6,44 @@ import StepwiseFiles
 
 /// An error of a request without a response.
 ///
-/// A status is never an error, and neither is cancellation, which throws `CancellationError`. No error contains the URL
-/// or the headers of a request, a host or a password.
+/// Catch it to tell your user what to do: go online, or try again. A status is never an error, and neither is
+/// cancellation, which throws `CancellationError`. No error contains the URL or the headers of a request, a host or a
+/// password.
 ///
 /// Further cases may be added, so end a `switch` over it with `default`.
 public enum HTTPError: Error, Sendable {
   /// This machine has no network.
   case offline
-
   /// One of the request's deadlines has passed.
   case timedOut(HTTPDeadlines.Kind)
-
   /// The host's name is not known.
   case hostNotFound
-
   /// The host refuses the connection: nothing listens on that port.
   case connectionRefused
-
   /// The connection cannot be opened, for this reason.
   case connectionFailed(reason: String)
-
   /// The connection ended before the response was complete.
   case connectionLost(reason: String)
-
   /// The connection cannot be secured.
   case tls(HTTPTLSFailure)
-
   /// The proxy cannot be reached, or does not let the request through.
   case proxy(reason: String)
-
   /// The response is not valid HTTP.
   case protocolError(reason: String)
-
   /// The head of the response exceeds this number of bytes.
   case headersTooLarge(limit: Int)
-
   /// The body of the response exceeds this number of bytes.
   case bodyTooLarge(limit: Int)
-
   /// The server redirected more than ten times, which usually indicates a loop.
   case tooManyRedirects
-
   /// The URL is malformed, has no host, or is not of `http` or `https`.
   case invalidURL
-
   /// The request cannot be sent as it is, for this reason.
   case refused(reason: String)
-
   /// A downloaded file does not have the required checksum and was discarded.
   ///
   /// Both are in lowercase hexadecimal.
   case checksumMismatch(expected: String, found: String)
-
   /// Another operation failed, such as writing a file, or the source of a body.
   case request(underlying: any Error)
 }
@@ -70,31 +56,12 @@ extension HTTPError: Equatable {
     switch (left, right) {
     case (.timedOut(let left), .timedOut(let right)): left == right
     case (.tls(let left), .tls(let right)): left == right
-    default: left.number == right.number
+    default: left.name == right.name
     }
   }
 
-  /// Which of the cases it is.
-  private var number: Int {
-    switch self {
-    case .offline: 0
-    case .timedOut: 1
-    case .hostNotFound: 2
-    case .connectionRefused: 3
-    case .connectionFailed: 4
-    case .connectionLost: 5
-    case .tls: 6
-    case .proxy: 7
-    case .protocolError: 8
-    case .headersTooLarge: 9
-    case .bodyTooLarge: 10
-    case .tooManyRedirects: 11
-    case .invalidURL: 12
-    case .refused: 13
-    case .request: 14
-    case .checksumMismatch: 15
-    }
-  }
+  /// The name of the case; the description of one without associated values.
+  private var name: String { Mirror(reflecting: self).children.first?.label ?? description }
 }
 
 extension HTTPError: CustomStringConvertible {
@@ -142,23 +109,19 @@ extension HTTPError {
 
 /// The reason why a connection cannot be secured.
 ///
-/// Further cases may be added, so end a `switch` over it with `default`.
+/// You find it in the error of a request to a server that your system does not trust. Further cases may be added, so
+/// end a `switch` over it with `default`.
 public enum HTTPTLSFailure: Sendable, Hashable {
   /// The server's certificate is self-signed, or of an untrusted authority.
   case untrustedCertificate
-
   /// The server's certificate has expired, or is not valid yet.
   case expiredCertificate
-
   /// The server's certificate is for another host.
   case wrongHost
-
   /// The server's public key does not match any pin.
   case pinMismatch
-
-  /// The server requests a client certificate, or rejects the one that it received, or the certificate cannot be read.
+  /// The server requests a client certificate or rejects yours, or your certificate cannot be read.
   case clientCertificate
-
   /// Client and server have no protocol in common, or one of them ended the handshake.
   case handshake
 }

@@ -16,7 +16,8 @@ extension HTTPConcealed {
 
 /// Header fields, in order; names are compared case-insensitively.
 ///
-/// Values of fields that hold secrets, such as `Authorization` and `Cookie`, are not shown in its descriptions.
+/// You can write them as a dictionary literal. Values of fields that hold secrets, such as `Authorization` and
+/// `Cookie`, are not shown in its descriptions.
 public struct HTTPHeaders: Sendable, Hashable {
   /// One header field.
   public struct Field: Sendable, Hashable {
@@ -60,9 +61,9 @@ public struct HTTPHeaders: Sendable, Hashable {
       return values.isEmpty ? nil : values.joined(separator: ", ")
     }
     set {
-      let place = fields.firstIndex { $0.isNamed(name) }
+      let index = fields.firstIndex { $0.isNamed(name) }
       fields.removeAll { $0.isNamed(name) }
-      if let newValue { fields.insert(Field(name, newValue), at: place ?? fields.count) }
+      if let newValue { fields.insert(Field(name, newValue), at: index ?? fields.count) }
     }
   }
 
@@ -74,6 +75,11 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Adds a field and keeps those of the same name.
   public mutating func add(_ name: String, _ value: String) {
     fields.append(Field(name, value))
+  }
+
+  /// Adds a line that continues the value of the last field.
+  mutating func continueLast(_ text: String) {
+    if let last = fields.popLast() { add(last.name, last.value + " " + text) }
   }
 
   /// Returns these fields, with those of another list in place of the ones with the same names.
@@ -115,20 +121,46 @@ extension HTTPHeaders: CustomStringConvertible {
   public var description: String { "[\(fields.map(\.description).joined(separator: "; "))]" }
 }
 
+/// The part of a response before its body.
+///
+/// Your transport returns it before the body arrives.
+public struct HTTPResponseHead: Sendable {
+  /// The status, such as 200 or 404.
+  public let status: Int
+
+  /// The header fields, one per line where the transport can distinguish them.
+  public let headers: HTTPHeaders
+
+  /// Creates a head.
+  public init(status: Int, headers: HTTPHeaders = [:]) {
+    self.status = status
+    self.headers = headers
+  }
+
+  /// The length of the body, if it is known; it is unknown when the transport decompresses the body.
+  var length: Int64? {
+    guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
+    return headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+  }
+}
+
+extension HTTPResponseHead: CustomStringConvertible {
+  /// The status.
+  public var description: String { "HTTPResponseHead(\(status))" }
+}
+
 /// Names and values, in order, for the query of a URL or for a form.
 ///
-/// A name may occur more than once. Everything but letters, digits and `-._~` is encoded.
+/// You can write them as a dictionary literal. A name may occur more than once. Everything but letters, digits and
+/// `-._~` is encoded.
 public struct HTTPParameters: Sendable, Hashable {
-  /// One name and its value.
-  public struct Item: Sendable, Hashable {
-    /// The name, not encoded.
-    public let name: String
-    /// The value, not encoded.
-    public let value: String
+  struct Item: Hashable {
+    let name: String
+    let value: String
   }
 
   /// The items, in order.
-  public private(set) var items: [Item] = []
+  private(set) var items: [Item] = []
 
   /// Creates a list without items.
   public init() {}
@@ -169,9 +201,9 @@ extension HTTPParameters: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPParameters.Item: HTTPConcealed {
-  /// The name without the value, which may be a password.
-  public var description: String { "\(name)=(hidden)" }
+extension HTTPParameters: HTTPConcealed {
+  /// The names, without the values, which may be passwords.
+  public var description: String { "HTTPParameters(\(items.map(\.name).joined(separator: ", ")))" }
 }
 
 /// Dates in the format of header fields.

@@ -12,12 +12,7 @@ public import Foundation
 /// let response = try await HTTP.post(url, body: .multipart(form))
 /// ```
 public struct HTTPMultipart: Sendable {
-  private enum Content {
-    case bytes(Data)
-    case file(URL)
-  }
-
-  private var parts: [(header: String, content: Content)] = []
+  private var parts: [MultipartSource.Piece] = []
   /// The reason why the form cannot be sent.
   private(set) var refusal: String?
   private let boundary: String
@@ -30,22 +25,12 @@ public struct HTTPMultipart: Sendable {
 
   var type: String { "multipart/form-data; boundary=" + boundary }
 
-  /// Adds a text field.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the field; a name may be added more than once.
-  ///   - value: The text.
+  /// Adds a text field; a name may be added more than once.
   public mutating func add(_ name: String, _ value: String) {
     add(name, nil, nil, .bytes(Data(value.utf8)))
   }
 
-  /// Adds bytes in memory, as a file.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the field.
-  ///   - bytes: The content.
-  ///   - fileName: The file name that the server receives.
-  ///   - type: The media type.
+  /// Adds bytes in memory, as a file of the name that the server receives.
   public mutating func add(
     _ name: String,
     bytes: Data,
@@ -55,23 +40,19 @@ public struct HTTPMultipart: Sendable {
     add(name, fileName, type, .bytes(bytes))
   }
 
-  /// Adds a file, which is read as it is sent.
+  /// Adds a file, which is read as it is sent, with the length that it has now.
   ///
-  /// - Parameters:
-  ///   - name: The name of the field.
-  ///   - file: The file. If it cannot be read, the request throws ``HTTPError/request(underlying:)``.
-  ///   - fileName: The file name that the server receives; nil for the file's own.
-  ///   - type: The media type.
+  /// If it cannot be read, the request throws ``HTTPError/request(underlying:)``.
   public mutating func add(
     _ name: String,
     file: URL,
     fileName: String? = nil,
     type: String = "application/octet-stream"
   ) {
-    add(name, fileName ?? file.lastPathComponent, type, .file(file))
+    add(name, fileName ?? file.lastPathComponent, type, .file(file, length: MultipartSource.length(of: file)))
   }
 
-  private mutating func add(_ name: String, _ fileName: String?, _ type: String?, _ content: Content) {
+  private mutating func add(_ name: String, _ fileName: String?, _ type: String?, _ content: MultipartSource.Piece) {
     var header = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\""
     if let fileName { header += "; filename=\"\(Self.quoted(fileName))\"" }
     if let type {
@@ -80,7 +61,7 @@ public struct HTTPMultipart: Sendable {
       }
       header += "\r\nContent-Type: \(type)"
     }
-    parts.append((header, content))
+    parts += [.bytes(Data("--\(boundary)\r\n\(header)\r\n\r\n".utf8)), content, .bytes(Data("\r\n".utf8))]
   }
 
   /// As the HTML standard encodes names ("Multipart form data", section 4.10.21.8).
@@ -96,23 +77,12 @@ public struct HTTPMultipart: Sendable {
     }.joined()
   }
 
-  func pieces() -> [MultipartSource.Piece] {
-    var pieces: [MultipartSource.Piece] = []
-    for (header, content) in parts {
-      pieces.append(.bytes(Data("--\(boundary)\r\n\(header)\r\n\r\n".utf8)))
-      switch content {
-      case .bytes(let data): pieces.append(.bytes(data))
-      case .file(let file): pieces.append(.file(file, length: MultipartSource.length(of: file)))
-      }
-      pieces.append(.bytes(Data("\r\n".utf8)))
-    }
-    return pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
-  }
+  var pieces: [MultipartSource.Piece] { parts + [.bytes(Data("--\(boundary)--\r\n".utf8))] }
 }
 
 extension HTTPMultipart: HTTPConcealed {
   /// The number of parts.
-  public var description: String { "HTTPMultipart(\(parts.count) parts)" }
+  public var description: String { "HTTPMultipart(\(parts.count / 3) parts)" }
 }
 
 /// Reads a form piece by piece, in flat memory.
@@ -153,16 +123,12 @@ actor MultipartSource {
 
   /// Returns the length of all pieces; nil when a file could not be read, which is reported when the form is sent.
   static func length(of pieces: [Piece]) -> Int64? {
-    var sum: Int64 = 0
-    for piece in pieces {
+    pieces.reduce(0) { sum, piece in
       switch piece {
-      case .bytes(let data): sum += Int64(data.count)
-      case .file(_, let length):
-        guard let length else { return nil }
-        sum += length
+      case .bytes(let data): sum.map { $0 + Int64(data.count) }
+      case .file(_, let length): sum.flatMap { sum in length.map { sum + $0 } }
       }
     }
-    return sum
   }
 
   static func length(of file: URL) -> Int64? {

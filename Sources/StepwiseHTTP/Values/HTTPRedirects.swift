@@ -5,7 +5,8 @@ public import Foundation
 
 /// Which redirects a request follows; at most ten in any case.
 ///
-/// A redirect that is not followed is returned as the response, with its body.
+/// Use `never` if you want to see the redirect yourself. A redirect that is not followed is returned as the response,
+/// with its body.
 public struct HTTPRedirects: Sendable {
   enum Kind: Sendable {
     case follow
@@ -27,14 +28,15 @@ public struct HTTPRedirects: Sendable {
   /// let response = try await HTTP.get(url, redirects: .decide { $0.isSameOrigin })
   /// ```
   ///
-  /// - Parameter isFollowed: Returns whether a redirect is followed; called once for each, within the request's Task.
-  /// - Returns: The rule.
+  /// It is called once for each redirect, within the request's Task.
   public static func decide(_ isFollowed: @escaping @Sendable (HTTPRedirect) -> Bool) -> HTTPRedirects {
     HTTPRedirects(kind: .decide(isFollowed))
   }
 }
 
 /// A redirect that a server requests, for a closure that decides whether to follow it.
+///
+/// Return false for a ``target`` that you do not trust.
 public struct HTTPRedirect: Sendable {
   /// The status of the response, such as 302.
   public let status: Int
@@ -51,7 +53,9 @@ public struct HTTPRedirect: Sendable {
   /// The method that the next request would have.
   public let method: String
 
-  /// A Boolean value that indicates whether scheme, host and port stay the same, so that credentials are sent along.
+  /// A Boolean value that indicates whether scheme, host and port stay the same.
+  ///
+  /// If so, credentials are sent along.
   public var isSameOrigin: Bool { HTTPRequest.origin(of: url) == HTTPRequest.origin(of: target) }
 }
 

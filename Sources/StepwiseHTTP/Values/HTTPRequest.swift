@@ -6,7 +6,7 @@ public import Foundation
 /// A request: what is sent, where to, and the rules for it.
 ///
 /// The verbs, such as `HTTP.get` and `client.post`, create one from their arguments. Create one yourself for `send`,
-/// `stream` and `download`, or change the one that an HTTPInterceptor receives.
+/// `stream` and `download`, or change one in an HTTPInterceptor.
 public struct HTTPRequest: Sendable {
   /// The method, which is case-sensitive.
   ///
@@ -57,15 +57,7 @@ public struct HTTPRequest: Sendable {
   /// Called at once when the request fails or is late, even if no consumer waits.
   var onFailure: (@Sendable (any Error) -> Void)?
 
-  /// Creates a request.
-  ///
-  /// - Parameters:
-  ///   - method: The method.
-  ///   - url: The URL.
-  ///   - query: Items that are added to the query of the URL.
-  ///   - headers: The header fields.
-  ///   - body: The body; nil for none.
-  ///   - credentials: The credentials for this request.
+  /// Creates a request; the items of `query` are added to the query of the URL.
   public init(
     method: String = "GET",
     url: URL,
@@ -79,6 +71,14 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
     self.body = body
     self.credentials = credentials
+  }
+
+  /// Calls a closure as the body is sent, if there is one.
+  ///
+  /// It is called one call at a time, on a separate queue, and not after the head of the response was returned. A slow
+  /// closure misses intermediate progress. When the body is sent again, the progress starts over.
+  public mutating func onSend(_ progress: (@Sendable (HTTPUploadProgress) -> Void)?) {
+    upload = progress.map { UploadReporter(total: body?.content.length, watcher: $0) }
   }
 
   /// A Boolean value that indicates whether the request may arrive twice.
@@ -155,33 +155,18 @@ extension HTTPRequest {
       let port = parts.count < 2 ? "80" : String(decoding: parts[1], as: UTF8.self)
       return authority.count < rest.count && !rest.contains(UInt8(ascii: "#"))
         && UInt16(port) != nil && port.first != "+"
-        && parts[0].first.map { $0 != UInt8(ascii: ".") } ?? false
-        && parts[0].allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-            UInt8(ascii: "."):
-            true
-          default: false
-          }
-        }
+        && parts[0].first.map { $0 != UInt8(ascii: ".") } ?? false && parts[0].allSatisfy(plainHost.contains)
     }
   }
+
+  private static let plainHost = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
+  /// The characters of a token, as RFC 9110, section 5.6.2, defines it.
+  private static let token = plainHost.union("ABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&'*+^_`|~".utf8)
 
   /// Fields that the transport sets, or that make the server wait in vain for the rest of the request.
   private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
 
-  /// Returns whether a text is a token, as RFC 9110, section 5.6.2, defines it.
-  private static func isToken(_ text: String) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
-  }
+  private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(token.contains) }
 
   private static func check(_ field: HTTPHeaders.Field) throws(HTTPError) {
     guard isToken(field.name) else { throw .refused(reason: "the name of a header is not a token of HTTP") }
@@ -201,9 +186,7 @@ extension String {
 
 /// A type that provides the URL of a request: `URL`, or `String`, which a client reads as a path below its base URL.
 public protocol HTTPAddress: Sendable {
-  /// Returns the URL.
-  ///
-  /// - Throws: ``HTTPError/invalidURL`` when the value is not a URL.
+  /// Returns the URL, or throws ``HTTPError/invalidURL``.
   func httpURL() throws(HTTPError) -> URL
 }
 
@@ -213,9 +196,7 @@ extension URL: HTTPAddress {
 }
 
 extension String: HTTPAddress {
-  /// Returns the URL that this text spells.
-  ///
-  /// - Throws: ``HTTPError/invalidURL`` when the text is not a URL.
+  /// Returns the URL that this text spells, or throws ``HTTPError/invalidURL``.
   public func httpURL() throws(HTTPError) -> URL {
     guard let url = URL(string: self) else { throw .invalidURL }
     return url
@@ -223,6 +204,8 @@ extension String: HTTPAddress {
 }
 
 /// Credentials for a request, which appear in no description.
+///
+/// Set them for a client once; they are not sent to another origin that a redirect leads to.
 public struct HTTPCredentials: Sendable, Hashable {
   private enum Kind: Hashable {
     case basic(user: String, password: String)
@@ -233,12 +216,7 @@ public struct HTTPCredentials: Sendable, Hashable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// A name and a password, sent as Basic authentication; use it over `https` only.
-  ///
-  /// - Parameters:
-  ///   - user: The name. The request refuses a name with a colon, which cannot be sent.
-  ///   - password: The password.
-  /// - Returns: The credentials.
+  /// A name, without a colon, and a password, sent as Basic authentication; use it over `https` only.
   public static func basic(user: String, password: String) -> HTTPCredentials {
     HTTPCredentials(.basic(user: user, password: password))
   }

@@ -7,7 +7,9 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-/// The response to a request, whatever its status.
+/// The response to a request, with any status.
+///
+/// A 404 is no error: check ``isSuccess``, or call ``requireSuccess()`` if your code handles nothing else.
 public struct HTTPResponse: Sendable {
   /// The status, such as 200 or 404.
   public let status: Int
@@ -49,13 +51,11 @@ public struct HTTPResponse: Sendable {
     return self
   }
 
-  /// Decodes the body from JSON.
+  /// Decodes the body from JSON, by the client's ``HTTPClient/decoder`` unless there is another one.
   ///
-  /// - Parameters:
-  ///   - type: The type of the value.
-  ///   - decoder: The decoder; nil for the client's ``HTTPClient/decoder``.
-  /// - Returns: The value.
-  /// - Throws: `DecodingError`, whose description has the status and the path of the URL. The status is ignored: call ``requireSuccess()`` first where it matters.
+  /// The status is ignored: call ``requireSuccess()`` first where it matters.
+  ///
+  /// - Throws: `DecodingError`, whose description has the status and the path of the URL.
   public func decoded<Value: Decodable>(
     as type: Value.Type = Value.self,
     using decoder: JSONDecoder? = nil
@@ -118,8 +118,7 @@ extension HTTPResponse {
   }
 
   private static func utf16(_ bytes: Data, isBigEndian: Bool) -> String {
-    let bytes = [UInt8](bytes)
-    let units = stride(from: 0, to: bytes.count - bytes.count % 2, by: 2).map { index -> UInt16 in
+    let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { index in
       let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
       return isBigEndian ? first << 8 | second : second << 8 | first
     }
@@ -129,7 +128,7 @@ extension HTTPResponse {
 
 /// A response with a status other than 200 to 299, where ``HTTPResponse/requireSuccess()`` requires one.
 ///
-/// Requests do not throw this error.
+/// You get it only where your code calls that method. Requests do not throw this error.
 public struct HTTPStatusError: Error, Sendable {
   /// The response.
   public let response: HTTPResponse

@@ -5,6 +5,8 @@ public import Foundation
 import Stepwise
 
 /// A response whose head has arrived, and whose body is received as it is read.
+///
+/// Check ``status`` before you read ``body`` or ``events``.
 public struct HTTPResponseStream: Sendable {
   /// The status, such as 200 or 404.
   public let status: Int
@@ -52,10 +54,8 @@ public struct HTTPResponseStream: Sendable {
   /// How many bytes of the body of a discarded response are received.
   static let errorBody = 64 * 1024
 
-  /// Receives the rest of the body.
+  /// Receives the rest of the body, which may have as many bytes as the limit.
   ///
-  /// - Parameter limit: The maximum number of bytes of the body.
-  /// - Returns: The response with its body in memory.
   /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task
   ///   is cancelled.
   public nonisolated(nonsending) func collected(
@@ -94,16 +94,25 @@ public struct HTTPBodyStream: AsyncSequence, Sendable {
   /// ``HTTPError`` when the body breaks off, `CancellationError` when the Task is cancelled.
   public typealias Failure = any Error
 
-  let source: any BodySource
-  private let isRead = Once<Bool>()
+  private final class Content: Sendable {
+    let source: any BodySource
+    let isRead = Lock(false)
 
-  init(_ source: any BodySource) { self.source = source }
+    init(_ source: any BodySource) { self.source = source }
+  }
+
+  private let content: Content
+
+  init(_ source: any BodySource) { content = Content(source) }
 
   /// Creates a body of chunks in memory, for tests of code that reads one.
-  public init(_ chunks: [Data] = []) { source = BufferedBody(chunks) }
+  public init(_ chunks: [Data] = []) { content = Content(BufferedBody(chunks)) }
 
   /// Creates the iterator, which ends the request when it is released.
-  public func makeAsyncIterator() -> Iterator { Iterator(reader: isRead.settle(true) ? Reader(source) : nil) }
+  public func makeAsyncIterator() -> Iterator {
+    let isRead = content.isRead.withLock { exchange(&$0, with: true) }
+    return Iterator(reader: isRead ? nil : Reader(content.source))
+  }
 
   /// The iterator of a body.
   public struct Iterator: AsyncIteratorProtocol {

@@ -11,7 +11,7 @@ import Testing
 
 /// The closure around a client's requests.
 @Suite(.timeLimit(.minutes(5))) struct InterceptorTests {
-  @Test("An interceptor changes requests and responses, and sends more than once") func changes() async throws {
+  @Test("An interceptor changes requests and responses, and may resend") func changes() async throws {
     let seen = Recorder<String>()
     let server = try serve { request in
       let token = request.header("X-Token") ?? "-"
@@ -47,7 +47,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  @Test("An interceptor may answer without the network, and its body is limited") func answers() async throws {
+  @Test("An interceptor may respond without the network") func answers() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     var client = HTTPClient(baseURL: url)
     client.interceptor = { request, _ in

@@ -16,7 +16,7 @@
       try #require(URL(string: "http://\(credentials)127.0.0.1:\(server.port)"))
     }
 
-    @Test("A proxy in code receives the request, its credentials, and none of the hosts to bypass") func inCode()
+    @Test("A configured proxy receives requests and credentials") func inCode()
       async throws
     {
       let proxy = try RawServer(Self.answer, end: .hold)
@@ -34,7 +34,7 @@
       #expect(proxy.requests.count == 1)
     }
 
-    @Test("The proxies of the environment are used, unless the session has another or none") func environment()
+    @Test("The environment's proxies apply unless the session sets one") func environment()
       async throws
     {
       let proxy = try RawServer(Self.answer, end: .hold)
@@ -59,7 +59,7 @@
       #expect(proxy.requests.first?.contains("Proxy-Authorization: Basic dTpw") == true)
     }
 
-    @Test("A proxy that refuses a tunnel is an error with its status, and a 407 to a plain request a response")
+    @Test("A refused tunnel is an error, a 407 to a plain request a response")
     func refusal() async throws {
       let proxy = try RawServer("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", end: .hold)
       let session = HTTPSession(proxy: .server(try Self.proxy(proxy)))
@@ -73,7 +73,7 @@
       #expect(try await HTTPClient(baseURL: plain, session: session).get().status == 407)
     }
 
-    @Test("URLSession's transport on Linux refuses settings that it would ignore, and names them") func urlSession()
+    @Test("On Linux, the URLSession transport refuses settings it ignores") func urlSession()
       async throws
     {
       let url = try #require(URL(string: "http://127.0.0.1:1/"))

@@ -95,7 +95,7 @@ import Testing
     expect(machine.timer(at: .seconds(200)), .stop)
   }
 
-  @Test("The idle deadline counts while the consumer waits for a piece, and only then") func idleDeadline() throws {
+  @Test("The idle deadline counts only while the consumer waits") func idleDeadline() throws {
     var machine = try Self.machine()
     _ = machine.start()
     // Wakes in time for the idle deadline, which may begin at any moment.

@@ -79,9 +79,9 @@ struct FileServerTests {
   func authentication(server: String) async throws {
     var client = try ForeignServers.client(server)
     #expect(try await client.get("private/page.txt").status == 401)
-    client.setCredentials(user: "ann", password: "wrong")
+    client.credentials = .basic(user: "ann", password: "wrong")
     #expect(try await client.get("private/page.txt").status == 401)
-    client.setCredentials(user: "ann", password: "right")
+    client.credentials = .basic(user: "ann", password: "right")
     #expect(try await client.get("private/page.txt").text == "secret\n")
   }
 
@@ -122,7 +122,7 @@ struct FileServerTests {
   }
 
   @Test(
-    "nginx: a trailer, two cookies, Retry-After, and a connection that it drops",
+    "nginx: a trailer, two cookies, Retry-After, a dropped connection",
     arguments: ["nginx", "nginx-tls"]
   )
   func nginx(server: String) async throws {

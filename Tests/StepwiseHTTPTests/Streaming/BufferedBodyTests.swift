@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BufferedBodyTests {
-  @Test("Bytes that stop their own body when they are released do so outside its lock")
+  @Test("Bytes that stop their body on release do so outside its lock")
   func releasesBytesOutsideTheLock() async {
     await #expect(processExitsWith: .success) {
       let body = Once<BufferedBody>()

@@ -44,7 +44,9 @@ import Testing
       .text("\(request.method) \(request.query ?? "-") \(request.header("X") ?? "-") \(request.body.count)")
     }
     let client = HTTPClient(baseURL: try server.url("/v1"), headers: ["X": "1"])
-    let response = try await client.stream("a", method: "POST", query: ["q": "1"], body: .json([1, 2]))
+    let path = try #require(URL(string: "a"))
+    let request = HTTPRequest(method: "POST", url: path, query: ["q": "1"], body: try .json([1, 2]))
+    let response = try await client.stream(request)
     var text = Data()
     for try await chunk in response.body { text += chunk }
     #expect(String(decoding: text, as: UTF8.self) == "POST q=1 1 5")
@@ -58,15 +60,16 @@ import Testing
       continuation.finish()
     }
     let progress = Recorder<Int64>()
-    let posted = try await HTTP.stream(server.url(), body: .sequence(pieces, length: 4)) {
-      progress.record($0.sentBytes)
-    }
+    var request = try HTTPRequest(method: "POST", url: server.url(), body: .sequence(pieces, length: 4))
+    request.onSend { progress.record($0.sentBytes) }
+    let posted = try await HTTP.stream(request)
     #expect(try await posted.body.reduce(into: Data()) { $0 += $1 } == Data("POST abcd".utf8))
     #expect(progress.elements.last == 4)
-    let patched = try await client.stream("a", method: "PATCH", body: .bytes(Data("e".utf8), type: "text/plain"))
+    let body = HTTPBody.bytes(Data("e".utf8), type: "text/plain")
+    let patched = try await client.stream(HTTPRequest(method: "PATCH", url: server.url("/a"), body: body))
     #expect(try await patched.body.reduce(into: Data()) { $0 += $1 } == Data("PATCH e".utf8))
     await #expect(throws: HTTPError.refused(reason: "")) {
-      try await client.stream(method: "GET", body: .bytes(Data()))
+      try await client.stream(HTTPRequest(url: server.url(), body: .bytes(Data())))
     }
   }
 

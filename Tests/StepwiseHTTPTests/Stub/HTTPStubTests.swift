@@ -23,7 +23,7 @@ import Testing
       return try .json(track, status: 201)
     }
     var client = try Self.client(stub)
-    client.setCredentials(user: "u", password: "p")
+    client.credentials = .basic(user: "u", password: "p")
     let response = try await client.post("tracks", query: ["q": "a b"], json: ["title": "Kiss"])
     #expect(response.status == 201)
     #expect(try response.decoded(as: [String: String].self) == ["title": "Kiss"])
@@ -32,7 +32,7 @@ import Testing
     #expect(request.headers["Authorization"] == "Basic dTpw" && request.text == #"{"title":"Kiss"}"#)
   }
 
-  @Test("The last route that matches answers, and a request without one fails with its name") func precedence()
+  @Test("The last matching route responds; without one, the request fails") func precedence()
     async throws
   {
     let stub = HTTPStub()
@@ -93,7 +93,7 @@ import Testing
     await #expect(throws: HTTPError.refused(reason: "")) { try await client.put(body: .sequence(empty, length: 1)) }
   }
 
-  @Test("Delays pass by the clock of the stub, before the head and before each chunk") func delays() async throws {
+  @Test("The stub's clock delays the head and each chunk") func delays() async throws {
     let clock = ManualClock()
     let stub = HTTPStub(clock: clock)
     stub.on("GET", "*") { _ in
@@ -109,7 +109,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("A cancelled request cancels its handler, and ends although the handler ignores it") func cancellation()
+  @Test("A cancelled request ends although its handler ignores cancellation") func cancellation()
     async throws
   {
     let (stub, clock, entered, ended) = (HTTPStub(), ManualClock(), Recorder<Bool>(), Recorder<Bool>())
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test("An invalidated session refuses requests, and another one of the stub does not") func invalidation()
+  @Test("An invalidated session refuses requests, the stub's others do not") func invalidation()
     async throws
   {
     let stub = HTTPStub()
@@ -148,7 +148,7 @@ import Testing
     #expect(try await Self.client(stub).get().status == 204)
   }
 
-  @Test("A seed chooses the same faults again, of every kind, and those of one path regardless of another's requests")
+  @Test("A seed repeats its faults for each path, whatever others do")
   func faults() async throws {
     func outcomes(seed: UInt64, noise: Bool = false) async throws -> [String] {
       let stub = HTTPStub(faults: HTTPStubFaults(seed: seed, probability: 0.5))
@@ -180,7 +180,7 @@ import Testing
     #expect((15...45).contains(first.count { $0 == "200 0123456789" }), "\(first)")
   }
 
-  @Test("Without a probability nothing fails, and with one of 1 everything does") func probability() {
+  @Test("With probability 0 nothing fails, and with 1 everything does") func probability() {
     #expect((0..<100).allSatisfy { HTTPStubFaults(seed: 3, probability: 0).fault(of: "a", count: $0) == nil })
     let faults = HTTPStubFaults(seed: 3, probability: 1, kinds: [.unavailable])
     #expect((0..<100).allSatisfy { faults.fault(of: "a", count: $0) == .unavailable })

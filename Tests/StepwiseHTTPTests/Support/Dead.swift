@@ -25,6 +25,11 @@ final class DeadPort: Sendable {
   func accept() -> Socket? { listener.accept() }
 }
 
+/// Returns the URL of a port that refuses connections, and that no other server gets: its socket is never closed.
+func closedPort() throws -> URL {
+  try #require(URL(string: "http://127.0.0.1:\(Socket.bound().localPort())/"))
+}
+
 extension DeadPort {
   /// Waits, on a thread that may block, for a connection and takes it.
   func waitForConnection() -> Socket? {

@@ -36,7 +36,7 @@
       #expect(!text.contains("127.0.0.1") && !text.contains("localhost") && text.contains(failure.description))
     }
 
-    @Test("A certificate is trusted only by its authority's file, which replaces the system's") func authority()
+    @Test("A configured authority replaces the system's") func authority()
       async throws
     {
       try await Self.inFolder { openssl in
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test("A response that arrives within the record of another one is not that of the next request")
+    @Test("A surplus response is not taken for that of the next request")
     func unsolicited() async throws {
       try await Self.inFolder { openssl in
         // libcurl reads a record that has the head, and of the next one only the body.
@@ -70,7 +70,7 @@
       }
     }
 
-    @Test("A self-signed certificate, an expired one and one of another host are distinguished") func invalid()
+    @Test("Self-signed, expired and foreign certificates are distinguished") func invalid()
       async throws
     {
       try await Self.inFolder { openssl in
@@ -101,7 +101,7 @@
     }
 
     @Test(
-      "The pin of a certificate is computed from its bytes, and bytes that are none have no pin",
+      "A certificate's pin is computed from its bytes",
       arguments: ["ec", "rsa"]
     )
     func pin(kind: String) async throws {
@@ -116,7 +116,7 @@
       }
     }
 
-    @Test("A server that requires a client certificate accepts the right one alone") func clientCertificate()
+    @Test("A server that requires a client certificate accepts only that one") func clientCertificate()
       async throws
     {
       try await Self.inFolder { openssl in

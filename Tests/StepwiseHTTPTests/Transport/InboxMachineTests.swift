@@ -34,7 +34,7 @@ import Testing
     Data(text.utf8).withUnsafeBytes { machine.offer($0) }
   }
 
-  @Test("The consumer gets the head, the pieces that came so far as one, and the end") func order() {
+  @Test("The consumer receives the head, the bytes so far, and the end") func order() {
     var machine = InboxMachine(capacity: 10)
     var taken = [Self.take(.head, from: &machine)]
     machine.receive(Self.head)
@@ -49,7 +49,7 @@ import Testing
     #expect(taken == ["wait", "head 200", "wait", "abc", "end", "end"])
   }
 
-  @Test("Bytes beyond the capacity are refused until the consumer has taken the others") func backPressure() {
+  @Test("Bytes beyond the capacity are refused until others are consumed") func backPressure() {
     var machine = Self.open()
     var offers = ["0123456", "789", "x"].map { Self.offer($0, to: &machine) }
     let taken = Self.take(.chunk, from: &machine)
@@ -65,7 +65,7 @@ import Testing
     #expect(offered)
   }
 
-  @Test("Bytes that cannot be refused are kept, and the network is told to wait") func withoutRefusal() {
+  @Test("Bytes that cannot be refused are kept, and the network pauses") func withoutRefusal() {
     var machine = Self.open()
     let waits = ["012345678", "9", "x"].map { machine.receive(Data($0.utf8)) }
     #expect(waits == [false, true, true])

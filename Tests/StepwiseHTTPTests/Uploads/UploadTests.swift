@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "Progress rises to the length, and all of it is reported before the response",
+    "All progress is reported before the response",
     arguments: TransportKind.available
   )
   func progress(kind: TransportKind) async throws {
@@ -174,7 +174,7 @@ import Testing
   }
 
   @Test(
-    "A form has its fields and files in order, and no name breaks out of its header",
+    "A form keeps its order, and no name breaks out of its header",
     arguments: TransportKind.available
   )
   func multipart(kind: TransportKind) async throws {

@@ -22,7 +22,7 @@
         )
       }
       var client = try TransportKind.libcurl.client(server.url())
-      if credentials != "none" { client.setCredentials(user: "ann", password: credentials) }
+      if credentials != "none" { client.credentials = .basic(user: "ann", password: credentials) }
       let response = try await client.get()
       #expect(response.status == (credentials == "right" ? 200 : 401))
       #expect(response.body == Data((credentials == "right" ? "in" : "out").utf8))
@@ -45,7 +45,7 @@
       #expect(response.status == 302 && response.body == Data("hello".utf8))
     }
 
-    @Test("A thousand requests in flight end when they are cancelled, and so do their descriptors")
+    @Test("A thousand cancelled requests end and close their descriptors")
     func cancellation() async {
       // In a process of its own, as other tests open descriptors as well.
       await #expect(processExitsWith: .success) {
