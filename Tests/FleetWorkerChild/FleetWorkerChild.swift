@@ -3,7 +3,8 @@
 
 #if Postgres
   import Foundation
-  import Stepwise
+  package import Stepwise
+  import StepwiseCheckpoints
   import StepwiseFleet
 
   /// A job for tests that kill workers: each stage appends a line to a file before it ends.
@@ -25,16 +26,67 @@
       var work = self
       if isPoison { kill(getpid(), SIGKILL) }
       for round in 0..<rounds { work.sum = (work.sum ^ UInt64(round + step)) &* 0x100_0000_01B3 }
-      let line = "\(FleetJob.current?.id ?? "").\(step)\n"
-      let file = open(journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
-      // One call appends a short line whole, also beside other processes.
-      _ = line.withCString { write(file, $0, strlen($0)) }
-      close(file)
+      append("\(FleetJob.current?.id ?? "").\(step)\n", to: journal)
       work.step += 1
       return work
     }
 
     package var result: UInt64? { step == last ? sum : nil }
+  }
+
+  /// An order for tests that kill workers: each body and each undo appends a line to a file.
+  package struct CrashOrder: Codable, Sendable, Equatable {
+    package var journal: String
+    package var rounds: Int
+    /// Whether the last step fails.
+    package var fails: Bool
+
+    package init(journal: String, rounds: Int, fails: Bool) {
+      (self.journal, self.rounds, self.fails) = (journal, rounds, fails)
+    }
+
+    package struct Refused: Error, Codable, Equatable {
+      package init() {}
+    }
+
+    /// What a body or an undo does; its line names the idempotency key.
+    fileprivate func note(_ line: String) -> UInt64 {
+      var sum: UInt64 = 0
+      for round in 0..<rounds { sum = (sum ^ UInt64(round)) &* 0x100_0000_01B3 }
+      append("\(FleetJob.current?.id ?? "").\(line) \(CurrentStep.idempotencyKey ?? "")\n", to: journal)
+      return sum
+    }
+
+    package static let chain = Chain("crash order") { (order: CrashOrder) in
+      try await step("reserve") {
+        order.note("reserve")
+      } undo: { _ in
+        _ = order.note("undo reserve")
+      }
+      try await step("charge") {
+        order.note("charge")
+      } undo: { _ in
+        _ = order.note("undo charge")
+      }
+      try await step("cool down", sleep: .milliseconds(50))
+      let approval = try await step("approval", waitFor: Int.self, timeout: .seconds(600))
+      try await step("approve") { order.note("approve \(approval)") }
+      let packed = try await step("pack") { order.note("pack") }
+      try await step("ship") {
+        _ = order.note("ship")
+        if order.fails { throw Refused() }
+      } undo: { _ in
+        _ = order.note("undo ship")
+      }
+      return packed
+    }
+  }
+
+  private func append(_ line: String, to path: String) {
+    let file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+    // One call appends a short line whole, also beside other processes.
+    _ = line.withCString { write(file, $0, strlen($0)) }
+    close(file)
   }
 
   /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS ATTEMPTS`.
@@ -57,10 +109,12 @@
           leaseDuration: .seconds(Double(arguments[3]) ?? 1),
           pollInterval: .milliseconds(100),
           maxConnections: 2,
-          workerName: "\(getpid())"
+          workerName: "\(getpid())",
+          maxParked: 6
         )
       )
       fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
+      fleet.register(CrashOrder.chain, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
       try? await withTerminationSignals {
         while !Task.isCancelled {
           // A server that is down at first is waited for.

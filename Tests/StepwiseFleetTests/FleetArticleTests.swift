@@ -38,6 +38,22 @@
       try await withTerminationSignals { try await fleet.work() }
     }
 
+    /// Not called either.
+    func workOnOrders() async throws {
+      let fleet = Fleet("host=db.internal dbname=work")
+      fleet.register(order)
+      try await withTerminationSignals { try await fleet.work() }
+    }
+
+    /// Not called: no such server exists.
+    func operateOrders() async throws {
+      let fleet = Fleet("host=db.internal dbname=work user=shop sslmode=verify-full sslrootcert=/etc/ssl/db-ca.pem")
+      let cart = Cart(books: 2)
+      try await fleet.send(Approval(by: "Ann"), to: "order-7", signal: "approval", id: "button-31")
+      fleet.register(order, version: 2)
+      try await fleet.enqueue(order, cart, id: "order-8", version: 2)
+    }
+
     @Test("A transaction of the caller's enqueues a job")
     func enqueues() async throws {
       let fleet = test.fleet()
@@ -50,6 +66,25 @@
       #expect(try await fleet.counts().isEmpty)
       try await transaction.execute("COMMIT", [])
       #expect(try await fleet.counts() == [.queued: 1])
+    }
+
+    @Test("An order waits for its approval, and is undone when it comes too late")
+    func orders() async throws {
+      let fleet = test.fleet()
+      fleet.register(order)
+      fleet.register(approved)
+      let cart = Cart(books: 2)
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.enqueue(order, cart, id: "order-7")
+        let place = try await fleet.result(of: "order-7", as: order)
+        #expect(place == "shelf 2")
+        try await fleet.enqueue(approved, cart, id: "order-8")
+        try await fleet.send(Approval(by: "Ann"), to: "order-8", signal: "approval", id: "button-31")
+        #expect(try await fleet.result(of: "order-8", as: approved) == "Ann")
+      }
+      fleet.register(order, version: 2)
+      try await fleet.enqueue(order, cart, id: "order-9", version: 2)
+      #expect(try await fleet.status(of: "order-9")?.state == .queued)
     }
 
     @Test("A parent starts its children and waits for them")
@@ -74,6 +109,50 @@
         within: .seconds(30)
       )
     }
+  }
+
+  private struct Cart: Codable, Sendable {
+    var books: Int
+  }
+
+  private struct Approval: Codable, Sendable {
+    var by: String
+  }
+
+  private struct Stock: Sendable {
+    func reserve(_ cart: Cart) async throws -> String { "shelf \(cart.books)" }
+    func release(_ place: String) async throws {}
+  }
+
+  private struct Bank: Sendable {
+    func charge(_ cart: Cart) async throws -> String { "paid" }
+    func refund(_ cart: Cart) async throws {}
+  }
+
+  private struct Post: Sendable {
+    func ship(_ place: String) async throws {}
+  }
+
+  private let (stock, bank, post) = (Stock(), Bank(), Post())
+
+  private let order = Chain("order") { (cart: Cart) in
+    let place = try await step("reserve") {
+      try await stock.reserve(cart)
+    } undo: {
+      try await stock.release($0)
+    }
+    try await step("charge") {
+      try await bank.charge(cart)
+    } undo: { _ in
+      try await bank.refund(cart)
+    }
+    try await step("ship") { try await post.ship(place) }
+    return place
+  }
+
+  private let approved = Chain("approved order") { (cart: Cart) in
+    let approval = try await step("approval", waitFor: Approval.self, timeout: .seconds(3 * 86_400))
+    return approval.by
   }
 
   private enum Import: Progression, Codable, Equatable {
@@ -104,11 +183,11 @@
     func next() async throws -> Split {
       switch self {
       case .splitting(let files):
-        let children = files.map { (id: "import-\($0)", progression: Import.start($0)) }
+        let children = files.map { (id: $0, progression: Import.start($0)) }
         try await FleetJob.current?.enqueueChildren(children)
         return .joining(files)
       case .joining(let files):
-        let states = try await FleetJob.current?.waitForChildren(files.map { "import-\($0)" })
+        let states = try await FleetJob.current?.waitForChildren(files)
         return .joined(states?.filter { $0.state == .done }.count ?? 0)
       case .joined:
         return try completed()

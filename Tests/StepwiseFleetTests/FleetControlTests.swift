@@ -32,7 +32,7 @@
     }
 
     @Test(
-      "A running stage is cancelled from another process, by notification and by polling",
+      "Another process cancels a running stage, notified or polling",
       arguments: [true, false]
     )
     func cancelsRunning(listens: Bool) async throws {
@@ -53,28 +53,21 @@
       }
     }
 
-    @Test("A queued job is announced again when a wait for it begins, as a claim may have skipped its locked row")
+    @Test("A queued job is announced again when a wait for it begins")
     func announcesAgain() async throws {
       let fleet = test.fleet()
-      let isListening = Once<Void>()
-      let journal = Journal()
-      let listener = PostgresListener(
-        server ?? "",
-        channel: test.schema,
-        connected: { isListening.settle(()) },
-        receive: { journal.add($0) }
-      )
+      let (listener, journal) = try await test.listen()
       defer { listener.stop() }
-      try await isListening.value(of: "the listener's connection")
+      let worker = try await fleet.registerWorker(knowing: [StageCoder<Work>().name], within: .seconds(30))
       try await fleet.enqueue(Work.script(), id: "a")
       try await fleet.enqueue(Work.script(), id: "later", options: FleetOptions(start: .after(.seconds(3_600))))
       for id in ["a", "later", "a"] { _ = try await fleet.watch(id) }
       try await fleet.cancel("a")
       try await waitUntil("the notification of the cancellation") { journal.all.last == "sa" }
-      #expect(journal.all == ["q", "q", "sa"])
+      #expect(journal.all == ["q\(worker)", "q\(worker)", "sa"])
     }
 
-    @Test("A cancellation that comes during the last stage does not destroy its result")
+    @Test("A cancellation during the last stage does not destroy its result")
     func keepsResult() async throws {
       let hasStarted = Once<Void>()
       let mayEnd = Once<Void>()
@@ -99,7 +92,7 @@
     }
 
     @Test(
-      "A drained worker saves the stage in progress, and the job goes on elsewhere after it",
+      "A drained worker saves the stage in progress for the next one",
       arguments: Drain.allCases
     )
     func drains(by drain: Drain) async throws {
@@ -140,7 +133,7 @@
       #expect(journal.all == ["1", "2", "3"])
     }
 
-    @Test("A stage that outlasts the drain limit is cancelled, and repeated elsewhere without losing an attempt")
+    @Test("A stage that outlasts the drain limit is repeated elsewhere")
     func limitsDrain() async throws {
       let journal = Journal()
       let hasStarted = Once<Void>()
@@ -162,7 +155,7 @@
       #expect(journal.all == ["1", "1"])
     }
 
-    @Test("A worker claims no stage of a version that it does not know, and migrates those of earlier ones")
+    @Test("A worker claims no unknown version, and migrates earlier ones")
     func runsTwoVersions() async throws {
       let (old, new) = (test.fleet(), test.fleet())
       old.register(ShapeOne.self)
@@ -190,7 +183,7 @@
         if step == 1 { try await job.enqueueChildren(ids.map { (id: $0, progression: child) }) }
         guard step == 2 else { return }
         let states = try await job.waitForChildren(ids)
-        #expect(states.map(\.id) == ids)
+        #expect(states.map(\.id) == ids.map(job.childID))
         #expect(states.allSatisfy { $0.state == .done })
         #expect(attempt == 1)
       }
@@ -201,13 +194,13 @@
       try await test.withWorkers([fleet]) { () async throws in
         for id in 0..<3 { #expect(try await fleet.result(of: "parent-\(id)", as: Work.self) == 3) }
       }
-      #expect(Set(journal.all).count == 10)
-      #expect(journal.all.count == 10)
+      #expect(Set(journal.all).count == 30)
+      #expect(journal.all.count == 30)
     }
   }
 
   extension FleetControlTests {
-    @Test("What a job waits for, and its children, are pruned after it has ended and not while it waits for its retry")
+    @Test("Children and awaited jobs are pruned only after the parent's end")
     func keepsChildren() async throws {
       let hasFailed = Lock(false)
       let parent = Work.script(last: 2) { _, _, _ in
@@ -215,7 +208,7 @@
         try await job.enqueueChildren([
           (id: "child", progression: Work.script()), (id: "else", progression: Work.script()),
         ])
-        _ = try await job.waitForChildren(["child", "other"])
+        _ = try await job.waitForJobs([job.childID("child"), "other"])
         let isFirst = hasFailed.withLock { hasFailed in
           defer { hasFailed = true }
           return !hasFailed
@@ -237,7 +230,94 @@
       #expect(try await fleet.database.run("SELECT count(*) FROM @.waits").first?.integer(0) == 0)
     }
 
-    @Test("A parent that waited before the schema was migrated is woken when its last child ends")
+    @Test("Children are cancelled with their parent unless they are detached")
+    func cancelsChildren() async throws {
+      let itself = Lock<Work?>(nil)
+      let parent = Work.script(last: 2) { id, _, _ in
+        let job = try #require(FleetJob.current)
+        if id.hasSuffix("/nested") {
+          try await job.enqueueChildren(
+            [(id: "leaf", progression: Work.script())],
+            options: FleetOptions(start: .after(.seconds(3_600)))
+          )
+        } else {
+          let later = FleetOptions(start: .after(.seconds(3_600)))
+          try await job.enqueueChildren([(id: "child", progression: Work.script())], options: later)
+          try await job.enqueueChildren([(id: "free", progression: Work.script())], options: later, isDetached: true)
+          try await job.enqueueChildren([(id: "nested", progression: try #require(itself.withLock { $0 }))])
+        }
+        try await untilCancelled()
+      }
+      itself.withLock { $0 = parent }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(parent, id: "parent")
+      let open = ["parent", "parent/child", "parent/nested", "parent/nested/leaf"]
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitForState(.scheduled, of: "parent/nested/leaf")
+        #expect(try await fleet.cancel("parent", reason: "stop"))
+        for id in open { try await fleet.waitForState(.cancelled, of: id) }
+      }
+      #expect(try await fleet.jobs(in: [.scheduled]).jobs.map(\.id) == ["parent/free"])
+      #expect(try await fleet.status(of: "parent/nested/leaf")?.cancellationReason == "stop")
+    }
+
+    @Test("A running job that is cancelled together with its parent counts once")
+    func countsCancelled() async throws {
+      let fleet = test.fleet()
+      try await fleet.enqueue(Work.script(), id: "a")
+      _ = try await fleet.enqueue([(id: "a/b", progression: Work.script())], options: FleetOptions(), parent: "a")
+      _ = try await fleet.enqueue([(id: "a/b/c", progression: Work.script())], options: FleetOptions(), parent: "a/b")
+      try await fleet.database.run("UPDATE @.jobs SET state = 'running'")
+      #expect(try await fleet.cancel(["a", "a/b/c"]) == 2)
+    }
+
+    @Test("A child that is added while its parent is cancelled is cancelled", arguments: [true, false])
+    func cancelsLateChildren(isAddedFirst: Bool) async throws {
+      let fleet = test.fleet()
+      try await fleet.enqueue(Work.script(), id: "a")
+      try await fleet.database.run("UPDATE @.jobs SET state = 'running'")
+      let open = PostgresConnection((server ?? "") + " application_name=open", number: 0)
+      func run(_ sql: String) async throws {
+        _ = try await open.run(fleet.database.statement(sql), [], within: .seconds(30))
+      }
+      let child = [(id: "a/b", progression: Work.script())]
+      try await run("BEGIN")
+      let other: Task<Void, any Error>
+      if isAddedFirst {
+        try await run(
+          """
+          WITH p AS (SELECT FROM @.jobs WHERE id = 'a' FOR KEY SHARE)
+          INSERT INTO @.jobs (id, name, priority, state, run_at, keeps_stages, first_shape, first, shape, parent)
+          SELECT 'a/b', 'Work', 0, 'queued', now(), true, 0, '', 0, 'a' FROM p
+          """
+        )
+        other = Task { _ = try await fleet.cancel("a", reason: "stop") }
+      } else {
+        try await run("SELECT * FROM @.cancel('{a}', 'stop')")
+        other = Task { _ = try await fleet.enqueue(child, options: FleetOptions(), parent: "a") }
+      }
+      try await waitUntil("one waits for the other") {
+        let waits =
+          "SELECT FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE query LIKE $1)"
+        return try await !fleet.database.run(waits, [.text("%\(test.schema)%")]).isEmpty
+      }
+      try await run("COMMIT")
+      try await other.value
+      let status = try await fleet.status(of: "a/b")
+      #expect(status?.state == .cancelled)
+      #expect(status?.cancellationReason == "stop")
+      #expect(status?.endedAt != nil)
+      // One of a parent that has ended otherwise runs.
+      try await fleet.database.run("UPDATE @.jobs SET state = 'done', cancel_requested = false, finished_at = now()")
+      #expect(
+        try await fleet.enqueue([(id: "a/c", progression: Work.script())], options: FleetOptions(), parent: "a") == 1
+      )
+      #expect(try await fleet.cancel("a") == false)
+      #expect(try await fleet.status(of: "a/c")?.state == .queued)
+    }
+
+    @Test("A parent that waited before a migration is woken by its last child")
     func migratesWaits() async throws {
       let earlier = test.fleet()
       try await earlier.enqueue(["parent", "ended", "open"].map { (id: $0, progression: Work.script(last: 2)) })
@@ -248,7 +328,7 @@
       ] { try await earlier.database.run(sql) }
       let fleet = test.fleet()
       fleet.register(Work.self)
-      #expect(try await fleet.sweep(within: .seconds(30)) == 0)
+      #expect(try await fleet.sweep(within: .seconds(30)) == (0, 0))
       try await test.withWorkers([fleet]) { () async throws in
         #expect(try await fleet.result(of: "parent", as: Work.self) == 2)
       }

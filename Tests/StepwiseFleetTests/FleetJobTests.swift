@@ -24,7 +24,56 @@
       #expect(try await fleet.counts() == [.queued: 12_001])
     }
 
-    @Test("Ids that cannot be stored are errors, and nothing of their batch is enqueued")
+    @Test("Jobs enqueued at once are added once each; a refused one affects none")
+    func enqueuesAtOnce() async throws {
+      let fleet = test.fleet()
+      let work = Work.script()
+      _ = try await fleet.counts()
+      // The server refuses what the fleet cannot know of.
+      try await fleet.database.run("ALTER TABLE @.jobs ADD CONSTRAINT refusal CHECK (id <> 'refused')")
+      let results = await withTaskGroup(of: (Bool?).self) { group in
+        for number in 0..<200 {
+          group.addTask {
+            try? await fleet.enqueue(
+              work,
+              id: number == 7 ? "refused" : "\(number % 100)",
+              options: FleetOptions(priority: number % 2)
+            )
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(results.count { $0 == true } == 100)
+      #expect(results.count { $0 == nil } == 1)
+      #expect(try await fleet.counts() == [.queued: 100])
+    }
+
+    @Test(
+      "`replacing: .finished` replaces a finished job, not a pending one"
+    )
+    func replaces() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      let options = FleetOptions(replacing: .finished)
+      for options in [options, FleetOptions(keepsStages: false, replacing: .finished)] {
+        #expect(try await fleet.enqueue(Work.script(last: 5), id: "a", options: options))
+        #expect(try await !fleet.enqueue(Work.script(last: 4), id: "a", options: options))
+        try await test.withWorkers([fleet]) { () async throws in
+          #expect(try await fleet.result(of: "a", as: Work.self) == 5)
+        }
+        #expect(try await !fleet.enqueue(Work.script(), id: "a"))
+      }
+      let two = ["a", "b"].map { (id: $0, progression: Work.script(last: 2)) }
+      #expect(try await fleet.enqueue(two, options: options) == 2)
+      #expect(try await fleet.history(of: "a").map(\.number) == [1])
+      let status = try #require(try await fleet.status(of: "a"))
+      #expect(status.attempt == 0 && status.startedAt == nil && status.endedAt == nil && status.state == .queued)
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "a", as: Work.self) == 2)
+      }
+    }
+
+    @Test("An id that cannot be stored is an error for its whole batch")
     func refusesIDs() async throws {
       let fleet = test.fleet()
       for id in ["", "a\0b", String(repeating: "x", count: 201)] {
@@ -36,7 +85,7 @@
     }
 
     @Test(
-      "Jobs enqueued in the caller's transaction exist when it commits, and not when it rolls back",
+      "Jobs enqueued in your transaction exist if and only if it commits",
       arguments: [true, false]
     )
     func enqueuesInTransaction(commits: Bool) async throws {
@@ -56,7 +105,7 @@
       #expect(try await fleet.counts() == (commits ? [.queued: 2] : [:]))
     }
 
-    @Test("Three workers run each stage of 200 jobs once, and results are awaited elsewhere")
+    @Test("Three workers run each stage of 200 jobs once")
     func runs() async throws {
       let journal = Journal()
       let work = Work.script(last: 4) { id, step, _ in journal.add("\(id).\(step)") }
@@ -72,7 +121,7 @@
       #expect(try await elsewhere.counts() == [.done: 200])
     }
 
-    @Test("All stages are streamed in order to other processes, while the job runs and afterwards")
+    @Test("Stages are streamed in order, while the job runs and afterwards")
     func streams() async throws {
       let worker = test.fleet()
       worker.register(Work.self)
@@ -104,7 +153,7 @@
       #expect(steps == [1, 3])
     }
 
-    @Test("A stage that fails is repeated after its backoff, alone and as often as the policy says")
+    @Test("A stage that fails is repeated as its retry policy says")
     func retries() async throws {
       let journal = Journal()
       let work = Work.script { _, step, attempt in
@@ -151,7 +200,7 @@
       #expect(row?.isTrue(1) == true)
     }
 
-    @Test("A schema's name that PostgreSQL would cut off is an error that says so")
+    @Test("A schema's name that PostgreSQL would cut off is an error")
     func refusesLongSchemas() async throws {
       for name in ["", String(repeating: "s", count: 64)] {
         let fleet = Fleet(server ?? "", configuration: FleetConfiguration(schema: name))
@@ -166,7 +215,7 @@
       try await fleet.database.run("DROP SCHEMA @ CASCADE")
     }
 
-    @Test("A poison job is dead-lettered with its error, others run on, and requeue runs its stage again")
+    @Test("A failing job is dead-lettered with its error, and can be requeued")
     func deadLetters() async throws {
       let isMended = Lock(false)
       let poison = Work.script { _, step, _ in
@@ -193,7 +242,7 @@
       }
     }
 
-    @Test("Higher priorities start first, and equal ones in the order in which they were enqueued")
+    @Test("Higher priorities start first, equal ones in the order of enqueuing")
     func prioritises() async throws {
       let journal = Journal()
       let work = Work.script(last: 2) { id, _, _ in journal.add(id) }
@@ -240,7 +289,7 @@
       #expect(journal.all == ["a.1", "a.2", "a.3", "a.4", "b.3", "b.4"])
     }
 
-    @Test("Pruning removes what ended before an age, with its stages, and nothing else")
+    @Test("Pruning removes only what ended before an age")
     func prunes() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)

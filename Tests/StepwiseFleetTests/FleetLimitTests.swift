@@ -12,7 +12,7 @@
   struct FleetLimitTests {
     let test = TestFleet()
 
-    @Test("No more jobs of a name run at once in the whole fleet than its limit, and no more of a key than the key's")
+    @Test("The limits of a name and of a key hold over the whole fleet")
     func limitsRunning() async throws {
       let running = Lock<[String: Int]>([:])
       let peaks = Lock<[String: Int]>([:])
@@ -44,7 +44,7 @@
       for key in ["a", "b", "c", "d"] { #expect((1...2).contains(all[key] ?? 0)) }
     }
 
-    @Test("A claim takes from a name with limits and one without by priority, and counts only what it takes")
+    @Test("A claim mixes limited and other names by priority")
     func mixesNames() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, limits: FleetLimits(running: 3, starts: 10, per: .seconds(3_600)))
@@ -77,7 +77,7 @@
       #expect((7...7.1).contains(tokens))
     }
 
-    @Test("Many jobs of a key at its limit are not locked by a claim, which finds those of other keys behind them")
+    @Test("A claim passes over jobs of keys at their limit without locking them")
     func passesFullKeys() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, limits: FleetLimits(runningPerKey: 2))

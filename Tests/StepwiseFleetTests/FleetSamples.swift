@@ -14,16 +14,63 @@
       switch self {
       case .start(let file): return .splitting([file])
       case .splitting(let files):
-        try await FleetJob.current?.enqueueChildren(files.map { (id: "import-\($0)", progression: Import.start($0)) })
+        try await FleetJob.current?.enqueueChildren(files.map { (id: $0, progression: Import.start($0)) })
         return .joining(files)
       case .joining(let files):
-        _ = try await FleetJob.current?.waitForChildren(files.map { "import-\($0)" })
+        _ = try await FleetJob.current?.waitForChildren(files)
         return .done
       case .done: return try completed()
       }
     }
 
     var result: Bool? { if case .done = self { true } else { nil } }
+  }
+
+  private func limits(_ fleet: Fleet) {
+    fleet.register(Import.self, limits: FleetLimits(stageTime: .seconds(60), jobTime: .seconds(3_600))) { error in
+      !(error is DecodingError)  // a dead letter at once
+    }
+  }
+
+  private func roles(_ fleet: Fleet) {
+    print(fleet.schemaSQL + ";")
+    print(fleet.grantsSQL(enqueuer: "shop", worker: "shop_worker"))
+  }
+
+  private func events(_ fleet: Fleet, _ logger: Logger) async throws {
+    try await fleet.work { event in
+      switch event {
+      case .claimed(let ids, let time):
+        Counter(label: "fleet_claimed").increment(by: ids.count)
+        Timer(label: "fleet_claim").recordNanoseconds(Int64(time / .nanoseconds(1)))
+      case .saved(_, _, let isLast):
+        if isLast { Counter(label: "fleet_done").increment() }
+      case .ended(let id, let progression, .failed, let attempt, let error):
+        logger.error("\(progression) \(id) is a dead letter after attempt \(attempt): \(String(describing: error))")
+      case .claimFailed(let error), .heartbeatFailed(let error):
+        logger.warning("\(error)")
+      default:
+        logger.debug("\(event)")
+      }
+    }
+  }
+
+  // What the sample uses of swift-log and swift-metrics.
+
+  private struct Logger {
+    func error(_ text: String) {}
+    func warning(_ text: String) {}
+    func debug(_ text: String) {}
+  }
+
+  private struct Counter {
+    let label: String
+    func increment(by count: Int = 1) {}
+  }
+
+  private struct Timer {
+    let label: String
+    func recordNanoseconds(_ time: Int64) {}
   }
 
   private func fleets(file: String) async throws -> Bool {

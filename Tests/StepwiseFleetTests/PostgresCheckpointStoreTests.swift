@@ -19,7 +19,7 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
       PostgresCheckpointStore(server ?? "", schema: schema, leaseDuration: leaseDuration)
     }
 
-    @Test("The store passes the conformance suite of stores, also beside a second one on the same table")
+    @Test("The store passes the conformance suite, also beside a second one")
     func conforms() async throws {
       let schema = "conformance \"\(UUID().uuidString)\""
       try await checkCheckpointStore(store(schema)) { store(schema) }
@@ -37,7 +37,7 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
       #expect(try await store(schema).list(after: nil, limit: 10).ids.isEmpty)
     }
 
-    @Test("A server that cannot be reached is an error without the connection string in it")
+    @Test("The error of an unreachable server hides the connection string")
     func names() async throws {
       let store = PostgresCheckpointStore("host=127.0.0.1 port=1 user=ann password=secret connect_timeout=2")
       let error = try #require(await #expect(throws: PostgresError.self) { try await store.load("a") })
@@ -64,6 +64,6 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
     var result: Int? { if case .at(9) = self { 9 } else { nil } }
   }
 #else
-  @Test(.disabled("The trait Postgres is off: the tests of StepwiseFleet were not asked for."))
+  @Test(.disabled("The trait Postgres is off: there are no tests of StepwiseFleet."))
   func theFleetIsNotBuilt() {}
 #endif

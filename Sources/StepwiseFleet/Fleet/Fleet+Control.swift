@@ -9,7 +9,9 @@
     ///
     /// A job that does not run is cancelled at once. One that runs is cancelled with its stage's Task: within a round
     /// trip where its worker hears notifications, and otherwise within its poll interval. If its last stage is saved
-    /// first, the job is done.
+    /// first, the job is done. Its children are cancelled with it, unless they are detached.
+    ///
+    /// A chain that has begun undoes its completed steps first, on the worker that runs it or on the next one.
     ///
     /// - Parameters:
     ///   - ids: The ids; those of jobs that have ended or do not exist are ignored.
@@ -20,22 +22,13 @@
     @concurrent public func cancel(_ ids: [String], reason: String? = nil) async throws -> Int {
       let rows = try await database.run(
         """
-        WITH found AS (
-          SELECT id FROM @.jobs
-          WHERE id = ANY ($1) AND state IN ('queued', 'scheduled', 'running', 'waiting') ORDER BY id FOR UPDATE
-        ), changed AS (
-          UPDATE @.jobs j SET
-            cancel_requested = true, cancel_reason = coalesce(j.cancel_reason, $2),
-            state = CASE WHEN j.state = 'running' THEN 'running' ELSE 'cancelled' END,
-            finished_at = CASE WHEN j.state <> 'running' THEN clock_timestamp() END
-          FROM found WHERE found.id = j.id
-          RETURNING j.id, j.state
-        )
-        SELECT pg_notify($3, CASE WHEN state = 'running' THEN 'c' ELSE 's' END || id)::text FROM changed
+        SELECT CASE WHEN o_state = 'queued' THEN @.announce($3, o_name, 1)
+          ELSE pg_notify($3, CASE WHEN o_state = 'running' THEN 'c' ELSE 's' END || o_id)::text END, o_id = ANY ($1)
+        FROM (SELECT DISTINCT * FROM @.cancel($1, $2)) AS changed
         """,
         [.texts(ids), reason.map { .text($0) } ?? .nullText, .text(configuration.schema)]
       )
-      return rows.count
+      return rows.count { $0.isTrue(1) }
     }
 
     /// Requests the cancellation of a job, as `cancel(_:reason:)` of many does.
@@ -50,7 +43,38 @@
       try await cancel([id], reason: reason) == 1
     }
 
+    /// Stops workers from starting jobs of a progression type, over the whole fleet and until it is resumed.
+    ///
+    /// Use this when what the jobs call is down, or to keep a bad deployment from spreading. Jobs that run continue; a
+    /// claim under way may start some more. Jobs can be enqueued, and schedules tick.
+    ///
+    /// - Parameter name: The name of the type, as in ``FleetStatus/progression``.
+    /// - Returns: A Boolean value that indicates whether the name was not paused before.
+    /// - Throws: ``PostgresError``.
+    @discardableResult
+    @concurrent public func pause(_ name: String) async throws -> Bool {
+      let rows = try await database.run(
+        "INSERT INTO @.pauses VALUES ($1, clock_timestamp()) ON CONFLICT (name) DO NOTHING RETURNING name",
+        [.text(name)]
+      )
+      return !rows.isEmpty
+    }
+
+    /// Lets workers start jobs of a paused progression type again.
+    ///
+    /// - Parameter name: The name of the type, as in ``FleetStatus/progression``.
+    /// - Returns: A Boolean value that indicates whether the name was paused.
+    /// - Throws: ``PostgresError``.
+    @discardableResult
+    @concurrent public func resume(_ name: String) async throws -> Bool {
+      let rows = try await database.run("DELETE FROM @.pauses WHERE name = $1 RETURNING name", [.text(name)])
+      await announce(name, Self.allWorkers)
+      return !rows.isEmpty
+    }
+
     /// Queues a dead letter or a cancelled job again, at the stage it had reached and with all of its attempts.
+    ///
+    /// A chain whose run has failed or was cancelled, and was undone, is not queued again.
     ///
     /// - Parameter id: The id.
     /// - Returns: A Boolean value that indicates whether the job was queued.
@@ -63,16 +87,17 @@
           UPDATE @.jobs SET
             state = 'queued', attempt = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
             run_at = clock_timestamp()
-          WHERE id = $1 AND state IN ('failed', 'cancelled') RETURNING id
+          WHERE id = $1 AND state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
+          RETURNING name
         )
-        SELECT pg_notify($2, 'q')::text FROM changed
+        SELECT @.announce($2, name, 1) FROM changed
         """,
         [.text(id), .text(configuration.schema)]
       )
       return !rows.isEmpty
     }
 
-    /// Enqueues a new job that begins at a stage of another one, which stays as it is.
+    /// Enqueues a new job that begins at a stage of another progression, which stays as it is.
     ///
     /// - Parameters:
     ///   - id: The job to fork; it keeps its stages, or the stage is its first or last.
@@ -91,14 +116,14 @@
             UNION SELECT j.shape, coalesce(j.stage, j.first) WHERE j.version = $2
             UNION SELECT j.first_shape, j.first WHERE $2 = 1
           ) AS s
-          WHERE j.id = $1 LIMIT 1
+          WHERE j.id = $1 AND NOT starts_with(j.name, 'chain ') LIMIT 1
         ), added AS (
           INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
           SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape FROM origin
-          ON CONFLICT (id) DO NOTHING RETURNING id
+          ON CONFLICT (id) DO NOTHING RETURNING name
         )
         SELECT (SELECT count(*) FROM origin), (SELECT count(*) FROM added),
-          (SELECT pg_notify($4, 'q')::text FROM added)
+          (SELECT @.announce($4, name, 1) FROM added)
         """,
         [.text(id), .integer(Int64(number)), .text(newID), .text(configuration.schema)]
       )
@@ -143,5 +168,48 @@
         if count < 1_000 { return total }
       }
     }
+  }
+
+  extension Fleet {
+    /// One statement that creates the tables and functions, or brings them up to date.
+    ///
+    /// You can run it again at any time. Use it when the roles of your programs may not create tables: an administrator
+    /// runs it before you deploy a new version. A program whose tables are up to date runs none of it.
+    public var schemaSQL: String { database.schema.script }
+
+    /// Statements that let one role enqueue jobs and read what becomes of them, and another one run and operate them.
+    ///
+    /// Run them after ``schemaSQL``, and again after each new version of it. An enqueuer can change no job: cancelling,
+    /// pausing, signals, and replacing finished jobs need the rights of a worker. A worker can enqueue, too.
+    ///
+    /// - Parameters:
+    ///   - enqueuer: The name of the role that enqueues; nil for none.
+    ///   - worker: The name of the role that runs and operates jobs; nil for none.
+    /// - Returns: The statements.
+    public func grantsSQL(enqueuer: String?, worker: String?) -> String {
+      let schema = database.schema.quoted
+      var lines: [String] = []
+      if let role = enqueuer.map(Self.quoted) {
+        lines += [
+          "GRANT USAGE ON SCHEMA \(schema) TO \(role);",
+          "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role);",
+          "GRANT INSERT, UPDATE (watched_until) ON \(schema).jobs TO \(role);",
+          "GRANT UPDATE (until) ON \(schema).marks TO \(role);",
+          "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint) TO \(role);",
+        ]
+      }
+      if let role = worker.map(Self.quoted) {
+        lines += [
+          "GRANT USAGE ON SCHEMA \(schema) TO \(role);",
+          "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role);",
+          "REVOKE INSERT, UPDATE, DELETE ON \(schema).migrations FROM \(role);",
+          "GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA \(schema) TO \(role);",
+          "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schema) TO \(role);",
+        ]
+      }
+      return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func quoted(_ name: String) -> String { PostgresSchema(name: name).quoted }
   }
 #endif

@@ -23,7 +23,7 @@
       id: String,
       options: FleetOptions = FleetOptions()
     ) async throws -> Bool {
-      try await enqueue([(id: id, progression: progression)], options: options) == 1
+      try await enqueueOne(FleetBatch([(id: id, progression: progression)]), options: options)
     }
 
     /// Enqueues many progressions, except those whose ids the fleet has.
@@ -58,11 +58,7 @@
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
       try database.schema.check()
-      for batch in batches(progressions) {
-        let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
-        let statement = database.statement(Self.insertion)
-        try await execute(FleetStatement(sql: statement, parameters: parameters.map(\.literal)))
-      }
+      for slice in slices(progressions) { try await execute(statement(for: FleetBatch(slice), options)) }
     }
 
     func enqueue<P: Progression & Codable>(
@@ -71,46 +67,93 @@
       parent: String?
     ) async throws -> Int {
       var count = 0
-      for batch in batches(progressions) {
-        let parameters = try parameters(batch, options, parent: parent, channel: nil)
-        let row = try await database.run(Self.insertion, parameters).first
-        count += Int(row?.integer(0) ?? 0)
-        if row?.isTrue(1) == true { await announce() }
+      for slice in slices(progressions) {
+        count += try await enqueue(FleetBatch(slice), options: options, parent: parent)
       }
       return count
+    }
+
+    func enqueue(_ batch: FleetBatch, options: FleetOptions, parent: String? = nil) async throws -> Int {
+      let insertion = Self.insertion(options.replacing)
+      let row = try await database.run(insertion, parameters(batch, options, parent: parent, channel: nil)).first
+      if row?.isTrue(1) == true { await announce(batch.name, batch.ids.count) }
+      return Int(row?.integer(0) ?? 0)
+    }
+
+    /// Enqueues a batch of one job, in one statement with those that other Tasks enqueue while a statement is under way.
+    func enqueueOne(_ batch: FleetBatch, options: FleetOptions) async throws -> Bool {
+      guard options.replacing == .nothing else { return try await enqueue(batch, options: options) == 1 }
+      return try await enqueuer.add((batch, options)) { await self.enqueueAll($0) }.get()
+    }
+
+    /// Enqueues single jobs; those with the same name and options are one statement.
+    func enqueueAll(_ jobs: [(batch: FleetBatch, options: FleetOptions)]) async -> [Result<Bool, any Error>] {
+      struct Group: Hashable {
+        let name: String
+        let shape: Int
+        let options: FleetOptions
+      }
+      var results: [Result<Bool, any Error>] = Array(repeating: .success(false), count: jobs.count)
+      let groups = Dictionary(grouping: jobs.indices) { index in
+        Group(name: jobs[index].batch.name, shape: jobs[index].batch.shape, options: jobs[index].options)
+      }
+      for (group, indices) in groups {
+        do {
+          var batch = jobs[indices[0]].batch
+          for index in indices.dropFirst() { batch.append(jobs[index].batch) }
+          let parameters = try parameters(batch, group.options, parent: nil, channel: nil)
+          let rows = try await database.run(Self.insertion(.nothing, returning: "id, state = 'queued'"), parameters)
+          if rows.contains(where: { $0.isTrue(1) }) { await announce(group.name, rows.count) }
+          var added = Set(rows.compactMap { $0.text(0) })
+          for index in indices { results[index] = .success(added.remove(jobs[index].batch.ids[0]) != nil) }
+        } catch let error as PostgresError where indices.count > 1 && !error.isTemporary {
+          // The server refuses one of them, and the others are not to blame.
+          for index in indices { results[index] = (await enqueueAll([jobs[index]]))[0] }
+        } catch {
+          for index in indices { results[index] = .failure(error) }
+        }
+      }
+      return results
+    }
+
+    func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {
+      let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
+      let insertion = database.statement(Self.insertion(options.replacing))
+      return FleetStatement(sql: insertion, parameters: parameters.map(\.literal))
     }
 
     /// Notifies workers of queued jobs, in a transaction that writes nothing.
     ///
     /// A commit with a notification holds a lock that all such commits in the server need, until the disk has it.
-    func announce() async {
-      _ = try? await database.run("SELECT pg_notify($1, 'q')::text", [.text(configuration.schema)])
+    func announce(_ name: String, _ count: Int) async {
+      try? await announcer.add((name, count)) { [self] jobs in
+        let counts = Dictionary(jobs.map { ($0.name, Int64($0.count)) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
+        try await database.run(
+          "SELECT @.announce($1, u.name, u.n) FROM unnest($2::text[], $3::bigint[]) AS u(name, n)",
+          [.text(configuration.schema), .texts(counts.map(\.key)), .integers(counts.map(\.value))]
+        )
+        return jobs.map { _ in }
+      }
     }
 
-    private func batches<Element>(_ elements: [Element]) -> [ArraySlice<Element>] {
+    /// More workers than a notification is for at once.
+    static let allWorkers = 1_000
+
+    func slices<Element>(_ elements: [Element]) -> [ArraySlice<Element>] {
       stride(from: 0, to: elements.count, by: Self.batch).map { start in
         elements[start..<min(start + Self.batch, elements.count)]
       }
     }
 
     /// One parameter a column, so that the statement is the same for any number of jobs.
-    private func parameters<P: Progression & Codable>(
-      _ batch: ArraySlice<(id: String, progression: P)>,
+    private func parameters(
+      _ batch: FleetBatch,
       _ options: FleetOptions,
       parent: String?,
       channel: String?
     ) throws -> [PostgresValue] {
-      let coder = StageCoder<P>()
-      let stages = try batch.map { id, progression in
-        try Self.check(id)
-        do {
-          return try String(decoding: coder.encode(progression), as: UTF8.self)
-        } catch {
-          throw FleetError.unstorable(id: id, reason: "its first stage cannot be encoded: \(error)")
-        }
-      }
       if options.key?.utf8.contains(0) == true {
-        throw FleetError.unstorable(id: batch.first?.id ?? "", reason: "its key contains a NUL")
+        throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "its key contains a NUL")
       }
       let (isAbsolute, seconds): (Bool, Double) =
         switch options.start {
@@ -119,7 +162,7 @@
         case .at(let seconds): (true, seconds)
         }
       return [
-        .texts(batch.map(\.id)), .texts(stages), .text(coder.name), .integer(Int64(coder.schemaVersion)),
+        .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
         .integer(Int64(options.priority)), options.key.map { .text($0) } ?? .nullText, .real(seconds),
         .integer(isAbsolute ? 1 : 0), .integer(options.keepsStages ? 1 : 0), parent.map { .text($0) } ?? .nullText,
         channel.map { .text($0) } ?? .nullText,
@@ -131,21 +174,126 @@
       guard (1...200).contains(id.utf8.count), !id.utf8.contains(0) else { throw .invalidID(id: id) }
     }
 
-    private static let insertion = """
-      WITH due AS (
-        SELECT CASE WHEN $8::bigint = 1 THEN to_timestamp($7::float8)
-          ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at
-      ), added AS (
-        INSERT INTO @.jobs
-          (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, parent)
-        SELECT j.id, $3::text, $6::text, $5::bigint,
-          CASE WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END, due.run_at, $9::bigint = 1,
-          $4::bigint, j.stage, $4::bigint, $10::text
-        FROM due, unnest($1::text[], $2::text[]) AS j(id, stage)
-        ON CONFLICT (id) DO NOTHING
-        RETURNING state
-      ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
-      SELECT n, is_ready, CASE WHEN is_ready AND $11::text IS NOT NULL THEN pg_notify($11::text, 'q')::text END FROM counted
+    /// Inserts jobs, and returns their number and whether one is ready, or the columns that are named.
+    private static func insertion(_ replacing: FleetOptions.Replacement, returning columns: String? = nil) -> String {
+      let conflict =
+        switch replacing {
+        case .nothing: "DO NOTHING"
+        case .finished:
+          """
+          DO UPDATE SET seq = DEFAULT, name = EXCLUDED.name, key = EXCLUDED.key, priority = EXCLUDED.priority,
+            state = EXCLUDED.state, run_at = EXCLUDED.run_at, attempt = 0, worker = NULL,
+            cancel_requested = EXCLUDED.cancel_requested, cancel_reason = EXCLUDED.cancel_reason, keeps_stages = EXCLUDED.keeps_stages, version = 1, first_shape = EXCLUDED.first_shape,
+            first = EXCLUDED.first, shape = EXCLUDED.shape, stage = NULL, error = NULL, parent = EXCLUDED.parent,
+            waits_for = NULL, deadlines = NULL, created_at = clock_timestamp(), started_at = NULL,
+            finished_at = EXCLUDED.finished_at
+            WHERE jobs.finished_at IS NOT NULL
+              AND NOT (jobs.state = 'failed' AND jobs.stage IS NULL AND starts_with(jobs.name, 'chain '))
+          """
+        }
+      let removals =
+        replacing == .nothing
+        ? ""
+        : """
+        , stages_gone AS (DELETE FROM @.stages USING added WHERE stages.id = added.id),
+        entries_gone AS (DELETE FROM @.entries USING added WHERE entries.job = added.id),
+        signals_gone AS (DELETE FROM @.signals USING added WHERE signals.job = added.id)
+        """
+      return """
+        WITH due AS (
+          SELECT CASE WHEN $8::bigint = 1 THEN to_timestamp($7::float8)
+            ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at
+        ), cancelled AS (
+          SELECT cancel_requested AS is_set, cancel_reason AS reason FROM @.jobs WHERE id = $10::text FOR KEY SHARE
+        ), added AS (
+          INSERT INTO @.jobs (
+            id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, parent, cancel_requested,
+            cancel_reason, finished_at
+          )
+          SELECT j.id, $3::text, $6::text, $5::bigint, CASE WHEN c.is_set THEN 'cancelled'
+              WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END,
+            due.run_at, $9::bigint = 1, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
+            CASE WHEN c.is_set THEN clock_timestamp() END
+          FROM due CROSS JOIN unnest($1::text[], $2::text[]) AS j(id, stage) LEFT JOIN cancelled c ON true
+          ON CONFLICT (id) \(conflict)
+          RETURNING id, state
+        ), set_back AS (
+          UPDATE @.marks m SET until = '-infinity' FROM due
+          WHERE m.name = $3 AND m.until > clock_timestamp() AND due.run_at <= clock_timestamp()
+            AND (~ $5::bigint, due.run_at) < (m.rank, m.run_at)
+        )\(removals), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
+        \(columns.map { "SELECT \($0) FROM added" } ?? result)
+        """
+    }
+
+    private static let result = """
+      SELECT n, is_ready, CASE WHEN is_ready AND $11::text IS NOT NULL THEN @.announce($11::text, $3::text, n) END FROM counted
       """
+  }
+
+  /// Jobs of one type that one statement enqueues.
+  struct FleetBatch: Sendable {
+    let name: String
+    let shape: Int
+    private(set) var ids: [String] = []
+    private(set) var stages: [String] = []
+
+    /// Adds the jobs of another batch of the same name.
+    mutating func append(_ other: FleetBatch) {
+      ids += other.ids
+      stages += other.stages
+    }
+
+    /// Creates a batch of some elements, each of which has an id and a first stage.
+    init<Elements: Collection>(
+      of name: String,
+      shape: Int,
+      _ elements: Elements,
+      _ encode: (Elements.Element) throws -> (id: String, stage: String)
+    ) throws {
+      (self.name, self.shape) = (name, shape)
+      for element in elements {
+        let (id, stage) = try encode(element)
+        try Fleet.check(id)
+        ids.append(id)
+        stages.append(stage)
+      }
+    }
+
+    init<P: Progression & Codable>(_ progressions: ArraySlice<(id: String, progression: P)>) throws {
+      let coder = StageCoder<P>()
+      try self.init(of: coder.name, shape: coder.schemaVersion, progressions) { id, progression in
+        do {
+          return (id, try String(decoding: coder.encode(progression), as: UTF8.self))
+        } catch {
+          throw FleetError.unstorable(id: id, reason: "its first stage cannot be encoded: \(error)")
+        }
+      }
+    }
+
+    init<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      _ version: Int,
+      _ inputs: ArraySlice<(id: String, input: Input)>
+    ) throws {
+      try self.init(of: chain.hostedName, shape: version, inputs) { id, input in
+        do {
+          return (id, try chain.hostedStart(input))
+        } catch {
+          throw FleetError.unstorable(id: id, reason: "its input cannot be stored: \(error)")
+        }
+      }
+    }
+  }
+
+  /// A statement that enqueues jobs in your transaction.
+  ///
+  /// The jobs exist when that transaction commits, and not when it rolls back.
+  public struct FleetStatement: Sendable, Hashable {
+    /// The SQL, in which `$1`, `$2` and so on stand for the parameters, each of which it casts from text.
+    public let sql: String
+
+    /// The parameters in PostgreSQL's text format, to be bound in this order; nil for NULL.
+    public let parameters: [String?]
   }
 #endif

@@ -18,28 +18,31 @@
     ///   `CancellationError`.
     @concurrent public func result<P: Progression & Codable>(of id: String, as type: P.Type) async throws -> P.Result {
       let coder = StageCoder<P>()
+      let (status, row) = try await end(of: id, name: coder.name)
+      try check(status)
+      let stage = try decode(row.text(1) ?? row.text(2), row.integer(0), coder, id)
+      guard let result = stage.result else {
+        throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
+      }
+      return result
+    }
+
+    /// Waits for the end of a job; returns its state, and a row of its last shape, its last stage and its first one.
+    func end(of id: String, name: String) async throws -> (FleetStatus, PostgresRow) {
       var delay = Duration.milliseconds(250)
       while true {
         try Task.checkCancellation()
         let ticket = hub.ticket(for: id)
         defer { hub.discard(ticket, for: id) }
         guard let status = try await watch(id) else { throw FleetError.notFound(id: id) }
-        guard status.progression == coder.name else {
-          throw FleetError.foreignType(id: id, stored: status.progression, expected: coder.name)
+        guard status.progression == name else {
+          throw FleetError.foreignType(id: id, stored: status.progression, expected: name)
         }
-        if status.state == .done {
-          let rows = try await database.run(
-            "SELECT shape, coalesce(stage, first) FROM @.jobs WHERE id = $1",
-            [.text(id)]
-          )
+        if status.state.isFinal {
+          let rows = try await database.run("SELECT shape, stage, first FROM @.jobs WHERE id = $1", [.text(id)])
           guard let row = rows.first else { throw FleetError.notFound(id: id) }
-          let stage = try decode(row.text(1), row.integer(0), coder, id)
-          guard let result = stage.result else {
-            throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
-          }
-          return result
+          return (status, row)
         }
-        try check(status)
         await ticket.wait(upTo: delay)
         delay = min(delay * 2, .seconds(5))
       }
@@ -58,43 +61,6 @@
       FleetStages(fleet: self, id: id)
     }
 
-    /// Returns the state of a job; nil when the fleet has none with the id.
-    ///
-    /// - Parameter id: The id.
-    /// - Returns: The state.
-    /// - Throws: ``PostgresError``.
-    @concurrent public func status(of id: String) async throws -> FleetStatus? {
-      try await statuses(of: [id]).first
-    }
-
-    /// Returns the number of jobs in each state that there are any in.
-    ///
-    /// It reads the whole table.
-    ///
-    /// - Returns: The numbers.
-    /// - Throws: ``PostgresError``.
-    @concurrent public func counts() async throws -> [FleetState: Int] {
-      let rows = try await database.run("SELECT state, count(*) FROM @.jobs GROUP BY state")
-      return Dictionary(rows.map { (FleetState($0.text(0) ?? ""), Int($0.integer(1) ?? 0)) }) { $0 + $1 }
-    }
-
-    /// Returns the dead letters that failed last.
-    ///
-    /// - Parameter limit: How many at most.
-    /// - Returns: The jobs, the last one to fail first.
-    /// - Throws: ``PostgresError``.
-    @concurrent public func deadLetters(limit: Int = 100) async throws -> [FleetStatus] {
-      try await database.run(
-        "SELECT \(FleetStatus.columns) FROM @.jobs WHERE state = 'failed' ORDER BY finished_at DESC LIMIT $1",
-        [.integer(Int64(max(0, limit)))]
-      ).map(FleetStatus.init)
-    }
-
-    func statuses(of ids: [String]) async throws -> [FleetStatus] {
-      try await database.run("SELECT \(FleetStatus.columns) FROM @.jobs WHERE id = ANY ($1)", [.texts(ids)])
-        .map(FleetStatus.init)
-    }
-
     /// Returns the state, and has notifications sent about the job for a minute if it has not ended.
     ///
     /// A claim skips a row that this holds locked, so that a queued job is announced again.
@@ -108,7 +74,7 @@
         [.text(id)]
       )
       guard let status = rows.first.map(FleetStatus.init) else { return try await status(of: id) }
-      if status.state == .queued { await announce() }
+      if status.state == .queued { await announce(status.progression, 1) }
       return status
     }
 
@@ -128,6 +94,103 @@
         return try coder.decode(Array((text ?? "").utf8), schemaVersion: Int(shape ?? 0))
       } catch {
         throw .unknownShape(id: id, reason: error.reason)
+      }
+    }
+  }
+
+  /// Streams the stages of a job, from the first one on; each iterator is an independent subscription.
+  ///
+  /// The sequence ends after the stage that has the result. Leaving the loop does not affect the job.
+  public struct FleetStages<P: Progression & Codable>: AsyncSequence, Sendable {
+    /// A stage.
+    public typealias Element = P
+    /// A ``FleetError``, a ``PostgresError`` or a `CancellationError`.
+    public typealias Failure = any Error
+
+    let fleet: Fleet
+    let id: String
+
+    /// Creates an iterator.
+    public func makeAsyncIterator() -> Iterator { Iterator(fleet: fleet, id: id) }
+
+    /// Reads stages in batches and waits for further ones.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let fleet: Fleet
+      fileprivate let id: String
+      private var version: Int64 = 0
+      private var read: ArraySlice<P> = []
+      private var isOver = false
+
+      fileprivate init(fleet: Fleet, id: String) {
+        self.fleet = fleet
+        self.id = id
+      }
+
+      /// Returns the next stage, waiting until it is saved; nil after the last one.
+      ///
+      /// - Parameter actor: The caller's actor.
+      /// - Returns: The stage; nil after the last one.
+      /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``;
+      ///   `CancellationError`.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+        if read.isEmpty, !isOver {
+          do {
+            let (stages, last) = try await fleet.stages(of: id, after: version, as: P.self)
+            (read, version) = (stages[...], last)
+          } catch {
+            isOver = true
+            throw error
+          }
+        }
+        let stage = read.popFirst()
+        if stage == nil || stage?.result != nil { isOver = true }
+        if isOver { read = [] }
+        return stage
+      }
+    }
+  }
+
+  /// An iterator belongs to the one who iterates.
+  @available(*, unavailable)
+  extension FleetStages.Iterator: Sendable {}
+
+  extension Fleet {
+    /// Returns the stages after a version, and the last one's version: none when the job is done.
+    ///
+    /// Waits until there is a stage.
+    @concurrent
+    fileprivate func stages<P: Progression & Codable>(
+      of id: String,
+      after version: Int64,
+      as type: P.Type
+    ) async throws -> ([P], Int64) {
+      let coder = StageCoder<P>()
+      var delay = Duration.milliseconds(250)
+      while true {
+        try Task.checkCancellation()
+        let ticket = hub.ticket(for: id)
+        defer { hub.discard(ticket, for: id) }
+        guard let status = try await watch(id) else { throw FleetError.notFound(id: id) }
+        guard status.progression == coder.name else {
+          throw FleetError.foreignType(id: id, stored: status.progression, expected: coder.name)
+        }
+        let rows = try await database.run(
+          """
+          SELECT version, shape, stage FROM (
+            SELECT version, shape, stage FROM @.stages WHERE id = $1 AND version > $2
+            UNION SELECT version, shape, coalesce(stage, first) FROM @.jobs WHERE id = $1 AND version > $2
+            UNION SELECT 1, first_shape, first FROM @.jobs WHERE id = $1 AND $2 < 1
+          ) AS s ORDER BY version LIMIT 100
+          """,
+          [.text(id), .integer(version)]
+        )
+        if let last = rows.last?.integer(0) {
+          return (try rows.map { try decode($0.text(2), $0.integer(1), coder, id) }, last)
+        }
+        if status.state == .done { return ([], version) }
+        try check(status)
+        await ticket.wait(upTo: delay)
+        delay = min(delay * 2, .seconds(5))
       }
     }
   }

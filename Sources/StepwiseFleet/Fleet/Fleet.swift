@@ -5,7 +5,7 @@
   public import Stepwise
   import StepwiseCheckpoints
 
-  /// Runs progressions on many machines, over one PostgreSQL.
+  /// Runs progressions and chains on many machines, over one PostgreSQL.
   ///
   /// ```swift
   /// let fleet = Fleet("host=db.internal dbname=work")
@@ -15,7 +15,7 @@
   /// let result = try await fleet.result(of: "import-42", as: Import.self)  // anywhere
   /// ```
   ///
-  /// A job is a progression under an id. Each stage is saved before the next one runs: a worker that dies repeats at
+  /// A job is a progression or a run of a chain under an id. Each stage is saved before the next one runs: a worker that dies repeats at
   /// most the stage in progress, elsewhere. Locks, time and fencing numbers are the database's. A worker holds its jobs
   /// while it sends heartbeats; when its lease is over, another worker resumes them, and what it writes later changes
   /// nothing.
@@ -26,6 +26,10 @@
     let configuration: FleetConfiguration
     let database: PostgresDatabase
     let hub: FleetHub
+    /// Single jobs that are enqueued while a statement is under way, and the next one's.
+    let enqueuer = Batcher<(batch: FleetBatch, options: FleetOptions), Result<Bool, any Error>>()
+    let announcer = Batcher<(name: String, count: Int), Void>()
+    let settler = Batcher<EndedAttempt, Bool> { $0.ending.outcome?.utf8.count ?? 0 }
     let registrations = Lock<[String: FleetRegistration]>([:])
 
     /// Creates a fleet, which connects on first use.
@@ -45,6 +49,12 @@
 
     deinit { hub.stop() }
 
+    /// A Boolean value that indicates whether the database has the tables; reading it creates none.
+    package var isInstalled: Bool { get async throws { try await database.isInstalled } }
+
+    /// The schema that holds the tables.
+    package var schemaName: String { configuration.schema }
+
     /// Lets the workers of this process run progressions of a type, under its name and version.
     ///
     /// Both are those of a `VersionedProgression`, and else the type's own name and version 0. A worker claims no job
@@ -54,14 +64,83 @@
     /// - Parameters:
     ///   - type: The progression type.
     ///   - retry: How often each stage is attempted and how long the job waits in between; `maxElapsed` is not used.
-    ///   - limits: How many jobs of the type run and start at once, over the whole fleet.
+    ///   - limits: How many jobs of the type run and start at once, over the whole fleet, and for how long.
+    ///   - isRetryable: Returns whether to retry after an error; otherwise the job is dead-lettered. By default every error
+    ///     is retried.
     public func register<P: Progression & Codable>(
       _ type: P.Type,
       retry: RetryPolicy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1), cap: .seconds(600))),
-      limits: FleetLimits = .none
+      limits: FleetLimits = .none,
+      isRetryable: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) {
-      let registration = FleetRegistration(type, retry: retry, limits: limits)
+      let registration = FleetRegistration(type, retry: retry, limits: limits, isRetryable: isRetryable)
       registrations.withLock { $0[registration.name] = registration }
+    }
+  }
+
+  /// Sets how many jobs a process of a fleet runs at once, how it connects, and how long its lease lasts.
+  public struct FleetConfiguration: Hashable, Sendable {
+    /// The schema that holds the tables; its name has at most 63 bytes of UTF-8.
+    public var schema: String
+    /// The number of jobs that this process runs at once; those whose end is being stored do not count.
+    public var slots: Int
+    /// How long the process's jobs stay its own after its last heartbeat; a third of it is the time between heartbeats.
+    public var leaseDuration: Duration
+    /// The interval at which the process polls for jobs and cancellations without a notification.
+    public var pollInterval: Duration
+    /// The number of connections that statements share; one more waits for notifications.
+    ///
+    /// Connections without a statement for 5 seconds are closed, apart from one.
+    public var maxConnections: Int
+    /// The time limit for stages in progress once the process drains; then they are cancelled, and run elsewhere.
+    public var drainLimit: Duration
+    /// A Boolean value that indicates whether to listen for notifications; false behind a pooler that drops them.
+    public var listens: Bool
+    /// The name of the worker in the table of workers.
+    public var workerName: String
+    /// The number of sleeping or waiting jobs whose Tasks this process keeps, besides its slots; further ones are stopped
+    /// and run again when their waits are over.
+    public var maxParked: Int
+    /// How long ago a job has ended when workers remove it, unless it is a dead letter; nil to remove none.
+    ///
+    /// They look once a minute, and remove at most 1,000 at a time, as ``Fleet/prune(olderThan:states:)`` does.
+    public var retention: Duration?
+
+    /// Creates a configuration.
+    ///
+    /// - Parameters:
+    ///   - schema: The schema that holds the tables.
+    ///   - slots: The number of jobs that this process runs at once; at least 1.
+    ///   - leaseDuration: How long the process's jobs stay its own after its last heartbeat; at least a second.
+    ///   - pollInterval: The interval at which the process polls for jobs and cancellations without a notification.
+    ///   - maxConnections: The number of connections that statements share.
+    ///   - drainLimit: The time limit for stages in progress once the process drains.
+    ///   - listens: Whether the process listens for notifications.
+    ///   - workerName: The name of the worker in the table of workers.
+    ///   - maxParked: The number of sleeping or waiting jobs whose Tasks this process keeps.
+    ///   - retention: How long ago a job has ended when workers remove it; nil to remove none.
+    public init(
+      schema: String = "stepwise",
+      slots: Int = 16,
+      leaseDuration: Duration = .seconds(30),
+      pollInterval: Duration = .seconds(1),
+      maxConnections: Int = 4,
+      drainLimit: Duration = .seconds(20),
+      listens: Bool = true,
+      workerName: String = "",
+      maxParked: Int = 1_000,
+      retention: Duration? = nil
+    ) {
+      self.schema = schema
+      self.slots = max(1, slots)
+      self.leaseDuration = max(.seconds(1), leaseDuration)
+      self.pollInterval = max(.milliseconds(10), pollInterval)
+      self.maxConnections = maxConnections
+      self.drainLimit = drainLimit
+      self.listens = listens
+      self.workerName = workerName
+      self.maxParked = max(0, maxParked)
+      self.retention = retention
     }
   }
 #endif

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import Dispatch
   import Stepwise
 
   /// Delivers notifications to the waiters in this process.
@@ -23,13 +24,20 @@
       }
     }
 
+    /// What a worker is notified of.
+    enum News: Sendable {
+      /// There may be jobs, for the worker with this number; nil for all.
+      case jobs(worker: Int64?)
+      /// The cancellation of a job was requested.
+      case cancellation(id: String)
+    }
+
     private struct State {
       var isListening = false
       var isStopped = false
       var listener: PostgresListener?
       var tickets: [String: [Ticket]] = [:]
-      /// Called with the id of a job to cancel, or with nil when there may be work.
-      var workers: [Int: @Sendable (_ cancelled: String?) -> Void] = [:]
+      var workers: [Int: @Sendable (News) -> Void] = [:]
       var nextKey = 0
     }
 
@@ -63,7 +71,7 @@
       }
     }
 
-    func addWorker(_ call: @escaping @Sendable (_ cancelled: String?) -> Void) -> Int {
+    func addWorker(_ call: @escaping @Sendable (News) -> Void) -> Int {
       listen()
       return state.withLock { state in
         state.nextKey += 1
@@ -103,6 +111,12 @@
       if isStopped { listener.stop() }
     }
 
+    /// Makes the waiters of a job check again.
+    func deliver(to id: String) {
+      let tickets = state.withLock { $0.tickets.removeValue(forKey: id) } ?? []
+      for ticket in tickets { ticket.news.settle(()) }
+    }
+
     /// Makes all waiters check again, because notifications may have been missed.
     private func refresh() {
       let (tickets, workers) = state.withLock { state in
@@ -110,19 +124,94 @@
         return (state.tickets.values.flatMap { $0 }, Array(state.workers.values))
       }
       for ticket in tickets { ticket.news.settle(()) }
-      for worker in workers { worker(nil) }
+      for worker in workers { worker(.jobs(worker: nil)) }
     }
 
     private func receive(_ payload: String) {
       let id = String(payload.dropFirst())
       switch payload.first {
-      case "q": for worker in state.withLock({ Array($0.workers.values) }) { worker(nil) }
-      case "c": for worker in state.withLock({ Array($0.workers.values) }) { worker(id) }
-      case "s":
-        let tickets = state.withLock { $0.tickets.removeValue(forKey: id) } ?? []
-        for ticket in tickets { ticket.news.settle(()) }
+      case "q": for worker in state.withLock({ Array($0.workers.values) }) { worker(.jobs(worker: Int64(id))) }
+      case "c": for worker in state.withLock({ Array($0.workers.values) }) { worker(.cancellation(id: id)) }
+      case "s": deliver(to: id)
       default: break
       }
+    }
+  }
+
+  /// A connection that waits for the notifications of one channel, on a separate queue, until it is stopped.
+  ///
+  /// It connects again after it broke: with a growing delay, of at most 5 seconds. What it missed before is not
+  /// delivered, so it says when it has connected.
+  final class PostgresListener: Sendable {
+    private let isStopped = Lock(false)
+
+    /// Calls `connected` each time that the connection listens, and `receive` with each payload, in order.
+    init(
+      _ connectionString: String,
+      channel: String,
+      connected: @escaping @Sendable () -> Void,
+      receive: @escaping @Sendable (String) -> Void
+    ) {
+      let listen = "LISTEN " + PostgresSchema(name: channel).quoted
+      DispatchQueue(label: "stepwise.postgres.listener").async { [self] in
+        var delay = Duration.milliseconds(50)
+        while !isOver {
+          do {
+            let socket = try PostgresSocket(connectionString, deadline: .now + .seconds(10))
+            try socket.prepare(listen, as: "listen", [], deadline: .now + .seconds(10))
+            _ = try socket.execute("listen", [], deadline: .now + .seconds(10))
+            delay = .milliseconds(50)
+            connected()
+            while !isOver {
+              for payload in try socket.notifications(deadline: .now + .milliseconds(500)) { receive(payload) }
+            }
+          } catch {
+            Self.pause(delay)
+            delay = min(delay * 2, .seconds(5))
+          }
+        }
+      }
+    }
+
+    func stop() { isStopped.withLock { $0 = true } }
+
+    private var isOver: Bool { isStopped.withLock { $0 } }
+
+    /// Blocks the listener's own thread.
+    private static func pause(_ duration: Duration) {
+      let semaphore = DispatchSemaphore(value: 0)
+      _ = semaphore.wait(timeout: .now() + duration / .seconds(1))
+    }
+  }
+
+  /// Wakes one Task; one that is raised while no Task waits is remembered, once.
+  final class FleetSignal: Sendable {
+    private struct State {
+      var isRaised = false
+      var waiter: FleetHub.Ticket?
+    }
+
+    private let state = Lock(State())
+
+    func raise() {
+      let waiter = state.withLock { state in
+        if state.waiter == nil { state.isRaised = true }
+        return state.waiter.take()
+      }
+      waiter?.news.settle(())
+    }
+
+    /// Returns when the signal was raised, when the time has passed, or when the Task is cancelled.
+    func wait(upTo limit: Duration) async {
+      let waiter = FleetHub.Ticket()
+      let isRaised = state.withLock { state in
+        defer { state.isRaised = false }
+        if !state.isRaised { state.waiter = waiter }
+        return state.isRaised
+      }
+      if isRaised { return }
+      await waiter.wait(upTo: limit)
+      state.withLock { $0.waiter = nil }
     }
   }
 #endif

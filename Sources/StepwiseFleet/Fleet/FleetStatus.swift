@@ -2,14 +2,47 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  /// The state of a job of a fleet: queued, running, waiting, or ended.
+  public struct FleetState: Hashable, Sendable, CustomStringConvertible {
+    /// The word in the table.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// A worker may claim the job, unless its name is paused.
+    public static let queued = FleetState("queued")
+    /// The job is queued at its time: it was delayed, is retried, or was stopped until the end of a wait or a signal.
+    public static let scheduled = FleetState("scheduled")
+    /// A worker runs the job, or keeps it in memory while it sleeps or waits for a signal.
+    public static let running = FleetState("running")
+    /// The job waits for its children, and no worker is held.
+    public static let waiting = FleetState("waiting")
+    /// The job has a result.
+    public static let done = FleetState("done")
+    /// The job is dead-lettered.
+    public static let failed = FleetState("failed")
+    /// The job was cancelled; a chain is undone before.
+    public static let cancelled = FleetState("cancelled")
+
+    /// All states, in the order of a job's life.
+    public static let all: [FleetState] = [.queued, .scheduled, .running, .waiting, .done, .failed, .cancelled]
+
+    /// A Boolean value that indicates whether the job has ended.
+    public var isFinal: Bool { [.done, .failed, .cancelled].contains(self) }
+  }
+
   /// Shows how a job is doing: its state, its worker, its attempts and its error, without its stages.
+  ///
+  /// Times are seconds since 1970, by the database's clock.
   public struct FleetStatus: Hashable, Sendable {
     /// The id.
     public let id: String
-    /// The name of the progression's type.
+    /// The name of the progression's type, or that of the chain with `chain` in front of it.
     public let progression: String
     /// What becomes of the job next.
     public let state: FleetState
+    /// A Boolean value that indicates whether the name is paused, so that no worker starts the job.
+    public let isPaused: Bool
     /// The number of attempts at the present stage, the running one included.
     public let attempt: Int
     /// The number of stages that were saved, the first one included.
@@ -22,10 +55,30 @@
     public let isCancellationRequested: Bool
     /// Why the job was cancelled, if a reason was given.
     public let cancellationReason: String?
+    /// The priority.
+    public let priority: Int
+    /// The key, if it has one.
+    public let key: String?
+    /// The id of the job that enqueued it as a child; nil for other jobs.
+    public let parent: String?
+    /// When the job was enqueued.
+    public let enqueuedAt: Double
+    /// When the job is or was due: its start, or its last retry.
+    public let dueAt: Double
+    /// When a worker started it for the first time; nil before.
+    public let startedAt: Double?
+    /// When it ended; nil before.
+    public let endedAt: Double?
   }
 
   extension FleetStatus {
-    static let columns = "id, name, state, attempt, version, worker, error, cancel_requested, cancel_reason"
+    /// Of a row of the table `jobs`.
+    static let columns = """
+      id, name, state, attempt, version, worker, error, cancel_requested, cancel_reason,
+      EXISTS (SELECT FROM @.pauses p WHERE p.name = jobs.name), priority, key, parent,
+      extract(epoch FROM created_at)::float8, extract(epoch FROM run_at)::float8,
+      extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8
+      """
 
     init(_ row: PostgresRow) {
       id = row.text(0) ?? ""
@@ -37,6 +90,106 @@
       error = row.text(6)
       isCancellationRequested = row.isTrue(7)
       cancellationReason = row.text(8)
+      isPaused = row.isTrue(9)
+      priority = Int(row.integer(10) ?? 0)
+      key = row.text(11)
+      parent = row.text(12)
+      enqueuedAt = row.real(13) ?? 0
+      dueAt = row.real(14) ?? 0
+      startedAt = row.real(15)
+      endedAt = row.real(16)
     }
+  }
+
+  /// An error of a job that has no result, or that cannot be enqueued.
+  ///
+  /// Further cases may be added, so end a `switch` over it with `default`.
+  public enum FleetError: Error, Hashable, Sendable {
+    /// The fleet has no job with this id.
+    case notFound(id: String)
+
+    /// The job is dead-lettered: every attempt at its stage failed, the last one with this error.
+    case failed(id: String, error: String)
+
+    /// The job was cancelled, for this reason if one was given.
+    case cancelled(id: String, reason: String?)
+
+    /// The id is empty, longer than 200 bytes or contains a NUL.
+    case invalidID(id: String)
+
+    /// A stage, a key or a schedule cannot be stored.
+    case unstorable(id: String, reason: String)
+
+    /// The job is of another progression type than that named.
+    case foreignType(id: String, stored: String, expected: String)
+
+    /// The stored stage is not one of the type.
+    case unknownShape(id: String, reason: String)
+
+    /// The job has ended, in this state, and receives no signal.
+    case ended(id: String, state: FleetState)
+
+    /// A step of a chain called what only a stage of a progression can: `waitForChildren`, `waitForSignal` or `sleep` of
+    /// ``FleetJob``.
+    case needsStage(id: String)
+
+    /// The code waits for a signal, and is not a step of a chain on a fleet.
+    case outsideFleet(signal: String)
+
+    /// The cron expression or the time zone of a schedule is not valid.
+    case invalidSchedule(name: String, reason: String)
+  }
+
+  extension FleetError: CustomStringConvertible {
+    /// The id, the cause and, where there is one, the remedy.
+    public var description: String {
+      switch self {
+      case .notFound(let id): "job \"\(id)\" does not exist; it was never enqueued, or it was pruned"
+      case .failed(let id, let error): "job \"\(id)\" failed: \(error) Call requeue(_:) to run its stage again."
+      case .cancelled(let id, let reason): "job \"\(id)\" was cancelled\(reason.map { ": \($0)" } ?? "")"
+      case .invalidID(let id): "job \"\(id)\": an id has 1 to 200 bytes of UTF-8 and no NUL"
+      case .unstorable(let id, let reason): "job \"\(id)\" cannot be stored: \(reason)"
+      case .foreignType(let id, let stored, let expected): "job \"\(id)\" is a \(stored), not a \(expected)"
+      case .unknownShape(let id, let reason): "job \"\(id)\" has a stage that cannot be read: \(reason)"
+      case .ended(let id, let state): "job \"\(id)\" is \(state) and receives no signal"
+      case .needsStage(let id):
+        "job \"\(id)\" is a chain: wait with step(_:waitFor:) and step(_:sleep:), which are steps themselves"
+      case .outsideFleet(let signal): "signal \"\(signal)\": only a step of a chain on a fleet can wait for it"
+      case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
+      }
+    }
+  }
+
+  /// Reports what happens in a worker, for your logs and metrics.
+  ///
+  /// Further cases may be added, so end a `switch` over it with `default`.
+  public enum FleetEvent: Sendable {
+    /// The worker has a lease, under this number.
+    case registered(worker: Int64)
+
+    /// The worker claimed jobs.
+    case claimed(ids: [String], within: Duration)
+
+    /// A stage of a job is stored: the number of stages, and whether the job has its result.
+    case saved(id: String, stageCount: Int, isLast: Bool)
+
+    /// An attempt ended other than with a result: with the job's next state, and the error if it failed.
+    case ended(id: String, progression: String, state: FleetState, attempt: Int, error: (any Error)?)
+
+    /// The worker lost its lease: these jobs are cancelled here, and run elsewhere.
+    case leaseLost(ids: [String])
+
+    /// This worker freed jobs of workers that died.
+    case freed(jobCount: Int)
+
+    /// This worker removed jobs that were older than ``FleetConfiguration/retention``.
+    case pruned(jobCount: Int)
+
+    /// The worker could not claim jobs; it tries again unless the error is permanent.
+    case claimFailed(any Error)
+
+    /// The worker could not register, renew its lease, or look for cancellations and schedules; it tries again unless the
+    /// error is permanent.
+    case heartbeatFailed(any Error)
   }
 #endif

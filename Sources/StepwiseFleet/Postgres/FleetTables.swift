@@ -92,182 +92,33 @@
       """
     }
 
-    /// Claims jobs for a worker that has its lease.
-    ///
-    /// First it returns jobs to the queue that the worker claimed and does not know of, because an answer was lost:
-    /// that makes a claim that is repeated harmless. Jobs whose names have limits are chosen while the limit's row is
-    /// locked, so that counts of running jobs are exact. A statement in this function sees what was committed before
-    /// the statement began, not before the function did.
-    ///
-    /// The settings make the planner use the indexes before it has statistics. They raise what a plan seems to cost, so
-    /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
-    /// call would take longer than running them.
-    static func claim(_ schema: String) -> String {
+    /// The names that are paused, those that each worker has registered, and how many jobs it runs at once.
+    static func pauses(_ schema: String) -> String {
       """
-      CREATE OR REPLACE FUNCTION \(schema).claim(
-        p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
-      ) RETURNS TABLE (
-        o_id text, o_name text, o_fence bigint, o_attempt bigint, o_max bigint, o_version bigint, o_first_shape bigint,
-        o_first text, o_shape bigint, o_stage text, o_cancel boolean
-      ) LANGUAGE plpgsql
-        SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
-        SET plan_cache_mode = force_generic_plan
-      AS $claim$
-      DECLARE
-        l record;
-        room bigint;
-        j record;
-        seen bigint;
-        counts jsonb;
-        used jsonb;
-        picked text[];
-        chosen text[];
-        limited text[] := '{}';
-      BEGIN
-        PERFORM FROM \(schema).workers WHERE id = p_worker AND lease_until >= clock_timestamp() FOR KEY SHARE;
-        IF NOT FOUND THEN RETURN; END IF;
-
-        UPDATE \(schema).jobs SET
-          state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-          finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
-          worker = NULL, attempt = attempt - 1
-        WHERE state = 'running' AND worker = p_worker AND fence <> ALL (p_known);
-
-        UPDATE \(schema).jobs SET state = 'queued' WHERE id IN (
-          SELECT id FROM \(schema).jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp()
-          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-        );
-
-        SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
-          SELECT q.id
-          FROM (
-            SELECT u.name, u.shape FROM unnest(p_names, p_shapes) AS u(name, shape)
-            WHERE NOT EXISTS (SELECT FROM \(schema).limits m WHERE m.name = u.name)
-          ) AS t
-          CROSS JOIN LATERAL (
-            SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-            WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape
-            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
-          ) AS q
-          ORDER BY q.priority DESC, q.run_at, q.seq LIMIT p_count
-        ) AS c;
-
-        FOR l IN
-          SELECT m.*, u.shape AS known_shape
-          FROM \(schema).limits m JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = m.name
-          ORDER BY m.name FOR UPDATE OF m
-        LOOP
-          room := p_count;
-          IF l.running IS NOT NULL THEN
-            room := least(room, l.running - (
-              SELECT count(*) FROM \(schema).jobs r WHERE r.state = 'running' AND r.name = l.name
-            ));
-          END IF;
-          IF l.rate IS NOT NULL THEN
-            room := least(room, floor(least(
-              l.rate, l.tokens + extract(epoch FROM clock_timestamp() - l.refilled_at) * l.rate / l.period
-            ))::bigint);
-          END IF;
-          CONTINUE WHEN room <= 0;
-          counts := '{}';
-          IF l.running_per_key IS NOT NULL THEN
-            SELECT coalesce(jsonb_object_agg(r.key, r.n), '{}') INTO counts FROM (
-              SELECT s.key, count(*) AS n FROM \(schema).jobs s
-              WHERE s.state = 'running' AND s.name = l.name AND s.key IS NOT NULL GROUP BY s.key
-            ) AS r;
-          END IF;
-          picked := '{}';
-          used := counts;
-          seen := 0;
-          FOR j IN
-            SELECT b.id, b.key FROM \(schema).jobs b
-            WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
-            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT room + 100
-          LOOP
-            seen := seen + 1;
-            IF l.running_per_key IS NOT NULL AND j.key IS NOT NULL THEN
-              CONTINUE WHEN coalesce((used ->> j.key)::bigint, 0) >= l.running_per_key;
-              used := used || jsonb_build_object(j.key, coalesce((used ->> j.key)::bigint, 0) + 1);
-            END IF;
-            picked := picked || j.id;
-            EXIT WHEN cardinality(picked) >= room;
-          END LOOP;
-          IF cardinality(picked) < room AND seen = room + 100 THEN
-            -- Keys that are at their limit are in front of others: enter the index once for each key.
-            SELECT coalesce(array_agg(q.id), '{}') INTO picked FROM (
-              WITH RECURSIVE keys(key) AS (
-                (
-                  SELECT k.key FROM \(schema).jobs k
-                  WHERE k.state = 'queued' AND k.name = l.name AND k.key IS NOT NULL ORDER BY k.key LIMIT 1
-                )
-                UNION ALL
-                SELECT (
-                  SELECT k.key FROM \(schema).jobs k
-                  WHERE k.state = 'queued' AND k.name = l.name AND k.key > keys.key ORDER BY k.key LIMIT 1
-                ) FROM keys WHERE keys.key IS NOT NULL
-              )
-              SELECT f.* FROM keys CROSS JOIN LATERAL (
-                SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-                WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
-                ORDER BY b.priority DESC, b.run_at, b.seq
-                LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
-              ) AS f
-              UNION ALL (
-                SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-                WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
-                ORDER BY b.priority DESC, b.run_at, b.seq LIMIT room
-              )
-              ORDER BY priority DESC, run_at, seq LIMIT room
-            ) AS q;
-          END IF;
-          SELECT limited || coalesce(array_agg(c.id), '{}') INTO limited FROM (
-            SELECT b.id FROM \(schema).jobs b WHERE b.id = ANY (picked) AND b.state = 'queued' FOR UPDATE SKIP LOCKED
-          ) AS c;
-        END LOOP;
-
-        IF limited <> '{}' THEN
-          SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
-            SELECT b.id FROM \(schema).jobs b WHERE b.id = ANY (chosen || limited)
-            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT p_count
-          ) AS c;
-          UPDATE \(schema).limits m SET
-            tokens = least(
-              m.rate, m.tokens + extract(epoch FROM clock_timestamp() - m.refilled_at) * m.rate / m.period
-            ) - c.n,
-            refilled_at = clock_timestamp()
-          FROM (SELECT b.name, count(*) AS n FROM \(schema).jobs b WHERE b.id = ANY (chosen) GROUP BY b.name) AS c
-          WHERE m.name = c.name AND m.rate IS NOT NULL;
-        END IF;
-
-        RETURN QUERY
-          UPDATE \(schema).jobs b SET
-            state = 'running', worker = p_worker, fence = nextval('\(schema.replacing("'", with: "''")).fences'),
-            attempt = b.attempt + 1, max_attempts = u.attempts, waits_for = NULL,
-            started_at = coalesce(b.started_at, clock_timestamp())
-          FROM unnest(p_names, p_attempts) AS u(name, attempts)
-          WHERE b.id = ANY (chosen) AND u.name = b.name
-          RETURNING b.id, b.name, b.fence, b.attempt, b.max_attempts, b.version, b.first_shape, b.first, b.shape,
-            b.stage, b.cancel_requested;
-      END
-      $claim$
+      CREATE TABLE \(schema).pauses (name text PRIMARY KEY, paused_at timestamptz NOT NULL);
+      ALTER TABLE \(schema).workers
+        ADD COLUMN names text[] NOT NULL DEFAULT '{}', ADD COLUMN slots bigint NOT NULL DEFAULT 0;
+      CREATE INDEX jobs_parent ON \(schema).jobs (parent) WHERE parent IS NOT NULL AND finished_at IS NULL
       """
     }
 
     /// Frees what dead workers held, and wakes the parents whose children have all ended.
     ///
+    /// A dead worker is removed when none of its jobs is left: until then, each worker sees that there is something to
+    /// free.
+    ///
     /// A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not
     /// meet the same other jobs on the next worker and cost them all their attempts.
     static func sweep(_ schema: String) -> String {
       """
-      CREATE OR REPLACE FUNCTION \(schema).sweep() RETURNS bigint LANGUAGE plpgsql
+      CREATE FUNCTION \(schema).free() RETURNS TABLE (o_freed bigint, o_woken bigint) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
-      AS $sweep$
+      AS $free$
       DECLARE
-        freed bigint;
-        woken bigint;
+        dead bigint[];
         parents text[];
       BEGIN
-        DELETE FROM \(schema).workers WHERE id IN (
+        dead := ARRAY (
           SELECT id FROM \(schema).workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
         );
         UPDATE \(schema).jobs SET
@@ -281,10 +132,13 @@
           worker = NULL
         WHERE id IN (
           SELECT r.id FROM \(schema).jobs r
-          WHERE r.state = 'running' AND NOT EXISTS (SELECT FROM \(schema).workers w WHERE w.id = r.worker)
+          WHERE r.state = 'running'
+            AND (r.worker = ANY (dead) OR NOT EXISTS (SELECT FROM \(schema).workers w WHERE w.id = r.worker))
           FOR UPDATE SKIP LOCKED
         );
-        GET DIAGNOSTICS freed = ROW_COUNT;
+        GET DIAGNOSTICS o_freed = ROW_COUNT;
+        DELETE FROM \(schema).workers w WHERE w.id = ANY (dead)
+          AND NOT EXISTS (SELECT FROM \(schema).jobs r WHERE r.state = 'running' AND r.worker = w.id);
         WITH seen AS (
           UPDATE \(schema).waits SET state = 2 WHERE ctid = ANY (
             ARRAY (SELECT ctid FROM \(schema).waits WHERE state = 1 FOR UPDATE SKIP LOCKED)
@@ -297,10 +151,123 @@
             AND NOT EXISTS (SELECT FROM \(schema).waits w WHERE w.job = p.id AND w.state = 0 OFFSET 0)
           ORDER BY p.id FOR UPDATE
         ));
-        GET DIAGNOSTICS woken = ROW_COUNT;
-        RETURN freed + woken;
+        GET DIAGNOSTICS o_woken = ROW_COUNT;
+        RETURN NEXT;
       END
-      $sweep$
+      $free$
+      """
+    }
+
+    /// Cancels jobs and their children, and returns those that it has changed.
+    ///
+    /// Each level is locked before its children are read: one that is being added holds its parent's row until it can be
+    /// seen, and one that is added later sees the cancellation.
+    static func cancel(_ schema: String) -> String {
+      """
+      CREATE FUNCTION \(schema).cancel(p_ids text[], p_reason text)
+        RETURNS TABLE (o_id text, o_name text, o_state text) LANGUAGE plpgsql SET jit = off
+      AS $cancel$
+      DECLARE
+        level text[] := p_ids;
+      BEGIN
+        WHILE level <> '{}' LOOP
+          level := ARRAY (
+            SELECT id FROM \(schema).jobs WHERE id = ANY (level) AND finished_at IS NULL ORDER BY id FOR UPDATE
+          );
+          RETURN QUERY
+            UPDATE \(schema).jobs SET
+              cancel_requested = true, cancel_reason = coalesce(cancel_reason, p_reason),
+              state = CASE WHEN state = 'running' THEN 'running' ELSE 'cancelled' END,
+              finished_at = CASE WHEN state <> 'running' THEN clock_timestamp() END
+            WHERE id = ANY (level) RETURNING id, name, state;
+          level := ARRAY (SELECT id FROM \(schema).jobs WHERE parent = ANY (level) AND finished_at IS NULL);
+        END LOOP;
+      END
+      $cancel$
+      """
+    }
+
+    /// Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
+    ///
+    /// A worker that is not notified claims when a job of its own ends, and finds what is queued within its poll
+    /// interval.
+    static func announce(_ schema: String) -> String {
+      """
+      CREATE FUNCTION \(schema).announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql
+        SET jit = off
+      AS $announce$
+        SELECT string_agg(pg_notify(p_channel, 'q' || f.id)::text, '') FROM (
+          SELECT c.id FROM (
+            SELECT w.id, w.slots FROM \(schema).workers w
+            WHERE w.lease_until >= clock_timestamp() AND (w.slots = 0 OR p_name IS NULL OR p_name = ANY (w.names))
+            ORDER BY random() LIMIT 64
+          ) AS c
+          WHERE c.slots = 0 OR c.slots > (
+            SELECT count(*) FROM (
+              SELECT FROM \(schema).jobs r WHERE r.state = 'running' AND r.worker = c.id LIMIT c.slots
+            ) AS taken
+          )
+          LIMIT p_count + 1
+        ) AS f
+      $announce$
+      """
+    }
+  }
+
+  /// Which jobs wait for which, so that the end of a child costs its parents one index lookup, as migration steps.
+  ///
+  /// A row is open (0) until the child has ended (1), then until a sweep has seen that (2); it is kept until the job that
+  /// waits has ended, and protects the child from pruning. A parent whose children had all ended before has a row of
+  /// itself for the next sweep.
+  enum FleetWaits {
+    static func table(_ schema: String) -> String {
+      """
+      CREATE TABLE \(schema).waits (
+        child text COLLATE "C",
+        job text COLLATE "C",
+        state smallint NOT NULL,
+        PRIMARY KEY (child, job)
+      );
+      CREATE INDEX waits_job ON \(schema).waits (job, state);
+      CREATE INDEX waits_ended ON \(schema).waits (state) WHERE state = 1
+      """
+    }
+
+    /// A trigger, which no statement that changes a job's state can forget, not even one of an earlier version.
+    ///
+    /// The lock on the children waits for a transaction in which a child ends, and makes one that begins later wait:
+    /// otherwise neither would see the other. The trigger comes before the rows of jobs that wait already, as it locks
+    /// the table.
+    static func follow(_ schema: String) -> String {
+      """
+      CREATE FUNCTION \(schema).follow() RETURNS trigger LANGUAGE plpgsql
+        SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+      AS $follow$
+      BEGIN
+        IF NEW.state = 'waiting' THEN
+          INSERT INTO \(schema).waits (child, job, state)
+          SELECT c.id, NEW.id, 0 FROM (
+            SELECT id FROM \(schema).jobs WHERE id = ANY (NEW.waits_for) AND finished_at IS NULL ORDER BY id FOR SHARE
+          ) AS c
+          ON CONFLICT (child, job) DO UPDATE SET state = 0;
+          IF NOT FOUND THEN
+            INSERT INTO \(schema).waits VALUES (NEW.id, NEW.id, 1) ON CONFLICT (child, job) DO UPDATE SET state = 1;
+          END IF;
+        ELSE
+          UPDATE \(schema).waits SET state = 1 WHERE child = NEW.id AND state = 0;
+          DELETE FROM \(schema).waits WHERE job = NEW.id;
+        END IF;
+        RETURN NULL;
+      END
+      $follow$;
+      CREATE TRIGGER follow AFTER UPDATE OF state ON \(schema).jobs FOR EACH ROW
+        WHEN (OLD.state <> NEW.state AND NEW.state IN ('waiting', 'done', 'failed', 'cancelled'))
+        EXECUTE FUNCTION \(schema).follow();
+      INSERT INTO \(schema).waits
+      SELECT u.child, p.id, CASE WHEN c.id IS NULL OR c.finished_at IS NOT NULL THEN 1 ELSE 0 END
+      FROM \(schema).jobs p CROSS JOIN LATERAL unnest(p.waits_for) AS u(child)
+        LEFT JOIN \(schema).jobs c ON c.id = u.child
+      WHERE p.state = 'waiting' ON CONFLICT DO NOTHING
       """
     }
   }

@@ -49,6 +49,9 @@
       return try result.get()
     }
 
+    /// Closes the connection when its statements are over; the next one opens another.
+    func close() { queue.async { [self] in state.withLock { $0 = State() } } }
+
     private static func run(
       _ sql: String,
       _ parameters: [PostgresValue],
@@ -78,6 +81,71 @@
         if error.isWrongServer || error.code == .connection { state = State() }
         throw error
       }
+    }
+  }
+
+  /// A few connections that share the work; a statement uses the one with the fewest waiting statements.
+  final class PostgresPool: Sendable {
+    private static let attempts = 6
+
+    private struct Use {
+      /// The number of statements that run or wait.
+      var pending = 0
+      /// When the last statement began; nil when the connection is closed.
+      var began: ContinuousClock.Instant?
+    }
+
+    private let connections: [PostgresConnection]
+    private let uses: Lock<[Use]>
+
+    init(_ connectionString: String, size: Int) {
+      let size = max(1, size)
+      connections = (0..<size).map { PostgresConnection(connectionString, number: $0) }
+      uses = Lock(Array(repeating: Use(), count: size))
+    }
+
+    /// Runs a repeatable statement: one that was interrupted is sent again, on a new connection.
+    ///
+    /// Between the attempts it waits 50 ms, then twice as long each time: 1.5 s in all.
+    @discardableResult
+    func run(
+      _ sql: String,
+      _ parameters: [PostgresValue] = [],
+      within limit: Duration = .seconds(35)
+    ) async throws -> [PostgresRow] {
+      var delay = Duration.milliseconds(50)
+      for _ in 1..<Self.attempts {
+        do {
+          return try await once(sql, parameters, within: limit)
+        } catch {
+          guard error.isTransient else { throw error }
+        }
+        try await Task.sleep(for: delay)
+        delay *= 2
+      }
+      return try await once(sql, parameters, within: limit)
+    }
+
+    /// Runs a statement once, on the connection that has the least to do; closes those that had nothing to do for 5 seconds.
+    func once(
+      _ sql: String,
+      _ parameters: [PostgresValue],
+      within limit: Duration
+    ) async throws(PostgresError) -> [PostgresRow] {
+      let (index, idle) = uses.withLock { uses in
+        let (index, now) = (uses.indices.min { uses[$0].pending < uses[$1].pending } ?? 0, ContinuousClock.now)
+        uses[index].pending += 1
+        uses[index].began = now
+        let idle = uses.indices.filter { index in
+          guard let began = uses[index].began else { return false }
+          return uses[index].pending == 0 && began.duration(to: now) > .seconds(5)
+        }
+        for index in idle { uses[index].began = nil }
+        return (index, idle)
+      }
+      for index in idle { connections[index].close() }
+      defer { uses.withLock { $0[index].pending -= 1 } }
+      return try await connections[index].run(sql, parameters, within: limit)
     }
   }
 #endif

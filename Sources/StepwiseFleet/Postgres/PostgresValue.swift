@@ -11,8 +11,10 @@
     case texts([String?])
     case integers([Int64])
     case flags([Bool])
+    case blobs([[UInt8]])
     case null
     case nullInteger
+    case nullIntegers
     case nullText
 
     /// The OID of the type, from PostgreSQL's catalogue `pg_type`.
@@ -23,8 +25,9 @@
       case .real: 701
       case .text, .nullText: 25
       case .texts: 1009
-      case .integers: 1016
+      case .integers, .nullIntegers: 1016
       case .flags: 1000
+      case .blobs: 1001
       }
     }
 
@@ -38,7 +41,8 @@
       case .texts(let texts): Self.array(of: 25, texts.map { $0.map { Array($0.utf8) } })
       case .integers(let numbers): Self.array(of: 20, numbers.map { Self.bigEndian(UInt64(bitPattern: $0)) })
       case .flags(let flags): Self.array(of: 16, flags.map { [$0 ? 1 : 0] })
-      case .null, .nullInteger, .nullText: nil
+      case .blobs(let blobs): Self.array(of: 17, blobs)
+      case .null, .nullInteger, .nullIntegers, .nullText: nil
       }
     }
 
@@ -62,6 +66,31 @@
 
     private static func bigEndian(_ number: UInt64) -> [UInt8] {
       withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+
+    /// The value in PostgreSQL's text format.
+    var literal: String? {
+      switch self {
+      case .null, .nullInteger, .nullIntegers, .nullText: nil
+      case .text(let text): text
+      case .integer(let number): "\(number)"
+      case .real(let number): "\(number)"
+      case .bytes(let bytes): Self.hexadecimal(bytes)
+      case .texts(let texts): Self.list(texts.map { $0.map(Self.quoted) ?? "NULL" })
+      case .integers(let numbers): Self.list(numbers.map(String.init))
+      case .flags(let flags): Self.list(flags.map { $0 ? "t" : "f" })
+      case .blobs(let blobs): Self.list(blobs.map { Self.quoted(Self.hexadecimal($0)) })
+      }
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+      "\\x" + bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private static func list(_ elements: [String]) -> String { "{" + elements.joined(separator: ",") + "}" }
+
+    private static func quoted(_ text: String) -> String {
+      "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
   }
 

@@ -104,9 +104,9 @@
             INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
             SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
               key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape FROM moved
-            ON CONFLICT (id) DO NOTHING RETURNING id
+            ON CONFLICT (id) DO NOTHING RETURNING name
           )
-          SELECT pg_notify($4, 'q')::text FROM added
+          SELECT @.announce($4, name, 1) FROM added
           """,
           [.text(name), .real(seconds), .integer(next), .text(configuration.schema)]
         )

@@ -19,6 +19,11 @@
     let shape: Int
     let stage: String?
     let isCancellationRequested: Bool
+    /// The time since the job started for the first time.
+    let elapsed: Duration
+
+    /// A Boolean value that indicates whether the job is a run of a chain.
+    var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
 
     init(_ row: PostgresRow, worker: Int64) {
       self.worker = worker
@@ -32,7 +37,23 @@
       shape = Int(row.integer(8) ?? 0)
       stage = row.text(9)
       isCancellationRequested = row.isTrue(10)
+      elapsed = .seconds(max(0, row.real(11) ?? 0))
     }
+  }
+
+  /// What a worker passes to its jobs.
+  struct JobSurroundings: Sendable {
+    let saver: StageSaver
+    let appender: FencedWriter<EntrySave>
+    let database: PostgresDatabase
+    let hub: FleetHub
+    let report: @Sendable (FleetEvent) -> Void
+    /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
+    let park: @Sendable (ClaimedRow) -> Bool
+    /// Returns when the job has a slot again.
+    let unpark: @Sendable (ClaimedRow) async -> Void
+    /// Frees the slot of a job whose end is about to be stored.
+    let freeSlot: @Sendable (ClaimedRow) -> Void
   }
 
   /// A job that runs in this process.
@@ -42,22 +63,65 @@
     let token = CancellationToken()
     /// Returns whether the job stops after its present stage.
     let isStopping: @Sendable () -> Bool
-    private let saver: StageSaver
-    /// The number of attempts at the present stage, this one included.
-    private let attempts: Lock<Int>
-    private let done = Lock(false)
+    let surroundings: JobSurroundings
+    let state: Lock<State>
+    /// Settled when the end of the job has been reported.
+    let ended = Once<Void>()
 
-    init(_ row: ClaimedRow, _ saver: StageSaver, isStopping: @escaping @Sendable () -> Bool) {
-      self.row = row
-      self.saver = saver
-      self.isStopping = isStopping
-      attempts = Lock(row.attempt)
+    struct State {
+      /// The number of attempts at the present stage, this one included.
+      var attempt: Int
+      /// Whether the last stage was saved.
+      var isDone = false
+      /// What the job waits for while it is parked.
+      var waits: [DurableWait] = []
+      /// The numbers of the signals that the present stage has received.
+      var received: [Int64] = []
+      /// The run of a chain.
+      var run: HostedRun?
+      /// Its cancellation, which may be requested before there is a run.
+      var cancellation: Cancellation?
+      var stageBegan = ContinuousClock.now
+      /// The time limit that was exceeded, if one was.
+      var timeout: JobTimeout?
     }
 
-    var attempt: Int { attempts.withLock { $0 } }
+    init(_ row: ClaimedRow, in surroundings: JobSurroundings, isStopping: @escaping @Sendable () -> Bool) {
+      self.row = row
+      self.surroundings = surroundings
+      self.isStopping = isStopping
+      state = Lock(State(attempt: row.attempt))
+    }
 
-    /// A Boolean value that indicates whether the last stage was saved.
-    var isDone: Bool { done.withLock { $0 } }
+    var database: PostgresDatabase { surroundings.database }
+
+    var attempt: Int { state.withLock { $0.attempt } }
+
+    var isDone: Bool { state.withLock { $0.isDone } }
+
+    var timeout: JobTimeout? { state.withLock { $0.timeout } }
+
+    /// Cancels the stage, or the job, when its time is up; returns when the Task is cancelled.
+    ///
+    /// The run of a chain is cancelled for good, so that its steps are undone.
+    func limitTime(_ limits: FleetLimits) async {
+      let end = limits.jobTime.map { ContinuousClock.now + ($0 - row.elapsed) }
+      while !Task.isCancelled {
+        let began = state.withLock { state in
+          if !state.waits.isEmpty { state.stageBegan = .now }
+          return state.stageBegan
+        }
+        let stageEnd = row.isChain ? nil : limits.stageTime.map { began + $0 }
+        guard let next = [end, stageEnd].compactMap({ $0 }).min() else { return }
+        if next <= .now {
+          let timeout = next == end ? JobTimeout.job(limits.jobTime ?? .zero) : .stage(limits.stageTime ?? .zero)
+          state.withLock { $0.timeout = timeout }
+          if row.isChain { cancelRun(reason: timeout.description) } else { token.cancel(reason: timeout.description) }
+          return
+        }
+        try? await Task.sleep(until: next)
+      }
+    }
 
     func decode<P: Progression & Codable>(_ text: String, _ coder: StageCoder<P>, shape: Int) throws -> P {
       do {
@@ -75,63 +139,180 @@
         version: Int64(record.version),
         shape: Int64(record.schemaVersion),
         stage: String(decoding: record.stage, as: UTF8.self),
-        isLast: isLast
+        isLast: isLast,
+        signals: state.withLock { $0.received }
       )
-      guard try await saver.save(save) else { throw LostJob() }
-      attempts.withLock { $0 = 1 }
-      if isLast { done.withLock { $0 = true } }
+      if isLast { surroundings.freeSlot(row) }
+      guard try await surroundings.saver.save(save) else { throw LostJob() }
+      state.withLock { state in
+        (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
+      }
+      surroundings.report(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
+    }
+  }
+
+  /// A time limit that a job has exceeded.
+  enum JobTimeout: Error, CustomStringConvertible {
+    case stage(Duration), job(Duration)
+
+    var description: String {
+      switch self {
+      case .stage(let limit): "The stage exceeded its time limit of \(limit)."
+      case .job(let limit): "The job exceeded its time limit of \(limit)."
+      }
+    }
+  }
+
+  /// The run of a chain.
+  extension ClaimedJob {
+    func attach(_ run: HostedRun) {
+      let cancellation = state.withLock { state in
+        state.run = run
+        return state.cancellation
+      }
+      if isStopping() { run.stop() }
+      if let cancellation { run.cancel(cancellation.reason) }
+    }
+
+    /// Releases the run, which refers to the job.
+    func detach() { state.withLock { $0.run = nil } }
+
+    func cancellationReason() async throws -> String? {
+      try await database.run("SELECT cancel_reason FROM @.jobs WHERE id = $1", [.text(row.id)]).first?.text(0)
+    }
+
+    /// Cancels the run for good.
+    func cancelRun(reason: String?) {
+      let run = state.withLock { state in
+        state.cancellation = Cancellation(reason: reason)
+        return state.run
+      }
+      run?.cancel(reason)
+    }
+
+    /// Stops a chain after its present steps, and a job that only waits at once.
+    func stopRun() {
+      state.withLock { $0.run }?.stop()
+      surroundings.hub.deliver(to: row.id)
+    }
+
+    func entries() async throws -> [PostgresRow] { try await database.run(FleetChains.load, [.text(row.id)]) }
+
+    func append(_ entry: [UInt8], number: Int64) async throws {
+      let save = EntrySave(
+        id: row.id,
+        fence: row.fence,
+        worker: row.worker,
+        number: number,
+        entry: entry,
+        signals: DurableEvent.signals(in: entry).map { Int64($0) }
+      )
+      guard try await surroundings.appender.save(save) else { throw LostJob() }
+      state.withLock { $0.attempt = 1 }
+    }
+
+    func replace(with entry: [UInt8], number: Int64) async throws {
+      let rows = try await database.run(
+        FleetChains.replace,
+        [.text(row.id), .integer(row.fence), .integer(row.worker), .integer(number), .bytes(entry)]
+      )
+      if rows.isEmpty { throw LostJob() }
     }
   }
 
   /// A job that was lost: its fencing number is not the present one.
   struct LostJob: Error {}
 
-  /// What a claimed job is to the run of its progression: a store with one record, whose lease is the worker's.
-  struct ClaimedJobStore: LastStageStore {
-    private let job: ClaimedJob
-    private let record: CheckpointRecord
-
-    init(_ job: ClaimedJob, _ record: CheckpointRecord) {
-      self.job = job
-      self.record = record
+  /// What a job waits for.
+  extension ClaimedJob {
+    /// The job as the host of its chain's run.
+    var host: DurableHost {
+      DurableHost(
+        park: park,
+        unpark: unpark,
+        suspension: { JobSuspension($0) },
+        signals: { try await self.signals($0, limit: $1, except: []) },
+        news: news
+      )
     }
 
-    func acquire(_ id: String) async throws -> CheckpointLease {
-      CheckpointLease(id: id, fence: UInt64(bitPattern: job.row.fence))
+    /// The names of the signals that the job waits for, while it is parked.
+    var awaitedSignals: [String] { state.withLock { $0.waits.compactMap(\.signal) } }
+
+    func park(_ waits: [DurableWait]) -> Bool {
+      state.withLock { $0.waits = waits }
+      return surroundings.park(row)
     }
 
-    func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { lease }
-
-    func release(_ lease: CheckpointLease) async throws {}
-
-    func releaseWithoutWaiting(_ lease: CheckpointLease) {}
-
-    func load(_ id: String) async throws -> CheckpointRecord? { record }
-
-    func save(
-      _ record: CheckpointRecord,
-      ifVersionIs version: UInt64?,
-      under lease: CheckpointLease
-    ) async throws {
-      try await job.save(record, isLast: false)
+    func unpark() async {
+      await surroundings.unpark(row)
+      state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
     }
 
-    func saveLast(
-      _ record: CheckpointRecord,
-      ifVersionIs version: UInt64?,
-      under lease: CheckpointLease
-    ) async throws {
-      try await job.save(record, isLast: true)
+    func signals(_ name: String, limit: Int, except taken: [Int64]) async throws -> [(number: Int, value: [UInt8])] {
+      try await database.run(
+        """
+        SELECT number, value FROM @.signals
+        WHERE job = $1 AND name = $2 AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4
+        """,
+        [.text(row.id), .text(name), .integers(taken), .integer(Int64(limit))]
+      ).map { (number: Int($0.integer(0) ?? 0), value: Array(($0.text(1) ?? "").utf8)) }
     }
 
-    func remove(_ id: String) async throws {
-      throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
+    /// Prepares a wait for a signal, which ends after a time as well.
+    func news() -> @Sendable (_ limit: Duration) async -> Void {
+      let hub = surroundings.hub
+      let ticket = hub.ticket(for: row.id)
+      return { [row] limit in
+        await ticket.wait(upTo: limit)
+        hub.discard(ticket, for: row.id)
+      }
+    }
+  }
+
+  /// How an attempt ends other than by a save of the last stage.
+  struct Ending: Sendable {
+    var state: FleetState
+    var delay: Duration = .zero
+    var error: String?
+    /// The jobs, or the signals, that end a wait.
+    var waitsFor: [String]?
+    /// When a wait ends, in seconds since 1970.
+    var end: Double?
+    /// A Boolean value that indicates whether the attempt does not count.
+    var isUncounted = false
+    /// The outcome of a chain.
+    var outcome: String?
+
+    /// The text of an error, as it is stored.
+    static func text(_ error: Any) -> String {
+      let text = String(describing: error).replacing("\0", with: "")
+      return text.count > 2_000 ? text.prefix(2_000) + "…" : text
+    }
+  }
+
+  /// An attempt that has ended, and how.
+  struct EndedAttempt: Sendable {
+    let id: String
+    let fence: Int64
+    let worker: Int64
+    let ending: Ending
+  }
+
+  /// Ends an attempt at a stage, or stops a chain, until other jobs have ended, or a wait is over.
+  struct JobSuspension: Error, CustomStringConvertible {
+    var children: [String]?
+    /// When the first wait ends, in seconds since 1970; infinite if only signals end them.
+    var end: Double?
+    var signals: [String] = []
+
+    init(children: [String]) { self.children = children }
+
+    init(_ waits: [DurableWait]) {
+      end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
+      signals = waits.compactMap(\.signal)
     }
 
-    func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-      CheckpointPage(ids: [], hasMore: false)
-    }
-
-    func location(of id: String) -> String { "the fleet's table of jobs" }
+    var description: String { "The job waits; do not catch this error." }
   }
 #endif

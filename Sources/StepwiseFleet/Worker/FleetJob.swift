@@ -3,15 +3,16 @@
 
 #if Postgres
   public import Stepwise
+  import StepwiseCheckpoints
 
   /// Starts other jobs from a stage, and waits for them: the job whose stage runs in the current task.
   ///
   /// ```swift
   /// case .splitting(let files):
-  ///   try await FleetJob.current?.enqueueChildren(files.map { (id: "import-\($0)", progression: Import.start($0)) })
+  ///   try await FleetJob.current?.enqueueChildren(files.map { (id: $0, progression: Import.start($0)) })
   ///   return .joining(files)
   /// case .joining(let files):
-  ///   _ = try await FleetJob.current?.waitForChildren(files.map { "import-\($0)" })
+  ///   _ = try await FleetJob.current?.waitForChildren(files)
   ///   return .done
   /// ```
   public struct FleetJob: Sendable {
@@ -28,19 +29,40 @@
 
     /// Enqueues progressions as children of this job, except those whose ids the fleet has.
     ///
-    /// A stage that is repeated adds no child twice.
+    /// A child's id is that of this job, a slash, and the id that you pass: a stage that is repeated adds no child twice,
+    /// and two parents have no child in common. Children are cancelled with this job, and kept until it has ended; one that
+    /// is added after this job was cancelled is cancelled at once. Detach a child that an undo needs.
     ///
     /// - Parameters:
-    ///   - progressions: The ids and the stages to begin with.
+    ///   - progressions: The ids within this job, and the stages to begin with.
     ///   - options: Priority, key and time of all of them.
+    ///   - isDetached: Whether the children are neither cancelled nor kept with this job.
     /// - Returns: The number of jobs that were added.
     /// - Throws: What `enqueue` throws.
     @discardableResult
     @concurrent public func enqueueChildren<P: Progression & Codable>(
       _ progressions: [(id: String, progression: P)],
-      options: FleetOptions = FleetOptions()
+      options: FleetOptions = FleetOptions(),
+      isDetached: Bool = false
     ) async throws -> Int {
-      try await fleet.enqueue(progressions, options: options, parent: id)
+      let children = progressions.map { (id: childID($0.id), progression: $0.progression) }
+      return try await fleet.enqueue(children, options: options, parent: isDetached ? nil : id)
+    }
+
+    /// Returns the id of a child in the fleet.
+    ///
+    /// - Parameter id: The id within this job.
+    /// - Returns: The id of this job, a slash, and that id.
+    public func childID(_ id: String) -> String { "\(self.id)/\(id)" }
+
+    /// Returns the states of children that have all ended; while one has not, gives up the worker's slot until they have,
+    /// as ``waitForJobs(_:)`` does.
+    ///
+    /// - Parameter ids: The ids within this job.
+    /// - Returns: Their states, in the order of the ids.
+    /// - Throws: What ``waitForJobs(_:)`` throws.
+    @concurrent public func waitForChildren(_ ids: [String]) async throws -> [FleetStatus] {
+      try await waitForJobs(ids.map(childID))
     }
 
     /// Returns the states of jobs that have all ended; while one has not, gives up the worker's slot until they have.
@@ -50,8 +72,9 @@
     ///
     /// - Parameter ids: The jobs, whether children of this one or not.
     /// - Returns: Their states, in the order of the ids.
-    /// - Throws: ``FleetError/notFound(id:)``; an error that suspends the job.
-    @concurrent public func waitForChildren(_ ids: [String]) async throws -> [FleetStatus] {
+    /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/needsStage(id:)``; an error that suspends the job.
+    @concurrent public func waitForJobs(_ ids: [String]) async throws -> [FleetStatus] {
+      try checkStage()
       let statuses = try await fleet.statuses(of: ids)
       let found = Dictionary(statuses.map { ($0.id, $0) }) { first, _ in first }
       let ordered = try ids.map { id in
@@ -61,12 +84,124 @@
       guard ordered.allSatisfy(\.state.isFinal) else { throw JobSuspension(children: ids) }
       return ordered
     }
+
+    /// Throws in a chain, whose steps cannot be suspended by an error.
+    func checkStage() throws(FleetError) {
+      if claim.row.isChain { throw .needsStage(id: id) }
+    }
   }
 
-  /// Ends an attempt at a stage until other jobs have ended.
-  struct JobSuspension: Error, CustomStringConvertible {
-    let children: [String]
+  extension FleetJob {
+    /// Waits in a stage, without a slot; use `step(_:sleep:)` in a chain.
+    ///
+    /// The end is stored, so a stage that is repeated waits for the rest. If the worker drains, or has too many waiting
+    /// jobs, this throws, and the stage runs again from its beginning when the time has come: do nothing before it that
+    /// must not be repeated, and do not catch its error.
+    ///
+    /// - Parameters:
+    ///   - duration: The length of the wait, by the database's clock.
+    ///   - name: The name of the wait; waits of the same stage need different ones.
+    /// - Throws: `CancellationError`; ``PostgresError``; an error that suspends the job.
+    @concurrent public func sleep(for duration: Duration, as name: String = "sleep") async throws {
+      try checkStage()
+      let end = try await claim.end(of: duration, name)
+      _ = try await wait(for: nil, until: end) { () -> Bool? in nil }
+    }
 
-    var description: String { "The job waits for its children; do not catch this error." }
+    /// Waits in a stage for a signal, without a slot; use `step(_:waitFor:)` in a chain.
+    ///
+    /// Signals of a name are received in the order in which they were sent, also those that were sent earlier. One is
+    /// consumed when the stage's result is saved, and received again by a stage that is repeated. This throws as
+    /// `sleep(for:as:)` does.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the signal, as `send` has it.
+    ///   - type: The type of the signal.
+    ///   - timeout: The limit for the wait, by the database's clock; it is stored.
+    /// - Returns: The signal.
+    /// - Throws: `TimeoutError`; `CancellationError`; ``FleetError/unknownShape(id:reason:)`` for a signal of another
+    ///   type; ``PostgresError``; an error that suspends the job.
+    @concurrent public func waitForSignal<Signal: Codable & Sendable>(
+      _ name: String,
+      as type: Signal.Type,
+      timeout: Duration? = nil
+    ) async throws -> Signal {
+      try checkStage()
+      var end: (seconds: Double, rest: Duration)?
+      if let timeout { end = try await claim.end(of: timeout, name) }
+      let signal = try await wait(for: name, until: end) { try await claim.receive(name, as: type) }
+      guard let signal else { throw TimeoutError(step: name, duration: timeout ?? .zero) }
+      return signal
+    }
+
+    private func wait<Value: Sendable>(
+      for signal: String?,
+      until end: (seconds: Double, rest: Duration)?,
+      _ take: () async throws -> Value?
+    ) async throws -> Value? {
+      if let value = try await take() { return value }
+      if let end, end.rest <= .zero { return nil }
+      let deadline = end.map { ContinuousClock.now + $0.rest }
+      let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signal: signal)]
+      guard claim.park(waits) else { throw JobSuspension(waits) }
+      let result: Result<Value?, any Error>
+      do {
+        result = .success(try await parked(until: deadline, waits, take))
+      } catch {
+        result = .failure(error)
+      }
+      await claim.unpark()
+      return try result.get()
+    }
+
+    private func parked<Value: Sendable>(
+      until deadline: ContinuousClock.Instant?,
+      _ waits: [DurableWait],
+      _ take: () async throws -> Value?
+    ) async throws -> Value? {
+      while true {
+        let news = claim.news()
+        if let value = try await take() { return value }
+        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+        if rest <= .zero { return nil }
+        await news(min(rest, .seconds(60)))
+        try Task.checkCancellation()
+        if claim.isStopping() { throw JobSuspension(waits) }
+      }
+    }
+  }
+
+  extension ClaimedJob {
+    /// Returns when a wait of the present stage ends, which is stored at its first call.
+    func end(of duration: Duration, _ name: String) async throws -> (seconds: Double, rest: Duration) {
+      let rows = try await database.run(
+        """
+        UPDATE @.jobs SET deadlines =
+          CASE WHEN deadlines ->> 'stage' = version::text THEN deadlines ELSE jsonb_build_object('stage', version) END
+          || jsonb_build_object($4::text, CASE WHEN deadlines ->> 'stage' = version::text AND deadlines ? $4
+            THEN (deadlines ->> $4)::float8 ELSE extract(epoch FROM clock_timestamp())::float8 + $5 END)
+        WHERE id = $1 AND fence = $2 AND worker = $3 AND state = 'running'
+        RETURNING (deadlines ->> $4)::float8, (deadlines ->> $4)::float8 - extract(epoch FROM clock_timestamp())::float8
+        """,
+        [
+          .text(row.id), .integer(row.fence), .integer(row.worker), .text("." + name),
+          .real(max(0, duration / .seconds(1))),
+        ]
+      )
+      guard let row = rows.first, let end = row.real(0), let rest = row.real(1) else { throw LostJob() }
+      return (end, .seconds(min(rest, duration / .seconds(1))))
+    }
+
+    /// Returns the oldest signal that this attempt has not received; it is consumed with the next save.
+    func receive<Signal: Decodable>(_ name: String, as type: Signal.Type) async throws -> Signal? {
+      let taken = state.withLock { $0.received }
+      guard let signal = try await signals(name, limit: 1, except: taken).first else { return nil }
+      state.withLock { $0.received.append(Int64(signal.number)) }
+      do {
+        return try DurableSignals.decode(signal.value, as: type)
+      } catch {
+        throw FleetError.unknownShape(id: row.id, reason: "signal \"\(name)\": \(error)")
+      }
+    }
   }
 #endif

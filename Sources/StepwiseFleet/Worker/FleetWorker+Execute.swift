@@ -9,11 +9,13 @@
     /// Runs a job and stores how the attempt ended; returns when the database knows, or the job is lost.
     func execute(_ job: ClaimedJob) async {
       var failure: (any Error)?
-      var hasResult = false
+      var end: Ending?
       do {
         guard let registration = registrations[job.row.name] else { throw FleetError.notFound(id: job.row.id) }
         let current = FleetJob(fleet: fleet, id: job.row.id, claim: job)
-        hasResult = try await FleetJob.$current.withValue(current) {
+        let watch = registration.limits.isTimed ? spawn { await job.limitTime(registration.limits) } : nil
+        defer { watch?.cancel() }
+        end = try await FleetJob.$current.withValue(current) {
           try await withCancellation(by: job.token) { try await registration.run(job) }
         }
       } catch {
@@ -21,8 +23,22 @@
       }
       let interruption = state.withLock { $0.machine.interruption(of: job.row.fence) }
       // A job that was enqueued at its last stage has a result that no save has recorded.
-      let ending = hasResult ? Ending(state: .done) : ending(job, failure, interruption)
-      if let ending, !job.isDone { await store(ending, job) }
+      let ending = end ?? ending(job, failure, interruption)
+      if let ending, !job.isDone {
+        freeSlot(of: job.row.fence)
+        await store(ending, job)
+        if ending.state != .done {
+          onEvent(
+            .ended(
+              id: job.row.id,
+              progression: job.row.name,
+              state: ending.state,
+              attempt: job.attempt,
+              error: ending.error == nil ? nil : job.row.isChain ? failure : job.timeout ?? failure
+            )
+          )
+        }
+      }
       ended(job.row.fence)
     }
 
@@ -34,17 +50,19 @@
     ) -> Ending? {
       switch (failure, interruption) {
       case (_, .loss), (is LostJob, _): return nil
-      case (_, .cancellation): return Ending(state: .cancelled)
-      case (nil, _), (_, .drain): return Ending(state: .queued, isUncounted: true)
+      // A chain that was cancelled has undos, which failed or are still missing.
+      case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
       case (let suspension as JobSuspension, _):
-        return Ending(state: .waiting, children: suspension.children, isUncounted: true)
-      case (let failure?, _):
-        var text = String(describing: failure).replacing("\0", with: "")
-        if text.count > 2_000 { text = text.prefix(2_000) + "…" }
+        if let children = suspension.children { return Ending(state: .waiting, waitsFor: children, isUncounted: true) }
+        return Ending(state: .scheduled, waitsFor: suspension.signals, end: suspension.end, isUncounted: true)
+      case (nil, _), (_, .drain): return Ending(state: .queued, isUncounted: true)
+      case (let error?, _):
+        let failure = job.row.isChain ? error : job.timeout ?? error
+        let text = Ending.text(failure)
         let isPermanent =
           switch failure {
-          case is FleetError, CheckpointError.unknownShape, CheckpointError.unencodable, CheckpointError.ambiguousType,
-            CheckpointError.foreignType:
+          case JobTimeout.job, is FleetError, CheckpointError.unknownShape, CheckpointError.unencodable,
+            CheckpointError.ambiguousType, CheckpointError.foreignType:
             true
           default: false
           }
@@ -71,14 +89,17 @@
 
     private func storeOnce(_ ending: Ending, _ job: ClaimedJob) async throws {
       let row = job.row
-      let isStored = try await fleet.settle(ending, id: row.id, fence: row.fence, worker: row.worker, within: limit)
+      let attempt = EndedAttempt(id: row.id, fence: row.fence, worker: row.worker, ending: ending)
+      let isStored = try await fleet.settle(attempt, within: limit)
       // A child may have ended before the wait for it was stored.
-      if isStored, ending.children != nil { try await sweep() }
+      if isStored, ending.state == .waiting { try await sweep() }
     }
 
     /// Frees what dead workers held, and wakes parents.
     func sweep() async throws {
-      if try await fleet.sweep(within: limit) > 0 { attention.raise() }
+      let (freed, woken) = try await fleet.sweep(within: limit)
+      if freed + woken > 0 { attention.raise() }
+      if freed > 0 { onEvent(.freed(jobCount: freed)) }
     }
   }
 #endif

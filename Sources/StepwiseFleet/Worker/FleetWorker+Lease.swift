@@ -6,33 +6,53 @@
   import StepwiseCheckpoints
 
   extension FleetWorker {
-    /// Registers the worker, renews its lease and looks after the fleet's tables, until the Task is cancelled.
+    /// Registers the worker, renews its lease and maintains the fleet's tables, until the Task is cancelled.
     ///
     /// A worker whose lease is over registers again: its jobs of before may run elsewhere.
     func beat() async {
       let poll = min(configuration.pollInterval, configuration.leaseDuration / 3)
+      var prunedAt = ContinuousClock.now - .seconds(120)
       while !Task.isCancelled {
         let now = self.now
         switch state.withLock({ $0.term?.proceed(at: now) }) {
         case nil: await register()
-        case .renew: await renew()
+        case .renew: if await beat(renewing: true) { await heartbeatAttention.wait(upTo: poll) }
         case .stop: lose()
         case .rest, .wait:
-          do { try await lookAround() } catch { report(.heartbeatFailed(error), error) }
+          if prunedAt.duration(to: .now) > .seconds(60) {
+            prunedAt = .now
+            await prune()
+          } else {
+            await beat(renewing: false)
+          }
           await heartbeatAttention.wait(upTo: poll)
         }
+      }
+    }
+
+    /// Sweeps what has no row of a worker to tell of it, such as after a worker of an earlier version; and removes what is
+    /// old.
+    private func prune() async {
+      do {
+        try await sweep()
+        guard let age = configuration.retention else { return }
+        let count = try await fleet.prune(olderThan: age)
+        if count > 0 { onEvent(.pruned(jobCount: count)) }
+      } catch {
+        report(.heartbeatFailed(error), error)
       }
     }
 
     private func register() async {
       let requested = now
       do {
-        let worker = try await fleet.registerWorker(within: limit)
+        let worker = try await fleet.registerWorker(knowing: registrations.keys.sorted(), within: limit)
         state.withLock { state in
           state.term = LeaseTerm(configuration.leaseDuration, at: requested)
           state.machine.registered(worker)
         }
         leaseLasts.value.withLock { $0 = true }
+        onEvent(.registered(worker: worker))
         attention.raise()
       } catch {
         report(.heartbeatFailed(error), error)
@@ -40,24 +60,43 @@
       }
     }
 
-    private func renew() async {
-      guard let worker = state.withLock({ $0.machine.worker }) else { return }
+    /// Returns false if the lease was to be renewed and was not.
+    @discardableResult
+    private func beat(renewing: Bool) async -> Bool {
+      let (machine, jobs) = state.withLock { ($0.machine, $0.jobs.values) }
+      guard let worker = machine.worker else { return false }
+      let awaited = jobs.flatMap { job in job.awaitedSignals.map { (id: job.row.id, name: $0) } }
       let requested = now
       do {
-        let isRenewed = try await fleet.renewWorker(worker, within: configuration.leaseDuration / 12)
+        let names = machine.claimable()?.count ?? 0 > 0 ? Array(registrations.keys) : []
+        let time = configuration.leaseDuration / 12
+        let beat = try await fleet.beat(
+          worker,
+          renewing: renewing,
+          knowing: machine.known,
+          of: names,
+          awaiting: awaited,
+          parked: machine.parkedCount,
+          within: time
+        )
         state.withLock { state in
-          if isRenewed {
-            state.term?.renewed(configuration.leaseDuration, since: requested)
-          } else {
-            state.term?.refused()
-          }
+          if renewing, beat.isRenewed { state.term?.renewed(configuration.leaseDuration, since: requested) }
+          if renewing, !beat.isRenewed { state.term?.refused() }
         }
-        try await sweep()
+        for id in beat.cancelled { cancel(id) }
+        for id in beat.signalled { fleet.hub.deliver(to: id) }
+        state.withLock { $0.machine.found(beat.unknown) }
+        if beat.hasToSweep { try await sweep() }
+        if beat.hasTicks { try await fleet.tick() }
+        if beat.hasJobs || !beat.unknown.isEmpty { attention.raise() }
+        return beat.isRenewed || !renewing
       } catch {
         report(.heartbeatFailed(error), error)
+        guard renewing else { return true }
         let now = self.now
         state.withLock { $0.term?.failed(at: now) }
         await heartbeatAttention.wait(upTo: .milliseconds(100))
+        return false
       }
     }
 
@@ -67,45 +106,21 @@
         state.term = nil
         return state.machine.lost()
       }
+      onEvent(.leaseLost(ids: state.withLock { state in fences.compactMap { state.jobs[$0]?.row.id } }))
       cancel(fences)
-    }
-
-    /// Finds what no notification told of: requested cancellations, claims whose answer was lost, children that ended,
-    /// ticks of schedules.
-    private func lookAround() async throws {
-      let machine = state.withLock { $0.machine }
-      guard let worker = machine.worker else { return }
-      let rows = try await database.run(
-        """
-        SELECT CASE WHEN fence = ANY ($2) THEN 0 ELSE 3 END, id, fence FROM @.jobs
-        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence <> ALL ($2))
-        UNION ALL (SELECT 1, NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
-        UNION ALL (SELECT 2, NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
-        """,
-        [.integer(worker), .integers(machine.known)],
-        within: configuration.leaseDuration / 12
-      )
-      for row in rows where row.integer(0) == 0 { if let id = row.text(1) { cancel(id) } }
-      let unknown = rows.filter { $0.integer(0) == 3 }.compactMap { $0.integer(2) }
-      let lost = state.withLock { $0.machine.lost(among: unknown, since: machine.claimEvents) }
-      if !lost.isEmpty {
-        try await fleet.returnJobs(lost, of: worker, within: limit)
-        attention.raise()
-      }
-      if rows.contains(where: { $0.integer(0) == 1 }) { try await sweep() }
-      if rows.contains(where: { $0.integer(0) == 2 }) { try await fleet.tick() }
+      admit()
     }
 
     func unregister() async throws {
       guard let worker = state.withLock({ $0.machine.worker }) else { return }
-      try await fleet.removeWorker(worker, within: limit)
+      try await fleet.endLease(of: worker, within: limit)
     }
 
     /// Stores the limits of the registered types.
     func declareLimits() async throws {
       for type in registrations.values {
         let limits = type.limits
-        if limits == .none {
+        if !limits.isShared {
           try await database.run("DELETE FROM @.limits WHERE name = $1", [.text(type.name)])
           continue
         }

@@ -2,8 +2,34 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  import Stepwise
+  public import Stepwise
   import StepwiseCheckpoints
+
+  extension Fleet {
+    /// Runs the fleet's jobs in this process until the token, or the calling Task, is cancelled.
+    ///
+    /// Then the worker drains: it claims no further job, each stage in progress may end within the drain limit and is
+    /// saved, and the jobs return to the queue. Stages that take longer are cancelled. This returns when no stage runs
+    /// here any more, so a stage that ignores cancellation delays it.
+    ///
+    /// In `withTerminationSignals`, Ctrl-C and SIGTERM begin the drain.
+    ///
+    /// While the server cannot be reached, stages run on until the lease is over; then they are cancelled, and the
+    /// worker registers again when it can.
+    ///
+    /// - Parameters:
+    ///   - token: The token that begins the drain.
+    ///   - onEvent: Called with each event, from any thread and concurrently.
+    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables, a claim or a
+    ///   registration for a reason that stays, such as a missing right. In that case the worker drains first.
+    @concurrent public func work(
+      until token: CancellationToken = CancellationToken(),
+      onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in }
+    ) async throws {
+      let registrations = registrations.withLock { $0 }
+      try await FleetWorker(self, registrations, onEvent: onEvent).run(until: token)
+    }
+  }
 
   /// Claims and runs jobs until it is drained.
   final class FleetWorker: Sendable {
@@ -16,7 +42,9 @@
       var machine: WorkerMachine
       var jobs: [Int64: ClaimedJob] = [:]
       var term: LeaseTerm?
-      /// Why the worker drains, unless it was told to by its caller.
+      /// Those that wait for a slot to continue parked jobs.
+      var wakers: [Int64: [Once<Void>]] = [:]
+      /// The permanent error because of which the worker drains.
       var failure: PostgresError?
     }
 
@@ -25,6 +53,7 @@
     let configuration: FleetConfiguration
     let registrations: [String: FleetRegistration]
     let saver: StageSaver
+    let appender: FencedWriter<EntrySave>
     /// Whether the lease lasts, for what the worker owns and the worker must not be retained by.
     let leaseLasts: LeaseFlag
     let state: Lock<State>
@@ -32,7 +61,7 @@
     let attention = FleetSignal()
     /// Raised when the lease is lost or the worker stops.
     let heartbeatAttention = FleetSignal()
-    private let onEvent: @Sendable (FleetEvent) -> Void
+    let onEvent: @Sendable (FleetEvent) -> Void
     private let origin = ContinuousClock.now
 
     init(
@@ -47,10 +76,11 @@
       self.registrations = registrations
       let leaseLasts = LeaseFlag()
       self.leaseLasts = leaseLasts
-      saver = StageSaver(database, channel: configuration.schema, within: configuration.leaseDuration / 3) {
-        leaseLasts.value.withLock { $0 }
-      }
-      state = Lock(State(machine: WorkerMachine(slots: configuration.slots)))
+      let hasLease: @Sendable () -> Bool = { leaseLasts.value.withLock { $0 } }
+      let limit = configuration.leaseDuration / 3
+      saver = FencedWriter(database, within: limit, hasLease: hasLease)
+      appender = FencedWriter(database, within: limit, hasLease: hasLease)
+      state = Lock(State(machine: WorkerMachine(slots: configuration.slots, parkLimit: configuration.maxParked)))
     }
 
     var now: Duration { origin.duration(to: .now) }
@@ -61,13 +91,11 @@
     /// Runs jobs until the token or the Task is cancelled, and then until no job runs here.
     func run(until token: CancellationToken) async throws {
       try await declareLimits()
-      let key = fleet.hub.addWorker { [weak self] id in
-        if let id { self?.cancel(id) } else { self?.attention.raise() }
-      }
+      let key = fleet.hub.addWorker { [weak self] news in self?.receive(news) }
       defer { fleet.hub.removeWorker(key) }
       let registration = token.onCancel { [weak self] _ in self?.drain() }
       defer { registration.remove() }
-      // The work below goes on while the worker drains: neither the caller's cancellation nor the tokens around it
+      // The work below continues while the worker drains: neither the caller's cancellation nor the tokens around it
       // reach the stages.
       let work = spawn { await Scope.$current.withValue(nil) { await self.work() } }
       await withTaskCancellationHandler {
@@ -89,6 +117,14 @@
       drain()
     }
 
+    private func receive(_ news: FleetHub.News) {
+      switch news {
+      case .jobs(let worker):
+        if worker == nil || state.withLock({ $0.machine.worker == worker }) { attention.raise() }
+      case .cancellation(let id): cancel(id)
+      }
+    }
+
     private func work() async {
       await withDiscardingTaskGroup { group in
         let heartbeat = spawn { await self.beat() }
@@ -107,14 +143,19 @@
       while true {
         let (isDraining, claimable) = state.withLock { ($0.machine.isDraining, $0.machine.claimable()) }
         if isDraining { return nil }
-        guard let (worker, count) = claimable else {
-          await attention.wait(upTo: configuration.pollInterval)
+        // The heartbeat polls, and raises the signal.
+        guard let (_, free) = claimable else {
+          await attention.wait(upTo: .seconds(60))
           continue
         }
+        // Jobs that were claimed at once often end at once: one claim replaces them all.
+        if free > 0, free <= configuration.slots / 2 { try? await Task.sleep(for: .milliseconds(1)) }
+        // In that time, the worker may have begun to drain.
+        guard let (worker, count) = state.withLock({ $0.machine.claimable() }) else { continue }
         do {
           let jobs = try await claim(count, as: worker)
           if !jobs.isEmpty { return jobs }
-          await attention.wait(upTo: configuration.pollInterval)
+          await attention.wait(upTo: .seconds(60))
         } catch {
           report(.claimFailed(error), error)
           await attention.wait(upTo: min(configuration.pollInterval, .seconds(1)))
@@ -122,25 +163,42 @@
       }
     }
 
+    private var surroundings: JobSurroundings {
+      JobSurroundings(
+        saver: saver,
+        appender: appender,
+        database: database,
+        hub: fleet.hub,
+        report: onEvent,
+        park: { [weak self] row in self?.park(row) ?? false },
+        unpark: { [weak self] row in await self?.unpark(row.fence) },
+        freeSlot: { [weak self] row in self?.freeSlot(of: row.fence) }
+      )
+    }
+
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
-      let known = state.withLock { state in
-        state.machine.claimSent()
-        return state.machine.known
-      }
+      let known = state.withLock { $0.machine.claimSent() }
       var isAnswered = false
+      let requested = now
       defer { state.withLock { $0.machine.claimOver(isAnswered: isAnswered) } }
       let rows = try await fleet.claim(count, as: worker, knowing: known, of: types, within: limit)
       isAnswered = true
       let claims = rows.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) }
-      let (jobs, cancelled) = state.withLock { state -> ([ClaimedJob], [ClaimedJob]) in
+      let time = now - requested
+      let (jobs, cancelled, earlier) = state.withLock { state -> ([ClaimedJob], [ClaimedJob], [ClaimedJob]) in
+        let ids = Set(rows.map(\.id))
+        let earlier = state.jobs.filter { state.machine.isEnding($0.key) && ids.contains($0.value.row.id) }.map(\.value)
         let claimed = state.machine.claimed(claims, by: worker)
         for row in rows where claimed.start.contains(row.fence) {
-          state.jobs[row.fence] = ClaimedJob(row, saver) { [weak self] in self?.isStopping(row.fence) ?? true }
+          state.jobs[row.fence] = ClaimedJob(row, in: surroundings) { [weak self] in self?.isStopping(row) ?? true }
         }
-        return (claimed.start.compactMap { state.jobs[$0] }, claimed.cancel.compactMap { state.jobs[$0] })
+        return (claimed.start.compactMap { state.jobs[$0] }, claimed.cancel.compactMap { state.jobs[$0] }, earlier)
       }
-      for job in cancelled { job.token.cancel() }
+      // The end of the attempt before a retry is reported first.
+      for job in earlier { await job.ended.valueIgnoringCancellation() }
+      if !jobs.isEmpty { onEvent(.claimed(ids: jobs.map(\.row.id), within: time)) }
+      for job in cancelled where !job.row.isChain { job.token.cancel() }
       return jobs
     }
 
@@ -155,17 +213,39 @@
       }
     }
 
-    private func isStopping(_ fence: Int64) -> Bool {
-      state.withLock { $0.machine.isDraining || $0.machine.interruption(of: fence) != nil }
+    private func isStopping(_ row: ClaimedRow) -> Bool {
+      state.withLock { state in
+        switch state.machine.interruption(of: row.fence) {
+        case nil: state.machine.isDraining
+        // A chain has steps to undo.
+        case .cancellation: state.machine.isDraining || !row.isChain
+        case .loss, .drain: true
+        }
+      }
     }
 
     func drain() {
-      state.withLock { $0.machine.drain() }
+      let jobs = state.withLock { state in
+        state.machine.drain()
+        return Array(state.jobs.values)
+      }
+      for job in jobs { job.stopRun() }
+      admit()
       attention.raise()
     }
 
     func cancel(_ id: String) {
-      if let fence = state.withLock({ $0.machine.cancellationRequested(of: id) }) { cancel([fence]) }
+      let job = state.withLock { state in state.machine.cancellationRequested(of: id).flatMap { state.jobs[$0] } }
+      if let job { requestCancellation(of: job) }
+    }
+
+    /// Cancels a job by request: a progression's stage with its token, a chain for good.
+    private func requestCancellation(of job: ClaimedJob) {
+      guard job.row.isChain else {
+        job.token.cancel(reason: "The fleet stops this job.")
+        return
+      }
+      _ = spawn { job.cancelRun(reason: try? await job.cancellationReason()) }
     }
 
     func cancel(_ fences: [Int64]) {
@@ -173,12 +253,55 @@
       for job in jobs { job.token.cancel(reason: "The fleet stops this job.") }
     }
 
+    /// Lets other jobs run while the end of a job is stored.
+    func freeSlot(of fence: Int64) {
+      state.withLock { $0.machine.ending(fence) }
+      admit()
+      attention.raise()
+    }
+
     func ended(_ fence: Int64) {
-      _ = state.withLock { state in
+      let job = state.withLock { state in
         state.machine.ended(fence)
         return state.jobs.removeValue(forKey: fence)
       }
+      job?.ended.settle(())
+      admit()
       attention.raise()
+    }
+  }
+
+  /// Jobs that sleep or wait for a signal take no slot: their Tasks are parked under the worker's lease, up to a limit.
+  extension FleetWorker {
+    /// Returns false for a job that is to be stopped until its wait is over.
+    ///
+    /// A parked job counts as running for the limits of its name, so one whose name has such limits is stopped.
+    func park(_ row: ClaimedRow) -> Bool {
+      let limits = registrations[row.name]?.limits ?? .none
+      guard limits.running == nil, limits.runningPerKey == nil else { return false }
+      guard state.withLock({ $0.machine.park(row.fence) }) else { return false }
+      admit()
+      attention.raise()
+      return true
+    }
+
+    /// Returns when a parked job has a slot.
+    func unpark(_ fence: Int64) async {
+      let slot = Once<Void>()
+      let hasSlot = state.withLock { state in
+        if state.machine.unpark(fence) { return true }
+        state.wakers[fence, default: []].append(slot)
+        return false
+      }
+      if !hasSlot { await slot.valueIgnoringCancellation() }
+    }
+
+    /// Assigns free slots to parked jobs whose waits are over.
+    func admit() {
+      let slots = state.withLock { state in
+        state.machine.admitted().flatMap { state.wakers.removeValue(forKey: $0) ?? [] }
+      }
+      for slot in slots { slot.settle(()) }
     }
   }
 #endif

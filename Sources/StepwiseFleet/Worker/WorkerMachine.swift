@@ -4,7 +4,8 @@
 #if Postgres
   /// What a worker does with its slots, as a pure value: one method for each event.
   ///
-  /// A slot is taken from the claim until the job has ended in this process, even if the worker lost it in between.
+  /// A slot is taken from the claim until the job has run in this process, even if the worker lost it in between. What is
+  /// stored of its end takes no slot: the next claim does not wait for it.
   struct WorkerMachine: Sendable {
     /// Why a job that runs here is cancelled.
     enum Interruption: Sendable, Equatable {
@@ -27,14 +28,24 @@
     private struct Running: Sendable {
       let id: String
       var interruption: Interruption?
+      /// Whether the job only waits, and takes no slot.
+      var isParked = false
+      /// Whether the job has run, and its end is being stored.
+      var isEnding = false
     }
 
     let slots: Int
+    /// The number of jobs that may be parked.
+    let parkLimit: Int
+    private(set) var parkedCount = 0
+    private var endingCount = 0
+    /// Parked jobs whose waits are over, in the order in which they ended.
+    private var wakers: [Int64] = []
     /// The number of the registration, under which jobs are claimed; nil while there is none.
     private(set) var worker: Int64?
     private(set) var isDraining = false
-    /// How often a claim was sent or was over; odd while one is under way.
-    private(set) var claimEvents = 0
+    /// Whether a claim may have committed whose answer was lost: the next one sends what is known.
+    private var isUncertain = false
     /// By fencing number.
     private var running: [Int64: Running] = [:]
 
@@ -42,41 +53,77 @@
     /// connection, and one more after each that did.
     private var claimSize: Int
 
-    init(slots: Int) {
+    init(slots: Int, parkLimit: Int = 0) {
       self.slots = slots
+      self.parkLimit = parkLimit
       claimSize = slots
     }
 
     var isEmpty: Bool { running.isEmpty }
 
-    /// The fencing numbers that the database is told of with a claim: all others of this worker are a lost answer.
+    /// The fencing numbers of the worker's jobs: all others that the database has for it are a lost answer.
     var known: [Int64] { running.filter { $0.value.interruption != .loss }.keys.sorted() }
 
     /// The worker is registered under a number.
     mutating func registered(_ worker: Int64) { self.worker = worker }
 
-    /// The number of jobs to claim now; nil for none.
+    /// The number of jobs to claim now; nil for no claim.
+    ///
+    /// A claim of none returns jobs of a lost answer to the queue.
     func claimable() -> (worker: Int64, count: Int)? {
-      guard let worker, !isDraining, running.count < slots else { return nil }
-      return (worker, min(claimSize, slots - running.count))
+      let free = slots - activeCount - wakers.count
+      guard let worker, !isDraining else { return nil }
+      guard free > 0, endingCount <= 4 * slots else { return isUncertain ? (worker, 0) : nil }
+      return (worker, min(claimSize, free))
     }
 
-    /// A claim was sent.
-    mutating func claimSent() { claimEvents += 1 }
+    /// The number of jobs that take a slot.
+    private var activeCount: Int { running.count - parkedCount - endingCount }
+
+    /// A job only waits; returns false when it may not be parked.
+    mutating func park(_ fence: Int64) -> Bool {
+      guard !isDraining, worker != nil, parkedCount < parkLimit, running[fence]?.isParked == false else { return false }
+      running[fence]?.isParked = true
+      parkedCount += 1
+      return true
+    }
+
+    /// A job works again; returns whether it has a slot, and false when `admitted` is to return it.
+    mutating func unpark(_ fence: Int64) -> Bool {
+      guard running[fence]?.isParked == true else { return true }
+      if !wakers.contains(fence) { wakers.append(fence) }
+      guard canAdmit, wakers.first == fence else { return false }
+      return admitted(one: true) == [fence]
+    }
+
+    /// Returns the parked jobs that have a slot again; when the worker stops, all whose waits are over.
+    mutating func admitted(one: Bool = false) -> [Int64] {
+      var fences: [Int64] = []
+      while !wakers.isEmpty, canAdmit, !one || fences.isEmpty {
+        let fence = wakers.removeFirst()
+        running[fence]?.isParked = false
+        parkedCount -= 1
+        fences.append(fence)
+      }
+      return fences
+    }
+
+    private var canAdmit: Bool { isDraining || worker == nil || activeCount < slots }
+
+    /// A claim is sent, while no other is under way; returns the known fencing numbers if an answer was lost.
+    mutating func claimSent() -> [Int64]? {
+      defer { isUncertain = false }
+      return isUncertain ? known : nil
+    }
 
     /// A claim was answered, or is no longer waited for.
     mutating func claimOver(isAnswered: Bool) {
-      claimEvents += 1
+      if !isAnswered { isUncertain = true }
       claimSize = isAnswered ? min(slots, claimSize + 1) : max(1, claimSize / 2)
     }
 
-    /// Which of the fencing numbers that the database has for this worker are of claims whose answer was lost.
-    ///
-    /// Without a claim since the database was asked, those that are unknown will never be known.
-    func lost(among fences: [Int64], since claimEvents: Int) -> [Int64] {
-      guard claimEvents == self.claimEvents, claimEvents.isMultiple(of: 2) else { return [] }
-      return fences.filter { running[$0] == nil }
-    }
+    /// The database has fencing numbers for this worker that it may not know; the next claim sends those that it does.
+    mutating func found(_ fences: [Int64]) { if fences.contains(where: { running[$0] == nil }) { isUncertain = true } }
 
     /// A claim under a registration was answered; jobs of a registration that has been lost since are not begun.
     mutating func claimed(
@@ -123,7 +170,22 @@
     /// Why a job is interrupted; nil when it is not.
     func interruption(of fence: Int64) -> Interruption? { running[fence]?.interruption }
 
-    /// A job has ended in this process, and the database knows or will never know; its slot is free.
-    mutating func ended(_ fence: Int64) { running[fence] = nil }
+    /// A job has run, and its end is about to be stored; its slot is free.
+    mutating func ending(_ fence: Int64) {
+      guard let job = running[fence], !job.isParked, !job.isEnding else { return }
+      running[fence]?.isEnding = true
+      endingCount += 1
+    }
+
+    /// Whether a job has run, and its end is being stored.
+    func isEnding(_ fence: Int64) -> Bool { running[fence]?.isEnding ?? false }
+
+    /// A job has ended in this process, and the database knows or will never know.
+    mutating func ended(_ fence: Int64) {
+      let job = running.removeValue(forKey: fence)
+      if job?.isParked == true { parkedCount -= 1 }
+      if job?.isEnding == true { endingCount -= 1 }
+      wakers.removeAll { $0 == fence }
+    }
   }
 #endif

@@ -13,7 +13,7 @@
   struct PoisonFaultTests {
     let test = TestFleet()
 
-    @Test("Jobs that end their worker's process are dead-lettered after their attempts, and jobs beside them are done")
+    @Test("A job that kills its workers is dead-lettered, and others are done")
     func survivesPoison() async throws {
       let (fleet, attempts) = (test.fleet(), 5)
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2, attempts: attempts)
@@ -36,7 +36,7 @@
       #expect(dead.allSatisfy { $0.attempt == attempts && $0.error?.contains("worker died") == true })
     }
 
-    @Test("A worker that receives SIGTERM ends with its stages saved, and none is repeated elsewhere")
+    @Test("A worker that receives SIGTERM saves its stages and ends")
     func drainsOnSignal() async throws {
       let fleet = test.fleet()
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 60, slots: 4)
@@ -58,7 +58,7 @@
       #expect(executions.values.allSatisfy { $0 == 1 })
     }
 
-    @Test("A stage that the server refuses fails its own job, and no other whose stage is saved in the same statement")
+    @Test("A stage that the server refuses fails only its own job")
     func isolatesRefusedStages() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
@@ -66,7 +66,7 @@
       let types = Array(fleet.registrations.withLock { $0.values })
       let worker = try await fleet.registerWorker(within: .seconds(30))
       let jobs = try await fleet.claim(20, as: worker, knowing: [], of: types, within: .seconds(30))
-      let saver = StageSaver(fleet.database, channel: fleet.configuration.schema, within: .seconds(30)) { true }
+      let saver = StageSaver(fleet.database, within: .seconds(30)) { true }
       // While the table is locked, the first save waits and the others become one statement.
       let blocker = PostgresConnection(server ?? "", number: 0)
       let table = fleet.database.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
@@ -84,7 +84,7 @@
       #expect(ids == (0..<20).map { "\($0)" }.filter { $0 != "13" }.sorted())
     }
 
-    @Test("A connection to a server that was read-only is replaced, and none is opened to one that is")
+    @Test("A connection to a read-only server is replaced")
     func leavesStandby() async throws {
       let database = "fleet\(Int.random(in: 0 ... .max))"
       let admin = PostgresPool(server ?? "", size: 1)
@@ -102,7 +102,7 @@
       try await admin.run("DROP DATABASE IF EXISTS \(database) WITH (FORCE)")
     }
 
-    @Test("No setting of a session is changed, and a statement that is no longer waited for ends on the server")
+    @Test("No session setting changes, and an abandoned statement ends")
     func leavesSessions() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
       let settings = "SELECT string_agg(name, ', ') FROM pg_settings WHERE source = 'session'"
@@ -118,7 +118,23 @@
       }
     }
 
-    @Test("A statement whose prepared form the server has lost, as behind a pooler, is prepared again")
+    @Test("Of connections that have nothing to do, one stays open")
+    func closesIdle() async throws {
+      let name = "pool \(Int.random(in: 0 ... .max))"
+      let pool = PostgresPool((server ?? "") + " application_name='\(name)'", size: 4)
+      func count() async throws -> Int64? {
+        try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)]).first?
+          .integer(0)
+      }
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<4 { group.addTask { try await pool.run("SELECT pg_sleep(0.1)") } }
+        try await group.waitForAll()
+      }
+      #expect(try await count() == 4)
+      try await waitUntil("three are closed") { try await count() == 1 }
+    }
+
+    @Test("A prepared statement that a pooler has lost is prepared again")
     func preparesAgain() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
       for _ in 0..<3 {

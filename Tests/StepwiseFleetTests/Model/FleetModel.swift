@@ -44,15 +44,16 @@
       if jobs[id]?.state == .scheduled { jobs[id]?.runAt = time }
     }
 
-    /// Claims jobs, and gives them the fencing numbers that a function makes.
+    /// Claims jobs, each with the next fencing number.
     mutating func claim(
       _ count: Int,
       as worker: Int64,
-      knowing known: [Int64],
+      knowing known: [Int64]?,
       maxAttempts: Int
     ) -> [(id: String, fence: Int64, isCancellationRequested: Bool)] {
       guard workers[worker] == true else { return [] }
-      for (id, job) in jobs where job.state == .running && job.worker == worker && !known.contains(job.fence) {
+      for (id, job) in jobs
+      where job.state == .running && job.worker == worker && known?.contains(job.fence) == false {
         jobs[id]?.state = job.isCancellationRequested ? .cancelled : .queued
         jobs[id]?.worker = nil
         jobs[id]?.attempt -= 1
@@ -92,7 +93,7 @@
       time += 1
       guard let job = jobs[id], job.fence == fence, job.state == .running else { return false }
       jobs[id]?.worker = nil
-      jobs[id]?.children = ending.children ?? []
+      jobs[id]?.children = ending.waitsFor ?? []
       if ending.isUncounted { jobs[id]?.attempt -= 1 }
       if ending.state == .scheduled { jobs[id]?.runAt = time + 1_000_000 }
       jobs[id]?.state = job.isCancellationRequested && ending.state != .done ? .cancelled : ending.state

@@ -24,7 +24,7 @@
 
     init(_ fleet: Fleet, seed: UInt64) {
       self.fleet = fleet
-      saver = StageSaver(fleet.database, channel: fleet.configuration.schema, within: Self.limit) { false }
+      saver = StageSaver(fleet.database, within: Self.limit) { false }
       generator = SeededGenerator(seed: seed)
     }
 
@@ -66,7 +66,7 @@
         return "expire \(worker)"
       case 4:
         guard let worker else { return "nothing" }
-        #expect(try await fleet.renewWorker(worker, within: Self.limit) == model.renew(worker))
+        #expect(try await fleet.beat(worker, renewing: true, within: Self.limit).isRenewed == model.renew(worker))
         return "renew \(worker)"
       case 5, 6, 7: return try await self.claim(worker)
       case 8, 9: return try await save(claim)
@@ -84,7 +84,8 @@
         model.makeDue(id)
         return "make \(id) due"
       default:
-        #expect(try await fleet.sweep(within: Self.limit) == model.sweep())
+        let (freed, woken) = try await fleet.sweep(within: Self.limit)
+        #expect(freed + woken == model.sweep())
         return "sweep"
       }
     }
@@ -134,16 +135,11 @@
         case 1: Ending(state: .scheduled, delay: .seconds(3_600), error: "an error")
         case 2: Ending(state: .failed, error: "an error")
         case 3: Ending(state: .cancelled)
-        default: Ending(state: .waiting, children: model.jobs.keys.filter { $0 < claim.id }, isUncounted: true)
+        default: Ending(state: .waiting, waitsFor: model.jobs.keys.filter { $0 < claim.id }, isUncounted: true)
         }
       let expected = model.settle(claim.id, fence: claim.fence, ending)
-      let isSettled = try await fleet.settle(
-        ending,
-        id: claim.id,
-        fence: claim.fence,
-        worker: claim.worker,
-        within: Self.limit
-      )
+      let attempt = EndedAttempt(id: claim.id, fence: claim.fence, worker: claim.worker, ending: ending)
+      let isSettled = try await fleet.settle(attempt, within: Self.limit)
       #expect(isSettled == expected)
       return "settle \(claim.id) \(claim.fence) \(ending.state)"
     }

@@ -7,7 +7,7 @@
   /// A fleet of modelled workers over a modelled database, whose statements are delayed, lost after they ran, and repeated.
   struct ModelledFleet {
     enum Statement {
-      case claim(worker: Int64, known: [Int64], count: Int)
+      case claim(worker: Int64, known: [Int64]?, count: Int)
       case save(id: String, fence: Int64, version: Int64, isLast: Bool)
       case settle(id: String, fence: Int64, Ending)
     }
@@ -18,6 +18,14 @@
       var version: Int64
       /// What the worker sends, and sends again while no answer comes.
       var pending: Statement?
+
+      /// Whether the job has run, and its end is being stored.
+      var isEnding: Bool {
+        switch pending {
+        case .save(_, _, _, isLast: true), .settle: true
+        default: false
+        }
+      }
     }
 
     struct Node {
@@ -27,7 +35,7 @@
     }
 
     struct Sent {
-      /// Nil once the worker has given up waiting: it died, or its connection broke.
+      /// Nil once the worker no longer waits: it died, or its connection broke.
       var node: Int?
       let statement: Statement
     }
@@ -86,7 +94,7 @@
     private mutating func claim(_ node: Int) {
       guard !nodes[node].isClaiming, let (worker, count) = nodes[node].machine.claimable() else { return }
       nodes[node].isClaiming = true
-      let known = nodes[node].machine.known
+      let known = nodes[node].machine.claimSent()
       sent.append(Sent(node: node, statement: .claim(worker: worker, known: known, count: count)))
     }
 
@@ -120,6 +128,7 @@
 
     private mutating func send(_ node: Int, _ fence: Int64, _ statement: Statement) {
       nodes[node].runs[fence]?.pending = statement
+      if nodes[node].runs[fence]?.isEnding == true { nodes[node].machine.ending(fence) }
       sent.append(Sent(node: node, statement: statement))
     }
 
@@ -137,6 +146,7 @@
         let claimed = database.claim(count, as: worker, knowing: known, maxAttempts: Self.maxAttempts)
         guard let node else { return }
         nodes[node].isClaiming = false
+        nodes[node].machine.claimOver(isAnswered: true)
         let started = nodes[node].machine.claimed(
           claimed.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) },
           by: worker
@@ -161,10 +171,11 @@
       }
     }
 
-    /// The worker's heartbeat: it hears whether its lease is over, and which of its jobs are cancelled.
+    /// The worker's heartbeat: it hears whether its lease is over, which of its jobs are cancelled, and what it does not know.
     private mutating func notice(_ node: Int) {
       guard let worker = nodes[node].machine.worker else { return }
       if !database.renew(worker) { return lose(node) }
+      nodes[node].machine.found(database.jobs.values.filter { $0.worker == worker }.map(\.fence))
       for (id, job) in database.jobs where job.worker == worker && job.isCancellationRequested {
         _ = nodes[node].machine.cancellationRequested(of: id)
       }
@@ -175,7 +186,9 @@
       guard let index = sent.indices.randomElement(using: &generator), let node = sent[index].node else { return }
       disturbances += 1
       sent[index].node = nil
-      if case .claim = sent[index].statement { nodes[node].isClaiming = false }
+      guard case .claim = sent[index].statement else { return }
+      nodes[node].isClaiming = false
+      nodes[node].machine.claimOver(isAnswered: false)
     }
 
     private mutating func crash(_ node: Int) {
@@ -215,7 +228,7 @@
       executions["\(run.id).\(run.version)", default: 0] += 1
       // A parent waits for jobs with lower numbers only, so that none waits for itself.
       let children = database.jobs.keys.filter { $0 < run.id }
-      settle(node, fence, Ending(state: .waiting, children: children, isUncounted: true))
+      settle(node, fence, Ending(state: .waiting, waitsFor: children, isUncounted: true))
     }
 
     private func idleRun(_ node: Int) -> (Int64, Run)? {
@@ -245,14 +258,16 @@
         if job.version < old.version || job.version > old.version + 1 { violations.append("job \(id) skipped a stage") }
         if job.fence < old.fence { violations.append("job \(id) has an older fencing number") }
         if old.isCancellationRequested, [.failed, .queued, .scheduled, .waiting].contains(job.state) {
-          violations.append("job \(id) goes on after it was cancelled")
+          violations.append("job \(id) continues after it was cancelled")
         }
         if (job.state == .running) != (job.worker != nil) {
           violations.append("job \(id) has a worker and does not run")
         }
         if job.attempt < 0 { violations.append("job \(id) has a negative attempt") }
       }
-      for node in nodes where node.runs.count > node.machine.slots { violations.append("a worker runs too much") }
+      for node in nodes where node.runs.count(where: { !$0.value.isEnding }) > node.machine.slots {
+        violations.append("a worker runs too much")
+      }
       if let repeated = commits.first(where: { $0.value > 1 }) {
         violations.append("stage \(repeated.key) was committed twice")
       }

@@ -4,7 +4,7 @@
 #if Postgres
   import Foundation
   import Stepwise
-  import StepwiseFleet
+  @testable import StepwiseFleet
 
   /// Counts from a stage to a last one; what a stage does is what the test set for its script.
   struct Work: Progression, Codable, Equatable {
@@ -53,6 +53,7 @@
       listens: Bool = true,
       poll: Duration = .milliseconds(200),
       drainLimit: Duration = .seconds(60),
+      retention: Duration? = nil,
       server connectionString: String = server ?? ""
     ) -> Fleet {
       Fleet(
@@ -64,14 +65,30 @@
           pollInterval: poll,
           maxConnections: 2,
           drainLimit: drainLimit,
-          listens: listens
+          listens: listens,
+          retention: retention
         )
       )
     }
 
+    /// Listens until the listener is stopped; returns it, and the payloads of the notifications.
+    func listen() async throws -> (PostgresListener, Journal) {
+      let (isListening, journal) = (Once<Void>(), Journal())
+      let listener = PostgresListener(
+        server ?? "",
+        channel: schema,
+        connected: { isListening.settle(()) },
+        receive: { journal.add($0) }
+      )
+      try await isListening.value(of: "the listener's connection")
+      return (listener, journal)
+    }
+
     /// Runs a body while workers run, and then drains them.
+    @discardableResult
     func withWorkers<Value: Sendable>(
       _ fleets: [Fleet],
+      onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in },
       _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
       let token = CancellationToken()
@@ -80,7 +97,7 @@
         let drained = Once<Result<Void, any Error>>()
         _ = spawn {
           do {
-            try await fleet.work(until: token)
+            try await fleet.work(until: token, onEvent: onEvent)
             drained.settle(.success(()))
           } catch {
             drained.settle(.failure(error))

@@ -17,8 +17,17 @@ struct FleetBenchmarks {
       print("usage: STEPWISE_POSTGRES='host=127.0.0.1 user=… dbname=…' FleetBenchmarks")
       exit(64)
     }
-    if arguments.dropFirst().first == "work" { return try await Throughput.work(connection) }
     let database = Database(connectionString: connection)
+    switch arguments.dropFirst().first {
+    case "work": return try await Throughput.work(connection, workers: 4)
+    // What `compare.py` calls.
+    case "work-one": return try await Throughput.work(connection, workers: 1)
+    case "enqueue-jobs":
+      let numbers = arguments.dropFirst(2).compactMap { Int($0) }
+      guard numbers.count == 2 else { exit(64) }
+      return print(try await Enqueue.rate(database, jobs: numbers[0], clients: numbers[1]))
+    default: break
+    }
     try database.run("DROP SCHEMA IF EXISTS \(Database.schema) CASCADE")
     var failures = 0
     func report(

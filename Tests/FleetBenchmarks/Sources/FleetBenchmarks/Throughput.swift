@@ -7,11 +7,11 @@ import StepwiseFleet
 
 /// Jobs and stages a second with 8 workers in 2 processes.
 enum Throughput {
-  /// What a process of two runs: four workers, until standard input ends.
-  static func work(_ connectionString: String) async throws {
+  /// Runs workers in this process, until it is terminated.
+  static func work(_ connectionString: String, workers: Int) async throws {
     try await withTerminationSignals {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<4 {
+        for _ in 0..<workers {
           let fleet = Database(connectionString: connectionString).fleet()
           fleet.register(Count.self)
           group.addTask { try await fleet.work() }

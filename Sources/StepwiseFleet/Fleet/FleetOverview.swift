@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  /// A page of jobs, in the order of their ids.
+  public struct FleetPage: Hashable, Sendable {
+    /// The jobs.
+    public let jobs: [FleetStatus]
+    /// The id to pass as `after` for the next page; nil when this is the last one.
+    public let next: String?
+  }
+
+  /// Counts the jobs and the workers of one progression type.
+  public struct FleetNameStatus: Hashable, Sendable {
+    /// The name of the type, as in ``FleetStatus/progression``.
+    public let name: String
+    /// A Boolean value that indicates whether the name is paused.
+    public let isPaused: Bool
+    /// The number of jobs in each state that there are any in.
+    public let counts: [FleetState: Int]
+    /// How long ago the job was due that has been queued for the longest time; nil when none is queued.
+    public let oldestQueued: Duration?
+    /// The number of workers with a lease that have registered the type: with 0, its jobs stay queued.
+    public let workerCount: Int
+  }
+
+  /// Describes a worker that has a lease: its name, its jobs, and how long the lease lasts.
+  public struct FleetWorkerStatus: Hashable, Sendable {
+    /// The random number of the registration, as in ``FleetStatus/worker``; a worker that lost its lease registers again.
+    public let id: Int64
+    /// The name, from ``FleetConfiguration/workerName``.
+    public let name: String
+    /// The number of jobs that it runs.
+    public let runningCount: Int
+    /// When it registered, in seconds since 1970.
+    public let registeredAt: Double
+    /// How long its lease lasts unless it is renewed.
+    public let leaseRemaining: Duration
+  }
+
+  /// Counts the jobs that ended in a period, and shows how long they took.
+  public struct FleetActivity: Hashable, Sendable {
+    /// When the period began, in seconds since 1970.
+    public let start: Double
+    /// The number of jobs that ended with a result.
+    public let doneCount: Int
+    /// The number of jobs that were dead-lettered.
+    public let failedCount: Int
+    /// The median time of a job from its first start to its end; nil when none ended.
+    public let median: Duration?
+    /// The time that 99 % of the jobs did not exceed; nil when none ended.
+    public let percentile99: Duration?
+  }
+
+  /// A stage of a job as it is stored, for a timeline.
+  public struct FleetStageRecord: Hashable, Sendable {
+    /// The number of the stage: 1 for the first.
+    public let number: Int
+    /// When it was stored, in seconds since 1970.
+    public let savedAt: Double
+    /// The stage as JSON.
+    public let json: String
+  }
+
+  extension Fleet {
+    /// Returns the state of a job; nil when the fleet has none with the id.
+    ///
+    /// - Parameter id: The id.
+    /// - Returns: The state.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func status(of id: String) async throws -> FleetStatus? {
+      try await statuses(of: [id]).first
+    }
+
+    func statuses(of ids: [String]) async throws -> [FleetStatus] {
+      try await database.run("SELECT \(FleetStatus.columns) FROM @.jobs WHERE id = ANY ($1)", [.texts(ids)])
+        .map(FleetStatus.init)
+    }
+
+    /// Returns a page of jobs, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - states: The states; all when it is empty.
+    ///   - name: The name of the progression's type; nil for all.
+    ///   - text: A text that the id, the key or the error contains; nil for all.
+    ///   - last: ``FleetPage/next`` of the page before; nil for the first page.
+    ///   - limit: How many jobs at most.
+    /// - Returns: The page.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func jobs(
+      in states: Set<FleetState> = [],
+      named name: String? = nil,
+      containing text: String? = nil,
+      after last: String? = nil,
+      limit: Int = 100
+    ) async throws -> FleetPage {
+      let limit = max(1, limit)
+      // The states are no parameters: with one of them, the planner can use the index of its jobs.
+      let words = FleetState.all.filter(states.contains).map { "'\($0)'" }.joined(separator: ", ")
+      let rows = try await database.run(
+        """
+        SELECT \(FleetStatus.columns) FROM @.jobs
+        WHERE \(words.isEmpty ? "true" : words.contains(",") ? "state IN (\(words))" : "state = \(words)")
+          AND ($1::text IS NULL OR name = $1) AND ($2::text IS NULL OR id > $2)
+          AND ($3::text IS NULL OR position($3 IN id) > 0 OR position($3 IN key) > 0 OR position($3 IN error) > 0)
+        ORDER BY id LIMIT $4
+        """,
+        [name, last, text].map { $0.map { .text($0) } ?? .nullText } + [.integer(Int64(limit) + 1)]
+      ).map(FleetStatus.init)
+      let jobs = Array(rows.prefix(limit))
+      return FleetPage(jobs: jobs, next: rows.count > limit ? jobs.last?.id : nil)
+    }
+
+    /// Returns the dead letters that failed last.
+    ///
+    /// - Parameter limit: How many at most.
+    /// - Returns: The jobs, the last one to fail first.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func deadLetters(limit: Int = 100) async throws -> [FleetStatus] {
+      try await database.run(
+        "SELECT \(FleetStatus.columns) FROM @.jobs WHERE state = 'failed' ORDER BY finished_at DESC LIMIT $1",
+        [.integer(Int64(max(0, limit)))]
+      ).map(FleetStatus.init)
+    }
+
+    /// Returns the number of jobs in each state that there are any in.
+    ///
+    /// It reads the whole table.
+    ///
+    /// - Returns: The numbers.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func counts() async throws -> [FleetState: Int] {
+      let rows = try await database.run("SELECT state, count(*) FROM @.jobs GROUP BY state")
+      return Dictionary(rows.map { (FleetState($0.text(0) ?? ""), Int($0.integer(1) ?? 0)) }) { $0 + $1 }
+    }
+
+    /// Returns what the fleet has of each progression type: jobs in each state, workers, and whether it is paused.
+    ///
+    /// - Parameter age: How long ago a job has ended at most to be counted; nil for all, which reads the whole table.
+    /// - Returns: One element for each name that has jobs, is paused or is registered by a worker, in their order.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func names(endedWithin age: Duration? = nil) async throws -> [FleetNameStatus] {
+      let open = FleetState.all.filter { !$0.isFinal }.map { state in
+        """
+        SELECT name, '\(state)', count(*), extract(epoch FROM clock_timestamp() - min(run_at))::float8
+        FROM @.jobs WHERE state = '\(state)' GROUP BY name
+        """
+      }
+      let rows = try await database.run(
+        """
+        \(open.joined(separator: " UNION ALL "))
+        UNION ALL SELECT name, state, count(*), NULL FROM @.jobs
+          WHERE finished_at > CASE WHEN $1::float8 < 0 THEN '-infinity'
+            ELSE clock_timestamp() - $1::float8 * interval '1 second' END
+          GROUP BY name, state
+        UNION ALL SELECT name, 'paused', 1, NULL FROM @.pauses
+        UNION ALL SELECT u.name, 'known', count(*), NULL FROM @.workers w, unnest(w.names) AS u(name)
+          WHERE w.lease_until >= clock_timestamp() GROUP BY u.name
+        """,
+        [.real(age.map { max(0, $0 / .seconds(1)) } ?? -1)]
+      )
+      let names = Dictionary(grouping: rows) { $0.text(0) ?? "" }
+      return names.keys.sorted().map { name in
+        var counts = Dictionary((names[name] ?? []).map { ($0.text(1) ?? "", Int($0.integer(2) ?? 0)) }) { $0 + $1 }
+        let queued = names[name]?.first { $0.text(1) == FleetState.queued.description }
+        let isPaused = counts.removeValue(forKey: "paused") != nil
+        let workerCount = counts.removeValue(forKey: "known") ?? 0
+        return FleetNameStatus(
+          name: name,
+          isPaused: isPaused,
+          counts: Dictionary(counts.map { (FleetState($0.key), $0.value) }) { $0 + $1 },
+          oldestQueued: queued?.real(3).map { .seconds($0) },
+          workerCount: workerCount
+        )
+      }
+    }
+
+    /// Returns the workers that have a lease, in the order in which they registered.
+    ///
+    /// - Returns: The workers.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func workers() async throws -> [FleetWorkerStatus] {
+      let rows = try await database.run(
+        """
+        SELECT w.id, w.name, count(j.id), extract(epoch FROM w.started_at)::float8,
+          extract(epoch FROM w.lease_until - clock_timestamp())::float8
+        FROM @.workers w LEFT JOIN @.jobs j ON j.worker = w.id AND j.state = 'running'
+        WHERE w.lease_until >= clock_timestamp() GROUP BY w.id ORDER BY w.started_at, w.id
+        """
+      )
+      return rows.map { row in
+        FleetWorkerStatus(
+          id: row.integer(0) ?? 0,
+          name: row.text(1) ?? "",
+          runningCount: Int(row.integer(2) ?? 0),
+          registeredAt: row.real(3) ?? 0,
+          leaseRemaining: .seconds(max(0, row.real(4) ?? 0))
+        )
+      }
+    }
+
+    /// Returns how many jobs ended in each period of the last time, and how long they took.
+    ///
+    /// - Parameters:
+    ///   - age: How far to look back.
+    ///   - period: The length of a period; at least a second.
+    ///   - name: The name of the progression's type; nil for all.
+    /// - Returns: The periods in which jobs ended, in order.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func activity(
+      within age: Duration = .seconds(3_600),
+      per period: Duration = .seconds(60),
+      named name: String? = nil
+    ) async throws -> [FleetActivity] {
+      let time = "WITHIN GROUP (ORDER BY extract(epoch FROM finished_at - started_at)::float8)"
+      let rows = try await database.run(
+        """
+        SELECT floor(extract(epoch FROM finished_at)::float8 / $2::float8) * $2::float8,
+          count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
+          percentile_disc(0.5) \(time), percentile_disc(0.99) \(time)
+        FROM @.jobs
+        WHERE finished_at > clock_timestamp() - $1::float8 * interval '1 second' AND state IN ('done', 'failed')
+          AND ($3::text IS NULL OR name = $3)
+        GROUP BY 1 ORDER BY 1
+        """,
+        [.real(age / .seconds(1)), .real(max(1, period / .seconds(1))), name.map { .text($0) } ?? .nullText]
+      )
+      return rows.map { row in
+        FleetActivity(
+          start: row.real(0) ?? 0,
+          doneCount: Int(row.integer(1) ?? 0),
+          failedCount: Int(row.integer(2) ?? 0),
+          median: row.real(3).map { .seconds($0) },
+          percentile99: row.real(4).map { .seconds($0) }
+        )
+      }
+    }
+
+    /// Returns the stages of a job that are stored, in order: the first, those that it keeps, and the last.
+    ///
+    /// - Parameter id: The id.
+    /// - Returns: The stages; none when the fleet has no job with the id.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func history(of id: String) async throws -> [FleetStageRecord] {
+      let rows = try await database.run(
+        """
+        SELECT DISTINCT ON (version) version, extract(epoch FROM at)::float8, stage FROM (
+          SELECT version, saved_at, stage FROM @.stages WHERE id = $1
+          UNION ALL SELECT 1, created_at, first FROM @.jobs WHERE id = $1
+          UNION ALL SELECT version, coalesce(finished_at, started_at), stage FROM @.jobs WHERE id = $1 AND version > 1
+        ) AS s(version, at, stage) ORDER BY version, at
+        """,
+        [.text(id)]
+      )
+      return rows.map {
+        FleetStageRecord(number: Int($0.integer(0) ?? 0), savedAt: $0.real(1) ?? 0, json: $0.text(2) ?? "")
+      }
+    }
+
+    /// Returns what the steps of a chain have stored, with the times in seconds since 1970.
+    package func entries(of id: String) async throws -> [(entry: [UInt8], savedAt: Double?)] {
+      try await database.run(
+        "SELECT entry, extract(epoch FROM saved_at)::float8 FROM @.entries WHERE job = $1 ORDER BY number",
+        [.text(id)]
+      ).map { ($0.bytes(0) ?? [], $0.real(1)) }
+    }
+  }
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  import StepwiseCheckpoints
+
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// What a worker knows of a progression type or a chain.
+  struct FleetRegistration: Sendable {
+    let name: String
+    let version: Int
+    let retry: RetryPolicy
+    let limits: FleetLimits
+    var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
+    /// Runs a claimed job until its end, a stop between two stages or steps, or an error; returns the end, if it has one.
+    let run: @Sendable (ClaimedJob) async throws -> Ending?
+
+    /// How long a job waits after an error, the last of a number of failed attempts at its stage; nil when there is no
+    /// further attempt.
+    func delay(after error: any Error, failures: Int) -> Duration? {
+      guard failures < retry.maxAttempts, isRetryable(error) else { return nil }
+      if let delay = retry.delay?(error, failures) { return min(delay, .seconds(3_000_000_000)) }
+      var generator = SystemRandomNumberGenerator()
+      return retry.backoff.delay(afterFailures: failures, using: &generator)
+    }
+  }
+
+  extension FleetRegistration {
+    init<P: Progression & Codable>(
+      _ type: P.Type,
+      retry: RetryPolicy,
+      limits: FleetLimits,
+      isRetryable: @escaping @Sendable (any Error) -> Bool
+    ) {
+      let coder = StageCoder<P>()
+      let (name, version) = (coder.name, coder.schemaVersion)
+      self.init(name: name, version: version, retry: retry, limits: limits, isRetryable: isRetryable) { job in
+        let row = job.row
+        let stage = row.stage ?? row.first
+        let first = try job.decode(row.first, coder, shape: row.firstShape)
+        // The first stage keeps the shape in which it was enqueued; a record has one shape.
+        let isPresent = row.firstShape == version && row.shape == version
+        let record = CheckpointRecord(
+          id: row.id,
+          progression: name,
+          schemaVersion: version,
+          version: UInt64(row.version),
+          first: isPresent ? Array(row.first.utf8) : try coder.encode(first),
+          stage: isPresent ? Array(stage.utf8) : try coder.encode(job.decode(stage, coder, shape: row.shape))
+        )
+        for try await stage in first.stages(id: row.id, in: ClaimedProgressionStore(job: job, record: record)) {
+          if stage.result != nil { return Ending(state: .done) }
+          if job.isStopping() { break }
+        }
+        return nil
+      }
+    }
+
+    init<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      version: Int,
+      retry: RetryPolicy,
+      limits: FleetLimits
+    ) {
+      let name = chain.hostedName
+      self.init(name: name, version: version, retry: retry, limits: limits) { job in
+        let store = ClaimedChainStore(job, name: name)
+        let run = chain.hosted(
+          id: job.row.id,
+          in: store,
+          maxValueSize: FleetChains.maxValueSize,
+          host: job.host,
+          now: { store.now }
+        )
+        if job.row.isCancellationRequested { job.cancelRun(reason: try await job.cancellationReason()) }
+        job.attach(run)
+        defer { job.detach() }
+        switch await run.execute(job.token) {
+        case .ended(let outcome):
+          let state: FleetState =
+            switch outcome {
+            case .resolved: .done
+            case .failed: .failed
+            case .cancelled: .cancelled
+            }
+          return Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
+        case .stopped where job.isStopping(): return nil
+        case .stopped: throw CancellationError()
+        case .failed(let error): throw error
+        }
+      }
+    }
+  }
+
+  /// What a claimed job is to its run: a store with one record, whose lease is the worker's.
+  private protocol ClaimedJobStore: CheckpointStore {
+    var job: ClaimedJob { get }
+  }
+
+  extension ClaimedJobStore {
+    func acquire(_ id: String) async throws -> CheckpointLease {
+      CheckpointLease(id: id, fence: UInt64(bitPattern: job.row.fence))
+    }
+
+    func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { lease }
+
+    func release(_ lease: CheckpointLease) async throws {}
+
+    func releaseWithoutWaiting(_ lease: CheckpointLease) {}
+
+    func remove(_ id: String) async throws {
+      throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
+    }
+
+    func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+      CheckpointPage(ids: [], hasMore: false)
+    }
+
+    func location(of id: String) -> String { "the fleet's table of jobs" }
+  }
+
+  private struct ClaimedProgressionStore: ClaimedJobStore, LastStageStore {
+    let job: ClaimedJob
+    let record: CheckpointRecord
+
+    func load(_ id: String) async throws -> CheckpointRecord? { record }
+
+    func save(
+      _ record: CheckpointRecord,
+      ifVersionIs version: UInt64?,
+      under lease: CheckpointLease
+    ) async throws {
+      try await job.save(record, isLast: false)
+    }
+
+    func saveLast(
+      _ record: CheckpointRecord,
+      ifVersionIs version: UInt64?,
+      under lease: CheckpointLease
+    ) async throws {
+      try await job.save(record, isLast: true)
+    }
+  }
+
+  private final class ClaimedChainStore: ClaimedJobStore {
+    let job: ClaimedJob
+    private let name: String
+    /// The server's time when the record was loaded.
+    private let origin = Lock((Date(), ContinuousClock.now))
+
+    init(_ job: ClaimedJob, name: String) {
+      self.job = job
+      self.name = name
+    }
+
+    /// The server's time, which ends waits.
+    var now: Date {
+      let (date, instant) = origin.withLock { $0 }
+      return date.addingTimeInterval(instant.duration(to: .now) / .seconds(1))
+    }
+
+    func load(_ id: String) async throws -> CheckpointRecord? {
+      let rows = try await job.entries()
+      if let seconds = rows.first?.real(2) {
+        origin.withLock { $0 = (Date(timeIntervalSince1970: seconds), .now) }
+      }
+      do {
+        return try CheckpointRecord(
+          hosted: id,
+          name: name,
+          start: job.row.first,
+          version: job.row.firstShape,
+          recordVersion: UInt64(rows.last?.integer(0) ?? 1),
+          entries: rows.compactMap { $0.bytes(1) }
+        )
+      } catch {
+        throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
+      }
+    }
+
+    func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+      try await job.append(entry, number: Int64(version) + 1)
+    }
+
+    /// Replaces the entries of a run that continues; those of one that has ended are removed with the end of the job.
+    func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
+      if let events = try? DurableEvent.events(in: record.hostedEntry), DurableLog(events).isEnded { return }
+      try await job.replace(with: record.hostedEntry, number: Int64(record.version))
+    }
+  }
+#endif
