@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
     .library(name: "StepwiseHTTPTesting", targets: ["StepwiseHTTPTesting"]),
     .library(name: "StepwiseFleet", targets: ["StepwiseFleet"]),
+    .executable(name: "stepctl", targets: ["stepctl"]),
   ],
   traits: [
     .trait(name: "Postgres", description: "StepwiseFleet: checkpoints in PostgreSQL, through the system's libpq.")
@@ -65,10 +66,20 @@ let package = Package(
       ]
     ),
     .target(name: "Loopback", dependencies: ["Stepwise"]),
+    // What programs for a terminal share.
+    .target(name: "CommandKit", dependencies: ["Stepwise", "StepwiseTracing"]),
+    .executableTarget(
+      name: "stepctl",
+      dependencies: [
+        "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseTracing",
+        .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
+      ],
+      path: "Sources/Tool"
+    ),
     .executableTarget(
       name: "Tour",
       dependencies: [
-        "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseFlows", "StepwiseHTTP",
+        "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseFlows", "StepwiseHTTP",
         "StepwiseTracing",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ],
@@ -146,7 +157,7 @@ let package = Package(
     .testTarget(name: "StepwiseTestingTests", dependencies: ["StepwiseTesting", "Stepwise", "StepwiseFlows"]),
     .executableTarget(
       name: "FleetWorkerChild",
-      dependencies: ["StepwiseFleet", "Stepwise"],
+      dependencies: ["StepwiseFleet", "StepwiseCheckpoints", "Stepwise"],
       path: "Tests/FleetWorkerChild"
     ),
     .testTarget(
@@ -155,9 +166,17 @@ let package = Package(
     ),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseFlows", "StepwiseTesting", "TestSupport"]),
     .testTarget(
+      name: "ToolTests",
+      dependencies: [
+        "stepctl", "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints",
+        .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
+      ]
+    ),
+    .testTarget(
       name: "TourTests",
       dependencies: [
-        "Tour", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP", "StepwiseTesting",
+        "Tour", "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseFiles", "StepwiseHTTP",
+        "StepwiseTesting",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ]
     ),

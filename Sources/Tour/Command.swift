@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Loopback
-import Stepwise
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 extension Scene {
   /// All scenes, in the order of `--help`; the one without a name is the default.
   static let all: [Scene] = [
-    .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .checkpoints,
-    .order, .fleet, .trace,
+    .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .order,
+    .fleet, .trace,
   ]
 }
 
@@ -26,39 +18,26 @@ enum Command {
   static func execute(
     _ arguments: [String],
     scenes: [Scene] = Scene.all,
-    write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.write
+    write: @escaping @Sendable (_ text: String, _ stream: Console.Stream) -> Void = Console.print
   ) async -> ExitCode {
-    do {
-      if arguments.contains("--help") || arguments.contains("-h") {
-        write(help(scenes), .output)
-        return .success
-      }
-      let scene = try scene(of: arguments, scenes)
-      // The first Ctrl-C cancels the scene, which ends after its undos and handlers.
-      return try await withTerminationSignals {
-        try await withCancellationToken { token in
-          do {
-            return try await scene.body(Array(arguments.dropFirst()))
-          } catch is CancellationError where token.isCancelled {
-            write("Tour: cancelled: \(token.reason ?? "no reason given")\n", .error)
-            return .interrupted
-          }
-        }
-      }
-    } catch {
-      write("Tour: \(Console.oneLine(String(describing: error)))\n", .error)
-      return error is UsageError ? .usage : .failure
+    if arguments.contains("--help") || arguments.contains("-h") {
+      write(help(scenes), .output)
+      return .success
+    }
+    // The first Ctrl-C cancels the scene, which ends after its undos and handlers.
+    return await runCommand(of: "Tour", write: write) {
+      try await scene(of: arguments, scenes).body(Array(arguments.dropFirst()))
     }
   }
 
-  /// - Throws: `UsageError` for an unknown scene and for too few or too many arguments.
-  private static func scene(of arguments: [String], _ scenes: [Scene]) throws(UsageError) -> Scene {
+  /// - Throws: `CommandError` for an unknown scene and for too few or too many arguments.
+  private static func scene(of arguments: [String], _ scenes: [Scene]) throws(CommandError) -> Scene {
     guard let scene = scenes.first(where: { scene in scene.name == arguments.first }) else {
       let problem = arguments.first.map { name in "there is no scene '\(name)'" } ?? "name a scene"
-      throw UsageError(description: "\(problem); 'swift run Tour --help' lists them")
+      throw CommandError("\(problem); 'swift run Tour --help' lists them", code: .usage)
     }
     guard scene.argumentCount.contains(max(arguments.count - 1, 0)) else {
-      throw UsageError(description: "wrong number of arguments; usage: \(scene.usage)")
+      throw CommandError("wrong number of arguments; usage: \(scene.usage)", code: .usage)
     }
     return scene
   }
@@ -80,9 +59,7 @@ enum Command {
 @main
 struct TourProgram {
   static func main() async {
-    signal(SIGPIPE, SIG_IGN)  // who reads the output may end before the work does: swift run Tour | head -1
     LoopbackServer.bypassProxy()
-    let code = await Command.execute(Array(CommandLine.arguments.dropFirst()))
-    exit(code.rawValue)
+    await runProgram { await Command.execute($0) }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Stepwise
 import Testing
 
@@ -66,8 +67,8 @@ import Testing
 
   @Test func hasOneSceneForEachName() {
     let names = [
-      nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "checkpoints",
-      "fleet", "trace", "order",
+      nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet",
+      "trace", "order",
     ]
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Foundation
 import Stepwise
 import StepwiseHTTP

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
+
 #if !Postgres
   extension Scene {
     static let fleet = Scene(
       "fleet",
       "Shares 2,000 imports over PostgreSQL; needs --traits Postgres.",
-      parameters: ["[<command>]", "[<id>]"]
+      parameters: ["[worker]", "[<journal>]"]
     ) { _ in
       Console.writeError("Tour: this scene needs libpq; type: swift run --traits Postgres Tour fleet")
       return .usage
@@ -21,10 +23,10 @@
     static let fleet = Scene(
       "fleet",
       "Shares 2,000 imports over PostgreSQL among processes, and kills some.",
-      parameters: ["[<command>]", "[<id>]"],
+      parameters: ["[worker]", "[<journal>]"],
       details: [
         "STEPWISE_FLEET is the connection string; without it, a private server is started.",
-        "status, cancel and retry with an id are for the server that STEPWISE_FLEET names.",
+        "While it runs, 'swift run --traits Postgres stepctl fleet watch' shows it; the scene starts the workers.",
       ]
     ) { arguments in
       let variable = ProcessInfo.processInfo.environment["STEPWISE_FLEET"] ?? ""
@@ -38,14 +40,10 @@
         FleetImport.journal = journal
         try await fleet.work()
         return .success
-      case (let command?, let id?, let connection?):
-        guard let control = FleetControl(rawValue: command) else { fallthrough }
-        try await Console.writeLine(Console.oneLine(control.run(id, in: FleetShow.fleet(connection))))
-        return .success
       default:
-        throw UsageError(
-          description:
-            "type: STEPWISE_FLEET='host=… dbname=…' swift run --traits Postgres Tour fleet status|cancel|retry <id>"
+        throw CommandError(
+          "wrong arguments; 'swift run --traits Postgres stepctl fleet' operates a fleet",
+          code: .usage
         )
       }
     }
@@ -91,7 +89,9 @@
       let prefix = UUID().uuidString.prefix(8)
       let ids = (0..<jobCount).map { "\(prefix)-\($0)" }
       try await fleet.enqueue(ids.enumerated().map { (id: $1, progression: FleetImport.read(number: $0)) })
-      Console.writeLine("Jobs \(prefix)-0 to \(prefix)-\(jobCount - 1); elsewhere: Tour fleet status \(prefix)-0")
+      Console.writeLine(
+        "Jobs \(prefix)-0 to \(prefix)-\(jobCount - 1); elsewhere: stepctl fleet show \(prefix)-0 --schema stepwise_tour"
+      )
       let path = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-\(prefix).journal").path
       defer { try? FileManager.default.removeItem(atPath: path) }
       var workers = try (0..<4).map { _ in try launch(connectionString, path) }
@@ -148,43 +148,10 @@
     }
   }
 
-  /// What people on call type.
-  enum FleetControl: String {
-    case status, cancel, retry
-
-    /// Nothing was done, for a reason.
-    struct Refused: Error, CustomStringConvertible {
-      let description: String
-    }
-
-    /// Returns a line about the job after the command.
-    func run(_ id: String, in fleet: Fleet) async throws -> String {
-      let isDone =
-        switch self {
-        case .status: true
-        case .cancel: try await fleet.cancel(id, reason: "cancelled by hand")
-        case .retry: try await fleet.requeue(id)
-        }
-      guard let status = try await fleet.status(of: id) else { throw FleetError.notFound(id: id) }
-      guard isDone else {
-        let reason =
-          self == .cancel
-          ? "it has ended, so it cannot be cancelled" : "only a failed or cancelled job can be retried"
-        throw Refused(description: "job \"\(id)\" is \(status.state): \(reason)")
-      }
-      var parts = ["\(id): \(status.state)", "stage \(status.stageCount)", "attempt \(status.attempt)"]
-      if let worker = status.worker { parts.append("worker \(worker)") }
-      if status.isCancellationRequested, !status.state.isFinal { parts.append("cancellation requested") }
-      if let reason = status.cancellationReason { parts.append("reason: \(reason)") }
-      if let error = status.error { parts.append("last error: \(error)") }
-      return parts.joined(separator: ", ")
-    }
-  }
-
   /// A table of the jobs by state and by worker: redrawn on a terminal, otherwise printed at each tenth.
   struct FleetBoard {
     var isTerminal = Console.isTerminal
-    var write: (String) -> Void = { Console.write($0, to: .output) }
+    var write: (String) -> Void = { Console.print($0, to: .output) }
     private var drawn = 0
     private var tenths = -1
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Foundation
 import Loopback
 import Stepwise
@@ -106,7 +107,7 @@ private final class ProfileFlow {
       Console.writeLine("Ended with \(profile.name). The answers that led there:")
       for entry in flow.answers { Console.writeLine("  \(entry.step): \(entry.result.map { "\($0)" } ?? "-")") }
       Console.writeLine("The flow, as declared (->) and as taken (~>):")
-      Console.write(flow.describe(.text), to: .output)
+      Console.print(flow.describe(.text), to: .output)
       return .success
     case .failed(FlowError.back):
       Console.writeLine("Ended: back from the first screen.")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
+
 /// One scene of the tour.
 ///
 /// A scene is a value in its own file, `extension Scene { static let retry = Scene(…) }`, and a line in `Scene.all`.
@@ -45,20 +47,4 @@ struct Scene: Sendable {
   var usage: String {
     (["swift run Tour"] + [name].compactMap(\.self) + parameters).joined(separator: " ")
   }
-}
-
-/// The exit code of the program.
-enum ExitCode: Int32, Sendable {
-  case success = 0
-  /// The work was tried and failed.
-  case failure = 1
-  /// The command line could not be understood.
-  case usage = 2
-  /// Ctrl-C ended the work: 128 and the number of the signal.
-  case interrupted = 130
-}
-
-/// A command line that makes no sense, in one line.
-struct UsageError: Error, CustomStringConvertible {
-  let description: String
 }

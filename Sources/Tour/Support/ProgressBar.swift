@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Stepwise
+import StepwiseTracing
 
 /// Shows the progress of some work: one line that is redrawn on a terminal, otherwise a plain line at each tenth.
 struct ProgressBar {
   private static let width = 24
 
   var isTerminal = Console.isTerminal
-  var write: (String) -> Void = { text in Console.write(text, to: .output) }
+  var write: (String) -> Void = { text in Console.print(text, to: .output) }
   private var percent = -1
   /// The content of the terminal's line.
   private var line = ""
@@ -27,7 +29,7 @@ struct ProgressBar {
     percent = max(before, fraction > 0 ? Int(min(fraction, 1) * 100) : 0)
     let digits = String(repeating: " ", count: 3 - String(percent).count) + "\(percent)%"
     // Cut, because a line that is longer than the terminal's width cannot be redrawn.
-    let text = "\(digits)  \(Console.oneLine(label).prefix(40))"
+    let text = "\(digits)  \(label.onOneLine.prefix(40))"
     guard isTerminal else {
       if before < 0 || percent / 10 > before / 10 { write(text + "\n") }
       return

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import CommandKit
+  import Foundation
+  import Stepwise
+  import StepwiseCheckpoints
+  import StepwiseFleet
+  import StepwiseTracing
+
+  /// How a fleet is doing: its jobs by name and state, its workers, and the last hour.
+  struct FleetReport: Sendable {
+    let names: [FleetNameStatus]
+    let workers: [FleetWorkerStatus]
+    /// The last hour, by minute.
+    let minutes: [FleetActivity]
+    let began = ContinuousClock.now
+    /// When the next report is due: a report counts all jobs, and keeps a connection of the database busy for at most a
+    /// twentieth of the time.
+    fileprivate(set) var nextDue: ContinuousClock.Instant
+
+    /// Reads a report; with an earlier one, it reads only the minutes that are new.
+    init(of fleet: Fleet, after earlier: FleetReport? = nil) async throws {
+      names = try await fleet.names()
+      workers = try await fleet.workers()
+      let age = began - (earlier?.began ?? began - .seconds(3_480)) + .seconds(120)
+      // The first minute that is read again may be incomplete.
+      let all = ((earlier?.minutes ?? []) + (try await fleet.activity(within: min(age, .seconds(3_600)))))
+        .map { ($0.start, $0) }
+      let newest = all.last?.0 ?? 0
+      minutes = Dictionary(all) { $0.endedCount > $1.endedCount ? $0 : $1 }.values
+        .filter { $0.start > newest - 3_600 }.sorted { $0.start < $1.start }
+      nextDue = .now + max(.seconds(2), (.now - began) * 19)
+    }
+
+    var nameTable: Table {
+      let columns = ["name"] + FleetState.all.map(\.description) + ["oldest", "workers", "paused"]
+      return Table(names.map(\.record), columns, else: "There are no jobs.")
+    }
+
+    var workerTable: Table {
+      Table(workers.map(\.record), ["worker", "running", "lease"], else: "No worker has a lease.")
+    }
+
+    var lines: [String] {
+      let (done, failed) = minutes.reduce((0, 0)) { ($0.0 + $1.doneCount, $0.1 + $1.failedCount) }
+      let last = minutes.last.map { ["The last minute of these:"] + Table.lines(of: $0.record) } ?? []
+      return nameTable.lines + [""] + workerTable.lines
+        + ["", "In the last hour: \(done) done, \(failed) failed."] + last
+    }
+
+    var json: JSON {
+      .object([
+        ("names", .list(names.map(\.record))), ("workers", .list(workers.map(\.record))),
+        ("lastHour", .list(minutes.map(\.record))),
+      ])
+    }
+  }
+
+  extension FleetNameStatus {
+    fileprivate var record: Record {
+      [("name", .string(name)), ("paused", .flag(isPaused))]
+        + FleetState.all.map { ("\($0)", .number(counts[$0] ?? 0)) }
+        + [("oldest", .duration(oldestQueued)), ("workers", .number(workerCount))]
+    }
+  }
+
+  extension FleetWorkerStatus {
+    fileprivate var record: Record {
+      [
+        ("id", .number(Int(id))), ("worker", .string(name.isEmpty ? "\(id)" : name)),
+        ("running", .number(runningCount)),
+        ("registered", .time(registeredAt)), ("lease", .duration(leaseRemaining)),
+      ]
+    }
+  }
+
+  extension FleetActivity {
+    var endedCount: Int { doneCount + failedCount }
+
+    var record: Record {
+      [
+        ("start", .time(start)), ("done", .number(doneCount)), ("failed", .number(failedCount)),
+        ("p50", .duration(median)), ("p99", .duration(percentile99)),
+      ]
+    }
+  }
+
+  /// The last report, which all open pages share.
+  actor FleetSnapshots {
+    nonisolated let fleet: Fleet
+    private var report: FleetReport?
+    private var refresh: Once<Result<FleetReport, any Error>>?
+
+    init(_ fleet: Fleet) { self.fleet = fleet }
+
+    /// Makes the next report due, because this process has changed something.
+    func expire() { report?.nextDue = .now }
+
+    /// Returns the last report, after a short wait for one that is due; nil when that takes longer and there is none
+    /// that is worth showing.
+    ///
+    /// - Throws: The error of the database.
+    func latest(waitingUpTo limit: Duration = .milliseconds(50)) async throws -> FleetReport? {
+      if let report, refresh == nil, ContinuousClock.now < report.nextDue { return report }
+      let refresh = refresh ?? Once()
+      if self.refresh == nil {
+        self.refresh = refresh
+        _ = spawn { refresh.settle(await self.read()) }
+      }
+      await withTaskGroup { group in
+        group.addTask { _ = await refresh.value() }
+        group.addTask { try? await Task.sleep(for: limit) }
+        await group.next()
+        group.cancelAll()
+      }
+      if let result = refresh.settled { return try result.get() }
+      return report.flatMap { ContinuousClock.now > $0.nextDue + .seconds(60) ? nil : $0 }
+    }
+
+    private func read() async -> Result<FleetReport, any Error> {
+      defer { refresh = nil }
+      do {
+        let next = try await FleetReport(of: fleet, after: report)
+        report = next
+        return .success(next)
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// A job with what it has stored: the stages of a progression, or the steps of a chain.
+  struct JobTimeline: Sendable {
+    let status: FleetStatus
+    let steps: [StoredSteps.Step]
+
+    /// Reads a job.
+    ///
+    /// - Throws: `CommandError` when there is none.
+    init(of id: String, in fleet: Fleet) async throws {
+      guard let status = try await fleet.status(of: id) else {
+        throw CommandError("\(FleetError.notFound(id: id))", code: .notFound)
+      }
+      self.status = status
+      if status.progression.hasPrefix("chain ") {
+        var run = StoredSteps()
+        for (entry, time) in try await fleet.entries(of: id) { run.apply(entry: entry, at: time) }
+        // The chain itself is a step around the others.
+        steps = run.steps.filter { "chain \($0.name)" != status.progression }
+      } else {
+        steps = Self.stages(try await fleet.history(of: id), of: status)
+      }
+    }
+
+    /// A stage lasts until the next one is stored; the last one of a job that is done is its result.
+    private static func stages(_ stages: [FleetStageRecord], of job: FleetStatus) -> [StoredSteps.Step] {
+      zip(stages, stages.dropFirst().map { $0 as FleetStageRecord? } + [nil]).map { stage, next in
+        // A text may be a value.
+        let name = stage.json.hasPrefix("{") ? CheckpointSummary.name(ofStage: Array(stage.json.utf8)) : nil
+        let hidden = next.map { $0.number - stage.number - 1 } ?? 0
+        return StoredSteps.Step(
+          name: (name ?? "stage \(stage.number)") + (hidden > 0 ? " and \(hidden) more" : ""),
+          state: next != nil ? "done" : "\(job.state)",
+          error: next == nil ? job.error : nil,
+          value: Array(stage.json.utf8),
+          start: stage.number == 1 ? job.startedAt : stage.savedAt,
+          end: next?.savedAt ?? job.endedAt
+        )
+      }
+    }
+
+    /// The job as a run, with the wait for a worker and the parts as its steps.
+    var trace: RunTrace {
+      let now = Date().timeIntervalSince1970
+      let (origin, started) = (status.enqueuedAt, status.startedAt ?? status.endedAt ?? now)
+      let end = max(status.endedAt ?? now, origin)
+      func span(_ kind: RunTrace.Kind, _ step: StoredSteps.Step, _ children: [RunTrace.Span] = []) -> RunTrace.Span {
+        let (start, isOver) = (step.start ?? started, step.state == "done" || step.state == "undone")
+        return RunTrace.Span(
+          kind,
+          step.name,
+          start: .seconds(max(0, start - origin)),
+          duration: .seconds(max(0, (step.end ?? end) - start)),
+          attempt: isOver || kind == .run ? 1 : max(1, status.attempt),
+          status: isOver ? .succeeded : RunTrace.Status(rawValue: step.state),
+          detail: isOver ? nil : step.error,
+          isUndone: step.state == "undone",
+          children: children
+        )
+      }
+      let wait = StoredSteps.Step(name: "before its start", state: "done", start: origin, end: started)
+      let parts = ([wait] + (status.startedAt == nil ? [] : steps)).map { span(.step, $0) }
+      let error = status.error ?? status.cancellationReason
+      let run = StoredSteps.Step(name: status.progression, state: "\(status.state)", error: error, start: origin)
+      return RunTrace(runs: [span(.run, run, parts)])
+    }
+  }
+
+  extension FleetStatus {
+    var isCancelling: Bool { isCancellationRequested && !state.isFinal }
+
+    var record: Record {
+      [
+        ("id", .string(id)), ("name", .string(progression)), ("state", .string("\(state)")),
+        ("paused", .flag(isPaused)), ("stage", .number(stageCount)), ("attempt", .number(attempt)),
+        ("priority", .number(priority)), ("key", .string(key)), ("parent", .string(parent)),
+        ("worker", .number(worker.map(Int.init))), ("error", .string(error)), ("cancelling", .flag(isCancelling)),
+        ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt)), ("due", .time(dueAt)),
+        ("started", .time(startedAt)), ("ended", .time(endedAt)),
+      ]
+    }
+  }
+#endif

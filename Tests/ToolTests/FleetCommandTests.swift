@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import CommandKit
+  import Foundation
+  import Stepwise
+  @testable import StepwiseFleet
+  import Testing
+
+  @testable import stepctl
+
+  /// The commands of a fleet, against jobs in every state.
+  @Suite(
+    .serialized,
+    .timeLimit(.minutes(5)),
+    .enabled(if: SampleFleet.server != nil, "STEPWISE_POSTGRES names no server")
+  )
+  struct FleetCommandTests {
+    private func withFleet(_ body: (SampleFleet, (String...) async -> ToolResult) async throws -> Void) async throws {
+      let sample = try await SampleFleet()
+      do {
+        try await sample.fillWithTen()
+        try await body(sample) { (words: String...) in
+          let place = ["--database", SampleFleet.server ?? "", "--schema", sample.schema]
+          return await tool(["fleet", words[0]] + place + words.dropFirst())
+        }
+      } catch {
+        try? await sample.drop()
+        throw error
+      }
+      try await sample.drop()
+    }
+
+    private func isPausedMail(_ line: String) -> Bool { line.hasPrefix("Mail ") && line.hasSuffix("  yes") }
+
+    @Test("The status has jobs by name, the workers and the last hour")
+    func status() async throws {
+      try await withFleet { _, fleet in
+        let text = await fleet("status")
+        #expect(text.code == .success && text.error == "")
+        #expect(text.lines.contains(where: isPausedMail), "\(text)")
+        #expect(text.lines.contains { $0.hasPrefix("web-1 (host a)        1  ") }, "\(text)")
+        #expect(text.output.contains("In the last hour: 1 done, 3 failed."), "\(text)")
+        let json = try #require(await fleet("status", "--json").object)
+        let names = try #require(json["names"] as? [[String: Any]])
+        #expect(
+          Set(names.compactMap { $0["name"] as? String }) == [
+            "Mail", "Resize", "ToolTests.SampleFleet.Import", "Import", SampleFleet.script,
+          ]
+        )
+        let jobs = try #require(names.first { $0["name"] as? String == "Import" })
+        let expected = [
+          "queued": 0, "scheduled": 1, "running": 1, "waiting": 1, "done": 1, "failed": 2, "cancelled": 0,
+        ]
+        for (state, count) in expected { #expect(jobs[state] as? Int == count, "\(state)") }
+        #expect((json["workers"] as? [[String: Any]])?.first?["running"] as? Int == 1)
+      }
+    }
+
+    @Test("Jobs are listed by state, name and text, in pages")
+    func jobs() async throws {
+      try await withFleet { _, fleet in
+        func ids(_ result: ToolResult) throws -> [String] {
+          try #require(result.object?["jobs"] as? [[String: Any]]).compactMap { $0["id"] as? String }
+        }
+        #expect(try ids(await fleet("jobs", "--json")).count == 10)
+        #expect(
+          try ids(await fleet("jobs", "--state", "failed", "--json")) == [SampleFleet.script, "damaged-1", "failed-1"]
+        )
+        #expect(try ids(await fleet("jobs", "--state", "waiting,cancelled", "--json")) == ["cancelled-1", "waiting-1"])
+        #expect(try ids(await fleet("jobs", "--name", "Mail", "--json")) == ["mail-1"])
+        #expect(try ids(await fleet("jobs", "--search", "disk", "--json")) == ["failed-1"])
+        let first = await fleet("jobs", "--limit", "4", "--json")
+        let next = try #require(first.object?["next"] as? String)
+        let second = await fleet("jobs", "--after", next, "--limit", "10", "--json")
+        #expect(try ids(first).count == 4 && ids(second).count == 6)
+        #expect(second.object?["next"] is NSNull)
+        let text = await fleet("jobs", "--limit", "4")
+        #expect(text.lines.count == 6 && text.lines.last == "There are more: add --after '\(next)'.", "\(text)")
+        #expect(await fleet("jobs", "--search", "no such").output == "There are no such jobs.\n")
+        #expect(await fleet("jobs", "--state", "lost").code == .usage)
+        #expect(await fleet("jobs", "--limit", "0").code == .usage)
+      }
+    }
+
+    @Test("A job is shown with its error, and with its values only on request")
+    func show() async throws {
+      try await withFleet { _, fleet in
+        let failed = await fleet("show", "failed-1")
+        #expect(failed.code == .success && failed.output.contains("the disk is full at line 2"), "\(failed)")
+        #expect(failed.output.contains("├─ read") && failed.output.contains("╰─ count"), "\(failed)")
+        for id in ["queued-1", "failed-1", "damaged-1", "waiting-1", "cancelled-1", "scheduled-1", "running-1"] {
+          for options in [[], ["--json"]] {
+            let words = ["fleet", "show", id] + options
+            let without = await fleet("show", id, options.first ?? "--")
+            #expect(without.code == .success && !without.output.contains("hunter2"), "\(words): \(without)")
+          }
+          #expect(await fleet("show", id, "--values").output.contains("hunter2"), "\(id)")
+          #expect(await fleet("show", id, "--values", "--json").output.contains("hunter2"), "\(id)")
+        }
+        let stages = try #require(await fleet("show", "running-1", "--json").object?["steps"] as? [[String: Any]])
+        #expect(stages.map { $0["name"] as? String } == ["read", "count", "count"])
+        #expect(await fleet("show", "other").code == .notFound)
+        let script = await fleet("show", "--json", "--", SampleFleet.script)
+        #expect(script.object?["id"] as? String == SampleFleet.script)
+      }
+    }
+
+    @Test("Jobs are retried and cancelled, or refused with a reason")
+    func changes() async throws {
+      try await withFleet { sample, fleet in
+        let retried = await fleet("retry", "failed-1", "cancelled-1")
+        #expect(
+          retried.code == .success
+            && retried.lines == ["id           state", "failed-1     queued", "cancelled-1  queued"]
+        )
+        let refused = await fleet("retry", "waiting-1", "--json")
+        #expect(refused.code == .failure && refused.error == "stepctl: not every job was changed\n")
+        #expect(refused.list?.first?["state"] as? String == "waiting")
+        #expect(refused.list?.first?["problem"] as? String == "only a failed or cancelled job can be retried")
+        #expect(await fleet("retry", "other").code == .notFound)
+        #expect(await fleet("retry").code == .usage)
+        let cancelled = await fleet("cancel", "queued-1", "running-1", "--reason", "a mistake")
+        #expect(
+          cancelled.code == .success && cancelled.lines.suffix(2) == ["queued-1   cancelled", "running-1  cancelling"]
+        )
+        let status = try await sample.fleet.status(of: "queued-1")
+        #expect(status?.cancellationReason == "a mistake")
+        let done = await fleet("cancel", "done-1")
+        #expect(done.code == .failure && done.lines.last == "done-1  done   it has ended, so it cannot be cancelled")
+      }
+    }
+
+    @Test("A name is paused and resumed, and one that is unknown is remarked on")
+    func pauses() async throws {
+      try await withFleet { sample, fleet in
+        #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  yes"])
+        #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  no"])
+        let status = try await sample.fleet.status(of: "failed-1")
+        #expect(status?.isPaused == true)
+        #expect(await fleet("resume", "Import").lines == ["name     Import", "paused   no", "changed  yes"])
+        #expect(await fleet("resume", "Import").lines == ["name     Import", "paused   no", "changed  no"])
+        let typo = await fleet("pause", "Improt", "--json").object
+        #expect(typo?["paused"] as? Bool == true && typo?["note"] is String)
+      }
+    }
+
+    @Test("Jobs that ended are pruned by age and state")
+    func prunes() async throws {
+      try await withFleet { _, fleet in
+        #expect(await fleet("prune").code == .usage)
+        #expect(await fleet("prune", "--older-than", "1 week").code == .usage)
+        #expect(await fleet("prune", "--older-than", "1m", "--state", "queued").code == .usage)
+        #expect(await fleet("prune", "--older-than", "30m").lines == ["removed  1"])
+        #expect(
+          await fleet("prune", "--older-than", "20m", "--state", "failed", "--json").object?["removed"] as? Int == 2
+        )
+      }
+    }
+
+    @Test("The watch shows what has changed until it is cancelled")
+    func watches() async throws {
+      try await withFleet { sample, _ in
+        let (shown, show) = AsyncStream.makeStream(of: String.self)
+        let watch = Task {
+          await Tool.execute(["fleet", "watch", "--database", SampleFleet.server ?? "", "--schema", sample.schema]) {
+            text,
+            _ in
+            show.yield(text)
+          }
+        }
+        var texts = shown.makeAsyncIterator()
+        func isPaused(_ text: String) -> Bool {
+          text.split(separator: "\n").map(String.init).contains(where: isPausedMail)
+        }
+        #expect(isPaused(try #require(await texts.next())))
+        try await sample.fleet.resume("Mail")
+        while let text = await texts.next(), isPaused(text) {}
+        watch.cancel()
+        _ = await watch.value
+      }
+    }
+
+    @Test("The SQL creates the tables that a fleet finds")
+    func printsSQL() async throws {
+      try await withFleet { sample, _ in
+        let schema = "tool_\(UUID().uuidString.prefix(8))"
+        let sql = await tool(["fleet", "sql", "--schema", schema])
+        #expect(sql.code == .success && sql.output.hasPrefix("DO $"))
+        try await sample.fleet.database.run(sql.output.replacing("@", with: ""))
+        #expect(
+          await tool(["fleet", "status", "--database", SampleFleet.server ?? "", "--schema", schema]).code == .success
+        )
+        try await sample.fleet.database.run("DROP SCHEMA \"\(schema)\" CASCADE")
+      }
+    }
+
+    @Test("The steps of a chain are shown, also after its end")
+    func showsChains() async throws {
+      try await withFleet { sample, fleet in
+        struct Refused: Error, CustomStringConvertible { let description = "no courier" }
+        let order = Chain("order") { (item: String) in
+          try await step("reserve") {
+            "the \(item)"
+          } undo: { _ in
+          }
+          if item == "lamp" { try await step("ship") { throw Refused() } }
+          return item
+        }
+        sample.fleet.register(order)
+        try await sample.fleet.enqueue(order, "lamp", id: "order-7")
+        let work = Task { try await sample.fleet.work() }
+        await #expect(throws: (any Error).self) { try await sample.fleet.result(of: "order-7", as: order) }
+        work.cancel()
+        _ = await work.result
+        let shown = await fleet("show", "order-7", "--json")
+        let steps = try #require(shown.object?["steps"] as? [[String: Any]])
+        #expect(steps.map { $0["name"] as? String } == ["order/reserve", "order/ship"], "\(shown)")
+        #expect(steps.map { $0["state"] as? String } == ["undone", "failed"])
+        let text = await fleet("show", "order-7")
+        #expect(text.output.contains("reserve · undone") && !text.output.contains("the lamp"), "\(text)")
+        #expect(await fleet("show", "order-7", "--values").output.contains("the lamp"))
+        // A damaged entry does not hide the others.
+        try await sample.fleet.database.run(
+          "UPDATE @.entries SET entry = '\\xFF' WHERE job = 'order-7' AND number = (SELECT max(number) FROM @.entries)"
+        )
+        let damaged = await fleet("show", "order-7", "--json")
+        let read = try #require(damaged.object?["steps"] as? [[String: Any]])
+        #expect(read.first?["name"] as? String == "order/reserve", "\(damaged)")
+        #expect(read.last?["state"] as? String == "damaged" && read.last?["error"] is String, "\(damaged)")
+        #expect(await fleet("show", "order-7").output.contains("a damaged entry · damaged"))
+      }
+    }
+
+    @Test("A database without a fleet is left as it is")
+    func createsNothing() async throws {
+      let schema = "tool_\(UUID().uuidString.prefix(8))"
+      for command in ["status", "jobs", "watch", "serve"] {
+        let result = await tool(["fleet", command, "--database", SampleFleet.server ?? "", "--schema", schema])
+        #expect(result.code == .notFound && result.error.contains("no fleet in the schema '\(schema)'"), "\(result)")
+      }
+      let fleet = Fleet(SampleFleet.server ?? "", configuration: FleetConfiguration(schema: schema, listens: false))
+      #expect(try await fleet.isInstalled == false)
+      #expect(await tool(["fleet", "status", "--database", "host=127.0.0.1 port=1"]).code == .failure)
+    }
+  }
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Foundation
+  import Loopback
+  import Stepwise
+  import StepwiseFleet
+  import Testing
+
+  @testable import stepctl
+
+  /// The page: who may read it, and what it shows.
+  @Suite(
+    .serialized,
+    .timeLimit(.minutes(5)),
+    .enabled(if: SampleFleet.server != nil, "STEPWISE_POSTGRES names no server")
+  )
+  struct FleetServerTests {
+    private struct Site {
+      let sample: SampleFleet
+      let server: FleetServer
+
+      var url: URL { URL(string: server.address) ?? URL(fileURLWithPath: "/") }
+      var port: UInt16 { UInt16(url.port ?? 0) }
+      var host: String { "127.0.0.1:\(port)" }
+
+      /// Sends a request to a path below the token, and returns status and text.
+      func send(
+        _ path: String,
+        method: String = "GET",
+        body: String = "",
+        host: String? = nil,
+        headers: [String] = [],
+        withToken: Bool = true
+      ) async throws -> (status: Int, text: String) {
+        let target = withToken ? url.path + (url.path.hasSuffix("/") ? "" : "/") + path : "/" + path
+        let lines =
+          ["\(method) \(target) HTTP/1.1", "Host: \(host ?? self.host)", "Connection: close"] + headers
+          + ["Content-Length: \(body.utf8.count)", "", body]
+        let port = port
+        let text: String = await withCheckedContinuation { continuation in
+          Thread.detachNewThread {
+            guard let socket = Socket.connected(port: port) else { return continuation.resume(returning: "") }
+            defer { socket.close() }
+            var received: [UInt8] = []
+            if socket.send(Array(lines.joined(separator: "\r\n").utf8)[...]) {
+              while let bytes = socket.receive() { received += bytes }
+            }
+            continuation.resume(returning: String(decoding: received, as: UTF8.self))
+          }
+        }
+        return (Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0, text)
+      }
+
+      /// Sends a form, as a browser does.
+      func post(_ action: String, _ body: String, headers: [String]? = nil) async throws -> (status: Int, text: String)
+      {
+        try await send(action, method: "POST", body: body, headers: headers ?? ["Origin: http://\(host)"])
+      }
+    }
+
+    private func withSite(hasValues: Bool = false, _ body: (Site) async throws -> Void) async throws {
+      let sample = try await SampleFleet()
+      let server = try FleetServer(sample.fleet, hasValues: hasValues)
+      defer { server.server.stop() }
+      do {
+        try await sample.fillWithTen()
+        try await body(Site(sample: sample, server: server))
+      } catch {
+        try? await sample.drop()
+        throw error
+      }
+      try await sample.drop()
+    }
+
+    @Test("The overview has names, the last hour, workers and failures")
+    func overview() async throws {
+      try await withSite { site in
+        var page = try await site.send("")
+        #expect(page.status == 200)
+        while page.text.contains("Counting the jobs") { page = try await site.send("") }
+        for text in [
+          "<a href=\"jobs?state=failed&amp;name=Import\">2</a>", "<span class=\"badge paused\">paused</span>",
+          "web-1 (host a)",
+          "job?id=running%2D1", "the disk is full\nat line 2", "aria-label=\"From start to end\"", "action=\"resume\"",
+          "action=\"retry\"",
+        ] { #expect(page.text.contains(text), "\(text) is not in \(page.text)") }
+        #expect(page.text.contains("script-src 'nonce-") && page.text.contains("Cache-Control: no-store"))
+      }
+    }
+
+    @Test("A job that is a script is shown as text on every page")
+    func escapes() async throws {
+      try await withSite(hasValues: true) { site in
+        let id = FormEncoding.encoded(SampleFleet.script)
+        let escaped = "&lt;script&gt;document.title=&#39;pwned&#39;&lt;/script&gt;"
+        _ = try await site.sample.fleet.names()
+        for path in ["", "jobs", "jobs?search=\(id)", "jobs?name=\(id)", "job?id=\(id)", "job?id=\(id)other"] {
+          let page = try await site.send(path)
+          #expect(page.text.contains(escaped), "\(path): \(page.text)")
+          #expect(!page.text.contains("<script>"), "\(path)")
+        }
+        #expect(try await site.post("retry", "id=\(id)").status == 303)
+        #expect(try await site.sample.fleet.status(of: SampleFleet.script)?.state == .queued)
+      }
+    }
+
+    @Test("Text is escaped even if a combining character follows")
+    func escapesBeforeCombining() {
+      let text = "&\u{301}<\u{301}>\u{200D}\"\u{301} style='\u{FE0F}"
+      let page: HTML = "<p title=\"\(text)\">"
+      let escaped = "&amp;\u{301}&lt;\u{301}&gt;\u{200D}&quot;\u{301} style=&#39;\u{FE0F}"
+      #expect(Array(page.text.utf8) == Array("<p title=\"\(escaped)\">".utf8))
+    }
+
+    @Test("A time to come is not shown as a past one, and no time as nothing")
+    func showsTimes() {
+      let now = Date().timeIntervalSince1970
+      #expect(HTML.value("due", .time(now + 7_230)).text.hasSuffix(">in 2 h</time>"))
+      #expect(HTML.value("due", .time(now - 7_230)).text.hasSuffix(">2 h ago</time>"))
+      #expect(HTML.value("due", .time(nil)).text == "")
+    }
+
+    @Test("A job's page has a timeline, and values only on request", arguments: [false, true])
+    func job(hasValues: Bool) async throws {
+      try await withSite(hasValues: hasValues) { site in
+        for id in [
+          "failed-1", "damaged-1", "waiting-1", "cancelled-1", "queued-1", "scheduled-1", "running-1", "done-1",
+        ] {
+          let page = try await site.send("job?id=\(id)")
+          #expect(page.status == 200 && page.text.contains("aria-label=\"Timeline of a run\""), "\(id): \(page.text)")
+          #expect(page.text.contains("hunter2") == hasValues, "\(id)")
+        }
+        #expect(try await site.send("").text.contains("hunter2") == false)
+        #expect(try await site.send("jobs").text.contains("hunter2") == false)
+        let missing = try await site.send("job?id=other")
+        #expect(try await site.send("jobs?state=lost").status == 400)
+        #expect(missing.status == 404 && missing.text.contains("does not exist"))
+      }
+    }
+
+    @Test("Buttons retry, cancel, pause and resume")
+    func changes() async throws {
+      try await withSite { site in
+        let fleet = site.sample.fleet
+        let retried = try await site.post("retry", "id=failed-1")
+        #expect(retried.status == 303 && retried.text.contains("Location: job?id=failed%2D1"))
+        #expect(try await fleet.status(of: "failed-1")?.state == .queued)
+        #expect(try await site.post("cancel", "id=waiting-1").status == 303)
+        #expect(try await fleet.status(of: "waiting-1")?.state == .cancelled)
+        #expect(try await site.post("pause", "name=Import").status == 303)
+        #expect(try await fleet.status(of: "failed-1")?.isPaused == true)
+        #expect(try await site.post("resume", "name=Import").status == 303)
+        #expect(try await fleet.status(of: "failed-1")?.isPaused == false)
+        #expect(try await site.post("drop", "id=failed-1").status == 404)
+      }
+    }
+
+    @Test("Requests with a foreign host or origin or a wrong token are refused")
+    func refuses() async throws {
+      try await withSite { site in
+        for host in ["evil.example", "evil.example:\(site.port)", "127.0.0.1", "127.0.0.1:1", "[::1]:\(site.port)", ""]
+        {
+          #expect(try await site.send("", host: host).status == 403, "\(host)")
+        }
+        #expect(try await site.send("", host: "localhost:\(site.port)").status == 200)
+        for origin in [
+          "http://evil.example", "null", "https://\(site.host)", "http://127.0.0.1", "http://localhost:\(site.port)",
+        ] {
+          #expect(try await site.send("", headers: ["Origin: \(origin)"]).status == 403, "\(origin)")
+          #expect(
+            try await site.post("retry", "id=failed-1", headers: ["Origin: \(origin)"]).status == 403,
+            "\(origin)"
+          )
+        }
+        #expect(try await site.post("retry", "id=failed-1", headers: []).status == 403)
+        let origin = ["Origin: http://\(site.host)"]
+        let token = site.url.path.split(separator: "/").first.map(String.init) ?? ""
+        let wrong = String(token.dropLast()) + (token.hasSuffix("0") ? "1" : "0")
+        for path in [
+          "", "retry", "\(wrong)/", "\(wrong)/retry", "\(token.dropLast())/", token, "\(token)x/retry", "/\(token)/",
+        ] {
+          #expect(try await site.send(path, withToken: false).status == 403, "\(path)")
+          let post = try await site.send(path, method: "POST", body: "id=failed-1", headers: origin, withToken: false)
+          #expect(post.status == 403, "\(path)")
+        }
+        #expect(try await site.sample.fleet.status(of: "failed-1")?.state == .failed)
+        let large = try await site.send("retry", method: "POST", headers: origin + ["Content-Length: 100000"])
+        #expect(large.status == 413)
+      }
+    }
+
+    @Test("Forms and queries are decoded as browsers encode them")
+    func decodes() {
+      let text = "a b&c=d+e%é/\u{0}\n"
+      #expect(
+        FormEncoding.fields("x=\(FormEncoding.encoded(text))&y=1+2&z=%zz%4&w=") == [
+          "x": text, "y": "1 2", "z": "%zz%4",
+        ]
+      )
+    }
+
+    @Test("Only new minutes are read again, and none is counted twice")
+    func merges() async throws {
+      let sample = try await SampleFleet()
+      try await sample.fillWithTen()
+      let report = try await FleetReport(of: sample.fleet)
+      let before = report.minutes
+      #expect(try await FleetReport(of: sample.fleet, after: report).minutes == before)
+      #expect(before.map(\.endedCount).reduce(0, +) == 4)
+      try await sample.drop()
+    }
+  }
+#endif
