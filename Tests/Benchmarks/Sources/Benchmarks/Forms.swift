@@ -13,6 +13,8 @@ struct Forms: Sendable {
   static let tokenTaken = "run, token taken"
   static let tokenAround = "run, token around"
   static let start = "start().value"
+  static let startByHand = "start().value by hand"
+  static let tokenByHand = "a token by hand"
   static let events = "start, events observed"
 
   let all: [Form]
@@ -24,6 +26,7 @@ struct Forms: Sendable {
     let cancellable = bodies.chain(steps)
     _ = cancellable.cancellationToken
     let token = CancellationToken()
+    let (handToken, handRuns) = (HandToken(), HandRuns())
     all = [
       Form(Self.byHand) { times in
         for _ in 0..<times { check(try await bodies.byHand(steps, 0), steps) }
@@ -48,6 +51,12 @@ struct Forms: Sendable {
       },
       Form(Self.start) { times in
         for _ in 0..<times { check(try await chain.start(0).value, steps) }
+      },
+      Form(Self.startByHand) { times in
+        for _ in 0..<times { check(try await HandRun.start(closures, 0, in: handRuns).value, steps) }
+      },
+      Form(Self.tokenByHand) { times in
+        for _ in 0..<times { check(try await handToken.run(closures, 0), steps) }
       },
       Form(Self.events) { times in
         for _ in 0..<times {

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# release.sh [TAG]: checks that this commit can be released. The first version in Migration.md is the version of the package;
+# no other file has it. With TAG, that has to be its name, and its notes need a date. The public API must not break that of
+# the newest tag before it, unless the version says so: 2.0.0 after 1.4.0, or 0.2.0 after 0.1.3.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+notes=$(grep -m 1 -E '^\*\*[0-9]+\.[0-9]+\.[0-9]+' Migration.md) || { echo "error: Migration.md names no version"; exit 1; }
+version=$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+' <<< "$notes" | head -n 1)
+echo "version $version"
+if [ -n "${1:-}" ]; then
+  [ "$1" = "$version" ] || { echo "error: the tag is $1, and the version in Migration.md $version"; exit 1; }
+  grep -qE '[0-9]{4}-[0-9]{2}-[0-9]{2}' <<< "$notes" || { echo "error: the notes of $version have no date"; exit 1; }
+fi
+
+# The versions that must not break each other: 1 for 1.4.0, and 0.1 for 0.1.3.
+series() { sed -E 's/^(0\.[0-9]+|[1-9][0-9]*)\..*/\1/' <<< "$1"; }
+
+earlier=$(git tag --merged HEAD --list '[0-9]*' --sort=-v:refname | grep -vxF "$version" | head -n 1 || :)
+if [ -z "$earlier" ]; then
+  echo "no earlier version to compare with"
+elif [ "$(series "$earlier")" != "$(series "$version")" ]; then
+  echo "$version may break what compiles with $earlier"
+else
+  swift package diagnose-api-breaking-changes "$earlier"
+fi

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+// What `start().value` and a run under a token do, written for these steps alone: what is left of their cost when a library
+// has no types to erase, no modifiers and no readers.
+
+/// What the code knows of its run, as the task-local value of a run.
+private enum Around {
+  @TaskLocal static var run: HandRun?
+}
+
+/// The runs in flight of one chain, which `cancelRuns` reaches.
+final class HandRuns: Sendable {
+  private let runs = Mutex<(next: Int, all: [Int: HandRun])>((0, [:]))
+
+  func add(_ run: HandRun) -> Int {
+    runs.withLock { runs in
+      runs.next += 1
+      runs.all[runs.next] = run
+      return runs.next
+    }
+  }
+
+  func remove(_ number: Int) { _ = runs.withLock { $0.all.removeValue(forKey: number) } }
+}
+
+/// A run with a handle: it can be cancelled for a reason at any time, awaited by a task that may be cancelled, and read.
+final class HandRun: Sendable {
+  private struct State {
+    var task: Task<Void, Never>?
+    var reason: String??
+    var result: Result<Int, any Error>?
+    var waiter: UnsafeContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+  private let times = Mutex<[ContinuousClock.Instant]>([])
+  private let isCancelled = Atomic(false)
+
+  static func start(_ closures: [AsyncClosure], _ input: Int, in runs: HandRuns) -> HandRun {
+    let run = HandRun()
+    let number = runs.add(run)
+    let task = Task {
+      let result = await Around.$run.withValue(run) { await run.perform(closures, input) }
+      runs.remove(number)
+      run.finish(result)
+    }
+    run.state.withLock { $0.task = task }
+    if run.isCancelled.load(ordering: .acquiring) { task.cancel() }
+    return run
+  }
+
+  func cancel(reason: String?) {
+    isCancelled.store(true, ordering: .releasing)
+    let task = state.withLock { state in
+      if state.reason == nil { state.reason = .some(reason) }
+      return state.task
+    }
+    task?.cancel()
+  }
+
+  private func perform(_ closures: [AsyncClosure], _ input: Int) async -> Result<Int, any Error> {
+    var value = input
+    var begun = ContinuousClock.now
+    do {
+      for closure in closures {
+        if Task.isCancelled || isCancelled.load(ordering: .acquiring) { throw CancellationError() }
+        value = try await closure(value)
+        let ended = ContinuousClock.now
+        times.withLock { times in
+          times.append(begun)
+          times.append(ended)
+        }
+        begun = ended
+      }
+      return .success(value)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func finish(_ result: Result<Int, any Error>) {
+    let waiter = state.withLock { state in
+      state.result = result
+      return state.waiter.take()
+    }
+    waiter?.resume()
+  }
+
+  var value: Int {
+    get async throws {
+      await withTaskCancellationHandler {
+        await withUnsafeContinuation { waiter in
+          let isOver = state.withLock { state in
+            if state.result == nil { state.waiter = waiter }
+            return state.result != nil
+          }
+          if isOver { waiter.resume() }
+        }
+      } onCancel: {
+        state.withLock { $0.waiter.take() }?.resume()
+      }
+      guard let result = state.withLock({ $0.result }) else { throw CancellationError() }
+      return try result.get()
+    }
+  }
+}
+
+/// A token that cancels tasks, of which each leaves it when it has ended.
+final class HandToken: Sendable {
+  private let state = Mutex<(isCancelled: Bool, next: Int, tasks: [Int: Task<Int, any Error>])>((false, 0, [:]))
+
+  func cancel() {
+    let tasks = state.withLock { state in
+      state.isCancelled = true
+      return state.tasks.values.map { $0 }
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  /// Runs steps in a task of their own, which the caller awaits and cancels: a token cannot cancel the caller's.
+  func run(_ closures: [AsyncClosure], _ input: Int) async throws -> Int {
+    let task = Task {
+      try await Around.$run.withValue(nil) { try await looped(over: closures, input) }
+    }
+    let (number, isCancelled) = state.withLock { state in
+      state.next += 1
+      state.tasks[state.next] = task
+      return (state.next, state.isCancelled)
+    }
+    if isCancelled { task.cancel() }
+    defer { _ = state.withLock { $0.tasks.removeValue(forKey: number) } }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+}
