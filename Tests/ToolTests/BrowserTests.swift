@@ -33,8 +33,22 @@
         ProcessInfo.processInfo.environment["STEPWISE_PICTURES"].map { URL(fileURLWithPath: $0) } ?? directory.url
     }
 
-    /// Runs Chromium and returns what it prints; in a profile of its own, as the browser before may still be leaving.
-    private func chromium(_ options: [String]) async throws -> String {
+    /// Runs Chromium until there is a result, at most three times, and returns what it prints.
+    ///
+    /// On a busy machine, it now and then ends before it has requested anything.
+    private func chromium(
+      _ options: [String],
+      hasResult: (String) -> Bool = { !$0.isEmpty }
+    ) async throws -> String {
+      for _ in 1...3 {
+        let text = try await runChromium(options)
+        if hasResult(text) { return text }
+      }
+      return ""
+    }
+
+    /// Runs Chromium in a new profile, as the browser before may still be leaving.
+    private func runChromium(_ options: [String]) async throws -> String {
       let profile = "--user-data-dir=\(directory.url.path)/\(UUID())"
       let arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", profile] + options
       let text: Result<String, any Error> = await withCheckedContinuation { continuation in
@@ -61,14 +75,11 @@
       for (width, height) in [(400, 1_900), (1_200, 1_300)] {
         for (scheme, number) in [("dark", 0), ("light", 1)] {
           let file = pictures.appending(path: "\(name)-\(width)-\(scheme).png").path
-          // On a busy machine, Chromium now and then ends without a picture.
-          for _ in 1...3 where !FileManager.default.fileExists(atPath: file) {
-            _ = try await chromium([
-              "--window-size=\(width),\(height)", "--blink-settings=preferredColorScheme=\(number)",
-              "--screenshot=\(file)",
-              "--virtual-time-budget=1000", address,
-            ])
-          }
+          let options = [
+            "--window-size=\(width),\(height)", "--blink-settings=preferredColorScheme=\(number)",
+            "--screenshot=\(file)", "--virtual-time-budget=1000", address,
+          ]
+          _ = try await chromium(options) { _ in FileManager.default.fileExists(atPath: file) }
           let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
           #expect(size > 5_000, "\(file)")
         }
