@@ -23,13 +23,13 @@ struct Shop: Sendable {
 /// The samples of the page on testing a chain.
 @Suite(.timeLimit(.minutes(5)))
 struct ChainTestingArticleTests {
-  @Test func aRecorderKeepsTheOrder() async throws {
+  @Test func `A recorder keeps the order`() async throws {
     let shop = Shop { order in "receipt \(order)" }
     #expect(try await checkout(shop, clock: ManualClock()).run(7) == "receipt 7")
     #expect(shop.log.elements == ["reserve", "close"])
   }
 
-  @Test func theTimeIsUpWithoutWaiting() async throws {
+  @Test func `A time limit passes without waiting`() async throws {
     let clock = ManualClock()
     let shop = Shop { order in
       try await clock.sleep(for: .seconds(3_600))
@@ -42,7 +42,7 @@ struct ChainTestingArticleTests {
     #expect(shop.log.elements == ["reserve", "release", "close"])
   }
 
-  @Test func theEndOfACancelledRunHasItsReason() async throws {
+  @Test func `A cancelled run ends with its reason`() async throws {
     let clock = ManualClock()
     let shop = Shop { order in
       try await clock.sleep(for: .seconds(1))

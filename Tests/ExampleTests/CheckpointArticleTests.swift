@@ -17,7 +17,7 @@ struct CheckpointArticleTests {
     try await body(folder)
   }
 
-  @Test func goesOnUnderAnID() async throws {
+  @Test func `A progression continues under an id`() async throws {
     try await Self.inFolder { folder in
       let lines = ["1", "2", "3"]
       let shown = Recorder<Int?>()
@@ -33,8 +33,8 @@ struct CheckpointArticleTests {
     }
   }
 
-  @Test("A migration reads stages from before a version was declared")
-  func migrates() async throws {
+  @Test
+  func `A migration reads stages from before a version was declared`() async throws {
     let store = MemoryCheckpointStore()
     for try await _ in ImportV0.sum([1, 2, 3]).stages(id: "old", in: store) { break }
     var record = try #require(try await store.load("old"))
@@ -53,7 +53,7 @@ struct CheckpointArticleTests {
     #expect(try await Import.sum([1, 2, 3], at: 0).run(id: "a", in: store) == 6)
   }
 
-  @Test func anEditIsNoticed() async throws {
+  @Test func `An edit is noticed`() async throws {
     try await Self.inFolder { folder in
       let path = folder.appendingPathComponent("Import.schema.json").path
       for _ in 0..<2 {

@@ -9,8 +9,8 @@ import Testing
 struct CompilerArticleTests {
   private let url = URL(filePath: "/cat.png")
 
-  @Test("Functions are steps, with and without names")
-  func functions() async throws {
+  @Test
+  func `Functions are steps, with and without names`() async throws {
     @Sendable func download(_ url: URL) async throws -> Data { Data(count: 8) }
     @Sendable func decode(_ data: Data) throws -> Image { try Image(data) }
 
@@ -21,16 +21,16 @@ struct CompilerArticleTests {
     #expect(try await thumbnail.run(url) == File(name: "8.png"))
   }
 
-  @Test("Closures state their types")
-  func types() async throws {
+  @Test
+  func `Closures state their types`() async throws {
     let area = Chain("parse") { (text: String) -> [Double] in text.split(separator: ",").compactMap { Double($0) } }
       .then("multiply") { (sides: [Double]) -> Double in sides.reduce(1, *) }
 
     #expect(try await area.run("2,3") == 6)
   }
 
-  @Test("A long chain is built from parts")
-  func parts() async throws {
+  @Test
+  func `A long chain is built from parts`() async throws {
     @Sendable func download(_ url: URL) async throws -> Data { Data(count: 8) }
 
     let load = Chain("download", download).then("decode") { data in try Image(data) }

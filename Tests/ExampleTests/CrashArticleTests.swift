@@ -11,8 +11,8 @@ import Testing
 struct CrashArticleTests {
   struct Crash: Error {}
 
-  @Test("A crash at each save leads to the same result", arguments: [false, true])
-  func crashAtEachSave(isSaved: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `A crash at each save leads to the same result`(isSaved: Bool) async throws {
     let undisturbed = FaultInjectingStore(MemoryCheckpointStore())
     let expected = try await Import.start(lines: ["1", "2", "3"]).run(id: "import", in: undisturbed)
     #expect(undisturbed.saves > 3)

@@ -20,7 +20,7 @@ struct DocumentationDriftTests {
   }()
 
   @Test(arguments: pages)
-  func everyNewSampleIsCompiledAndRun(page: String) throws {
+  func `Every new sample is compiled and run`(page: String) throws {
     let sources = try Self.exampleSources()
     let samples = try Samples(of: String(contentsOf: Self.root.appending(path: page), encoding: .utf8))
     for sample in samples.new {
@@ -39,7 +39,7 @@ struct DocumentationDriftTests {
   }()
 
   @Test(arguments: documented)
-  func everySampleOfADocCommentIsCompiled(file: String) throws {
+  func `Every sample of a doc comment is compiled`(file: String) throws {
     let page = try String(contentsOf: Self.root.appending(path: file), encoding: .utf8)
       .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { $0.hasPrefix("///") }.map { $0.dropFirst($0.hasPrefix("/// ") ? 4 : 3) }.joined(separator: "\n")
@@ -52,7 +52,7 @@ struct DocumentationDriftTests {
     }
   }
 
-  @Test func everyOldSampleIsCompiledAndRunBesideTheNewOne() throws {
+  @Test func `Every old sample is compiled and run beside the new one`() throws {
     let sources = try Self.sources(in: [Self.pairs])
     let samples = try Samples(of: String(contentsOf: Self.root.appending(path: "Migration.md"), encoding: .utf8))
     #expect(samples.old.count > 15)
@@ -63,7 +63,7 @@ struct DocumentationDriftTests {
     }
   }
 
-  @Test func thePagesHaveSamples() throws {
+  @Test func `The pages have samples`() throws {
     let cookbook = "Sources/Stepwise/Documentation.docc/Cookbook.md"
     #expect(Self.documented.count > 30)
     for (page, count) in [("README.md", 3), ("Migration.md", 10), (cookbook, 15)] {
@@ -72,7 +72,7 @@ struct DocumentationDriftTests {
     }
   }
 
-  @Test func aSampleThatDiffersIsFound() {
+  @Test func `A sample that differs from its test is found`() {
     let page =
       "```swift\nimport Stepwise\n\nlet one = 1\n  + 2\n```\n```swift\n// Old\nlet two = 2\n// New\nlet three = 3\n```\n```sh\nls\n```\n"
     let samples = Samples(of: page)

@@ -13,7 +13,7 @@ struct DurableArticleTests {
     try await step("charge") { cart.count }
   }
 
-  @Test func anOrderContinues() async throws {
+  @Test func `An order continues`() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("durable-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let cart = ["tea"]
@@ -23,7 +23,7 @@ struct DurableArticleTests {
     for id in try await order.unfinished(in: store) { try await order.resume(id: id, in: store) }
   }
 
-  @Test func theOrderSurvivesACrash() async throws {
+  @Test func `The order survives a crash`() async throws {
     let cart = ["tea"]
     try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
   }

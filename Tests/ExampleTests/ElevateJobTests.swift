@@ -11,15 +11,13 @@ import Testing
 final class ElevateJobTests {
   private let hud = HUD()
 
-  @Test(
-    "A task with its handlers is a job",
-    arguments: [
-      ("ann", "secret", ["Logging in…", "Logged in!", "-", "Welcome!"]),
-      ("ann", "guess", ["Logging in…", "Logged in!", "-", "Wrong password"]),
-      ("unknown", "", ["Logging in…", "-", "no server"]),
-    ]
+  @Test(arguments: [
+    ("ann", "secret", ["Logging in…", "Logged in!", "-", "Welcome!"]),
+    ("ann", "guess", ["Logging in…", "Logged in!", "-", "Wrong password"]),
+    ("unknown", "", ["Logging in…", "-", "no server"]),
+  ]
   )
-  func logsIn(name: String, password: String, shown: [String]) async {
+  func `A task with its handlers is a job`(name: String, password: String, shown: [String]) async {
     let hud = hud
     let login = Job("login") { (input: (name: String, password: String), job: JobContext<String>) in
       let credentials = try await API.login(input.name, input.password)
@@ -41,14 +39,13 @@ final class ElevateJobTests {
     #expect(hud.shown.elements == shown)
   }
 
-  @Test(
-    "A timeout and each error have their handler, and the finish follows",
-    arguments: [
-      (API.NotFound() as any Error, ["Not found", "-"]), (API.Offline(), ["Offline", "-"]),
-      (Failure("torn"), ["torn", "-"]),
-    ]
+  @Test(arguments: [
+    (API.NotFound() as any Error, ["Not found", "-"]), (API.Offline(), ["Offline", "-"]),
+    (Failure("torn"), ["torn", "-"]),
+  ]
   )
-  func handlesErrors(problem: any Error, shown: [String]) async {
+  func `A timeout and each error have their handler, and the finish follows`(problem: any Error, shown: [String]) async
+  {
     let (hud, id) = (hud, 7)
     let load = Job("load") { (id: Int) in try await API.load(id, failingWith: problem) }
       .timeout(.seconds(30))
@@ -61,8 +58,8 @@ final class ElevateJobTests {
     #expect(hud.shown.elements == shown)
   }
 
-  @Test("Jobs are cancelled by handle, by name, and for a screen")
-  func cancels() async {
+  @Test
+  func `Jobs are cancelled by handle, by name, and for a screen`() async {
     let hud = hud
     let search = Job("search") { (term: String) in
       hud.shown.record(term)

@@ -28,8 +28,8 @@ struct ElevateRequestTests {
     }
   }
 
-  @Test("A body is decoded by its type; a status is no error")
-  func decodes() async throws {
+  @Test
+  func `A body is decoded by its type; a status is no error`() async throws {
     func find(_ url: String) async throws -> [String]? {
       let response = try await HTTP.get(url, query: ["name": "Prince"])
       guard response.status == 200 else { return nil }
@@ -41,8 +41,8 @@ struct ElevateRequestTests {
     #expect(busy.elements == [true, true])
   }
 
-  @Test("A client has credentials and a base, and asks for JSON")
-  func hasAClient() async throws {
+  @Test
+  func `A client has credentials and a base, and asks for JSON`() async throws {
     let base = try #require(URL(string: server.address))
     var client = HTTPClient(baseURL: base)
     client.setCredentials(user: "ann", password: "secret")
@@ -51,8 +51,8 @@ struct ElevateRequestTests {
     #expect(response.body == Data("Basic YW5uOnNlY3JldA== application/json".utf8))
   }
 
-  @Test("Errors are cases of one type", arguments: ["/loop", "/artists", "gone"])
-  func errors(path: String) async throws {
+  @Test(arguments: ["/loop", "/artists", "gone"])
+  func `Errors are cases of one type`(path: String) async throws {
     func problem(_ url: String) async -> String {
       do {
         return "\(try await HTTP.get(url).status)"

@@ -66,7 +66,7 @@ struct FlowArticleTests {
     return shown.elements
   }
 
-  @Test func asksStepAfterStep() async throws {
+  @Test func `A flow presents step after step`() async throws {
     let shown = try await withFlow { flow, profile, _, _ in
       #expect(flow.answers.map(\.step) == ["profile"])
       let action = try await profile.result(for: user)
@@ -75,14 +75,14 @@ struct FlowArticleTests {
     #expect(shown == ["profile Grace", "name Grace", "profile Ada", "profile Grace"])
   }
 
-  @Test func replaysAnswers() async throws {
+  @Test func `A flow replays answers`() async throws {
     let shown = try await withFlow { flow, profile, editName, _ in
       try await flow.replay(answers: [.answer(profile, .edit), .answer(editName, "Ada")])
     }
     #expect(shown == ["profile Grace", "name Grace", "profile Ada", "profile Ada"])
   }
 
-  @Test func keepsAnswers() async throws {
+  @Test func `A flow stores answers`() async throws {
     _ = try await withFlow { flow, _, _, _ in
       let data = try JSONEncoder().encode(flow.answers)
       let answers = try JSONDecoder().decode(FlowLog.self, from: data)
@@ -91,7 +91,7 @@ struct FlowArticleTests {
     }
   }
 
-  @Test func isExplored() async throws {
+  @Test func `A flow is explored`() async throws {
     _ = try await withFlow { flow, profile, editName, update in
       let report = FlowExplorer(flow)
         .answers(profile, .edit, .close)
@@ -102,7 +102,7 @@ struct FlowArticleTests {
     }
   }
 
-  @Test func hasHosts() async throws {
+  @Test func `A flow has hosts`() async throws {
     let controller = UINavigationController(nibName: nil, bundle: nil)
     let host = NavigationHost(controller)
     let first = FlowStep<String, String>("first", .push, on: host) { handler in NameViewController(handler) }

@@ -62,7 +62,7 @@ struct FlowSeedTests {
 
   let navigator = InMemoryNavigator<Screen>()
 
-  @Test func theProfileFlow() async throws {
+  @Test func `The profile flow is presented`() async throws {
     let navigator = navigator
     let user = UserProfile(name: "Ann")
     UserProfile.server = UserProfile(name: "Grace")
@@ -135,13 +135,13 @@ struct FlowSeedTests {
     )
   }
 
-  @Test func nilForTheNextStepIsTheEnd() async throws {
+  @Test func `A flow whose next step is nil ends`() async throws {
     let first = FlowStep<Void, Int>("first") { handler in handler.complete(1) }
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .finish }
     try await flow.run()
   }
 
-  @Test func concurrentSteps() async throws {
+  @Test func `Steps run concurrently`() async throws {
     let left = FlowStep<Void, Int>("left") { handler in handler.complete(1) }
     let right = FlowStep<Void, String>("right") { handler in handler.complete("two") }
     let both = FlowStep.all(left, right)

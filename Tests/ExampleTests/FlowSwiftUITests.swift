@@ -92,7 +92,7 @@ struct FlowSwiftUITests {
     return Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
   }
 
-  @Test func swipeBackEndsTheAskAsBack() async throws {
+  @Test func `A swipe back ends the presentation as back`() async throws {
     let view = FlowView(host: host) { host in flow(host, second: .push) }
     let shown = view.body.shown
     let task = Task { await shown.task?() }
@@ -111,7 +111,7 @@ struct FlowSwiftUITests {
     #expect(host.path.isEmpty)
   }
 
-  @Test func swipeDownEndsTheAskAsBack() async throws {
+  @Test func `A swipe down ends the presentation as back`() async throws {
     let view = FlowView(host: host) { host in flow(host, second: .present) }
     let shown = view.body.shown
     let task = Task { await shown.task?() }
@@ -127,7 +127,7 @@ struct FlowSwiftUITests {
     #expect(host.path.isEmpty)
   }
 
-  @Test func aViewThatGoesEndsItsFlow() async throws {
+  @Test func `A view that disappears ends its flow`() async throws {
     let flow = flow(host, second: .push)
     let view = FlowView(host: host) { _ in flow }
     let task = Task { await view.body.shown.task?() }
@@ -138,7 +138,7 @@ struct FlowSwiftUITests {
     #expect(host.path.isEmpty)
   }
 
-  @Test func aRetainedPageThatWasRemovedReplacesNone() async throws {
+  @Test func `A retained page that was removed replaces no other`() async throws {
     let home = FlowPage(Text("Home")) {}
     host.path = [home]
     let step = step("step", .push, on: host)

@@ -112,7 +112,7 @@ struct FlowUIKitTests {
 
   private var top: NameViewController? { controller.viewControllers.last as? NameViewController }
 
-  @Test func pushesAndSwipeBackEndsTheAskAsBack() async throws {
+  @Test func `A swipe back from a pushed screen ends its presentation as back`() async throws {
     let host = NavigationHost(controller)
     let run = flow(host, second: .push).start()
     await made.elements(atLeast: 1)
@@ -131,7 +131,7 @@ struct FlowUIKitTests {
     #expect(controller.viewControllers.isEmpty)
   }
 
-  @Test func presentsAndSwipeDownEndsTheAskAsBack() async throws {
+  @Test func `A swipe down on a sheet ends its presentation as back`() async throws {
     let host = NavigationHost(controller)
     let run = flow(host, second: .present).start()
     await made.elements(atLeast: 1)
@@ -148,7 +148,7 @@ struct FlowUIKitTests {
     #expect(controller.presentedViewController == nil)
   }
 
-  @Test func aSheetWithoutDelegateIsAbandoned() async throws {
+  @Test func `A sheet without delegate is abandoned`() async throws {
     let host = NavigationHost(controller)
     let run = flow(host, second: .present).start()
     await made.elements(atLeast: 1)
@@ -159,7 +159,7 @@ struct FlowUIKitTests {
     await #expect(throws: FlowError.abandoned) { try await run.value }
   }
 
-  @Test func aRetainedScreenThatWasRemovedReplacesNone() async throws {
+  @Test func `A retained screen that was removed replaces no other`() async throws {
     let host = NavigationHost(controller)
     let home = UIViewController(nibName: nil, bundle: nil)
     controller.pushViewController(home, animated: false)

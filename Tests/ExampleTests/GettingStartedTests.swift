@@ -48,7 +48,7 @@ func report(from server: WeatherServer) -> Chain<[String], String> {
   }
 }
 
-@Test func aReportHasAStepForEachCity() async throws {
+@Test func `A report has a step for each city`() async throws {
   let cities = ["Oslo", "Bergen"]
   #expect(
     try await report(from: WeatherServer(failures: 0)).run(cities) == "Oslo: rain, 12 degrees\nBergen: rain, 12 degrees"
@@ -58,7 +58,7 @@ func report(from server: WeatherServer) -> Chain<[String], String> {
   #expect(run.failedStep?.name == "fetch Oslo")
 }
 
-@Test func aBusyServerIsTriedAgain() async throws {
+@Test func `A request to a busy server is retried`() async throws {
   let clock = ManualClock()
   let chain = forecast(from: WeatherServer(failures: 4), clock: clock)
   #expect(try await clock.run { try await chain.run("Oslo") } == "OSLO: RAIN, 12 DEGREES")
@@ -67,8 +67,8 @@ func report(from server: WeatherServer) -> Chain<[String], String> {
 /// What the program of the tutorial prints.
 @Suite(.timeLimit(.minutes(5)))
 struct GettingStartedTests {
-  @Test("The first program prints the error of its step")
-  func firstProgram() async {
+  @Test
+  func `The first program prints the error of its step`() async {
     let printed = Recorder<String>()
     @Sendable func print(_ text: String) { printed.record(text) }
     func forecast(from server: WeatherServer) -> Chain<String, String> {
@@ -86,8 +86,8 @@ struct GettingStartedTests {
     #expect(printed.elements == ["fetch failed: ServerIsBusy()", "no forecast: ServerIsBusy()"])
   }
 
-  @Test("The events of a run name its steps and attempts")
-  func events() async {
+  @Test
+  func `The events of a run name its steps and attempts`() async {
     let printed = Recorder<String>()
     func print(_ text: String) { printed.record(text) }
 
@@ -106,8 +106,8 @@ struct GettingStartedTests {
     #expect(printed.elements.suffix(2) == ["shout began", "ended: succeeded with String"])
   }
 
-  @Test("A cancelled run has its reason")
-  func cancels() async {
+  @Test
+  func `A cancelled run has its reason`() async {
     let printed = Recorder<String>()
     func print(_ text: some Any) { printed.record("\(text)") }
 

@@ -11,7 +11,7 @@ import Testing
 /// The samples of the page on the stub.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPStubArticleTests {
-  @Test func answersFromRoutes() async throws {
+  @Test func `A stub answers from its routes`() async throws {
     let stub = HTTPStub()
     stub.on("GET", "/tracks/*") { _ in try .json(["title": "Kiss"]) }
     stub.on("POST", "/tracks") { request in .status(request.body.isEmpty ? 400 : 201) }
@@ -25,7 +25,7 @@ struct HTTPStubArticleTests {
     #expect(try await client.post("tracks", json: track).status == 201)
   }
 
-  @Test func delaysOnAClock() async throws {
+  @Test func `A stub delays on a clock`() async throws {
     let base = try #require(URL(string: "https://music.example"))
 
     let clock = ManualClock()
@@ -39,7 +39,7 @@ struct HTTPStubArticleTests {
     await #expect(throws: HTTPError.timedOut(.total)) { try await request.value }
   }
 
-  @Test func repeatsAfterFaults() async throws {
+  @Test func `A client retries after a stub's faults`() async throws {
     let base = try #require(URL(string: "https://music.example"))
 
     let stub = HTTPStub(faults: HTTPStubFaults(seed: 7, probability: 0.5))

@@ -77,7 +77,7 @@ struct InterceptorArticleTests {
   }
 
   /// All requests are rejected before the refresh ends.
-  @Test func concurrentRequestsShareOneRefresh() async throws {
+  @Test func `Concurrent requests share one refresh`() async throws {
     let (stub, clock, fetches) = (HTTPStub(), ManualClock(), Recorder<Bool>())
     stub.on("GET", "/tracks") { request in
       .status(request.headers["Authorization"] == "Bearer new" ? 200 : 401)
@@ -112,7 +112,7 @@ struct InterceptorArticleTests {
     #expect(fetches.elements.count == 1)
   }
 
-  @Test func aLogHasNoSecrets() async throws {
+  @Test func `A log contains no secrets`() async throws {
     let (stub, lines) = (HTTPStub(), Recorder<String>())
     stub.on("GET", "/tracks") { _ in .status(204) }
     @Sendable func log(_ line: String) { lines.record(line) }
@@ -142,7 +142,7 @@ struct InterceptorArticleTests {
     }
   }
 
-  @Test func aBreakerOpensAndCloses() async throws {
+  @Test func `A circuit breaker opens and closes`() async throws {
     let (stub, clock, isBroken) = (HTTPStub(), ManualClock(), Recorder<Bool>())
     isBroken.record(true)
     stub.on("GET", "/tracks") { _ in .status(isBroken.elements.last == true ? 500 : 200) }

@@ -12,7 +12,7 @@ private func print(_ text: some Any) { printed.record("\(text)") }
 /// The observers of the article on observing runs.
 @Suite(.timeLimit(.minutes(5)))
 struct ObserverArticleTests {
-  @Test func anObserverIsInstalledForAChainAScopeAndTheProcess() async throws {
+  @Test func `An observer is installed for a chain, a scope and the process`() async throws {
     let load = Chain("load") { (_: Int) in }.named("the observed chain")
 
     struct Printer: RunObserver {

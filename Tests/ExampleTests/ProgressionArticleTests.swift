@@ -8,7 +8,7 @@ import Testing
 /// The samples of the article on progressions.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionArticleTests {
-  @Test func aStageIsGoneOnFrom() async throws {
+  @Test func `A progression resumes from any stage`() async throws {
     var last = Backup.list(folder: ["b", "a", "c"])
     for try await stage in last.stages {
       last = stage
@@ -20,7 +20,7 @@ struct ProgressionArticleTests {
     #expect(files == ["a", "b", "c"])
   }
 
-  @Test func theResultIsTransformed() async throws {
+  @Test func `The result is transformed`() async throws {
     let shown = Recorder<Int?>()
     func show(_ stage: some Progression<Int>) { shown.record(stage.result) }
 
@@ -31,7 +31,7 @@ struct ProgressionArticleTests {
     #expect(shown.elements.dropLast().allSatisfy { $0 == nil })
   }
 
-  @Test func aLineRunsMany() async {
+  @Test func `A production line runs many progressions`() async {
     let folders = (0..<10).map { ["\($0)"] }
     let shown = Recorder<[String]>()
     func show(_ backup: Backup, _ result: Result<[String], any Error>) {
@@ -46,7 +46,7 @@ struct ProgressionArticleTests {
     #expect(shown.elements.sorted { $0[0] < $1[0] } == folders)
   }
 
-  @Test func severalSeeOneRun() async throws {
+  @Test func `Several consumers see one run`() async throws {
     let shown = Recorder<Backup>()
     let show: @Sendable (Backup) -> Void = { shown.record($0) }
 
@@ -58,7 +58,7 @@ struct ProgressionArticleTests {
     #expect(shown.elements.count { $0 == .finished(files: ["a", "b"]) } == 2)
   }
 
-  @Test func isAStepOfAChain() async throws {
+  @Test func `A progression is a step of a chain`() async throws {
     let chain = Chain { (folder: [String]) in folder }.appending(running: Backup.list)
     #expect(try await chain.run(["a"]) == ["a"])
   }

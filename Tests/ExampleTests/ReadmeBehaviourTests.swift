@@ -12,7 +12,7 @@ struct ReadmeBehaviourTests {
   let log = Recorder<String>()
 
   // G27
-  @Test func aValueOfTheLastStepStandsAlthoughTheRunIsCancelled() async throws {
+  @Test func `The value of the last step stands although the run is cancelled`() async throws {
     let log = log
     let chain = Chain { (number: Int) in
       let token = CancellationToken()
@@ -31,7 +31,7 @@ struct ReadmeBehaviourTests {
   }
 
   // G28
-  @Test func aRunCancelledBeforeItBeganRunsFinallyAlone() async {
+  @Test func `A run that is cancelled before it begins runs only finally`() async {
     let log = log
     let chain = Chain { (number: Int) in log.record("step \(number)") }
       .onError { error in log.record("\(error)") }
@@ -44,7 +44,7 @@ struct ReadmeBehaviourTests {
     #expect(log.elements == ["finally"])
   }
 
-  @Test func aTaskThatWaitsIsCancelledAndTheRunGoesOn() async throws {
+  @Test func `A waiting task is cancelled and the run continues`() async throws {
     let gate = CancellationToken()
     let run = Chain { (number: Int) in
       await gate.cancellation
@@ -59,7 +59,7 @@ struct ReadmeBehaviourTests {
   }
 
   // G35
-  @Test func anUndoThatThrowsLeavesTheOthersToRun() async {
+  @Test func `An undo that throws does not stop the others`() async {
     let log = log
     let run = Chain { (number: Int) in number }
       .then("a", undo: { _ in log.record("undo a") }) { $0 }
@@ -73,7 +73,7 @@ struct ReadmeBehaviourTests {
   }
 
   // G84
-  @Test func aCallbackThatComesTwiceCountsOnce() async throws {
+  @Test func `A callback that is called twice counts once`() async throws {
     let log = log
     let chain = Chain(
       Step.callback { (number: Int, resolver: Resolver<Int>) in
@@ -85,7 +85,7 @@ struct ReadmeBehaviourTests {
   }
 
   // G86
-  @Test func aLostCallbackIsNoticedWhenOnCancelHoldsItsObjectWeakly() async {
+  @Test func `A lost callback is noticed when onCancel holds its object weakly`() async {
     final class Request: Sendable {
       let completion: @Sendable (Int) -> Void
       init(completion: @escaping @Sendable (Int) -> Void) { self.completion = completion }
@@ -98,7 +98,7 @@ struct ReadmeBehaviourTests {
     await #expect(throws: ResolverError.abandoned) { try await Chain(lost).run(1) }
   }
 
-  @Test func awaitingOneselfIsAnError() async throws {
+  @Test func `A run that awaits itself gets an error`() async throws {
     let own = Mutex<Chain<Int, Int>?>(nil)
     let chain = Chain { (number: Int) in
       try await own.withLock { $0 }?.run(number) ?? 0
@@ -110,7 +110,7 @@ struct ReadmeBehaviourTests {
   }
 
   // G72
-  @Test func aTokenIsCancelledOnceAlsoByItsOwnHandler() {
+  @Test func `A token is cancelled once, even by its own handler`() {
     let log = log
     let token = CancellationToken()
     token.onCancel { [weak token] _ in log.record("again: \(token?.cancel() ?? true)") }

@@ -10,7 +10,7 @@ import Testing
 struct ReadmeCallbackTests {
   let url = URL(filePath: "/cat.png")
 
-  @Test func aCallbackIsAStep() async throws {
+  @Test func `A callback is a step`() async throws {
     let session = FakeSession()
 
     let fetch = Step.callback("fetch") { (url: URL, resolver: Resolver<Data>) in
@@ -37,7 +37,7 @@ struct ReadmeCallbackTests {
   }
 
   @MainActor
-  @Test func aCallbackIsAwaitedInPlace() async throws {
+  @Test func `A callback is awaited in place`() async throws {
     let session = FakeSession()
     let url = url
     async let answered: Void = {
@@ -52,13 +52,13 @@ struct ReadmeCallbackTests {
     #expect(data.count == 5)
   }
 
-  @Test func aCallbackThatIsLostIsAnError() async {
+  @Test func `A lost callback is an error`() async {
     let lost = Step.callback { (_: Int, _: Resolver<Int>) in }
     await #expect(throws: ResolverError.abandoned) { try await Chain(lost).run(1) }
   }
 
   @MainActor
-  @Test func theWayOutIsACompletionHandler() async throws {
+  @Test func `A run ends in a completion handler`() async throws {
     let shown = Recorder<String>()
     @MainActor func show(_ text: String) { shown.record(text) }
     let chain = Chain("double") { (number: Int) in number * 2 }

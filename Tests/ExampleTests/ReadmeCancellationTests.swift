@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeCancellationTests {
-  @Test func aRunIsCancelledThroughItsHandle() async throws {
+  @Test func `A run is cancelled through its handle`() async throws {
     let printed = Recorder<String>()
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
     let endless = Endless()
@@ -27,7 +27,7 @@ struct ReadmeCancellationTests {
     #expect(!run.cancel())
   }
 
-  @Test func aTokenCancelsWhateverRunsUnderIt() async throws {
+  @Test func `A token cancels everything that runs under it`() async throws {
     let endless = Endless()
     let states = Recorder<String?>()
     let loadPage = Chain("load") { (name: String) in try await endless(name) }
@@ -49,7 +49,7 @@ struct ReadmeCancellationTests {
     #expect(states.elements == ["signed out"])
   }
 
-  @Test func aTokenIsMadeForCodeThatAsksATokenOnly() async throws {
+  @Test func `A token serves code that only checks tokens`() async throws {
     @Sendable func importRows(_ rows: [Int], _ token: CancellationToken) throws -> Int {
       try rows.reduce(0) { sum, row in
         try token.checkCancellation()
@@ -64,7 +64,7 @@ struct ReadmeCancellationTests {
     #expect(sum == 6)
   }
 
-  @Test func aHandlerIsRegisteredAndRemoved() {
+  @Test func `A handler is registered and removed`() {
     let reasons = Recorder<String?>()
     let token = CancellationToken()
 
@@ -77,7 +77,7 @@ struct ReadmeCancellationTests {
     #expect(token.reason == "enough")
   }
 
-  @Test func aChainCancelsItsRunsAndStaysUsable() async throws {
+  @Test func `A chain cancels its runs and can be used again`() async throws {
     let endless = Endless()
     let sync = Chain("sync") { (name: String) in try await endless(name) }
     let run = sync.start("first")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeChainTests {
-  @Test func aProgramCountsItsOwnWords() async throws {
+  @Test func `A program counts its own words`() async throws {
     let printed = Recorder<String>()
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
 
@@ -25,7 +25,7 @@ struct ReadmeChainTests {
   }
 
   @MainActor
-  @Test func aChainIsBuiltOfClosuresStepsAndFunctions() async throws {
+  @Test func `A chain is built from closures, steps and functions`() async throws {
     let url = try #require(URL(string: "https://example.org/cat.png"))
     let logged = Recorder<String>()
     @Sendable func log(_ error: any Error) { logged.record("\(error)") }
@@ -50,7 +50,7 @@ struct ReadmeChainTests {
     #expect(logged.elements == ["cannot download ftp://example.org"])
   }
 
-  @Test func aChainIsAValueThatOthersAreDerivedFrom() async throws {
+  @Test func `Other chains are derived from a chain`() async throws {
     let trimmed = Chain { (text: String) in text.trimmingCharacters(in: .whitespaces) }
     let length = trimmed.then { text in text.count }
     let shouted = trimmed.then { text in text.uppercased() }
@@ -60,7 +60,7 @@ struct ReadmeChainTests {
     #expect(try await shouted.run(" hi ") == "HI")
   }
 
-  @Test func errorsAreReplacedForTheStepsBefore() async throws {
+  @Test func `recover replaces errors of the steps before it`() async throws {
     @Sendable func fetchAvatar(_ name: String) async throws -> Data { throw Failure("no network for \(name)") }
     let placeholder = Data(count: 2)
 
@@ -71,7 +71,7 @@ struct ReadmeChainTests {
     #expect(try await avatar.run("anna").width == 2)
   }
 
-  @Test func chainsRunConcurrently() async throws {
+  @Test func `Chains run concurrently`() async throws {
     let user = Chain { (id: Int) in "user \(id)" }
     let posts = Chain { (id: Int) in [id, id + 1] }
     let mirror = Chain { (_: Int) -> String in throw Failure("the mirror is down") }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeErrorTests {
-  @Test("The failed step reaches `onError` and the code that awaits the run")
-  func failedSteps() async throws {
+  @Test
+  func `The failed step reaches onError and the code that awaits the run`() async throws {
     let url = try #require(URL(string: "ftp://example.org"))
     let logged = Recorder<String>()
     let shown = Recorder<String>()
@@ -38,8 +38,8 @@ struct ReadmeErrorTests {
     }
   }
 
-  @Test("A status error decides the delay of a retry")
-  func delays() throws {
+  @Test
+  func `A status error decides the delay of a retry`() throws {
     let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1))) { error, _ in
       (error as? HTTPStatusError)?.retryAfter
     }
@@ -55,8 +55,8 @@ struct ReadmeErrorTests {
     #expect(times.elements == [.zero, .seconds(7), .seconds(14)])
   }
 
-  @Test("Steps share a folder that another step made")
-  func sharedFolder() async throws {
+  @Test
+  func `Steps share a folder that another step made`() async throws {
     let album = Chain("list") { (album: String) in try await photos(of: album) }
       .then("render") { photos in try await rendering(in: makeFolder()).run(photos) }
 

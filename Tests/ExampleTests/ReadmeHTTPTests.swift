@@ -25,7 +25,7 @@ struct ReadmeHTTPTests {
     }
   }
 
-  @Test func getsAndDecodes() async throws {
+  @Test func `A request gets and decodes a value`() async throws {
     func find(_ address: String) async throws -> [String]? {
       let response = try await HTTP.get(address, query: ["name": "Prince"])
       guard response.isSuccess else { return nil }
@@ -37,7 +37,7 @@ struct ReadmeHTTPTests {
     #expect(try await find(server.address + "/busy") == nil)
   }
 
-  @Test func hasAClient() async throws {
+  @Test func `A client sends requests`() async throws {
     let server = try Self.serve()
     let base = try #require(URL(string: server.address))
     let password = "1999"
@@ -48,7 +48,7 @@ struct ReadmeHTTPTests {
     #expect(created.body == Data("Basic cHJpbmNlOjE5OTk=".utf8))
   }
 
-  @Test func keepsDeadlines() async throws {
+  @Test func `Requests keep their deadlines`() async throws {
     @Sendable func load(_ address: String) async throws -> Data? {
       do {
         return try await HTTP.get(address, deadlines: HTTPDeadlines(headers: .seconds(5), total: .seconds(30))).body
@@ -64,7 +64,7 @@ struct ReadmeHTTPTests {
     }
   }
 
-  @Test(arguments: ["/file", "/busy"]) func downloads(path: String) async throws {
+  @Test(arguments: ["/file", "/busy"]) func `A download is written to a file`(path: String) async throws {
     let server = try Self.serve()
     let address = server.address + path
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString)")

@@ -33,7 +33,7 @@ struct ReadmeJobTests {
   }
 
   @Test(arguments: [("secret", ["Logging in…", "Storing…", "-"]), ("guess", ["Logging in…", "Wrong password", "-"])])
-  @MainActor func logsIn(password: String, shown: [String]) async {
+  @MainActor func `A job logs in`(password: String, shown: [String]) async {
     let (api, hud, disk) = (API.self, Screen(), Disk())
     let credentials = Credentials(name: "ann", password: password)
     let login = Job("login") { (credentials: Credentials, job: JobContext<String>) in
@@ -54,7 +54,7 @@ struct ReadmeJobTests {
     #expect(hud.shown == shown)
   }
 
-  @Test @MainActor func isCancelled() async {
+  @Test @MainActor func `A job is cancelled`() async {
     let screen = Screen()
     let credentials = Credentials(name: "ann", password: "secret")
     let login = Job("login") { (_: Credentials) in try await ManualClock().sleep(for: .seconds(1)) }
@@ -74,7 +74,7 @@ struct ReadmeJobTests {
     #expect(screen.shown == [])
   }
 
-  @Test func showsItsUpdates() async throws {
+  @Test func `A job shows its updates`() async throws {
     let seen = Recorder<Int>()
     let count = Job("count") { (last: Int, job: JobContext<Int>) in
       for number in 1...last { job.update(number) }
@@ -86,7 +86,7 @@ struct ReadmeJobTests {
     #expect(seen.elements.last == 10)
   }
 
-  @Test func limitsItsTime() async throws {
+  @Test func `A job limits its time`() async throws {
     let clock = ManualClock()
     let queue = JobQueue(maxConcurrent: 1)
     let ended = Recorder<String>()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeModifierTests {
-  @Test func aStepThatTakesTooLongIsTriedAgain() async throws {
+  @Test func `A step that takes too long is retried`() async throws {
     let attempts = Recorder<String>()
     @Sendable func fetchQuote(_ symbol: String) async throws -> Int {
       attempts.record(symbol)
@@ -27,7 +27,7 @@ struct ReadmeModifierTests {
     #expect(attempts.elements.count == 2)
   }
 
-  @Test func aStepThatIgnoresCancellationIsAbandoned() async throws {
+  @Test func `A step that ignores cancellation is abandoned`() async throws {
     let clock = ManualClock()
     let closed = Recorder<Int>()
     let answer = Recorder<CheckedContinuation<Int, Never>>()
@@ -47,7 +47,7 @@ struct ReadmeModifierTests {
     #expect(await closed.elements(atLeast: 1) == [9])
   }
 
-  @Test func completedStepsAreUndoneNewestFirst() async throws {
+  @Test func `Completed steps are undone newest first`() async throws {
     let log = Recorder<String>()
     @Sendable func book(_ what: String) async throws -> String {
       log.record("book \(what)")
@@ -65,7 +65,7 @@ struct ReadmeModifierTests {
     #expect(log.elements == ["book flight to Oslo", "book hotel", "release hotel", "release flight to Oslo"])
   }
 
-  @Test func aNewerSearchReplacesTheOlder() async throws {
+  @Test func `A newer search replaces the older one`() async throws {
     let endless = Endless()
     @Sendable func find(_ text: String) async throws -> Int {
       if text == "s" { try await endless(text) }

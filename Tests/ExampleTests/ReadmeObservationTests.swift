@@ -11,7 +11,7 @@ import Testing
 struct ReadmeObservationTests {
   let printed = Recorder<String>()
 
-  @Test func eventsTellWhatHappens() async {
+  @Test func `Events report what happens`() async {
     @Sendable func print(_ text: String) { printed.record(text) }
     let chain = Chain("load") { (number: Int) in number }.then("double") { $0 * 2 }
 
@@ -30,7 +30,7 @@ struct ReadmeObservationTests {
     )
   }
 
-  @Test func progressIsReportedFromInsideAStep() async throws {
+  @Test func `Progress is reported from inside a step`() async throws {
     @Sendable func process(_ row: Int) async {}
     let rows = [1, 2, 3, 4]
 
@@ -52,7 +52,7 @@ struct ReadmeObservationTests {
 
   private struct CardRefused: Error {}
 
-  @Test func aTraceTellsWhatARunDid() async {
+  @Test func `A trace shows what a run did`() async {
     @Sendable func print(_ text: String) { printed.record(text) }
     let checkout = Chain("reserve", undo: { _ in }) { (item: String) in item }
       .then("pay") { (_: String) -> String in throw CardRefused() }
@@ -75,8 +75,8 @@ struct ReadmeObservationTests {
     }
   }
 
-  @Test("A chain describes its steps, and what covers them")
-  func describesChains() {
+  @Test
+  func `A chain describes its steps, and what covers them`() {
     @Sendable func print(_ text: String) { printed.record(text) }
 
     let picture = Chain("download") { (url: URL) in try await download(url) }

@@ -35,7 +35,7 @@ struct ReadmeProgressionTests {
     try await body(folder.appendingPathComponent("checkpoints"), file)
   }
 
-  @Test func runsAndIterates() async throws {
+  @Test func `A progression runs and is iterated`() async throws {
     try await Self.inFolder { _, file in
       let stages = Recorder<String>()
       func show(_ stage: WordCount) { stages.record(String("\(stage)".prefix(4))) }
@@ -48,7 +48,7 @@ struct ReadmeProgressionTests {
     }
   }
 
-  @Test func isAStep() async throws {
+  @Test func `A progression is a step`() async throws {
     try await Self.inFolder { _, file in
       let chain = Chain { (url: URL) in url }.appending(running: WordCount.read).then { $0 + 1 }
       let more = try await chain.run(file)
@@ -56,7 +56,7 @@ struct ReadmeProgressionTests {
     }
   }
 
-  @Test func goesOnUnderACheckpoint() async throws {
+  @Test func `A progression continues from a checkpoint`() async throws {
     try await Self.inFolder { folder, file in
       let store = try FileCheckpointStore(directory: folder)
       let count = try await WordCount.read(file).run(id: "count-42", in: store)

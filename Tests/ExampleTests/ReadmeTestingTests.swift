@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeTestingTests {
-  @Test func theSecondAttemptComesAfterAMinute() async throws {
+  @Test func `The second attempt comes after a minute`() async throws {
     let clock = ManualClock()
     let attempts = Recorder<Int>()
     let chain = Chain { (number: Int) in
@@ -26,7 +26,7 @@ struct ReadmeTestingTests {
     #expect(attempts.elements == [7, 7])
   }
 
-  @Test func theTimePassesWhileTheBodySleeps() async throws {
+  @Test func `Virtual time passes while the body sleeps`() async throws {
     let clock = ManualClock()
     let chain = Chain { (number: Int) in
       try await clock.sleep(for: .seconds(60))
@@ -36,7 +36,7 @@ struct ReadmeTestingTests {
     #expect(clock.now.offset == .seconds(60))
   }
 
-  @Test func nothingIsKeptAliveAfterARun() async throws {
+  @Test func `A run retains nothing after its end`() async throws {
     let tracker = LifetimeTracker()
     do {
       let chain = Chain { [object = tracker.track()] (number: Int) in

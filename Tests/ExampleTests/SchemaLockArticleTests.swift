@@ -23,7 +23,7 @@ struct SchemaLockArticleTests {
     var result: Bool? { if case .sent = self { true } else { nil } }
   }
 
-  @Test func anEditOfALabelIsFound() throws {
+  @Test func `An edit of a label is found`() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lock-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -46,7 +46,7 @@ private func transfer() async throws {
 /// The tests of the article, which must fail with the schedule that it prints.
 @Suite(.timeLimit(.minutes(5)), .findsTheRace)
 struct RaceArticleTests {
-  @Test func noOrderOverdrawsTheAccount() async throws {
+  @Test func `No interleaving overdraws the account`() async throws {
     try await explore(seeds: 0..<1_000) { _ in
       let account = Account()
       async let first: Void = withdraw(80, from: account)
@@ -56,7 +56,7 @@ struct RaceArticleTests {
     }
   }
 
-  @Test func thisOrderOverdrawsTheAccount() async throws {
+  @Test func `This interleaving overdraws the account`() async throws {
     try await simulate(schedule: "4:0") { _ in
       let account = Account()
       async let first: Void = withdraw(80, from: account)
@@ -91,7 +91,7 @@ extension Trait where Self == FindsTheRace {
 
 @Suite(.timeLimit(.minutes(5)))
 struct SimulationArticleTests {
-  @Test func theFailureIsRecordedAtTheCall() async throws {
+  @Test func `A failure is recorded at the call`() async throws {
     let line = #line + 3
     try await withKnownIssue {
       do {
@@ -110,16 +110,16 @@ struct SimulationArticleTests {
     }
   }
 
-  @Test func thePlainOrderHidesTheRace() async throws {
+  @Test func `The usual order hides the race`() async throws {
     try await simulate(schedule: "") { _ in try await transfer() }
   }
 
-  @Test func aBookingIsCancelledAndFailsEverywhere() async throws {
+  @Test func `A booking is cancelled and fails everywhere`() async throws {
     try await cancelEverywhere(input: 7, booking)
     try await failEverywhere(input: 7, booking)
   }
 
-  @Test func anAdapterStandsTheFuzzer() async throws {
+  @Test func `An adapter withstands the fuzzer`() async throws {
     try await CallbackFuzzer.check(seeds: 0..<200) { api in
       try await withResolver { (resolver: Resolver<Int>) in
         let request = api.start { value, error in resolver.resolve(value, error) }

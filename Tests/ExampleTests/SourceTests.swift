@@ -7,8 +7,8 @@ import Testing
 /// What holds of the project's files: guarantees have tests, and unsafe code says why it is right.
 @Suite(.timeLimit(.minutes(5)))
 struct SourceTests {
-  @Test("Each guarantee's number has a test, and each test its guarantee")
-  func guaranteesHaveTests() throws {
+  @Test
+  func `Each guarantee's number has a test, and each test its guarantee`() throws {
     let page = try lines(of: "Sources/Stepwise/Documentation.docc/Guarantees.md").drop { $0 != "## Runs" }
     let promised = page.joined(separator: " ").matches(of: /\(G(\d+)\)/).compactMap { Int($0.1) }
     #expect(promised.count > 140)
@@ -27,7 +27,7 @@ struct SourceTests {
     #expect(proved.subtracting(promised).sorted() == [], "tests of a guarantee that the page does not have")
   }
 
-  @Test func unsafeCodeSaysWhyItIsRight() throws {
+  @Test func `Unsafe code says why it is right`() throws {
     let patterns = ["@unchecked", "nonisolated(unsafe)", "try!", "fatalError(", "preconditionFailure("]
     for file in try files(in: "Sources") {
       var isExplained = false
@@ -43,7 +43,7 @@ struct SourceTests {
     }
   }
 
-  @Test func theCoreImportsNeitherFoundationNorDispatch() throws {
+  @Test func `The core imports neither Foundation nor Dispatch`() throws {
     for file in try files(in: "Sources/Stepwise") {
       let imports = try lines(of: file).filter { $0.contains("import Foundation") || $0.contains("import Dispatch") }
       #expect(imports.filter { !$0.hasPrefix("//") }.isEmpty, "\(file)")

@@ -41,8 +41,8 @@ struct StepArticleTests {
     return order
   }
 
-  @Test("An order is steps of one closure, and a failure undoes them")
-  func order() async throws {
+  @Test
+  func `An order is steps of one closure, and a failure undoes them`() async throws {
     let order = makeOrder()
     #expect(try await order.run(Cart(total: 7)) == Receipt(amount: 7))
     #expect(stock.log.elements == ["reserve 7"])
@@ -58,8 +58,8 @@ struct StepArticleTests {
     #expect(books.log.elements == ["enter 7"])
   }
 
-  @Test("An order that is cancelled is undone")
-  func cancelled() async throws {
+  @Test
+  func `An order that is cancelled is undone`() async throws {
     let (order, cart) = (makeOrder(), Cart(total: 7))
 
     let run = order.start(cart)
@@ -71,8 +71,8 @@ struct StepArticleTests {
     #expect(bank.log.elements.contains("refund 7") == (bank.log.elements.contains("charge 7") && !isResolved))
   }
 
-  @Test("An order with an id runs once, and after a stop it continues")
-  func durable() async throws {
+  @Test
+  func `An order with an id runs once, and after a stop it continues`() async throws {
     let (order, cart) = (makeOrder(), Cart(total: 7))
     let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -85,8 +85,8 @@ struct StepArticleTests {
     #expect(try await order.unfinished(in: store).isEmpty)
   }
 
-  @Test("Steps in a function compile where closures of a chain do not")
-  func sum() async throws {
+  @Test
+  func `Steps in a function compile where closures of a chain do not`() async throws {
     let sum = Chain("sum") { (text: String) in
       let numbers = try await step("split") { text.split(separator: ",").compactMap { Int($0) } }
       let doubled = try await step("double") { numbers.map { $0 * 2 }.filter { $0 > 1 } }
@@ -96,8 +96,8 @@ struct StepArticleTests {
     #expect(try await sum.run("1,2,3") == 12)
   }
 
-  @Test("A step with a retry covers the steps inside it")
-  func scopes() async throws {
+  @Test
+  func `A step with a retry covers the steps inside it`() async throws {
     let (bank, stock) = (bank, stock)
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
 

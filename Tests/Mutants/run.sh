@@ -169,9 +169,11 @@ run_test() { # run_test NAME
 
 # judge MUTANT TEST: says whether the test fails with the mutant; 0 is none.
 judge() {
-  local status=0
+  local status=0 name
+  # The name of a test is a sentence, which may have operators of a regular expression.
+  name=$(sed 's/[][().*+?|^$\\]/\\&/g' <<< "${2#*/}")
   ln -sfn "$1" "$scratch/mutant"
-  run_test "[.]$2\\(" > "$scratch/output" 2>&1 < /dev/null || status=$?
+  run_test "[.]${2%/*}/\`$name\`\\(" > "$scratch/output" 2>&1 < /dev/null || status=$?
   if [ "$status" = 0 ]; then
     grep -q 'Test run with [1-9]' "$scratch/output" || { echo "error: there is no test $2" >&2; exit 1; }
     echo survived

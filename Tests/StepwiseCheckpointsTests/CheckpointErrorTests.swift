@@ -14,27 +14,27 @@ import Testing
     return String(text.dropFirst(prefix.count))
   }
 
-  @Test func errorsNameTheIDThePathAndTheCause() {
+  @Test func `Errors name the id, the path and the cause`() {
     let full = text { .io(id: $0, location: $1, operation: "write", errno: ENOSPC) }
     #expect(full == "write failed: No space left on device (errno \(ENOSPC))")
     let whole = CheckpointError.io(id: "", location: "/b", operation: "mkdir", errno: EROFS)
     #expect("\(whole)" == "checkpoints at /b: mkdir failed: Read-only file system (errno \(EROFS))")
   }
 
-  @Test func aHolderIsNamed() {
+  @Test func `A holder is named`() {
     #expect(text { .held(id: $0, location: $1, processID: 1) }.hasPrefix("process 1 is running it"))
     #expect(text { .held(id: $0, location: $1, processID: getpid()) }.hasPrefix("this process is running it"))
     #expect(text { .held(id: $0, location: $1, processID: nil) }.hasPrefix("another process is running it"))
   }
 
-  @Test func aConflictSaysWhatIsStored() {
+  @Test func `A conflict says what is stored`() {
     let none = text { .conflict(id: $0, location: $1, expected: nil, found: 1) }
     #expect(none == "version 1 is stored instead of nothing")
     let gone = text { .conflict(id: $0, location: $1, expected: 2, found: nil) }
     #expect(gone == "nothing is stored instead of version 2")
   }
 
-  @Test func errorsSayWhatToDo() {
+  @Test func `Errors say what to do`() {
     let advice: [(CheckpointError, String)] = [
       (.differentStart(id: "a", location: "b"), "start with that one, or use another id"),
       (.held(id: "a", location: "b", processID: 1), "await its completion, or use another id"),

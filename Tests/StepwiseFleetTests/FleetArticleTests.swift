@@ -13,8 +13,8 @@
     let test = TestFleet()
     let file = "a b c"
 
-    @Test("The same progression runs in one process and in a fleet")
-    func moves() async throws {
+    @Test
+    func `The same progression runs in one process and in a fleet`() async throws {
       let store = MemoryCheckpointStore()
       let alone: () async throws -> Int = { [file] in
         let result = try await Import.start(file).run(id: "import-42", in: store)
@@ -54,8 +54,8 @@
       try await fleet.enqueue(order, cart, id: "order-8", version: 2)
     }
 
-    @Test("A transaction of the caller's enqueues a job")
-    func enqueues() async throws {
+    @Test
+    func `A transaction of the caller's enqueues a job`() async throws {
       let fleet = test.fleet()
       _ = try await fleet.counts()
       let transaction = Transaction()
@@ -68,8 +68,8 @@
       #expect(try await fleet.counts() == [.queued: 1])
     }
 
-    @Test("An order waits for its approval, and is undone when it comes too late")
-    func orders() async throws {
+    @Test
+    func `An order waits for its approval, and is undone when it comes too late`() async throws {
       let fleet = test.fleet()
       fleet.register(order)
       fleet.register(approved)
@@ -87,8 +87,8 @@
       #expect(try await fleet.status(of: "order-9")?.state == .queued)
     }
 
-    @Test("A parent starts its children and waits for them")
-    func splits() async throws {
+    @Test
+    func `A parent starts its children and waits for them`() async throws {
       let fleet = test.fleet(slots: 1)
       fleet.register(Import.self)
       fleet.register(Split.self)

@@ -48,8 +48,8 @@
       try await fleet.database.run("SELECT count(*) FROM @.entries").first?.integer(0)
     }
 
-    @Test("Two workers run each step of 100 orders once")
-    func runs() async throws {
+    @Test
+    func `Two workers run each step of 100 orders once`() async throws {
       let order = order()
       let workers = (0..<2).map { _ in test.fleet() }
       for worker in workers { worker.register(order) }
@@ -66,8 +66,8 @@
       #expect(try await entries(elsewhere) == 0)
     }
 
-    @Test("An order that fails is undone, and its waiters receive its error")
-    func undoes() async throws {
+    @Test
+    func `An order that fails is undone, and its waiters receive its error`() async throws {
       let order = order { throw Refused(card: "visa") }
       let fleet = test.fleet()
       fleet.register(order)
@@ -84,8 +84,8 @@
       #expect(!kept.isEmpty && kept.allSatisfy { $0.savedAt != nil })
     }
 
-    @Test("A cancelled order is undone, or over at once if it has not begun")
-    func cancels() async throws {
+    @Test
+    func `A cancelled order is undone, or over at once if it has not begun`() async throws {
       let order = order { try await untilCancelled() }
       let fleet = test.fleet()
       fleet.register(order)
@@ -104,8 +104,8 @@
       #expect(try await !fleet.requeue("runs"))
     }
 
-    @Test("A draining worker stops orders between steps")
-    func stopsAndCancels() async throws {
+    @Test
+    func `A draining worker stops orders between steps`() async throws {
       let (reached, release) = (Once<Void>(), Once<Void>())
       let order = order {
         reached.settle(())
@@ -135,8 +135,8 @@
       #expect(journal.all.dropFirst(6).filter { $0.hasPrefix("undo") } == ["undo charge", "undo reserve place 1"])
     }
 
-    @Test("A failing undo is retried, dead-lettered and, requeued, completed")
-    func undoFails() async throws {
+    @Test
+    func `A failing undo is retried, dead-lettered and, requeued, completed`() async throws {
       let isBroken = Lock(true)
       let order = Chain("order") { [journal] (cart: Cart) in
         try await step("reserve") {
@@ -172,8 +172,8 @@
       #expect(journal.count("undo charge") == 1)
     }
 
-    @Test("A worker that has lost an order appends nothing, and undoes nothing")
-    func fences() async throws {
+    @Test
+    func `A worker that has lost an order appends nothing, and undoes nothing`() async throws {
       let (reached, release) = (Once<Void>(), Once<Void>())
       let order = order {
         guard reached.settled == nil else { return }
@@ -197,8 +197,8 @@
       #expect(try await first.counts() == [.done: 1])
     }
 
-    @Test("A step writes its entry, and leaves the job's row as it is")
-    func appends() async throws {
+    @Test
+    func `A step writes its entry, and leaves the job's row as it is`() async throws {
       // Neither a renewal of the lease nor one of a watch for the result moves the row.
       let fleet = test.fleet(lease: .seconds(3_600))
       let places = Once<[String]>()
@@ -222,8 +222,8 @@
       }
     }
 
-    @Test("A run that resumes elsewhere replaces obsolete entries")
-    func compacts() async throws {
+    @Test
+    func `A run that resumes elsewhere replaces obsolete entries`() async throws {
       let (reached, release) = (Once<Void>(), Once<Void>())
       let (first, second) = (test.fleet(), test.fleet())
       let long = Chain("long") { (count: Int) in
@@ -253,8 +253,8 @@
       }
     }
 
-    @Test("A finished run is replaced, one whose undos are missing is not")
-    func replaces() async throws {
+    @Test
+    func `A finished run is replaced, one whose undos are missing is not`() async throws {
       let isBroken = Lock(true)
       let order = Chain("order") { (cart: Cart) in
         try await step("reserve") {
@@ -283,8 +283,8 @@
       }
     }
 
-    @Test("A chain cannot wait as a stage does")
-    func needsStage() async throws {
+    @Test
+    func `A chain cannot wait as a stage does`() async throws {
       let chain = Chain("chain") { (id: String) in
         await #expect(throws: FleetError.needsStage(id: id)) { try await FleetJob.current?.waitForChildren([]) }
         await #expect(throws: FleetError.needsStage(id: id)) { try await FleetJob.current?.sleep(for: .seconds(1)) }
@@ -298,10 +298,8 @@
       }
     }
 
-    @Test(
-      "Orders enqueued in your transaction exist when it commits"
-    )
-    func enqueuesInTransaction() async throws {
+    @Test
+    func `Orders enqueued in your transaction exist when it commits`() async throws {
       let order = order()
       let fleet = test.fleet()
       fleet.register(order, version: 1)

@@ -20,11 +20,9 @@
       return try await fleet.claim(count, as: worker, knowing: known, of: types, within: limit)
     }
 
-    @Test(
-      "A claim passes over what an open transaction keeps from being removed",
-      arguments: [FleetLimits.none, .init(running: 9)]
+    @Test(arguments: [FleetLimits.none, .init(running: 9)]
     )
-    func passesOverDeadEntries(limits: FleetLimits) async throws {
+    func `A claim passes over what an open transaction keeps from being removed`(limits: FleetLimits) async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, limits: limits)
       try await FleetWorker(fleet, fleet.registrations.withLock { $0 }).declareLimits()
@@ -61,8 +59,8 @@
       #expect(claimed.map(\.id) == ["7"])
     }
 
-    @Test("A mark hides no earlier job, and none of a later version")
-    func setsMarksBack() async throws {
+    @Test
+    func `A mark hides no earlier job, and none of a later version`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       let worker = try await fleet.registerWorker(within: limit)
@@ -89,8 +87,8 @@
       #expect(third.map(\.id) == ["1"])
     }
 
-    @Test("A job notifies two workers that know its name and have a free slot")
-    func notifiesFew() async throws {
+    @Test
+    func `A job notifies two workers that know its name and have a free slot`() async throws {
       let fleet = test.fleet(slots: 2)
       fleet.register(Work.self)
       let (listener, journal) = try await test.listen()

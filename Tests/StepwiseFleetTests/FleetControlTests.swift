@@ -13,8 +13,8 @@
   struct FleetControlTests {
     let test = TestFleet()
 
-    @Test("A job that does not run is cancelled at once, and never starts")
-    func cancelsQueued() async throws {
+    @Test
+    func `A job that does not run is cancelled at once, and never starts`() async throws {
       let journal = Journal()
       let work = Work.script { id, _, _ in journal.add(id) }
       let fleet = test.fleet()
@@ -31,11 +31,9 @@
       }
     }
 
-    @Test(
-      "Another process cancels a running stage, notified or polling",
-      arguments: [true, false]
+    @Test(arguments: [true, false]
     )
-    func cancelsRunning(listens: Bool) async throws {
+    func `Another process cancels a running stage, notified or polling`(listens: Bool) async throws {
       let work = Work.script { _, step, _ in if step == 2 { try await untilCancelled() } }
       let worker = test.fleet(slots: 50, listens: listens, poll: listens ? .seconds(5) : .milliseconds(100))
       worker.register(Work.self)
@@ -53,8 +51,8 @@
       }
     }
 
-    @Test("A queued job is announced again when a wait for it begins")
-    func announcesAgain() async throws {
+    @Test
+    func `A queued job is announced again when a wait for it begins`() async throws {
       let fleet = test.fleet()
       let (listener, journal) = try await test.listen()
       defer { listener.stop() }
@@ -67,8 +65,8 @@
       #expect(journal.all == ["q\(worker)", "q\(worker)", "sa"])
     }
 
-    @Test("A cancellation during the last stage does not destroy its result")
-    func keepsResult() async throws {
+    @Test
+    func `A cancellation during the last stage does not destroy its result`() async throws {
       let hasStarted = Once<Void>()
       let mayEnd = Once<Void>()
       let work = Work.script(last: 2) { _, _, _ in
@@ -92,10 +90,9 @@
     }
 
     @Test(
-      "A drained worker saves the stage in progress for the next one",
       arguments: Drain.allCases
     )
-    func drains(by drain: Drain) async throws {
+    func `A drained worker saves the stage in progress for the next one`(by drain: Drain) async throws {
       let journal = Journal()
       let hasStarted = Once<Void>()
       let mayEnd = Once<Void>()
@@ -133,8 +130,8 @@
       #expect(journal.all == ["1", "2", "3"])
     }
 
-    @Test("A stage that outlasts the drain limit is repeated elsewhere")
-    func limitsDrain() async throws {
+    @Test
+    func `A stage that outlasts the drain limit is repeated elsewhere`() async throws {
       let journal = Journal()
       let hasStarted = Once<Void>()
       let work = Work.script(last: 2) { _, _, attempt in
@@ -155,8 +152,8 @@
       #expect(journal.all == ["1", "1"])
     }
 
-    @Test("A worker claims no unknown version, and migrates earlier ones")
-    func runsTwoVersions() async throws {
+    @Test
+    func `A worker claims no unknown version, and migrates earlier ones`() async throws {
       let (old, new) = (test.fleet(), test.fleet())
       old.register(ShapeOne.self)
       new.register(ShapeTwo.self)
@@ -173,8 +170,8 @@
       }
     }
 
-    @Test("A parent gives up its slot until its children have ended")
-    func waitsForChildren() async throws {
+    @Test
+    func `A parent gives up its slot until its children have ended`() async throws {
       let journal = Journal()
       let child = Work.script(last: 2) { id, _, _ in journal.add(id) }
       let ids = (0..<10).map { "child-\($0)" }
@@ -200,8 +197,8 @@
   }
 
   extension FleetControlTests {
-    @Test("Children and awaited jobs are pruned only after the parent's end")
-    func keepsChildren() async throws {
+    @Test
+    func `Children and awaited jobs are pruned only after the parent's end`() async throws {
       let hasFailed = Lock(false)
       let parent = Work.script(last: 2) { _, _, _ in
         let job = try #require(FleetJob.current)
@@ -230,8 +227,8 @@
       #expect(try await fleet.database.run("SELECT count(*) FROM @.waits").first?.integer(0) == 0)
     }
 
-    @Test("Children are cancelled with their parent unless they are detached")
-    func cancelsChildren() async throws {
+    @Test
+    func `Children are cancelled with their parent unless they are detached`() async throws {
       let itself = Lock<Work?>(nil)
       let parent = Work.script(last: 2) { id, _, _ in
         let job = try #require(FleetJob.current)
@@ -262,8 +259,8 @@
       #expect(try await fleet.status(of: "parent/nested/leaf")?.cancellationReason == "stop")
     }
 
-    @Test("A running job that is cancelled together with its parent counts once")
-    func countsCancelled() async throws {
+    @Test
+    func `A running job that is cancelled together with its parent counts once`() async throws {
       let fleet = test.fleet()
       try await fleet.enqueue(Work.script(), id: "a")
       _ = try await fleet.enqueue([(id: "a/b", progression: Work.script())], options: FleetOptions(), parent: "a")
@@ -272,8 +269,8 @@
       #expect(try await fleet.cancel(["a", "a/b/c"]) == 2)
     }
 
-    @Test("A child that is added while its parent is cancelled is cancelled", arguments: [true, false])
-    func cancelsLateChildren(isAddedFirst: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `A child that is added while its parent is cancelled is cancelled`(isAddedFirst: Bool) async throws {
       let fleet = test.fleet()
       try await fleet.enqueue(Work.script(), id: "a")
       try await fleet.database.run("UPDATE @.jobs SET state = 'running'")
@@ -317,8 +314,8 @@
       #expect(try await fleet.status(of: "a/c")?.state == .queued)
     }
 
-    @Test("A parent that waited before a migration is woken by its last child")
-    func migratesWaits() async throws {
+    @Test
+    func `A parent that waited before a migration is woken by its last child`() async throws {
       let earlier = test.fleet()
       try await earlier.enqueue(["parent", "ended", "open"].map { (id: $0, progression: Work.script(last: 2)) })
       for sql in [

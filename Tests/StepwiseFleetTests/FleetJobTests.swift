@@ -12,8 +12,8 @@
   struct FleetJobTests {
     let test = TestFleet()
 
-    @Test("An id is enqueued once, alone and among many")
-    func enqueuesOnce() async throws {
+    @Test
+    func `An id is enqueued once, alone and among many`() async throws {
       let fleet = test.fleet()
       let work = Work.script()
       #expect(try await fleet.enqueue(work, id: "a"))
@@ -24,8 +24,8 @@
       #expect(try await fleet.counts() == [.queued: 12_001])
     }
 
-    @Test("Jobs enqueued at once are added once each; a refused one affects none")
-    func enqueuesAtOnce() async throws {
+    @Test
+    func `Jobs enqueued at once are added once each; a refused one affects none`() async throws {
       let fleet = test.fleet()
       let work = Work.script()
       _ = try await fleet.counts()
@@ -48,10 +48,8 @@
       #expect(try await fleet.counts() == [.queued: 100])
     }
 
-    @Test(
-      "`replacing: .finished` replaces a finished job, not a pending one"
-    )
-    func replaces() async throws {
+    @Test
+    func `replacing: .finished replaces a finished job, not a pending one`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       let options = FleetOptions(replacing: .finished)
@@ -73,8 +71,8 @@
       }
     }
 
-    @Test("An id that cannot be stored is an error for its whole batch")
-    func refusesIDs() async throws {
+    @Test
+    func `An id that cannot be stored is an error for its whole batch`() async throws {
       let fleet = test.fleet()
       for id in ["", "a\0b", String(repeating: "x", count: 201)] {
         await #expect(throws: FleetError.invalidID(id: id)) {
@@ -84,11 +82,9 @@
       #expect(try await fleet.counts().isEmpty)
     }
 
-    @Test(
-      "Jobs enqueued in your transaction exist if and only if it commits",
-      arguments: [true, false]
+    @Test(arguments: [true, false]
     )
-    func enqueuesInTransaction(commits: Bool) async throws {
+    func `Jobs enqueued in your transaction exist if and only if it commits`(commits: Bool) async throws {
       let fleet = test.fleet()
       _ = try await fleet.counts()
       let connection = PostgresConnection(server ?? "", number: 0)
@@ -105,8 +101,8 @@
       #expect(try await fleet.counts() == (commits ? [.queued: 2] : [:]))
     }
 
-    @Test("Three workers run each stage of 200 jobs once")
-    func runs() async throws {
+    @Test
+    func `Three workers run each stage of 200 jobs once`() async throws {
       let journal = Journal()
       let work = Work.script(last: 4) { id, step, _ in journal.add("\(id).\(step)") }
       let workers = (0..<3).map { _ in test.fleet() }
@@ -121,8 +117,8 @@
       #expect(try await elsewhere.counts() == [.done: 200])
     }
 
-    @Test("Stages are streamed in order, while the job runs and afterwards")
-    func streams() async throws {
+    @Test
+    func `Stages are streamed in order, while the job runs and afterwards`() async throws {
       let worker = test.fleet()
       worker.register(Work.self)
       let elsewhere = test.fleet()
@@ -140,8 +136,8 @@
       }
     }
 
-    @Test("A job whose stages are not kept streams the last one")
-    func keepsLastStage() async throws {
+    @Test
+    func `A job whose stages are not kept streams the last one`() async throws {
       let worker = test.fleet()
       worker.register(Work.self)
       try await worker.enqueue(Work.script(), id: "a", options: FleetOptions(keepsStages: false))
@@ -153,8 +149,8 @@
       #expect(steps == [1, 3])
     }
 
-    @Test("A stage that fails is repeated as its retry policy says")
-    func retries() async throws {
+    @Test
+    func `A stage that fails is repeated as its retry policy says`() async throws {
       let journal = Journal()
       let work = Work.script { _, step, attempt in
         journal.add("\(step).\(attempt)")
@@ -169,8 +165,8 @@
       #expect(journal.all == ["1.1", "2.1", "2.2", "2.3"])
     }
 
-    @Test("The stage after one that was repeated is at its first attempt")
-    func countsAttempts() async throws {
+    @Test
+    func `The stage after one that was repeated is at its first attempt`() async throws {
       let journal = Journal()
       let work = Work.script(last: 4) { _, step, attempt in
         journal.add("\(step).\(attempt)")
@@ -183,8 +179,8 @@
       #expect(journal.all == ["1.1", "1.2", "2.1", "3.1"])
     }
 
-    @Test("The delay that a policy takes from the error goes before its backoff")
-    func delaysByError() async throws {
+    @Test
+    func `The delay that a policy takes from the error goes before its backoff`() async throws {
       let work = Work.script { _, _, _ in throw Failure(text: "busy") }
       let fleet = test.fleet()
       let retry = RetryPolicy(maxAttempts: 2, backoff: .none) { error, attempt in
@@ -200,8 +196,8 @@
       #expect(row?.isTrue(1) == true)
     }
 
-    @Test("A schema's name that PostgreSQL would cut off is an error")
-    func refusesLongSchemas() async throws {
+    @Test
+    func `A schema's name that PostgreSQL would cut off is an error`() async throws {
       for name in ["", String(repeating: "s", count: 64)] {
         let fleet = Fleet(server ?? "", configuration: FleetConfiguration(schema: name))
         let error = await #expect(throws: PostgresError.self) { try await fleet.counts() }
@@ -215,8 +211,8 @@
       try await fleet.database.run("DROP SCHEMA @ CASCADE")
     }
 
-    @Test("A failing job is dead-lettered with its error, and can be requeued")
-    func deadLetters() async throws {
+    @Test
+    func `A failing job is dead-lettered with its error, and can be requeued`() async throws {
       let isMended = Lock(false)
       let poison = Work.script { _, step, _ in
         if step == 2, !isMended.withLock({ $0 }) { throw Failure(text: "poison") }
@@ -242,8 +238,8 @@
       }
     }
 
-    @Test("Higher priorities start first, equal ones in the order of enqueuing")
-    func prioritises() async throws {
+    @Test
+    func `Higher priorities start first, equal ones in the order of enqueuing`() async throws {
       let journal = Journal()
       let work = Work.script(last: 2) { id, _, _ in journal.add(id) }
       let fleet = test.fleet(slots: 1)
@@ -255,8 +251,8 @@
       #expect(journal.all == ["b", "d", "a", "e", "c"])
     }
 
-    @Test("A job does not start before its time")
-    func delays() async throws {
+    @Test
+    func `A job does not start before its time`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       try await fleet.enqueue(Work.script(), id: "late", options: FleetOptions(start: .after(.seconds(3_600))))
@@ -270,8 +266,8 @@
       #expect(try await fleet.status(of: "late")?.state == .scheduled)
     }
 
-    @Test("A fork begins at a stage of its origin")
-    func forks() async throws {
+    @Test
+    func `A fork begins at a stage of its origin`() async throws {
       let journal = Journal()
       let work = Work.script(last: 5) { id, step, _ in journal.add("\(id).\(step)") }
       let fleet = test.fleet()
@@ -289,8 +285,8 @@
       #expect(journal.all == ["a.1", "a.2", "a.3", "a.4", "b.3", "b.4"])
     }
 
-    @Test("Pruning removes only what ended before an age")
-    func prunes() async throws {
+    @Test
+    func `Pruning removes only what ended before an age`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       try await fleet.enqueue((0..<30).map { (id: "\($0)", progression: Work.script()) })

@@ -12,8 +12,8 @@
   struct FleetLimitTests {
     let test = TestFleet()
 
-    @Test("The limits of a name and of a key hold over the whole fleet")
-    func limitsRunning() async throws {
+    @Test
+    func `The limits of a name and of a key hold over the whole fleet`() async throws {
       let running = Lock<[String: Int]>([:])
       let peaks = Lock<[String: Int]>([:])
       let work = Work.script(last: 3) { id, _, _ in
@@ -44,8 +44,8 @@
       for key in ["a", "b", "c", "d"] { #expect((1...2).contains(all[key] ?? 0)) }
     }
 
-    @Test("A claim mixes limited and other names by priority")
-    func mixesNames() async throws {
+    @Test
+    func `A claim mixes limited and other names by priority`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, limits: FleetLimits(running: 3, starts: 10, per: .seconds(3_600)))
       fleet.register(Other.self)
@@ -77,8 +77,8 @@
       #expect((7...7.1).contains(tokens))
     }
 
-    @Test("A claim passes over jobs of keys at their limit without locking them")
-    func passesFullKeys() async throws {
+    @Test
+    func `A claim passes over jobs of keys at their limit without locking them`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, limits: FleetLimits(runningPerKey: 2))
       try await FleetWorker(fleet, fleet.registrations.withLock { $0 }).declareLimits()
@@ -101,8 +101,8 @@
       #expect(try await fleet.database.run(locked).first?.integer(0) == 0)
     }
 
-    @Test("No more jobs of a name start than its rate allows")
-    func limitsRate() async throws {
+    @Test
+    func `No more jobs of a name start than its rate allows`() async throws {
       let fleet = test.fleet(slots: 50)
       fleet.register(Work.self, limits: FleetLimits(starts: 5, per: .seconds(3_600)))
       try await fleet.enqueue((0..<20).map { (id: "\($0)", progression: Work.script()) })
@@ -115,8 +115,8 @@
       #expect(try await fleet.counts() == [.done: 10, .queued: 10])
     }
 
-    @Test("A tick of a schedule is enqueued once, however many workers look")
-    func schedules() async throws {
+    @Test
+    func `A tick of a schedule is enqueued once, however many workers look`() async throws {
       let fleets = (0..<4).map { _ in test.fleet() }
       let work = Work.script()
       try await fleets[0].schedule("nightly", cron: "30 3 * * *", timeZone: "Europe/Berlin", work)
@@ -140,8 +140,8 @@
       #expect(try await fleets[0].database.run(next).isEmpty)
     }
 
-    @Test("A worker runs the ticks that are due")
-    func runsSchedules() async throws {
+    @Test
+    func `A worker runs the ticks that are due`() async throws {
       let hasRun = Once<String>()
       let work = Work.script(last: 2) { id, _, _ in hasRun.settle(id) }
       let fleet = test.fleet()
@@ -154,8 +154,8 @@
       }
     }
 
-    @Test("Schedules that cannot be are errors that say why")
-    func refusesSchedules() async throws {
+    @Test
+    func `Schedules that cannot be are errors that say why`() async throws {
       let fleet = test.fleet()
       for (cron, zone) in [
         ("* * * *", "UTC"), ("60 * * * *", "UTC"), ("0 0 31 2 *", "UTC"), ("* * * * *", "Mars/Base"),

@@ -12,8 +12,8 @@
     let test = TestFleet()
     let name = StageCoder<Work>().name
 
-    @Test("No job of a paused name starts until it is resumed", arguments: [true, false])
-    func pauses(hasLimits: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `No job of a paused name starts until it is resumed`(hasLimits: Bool) async throws {
       let journal = Journal()
       let work = Work.script { id, _, _ in journal.add(id) }
       let fleet = test.fleet()
@@ -36,8 +36,8 @@
       #expect(Set(journal.all) == ["paused"])
     }
 
-    @Test("Pages hold all jobs that match, once, in the order of their ids")
-    func pages() async throws {
+    @Test
+    func `Pages hold all jobs that match, once, in the order of their ids`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 1, backoff: .none))
       let failing = Work.script { id, _, _ in throw Failure(text: "\(id) timed out") }
@@ -77,8 +77,8 @@
       #expect(times == times.sorted())
     }
 
-    @Test("The overview has counts, workers, oldest jobs, activity and history")
-    func names() async throws {
+    @Test
+    func `The overview has counts, workers, oldest jobs, activity and history`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 1, backoff: .none))
       fleet.register(Plain.self)

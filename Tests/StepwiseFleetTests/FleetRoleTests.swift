@@ -11,8 +11,8 @@
   struct FleetRoleTests {
     let test = TestFleet()
 
-    @Test("One role enqueues, another one runs, and neither may do more")
-    func separatesRoles() async throws {
+    @Test
+    func `One role enqueues, another one runs, and neither may do more`() async throws {
       let suffix = UUID().uuidString.prefix(8)
       let roles = (enqueuer: "enqueuer \(suffix)", worker: "worker \(suffix)")
       let administrator = PostgresConnection(server ?? "", number: 0)

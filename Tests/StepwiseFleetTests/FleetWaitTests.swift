@@ -59,8 +59,8 @@
       try await fleet.counts()[state] ?? 0
     }
 
-    @Test("Orders that sleep or wait take no slot and can be cancelled")
-    func parks() async throws {
+    @Test
+    func `Orders that sleep or wait take no slot and can be cancelled`() async throws {
       let (order, sleeper) = (order(), sleeper(.seconds(86_400)))
       let fleet = fleet()
       fleet.register(order)
@@ -82,11 +82,9 @@
       #expect(journal.count("after") + journal.count("ship") == 0)
     }
 
-    @Test(
-      "An order beyond the limit for parked ones is stopped and replayed",
-      arguments: [0, 1_000]
+    @Test(arguments: [0, 1_000]
     )
-    func sleeps(maxParked: Int) async throws {
+    func `An order beyond the limit for parked ones is stopped and replayed`(maxParked: Int) async throws {
       let sleeper = sleeper(.seconds(1))
       let fleet = fleet(slots: 4, maxParked: maxParked)
       fleet.register(sleeper)
@@ -105,11 +103,10 @@
       #expect(fences == 4)
     }
 
-    @Test(
-      "A signal ends the wait of a parked, a polling and a stopped order",
-      arguments: [(1_000, true), (1_000, false), (0, true)]
+    @Test(arguments: [(1_000, true), (1_000, false), (0, true)]
     )
-    func approves(maxParked: Int, listens: Bool) async throws {
+    func `A signal ends the wait of a parked, a polling and a stopped order`(maxParked: Int, listens: Bool) async throws
+    {
       let order = order()
       let fleet = fleet(maxParked: maxParked, listens: listens)
       fleet.register(order)
@@ -130,8 +127,8 @@
       #expect(journal.all == ["reserve", "ship"])
     }
 
-    @Test("Early signals are kept, and received in order, once for each id")
-    func keepsOrder() async throws {
+    @Test
+    func `Early signals are kept, and received in order, once for each id`() async throws {
       let order = Chain("order") { (count: Int) in
         var names: [String] = []
         for _ in 0..<count { names.append(try await step("approval", waitFor: Approval.self).by) }
@@ -159,8 +156,8 @@
       #expect(try await fleet.database.run(signals).first?.integer(0) == 0)
     }
 
-    @Test("A wait without a signal ends with its timeout, which is stored", arguments: [0, 1_000])
-    func timesOut(maxParked: Int) async throws {
+    @Test(arguments: [0, 1_000])
+    func `A wait without a signal ends with its timeout, which is stored`(maxParked: Int) async throws {
       let (reached, release) = (Once<Void>(), Once<Void>())
       let order = Chain("order") { [journal] (cart: Cart) in
         do {
@@ -190,8 +187,8 @@
       #expect(journal.all == ["remind approval"])
     }
 
-    @Test("A draining worker stops parked orders, and the next one resumes them")
-    func drains() async throws {
+    @Test
+    func `A draining worker stops parked orders, and the next one resumes them`() async throws {
       let (order, sleeper) = (order(), sleeper(.seconds(86_400)))
       let (first, second) = (fleet(), fleet())
       for fleet in [first, second] {
@@ -217,10 +214,8 @@
       #expect(journal.all.sorted() == ["before", "reserve", "ship", "undo before"])
     }
 
-    @Test(
-      "A wait is queued at once if its signal has come or it is cancelled"
-    )
-    func checksWhenItParks() async throws {
+    @Test
+    func `A wait is queued at once if its signal has come or it is cancelled`() async throws {
       let order = order()
       let fleet = fleet()
       fleet.register(order)
@@ -246,8 +241,8 @@
       #expect(try await fleet.status(of: "waits")?.state == .scheduled)
     }
 
-    @Test("A stage sleeps and waits for a signal without a slot", arguments: [0, 1_000])
-    func stages(maxParked: Int) async throws {
+    @Test(arguments: [0, 1_000])
+    func `A stage sleeps and waits for a signal without a slot`(maxParked: Int) async throws {
       let (journal, names) = (journal, Journal())
       let work = Work.script(last: 4) { _, step, _ in
         journal.add("stage \(step)")
@@ -278,8 +273,8 @@
       #expect(journal.count("stage 2") == (maxParked == 0 ? 2 : 1))
     }
 
-    @Test("An order that waits does not count for the limits of its name")
-    func limits() async throws {
+    @Test
+    func `An order that waits does not count for the limits of its name`() async throws {
       let order = order()
       let fleet = fleet(slots: 4)
       fleet.register(order, limits: FleetLimits(running: 1))
@@ -292,8 +287,8 @@
       }
     }
 
-    @Test("A step that works beside one that sleeps keeps the slot")
-    func worksBeside() async throws {
+    @Test
+    func `A step that works beside one that sleeps keeps the slot`() async throws {
       let release = Once<Void>()
       let both = Chain("both") { [journal] (cart: Cart) in
         try await withThrowingTaskGroup { group in
@@ -327,8 +322,8 @@
       }
     }
 
-    @Test("Waiting for a signal outside of a fleet's chain is an error")
-    func needsFleet() async throws {
+    @Test
+    func `Waiting for a signal outside of a fleet's chain is an error`() async throws {
       await #expect(throws: FleetError.outsideFleet(signal: "approval")) { try await order().run(Cart()) }
       let store = MemoryCheckpointStore()
       await #expect(throws: (any Error).self) { try await order().run(Cart(), id: "order-7", in: store) }
@@ -336,8 +331,8 @@
   }
 
   @Suite struct ParkingTests {
-    @Test("A run is parked while all of its steps in progress wait")
-    func parksRuns() {
+    @Test
+    func `A run is parked while all of its steps in progress wait`() {
       var waits = DurableWaits()
       let wait = DurableWait(end: nil, signal: "approval")
       var needsSlot = [waits.begin("order"), waits.begin("order/a"), waits.begin("order/ab")]
@@ -355,8 +350,8 @@
       #expect(isParked == [false, false])
     }
 
-    @Test("A signal is received once, until the step that has received it fails")
-    func receives() {
+    @Test
+    func `A signal is received once, until the step that has received it fails`() {
       var waits = DurableWaits()
       var isReceived = [waits.receive(7, at: "a"), waits.receive(7, at: "b"), waits.receive(8, at: "b")]
       let consumed = [waits.consume(at: "a"), waits.consume(at: "a")]
@@ -372,8 +367,8 @@
       return machine
     }
 
-    @Test("Parked jobs take no slot, and get one back before further claims")
-    func parks() {
+    @Test
+    func `Parked jobs take no slot, and get one back before further claims`() {
       var machine = machine(slots: 2, jobs: 0..<2)
       #expect(machine.claimable() == nil)
       var isParked = [machine.park(0), machine.park(0)]
@@ -400,8 +395,8 @@
       #expect(machine.claimable()?.count == 2)
     }
 
-    @Test("A job takes no slot while its end is stored")
-    func endsWithoutSlot() {
+    @Test
+    func `A job takes no slot while its end is stored`() {
       var machine = machine(slots: 1, jobs: 0..<1)
       for fence in Int64(1)...5 {
         #expect(machine.claimable() == nil)
@@ -415,11 +410,9 @@
       #expect(machine.claimable()?.count == 1)
     }
 
-    @Test(
-      "A worker that drains or lost its lease parks no job",
-      arguments: [true, false]
+    @Test(arguments: [true, false]
     )
-    func releases(drains: Bool) {
+    func `A worker that drains or lost its lease parks no job`(drains: Bool) {
       var machine = machine(slots: 1, jobs: 0..<2)
       var isParked = [machine.park(0)]
       let hasSlot = machine.unpark(0)

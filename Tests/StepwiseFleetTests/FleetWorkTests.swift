@@ -12,8 +12,8 @@
     let test = TestFleet()
     let retry = RetryPolicy(maxAttempts: 3, backoff: .none)
 
-    @Test("A stage that exceeds its time limit is cancelled and repeated")
-    func limitsStages() async throws {
+    @Test
+    func `A stage that exceeds its time limit is cancelled and repeated`() async throws {
       let journal = Journal()
       let work = Work.script(last: 4) { _, step, attempt in
         journal.add("\(step).\(attempt)")
@@ -28,8 +28,8 @@
       #expect(journal.all == ["1.1", "2.1", "2.2", "3.1"])
     }
 
-    @Test("A job that exceeds its time limit is dead-lettered without a retry")
-    func limitsJobs() async throws {
+    @Test
+    func `A job that exceeds its time limit is dead-lettered without a retry`() async throws {
       let journal = Journal()
       let work = Work.script { _, _, attempt in
         journal.add("\(attempt)")
@@ -50,8 +50,8 @@
       #expect(journal.count("1") <= 2 && journal.all.allSatisfy { $0 == "1" })
     }
 
-    @Test("An error that is not retryable dead-letters the job at once")
-    func retriesNot() async throws {
+    @Test
+    func `An error that is not retryable dead-letters the job at once`() async throws {
       let work = Work.script { id, _, attempt in throw Failure(text: "\(id) \(attempt)") }
       let fleet = test.fleet()
       fleet.register(Work.self, retry: retry) { error in (error as? Failure)?.text.hasPrefix("bad") == false }
@@ -64,8 +64,8 @@
       #expect(try await fleet.status(of: "good")?.error == "good 3")
     }
 
-    @Test("Workers prune what ended before the retention, except dead letters")
-    func prunes() async throws {
+    @Test
+    func `Workers prune what ended before the retention, except dead letters`() async throws {
       let fleet = test.fleet(retention: .seconds(3_600))
       try await fleet.enqueue(["old", "new", "dead", "queued"].map { (id: $0, progression: Work.script()) })
       for (id, state, age) in [("old", "done", "2 hours"), ("new", "done", "1 minute"), ("dead", "failed", "2 hours")] {
@@ -80,8 +80,8 @@
       #expect(try await fleet.jobs().jobs.map(\.id) == ["dead", "new", "queued"])
     }
 
-    @Test("A lost lease is reported with the jobs that it cancels")
-    func reportsLostLease() async throws {
+    @Test
+    func `A lost lease is reported with the jobs that it cancels`() async throws {
       let (hasStarted, lost) = (Once<Void>(), Once<[String]>())
       let work = Work.script(last: 2) { _, _, _ in if hasStarted.settle(()) { try await untilCancelled() } }
       let fleet = test.fleet(lease: .seconds(1))
@@ -96,8 +96,8 @@
       }
     }
 
-    @Test("The next job runs while the end of the one before is stored")
-    func freesSlots() async throws {
+    @Test
+    func `The next job runs while the end of the one before is stored`() async throws {
       let (hasStarted, mayEnd, next) = (Once<Void>(), Once<Void>(), Once<String>())
       let work = Work.script(last: 2) { id, _, _ in
         if !hasStarted.settle(()) { next.settle(id) }
@@ -120,8 +120,8 @@
       }
     }
 
-    @Test("Events report registrations, claims, saves and failed attempts")
-    func reports() async throws {
+    @Test
+    func `Events report registrations, claims, saves and failed attempts`() async throws {
       let journal = Journal()
       let work = Work.script { id, step, attempt in
         if id == "bad", step == 1, attempt == 1 { throw Failure(text: "once") }

@@ -19,14 +19,14 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
       PostgresCheckpointStore(server ?? "", schema: schema, leaseDuration: leaseDuration)
     }
 
-    @Test("The store passes the conformance suite, also beside a second one")
-    func conforms() async throws {
+    @Test
+    func `The store passes the conformance suite, also beside a second one`() async throws {
       let schema = "conformance \"\(UUID().uuidString)\""
       try await checkCheckpointStore(store(schema)) { store(schema) }
     }
 
-    @Test("Many stores may create the tables at once")
-    func migratesConcurrently() async throws {
+    @Test
+    func `Many stores may create the tables at once`() async throws {
       let schema = "migration-\(UUID().uuidString)"
       try await withThrowingTaskGroup { group in
         for number in 0..<12 {
@@ -37,16 +37,16 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
       #expect(try await store(schema).list(after: nil, limit: 10).ids.isEmpty)
     }
 
-    @Test("The error of an unreachable server hides the connection string")
-    func names() async throws {
+    @Test
+    func `The error of an unreachable server hides the connection string`() async throws {
       let store = PostgresCheckpointStore("host=127.0.0.1 port=1 user=ann password=secret connect_timeout=2")
       let error = try #require(await #expect(throws: PostgresError.self) { try await store.load("a") })
       #expect(error.code == .connection)
       #expect(!"\(error)".contains("secret"))
     }
 
-    @Test("A progression runs, is interrupted and resumes")
-    func resumes() async throws {
+    @Test
+    func `A progression runs, is interrupted and resumes`() async throws {
       let store = store("run-\(UUID().uuidString)")
       for try await stage in Count.at(0).stages(id: "count", in: store) { if case .at(5) = stage { break } }
       #expect(try await Count.at(0).run(id: "count", in: store) == 9)
@@ -65,5 +65,5 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
   }
 #else
   @Test(.disabled("The trait Postgres is off: there are no tests of StepwiseFleet."))
-  func theFleetIsNotBuilt() {}
+  func `The fleet is not built without its trait`() {}
 #endif

@@ -13,7 +13,7 @@ struct FlowCancellationTests {
   let scripted = ScriptedSteps()
   var step: FlowStep<Void, Int> { scripted.step("first", .wait, .wait) }
 
-  @Test func theHandleCancelsWithAReason() async {
+  @Test func `The handle cancels a flow with a reason`() async {
     let flow = Flow<Int>("flow", first: step)
     let run = flow.start()
     await scripted.presented.elements(atLeast: 1)
@@ -23,7 +23,7 @@ struct FlowCancellationTests {
     #expect(flow.current == nil)
   }
 
-  @Test func theTaskThatAwaitsCancels() async {
+  @Test func `Cancelling the awaiting task cancels the flow`() async {
     let flow = Flow<Int>("flow", first: step)
     let task = Task { try await flow.run() }
     await scripted.presented.elements(atLeast: 1)
@@ -31,7 +31,7 @@ struct FlowCancellationTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aTokenAroundItCancels() async throws {
+  @Test func `A token around a flow cancels it`() async throws {
     let flow = Flow<Int>("flow", first: step)
     let token = CancellationToken()
     let task = Task { try await withCancellation(by: token) { try await flow.run() } }
@@ -45,7 +45,7 @@ struct FlowCancellationTests {
     #expect(cancellation.reason == "logged out")
   }
 
-  @Test func aTokenAroundStartCancels() async throws {
+  @Test func `A token around start cancels the flow`() async throws {
     let flow = Flow<Int>("flow", first: step)
     let token = CancellationToken()
     let run = try await withCancellation(by: token) { flow.start() }
@@ -60,7 +60,7 @@ struct FlowCancellationTests {
     return last
   }
 
-  @Test func nothingElseIsAskedAfterACancel() async {
+  @Test func `Nothing else is presented after a cancel`() async {
     let first = scripted.step("first", .complete(1))
     let second = scripted.step("second", .complete(1))
     var run: Run<Int>?
@@ -73,7 +73,7 @@ struct FlowCancellationTests {
     #expect(scripted.presented.elements == ["first"])
   }
 
-  @Test func anEndingIsNotLookedAtWhenTheRunIsCancelled() async {
+  @Test func `A cancelled run ignores the rules for endings`() async {
     let first = step
     let flow = Flow<Int>("flow", first: first).on(first, ended: { _, _ in .finish(0) })
     let run = flow.start()
@@ -82,7 +82,7 @@ struct FlowCancellationTests {
     #expect(await run.outcome.summary == "cancelled stop")
   }
 
-  @Test func theChainOfAStepIsCancelledWithTheFlow() async {
+  @Test func `The chain of a step is cancelled with the flow`() async {
     let clock = ManualClock()
     let ended = Recorder<String>()
     let chain = Chain("sleep") { () -> Int in
@@ -97,7 +97,7 @@ struct FlowCancellationTests {
     #expect(ended.elements == ["left"])
   }
 
-  @Test func aChainThatIsCancelledCancelsTheFlowWithItsReason() async {
+  @Test func `A chain that is cancelled cancels the flow with its reason`() async {
     let clock = ManualClock()
     let chain = Chain("sleep") { () -> Int in
       try await clock.sleep(until: clock.now.advanced(by: .seconds(1)))
@@ -110,7 +110,7 @@ struct FlowCancellationTests {
     #expect(await run.outcome.summary == "cancelled offline")
   }
 
-  @Test func oneRunAtATime() async throws {
+  @Test func `A flow has one run at a time`() async throws {
     let first = step
     let flow = Flow<Int>("flow", first: first)
     let run = flow.start()
@@ -127,7 +127,7 @@ struct FlowCancellationTests {
     #expect(try await again.value == 5)
   }
 
-  @Test func aRunCancelledBeforeItBeganFreesTheFlow() async throws {
+  @Test func `A run that is cancelled before it begins frees the flow`() async throws {
     let flow = Flow<Int>("flow", first: scripted.step("first", .complete(1)))
     let run = flow.start()
     run.cancel(reason: "early")
@@ -136,7 +136,7 @@ struct FlowCancellationTests {
     #expect(try await flow.run() == 1)
   }
 
-  @Test func aFlowThatNeverWaitsCanBeCancelled() async {
+  @Test func `A flow that never waits can be cancelled`() async {
     let a = FlowStep<Void, Int>("a") { $0.complete(1) }
     let b = FlowStep<Void, Int>("b") { $0.complete(1) }
     let flow = Flow<Void>("flow", first: a).on(a) { _, _ in .next(b) }.on(b) { _, _ in .next(a) }
@@ -146,7 +146,7 @@ struct FlowCancellationTests {
     #expect(await run.outcome.summary == "cancelled enough")
   }
 
-  @Test func nothingIsKeptAliveByARunThatIsOver() async throws {
+  @Test func `A finished run retains nothing`() async throws {
     let tracker = LifetimeTracker()
     do {
       let first = scripted.step("first", .complete(1), Reply<Int>.wait)
@@ -162,7 +162,7 @@ struct FlowCancellationTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func lettingTheHandleGoCancelsNothing() async {
+  @Test func `Releasing the handle cancels nothing`() async {
     let first = scripted.step("first", .wait, Reply<Int>.drop)
     let flow = Flow<Int>("flow", first: first)
     flow.start()

@@ -38,7 +38,7 @@ struct FlowContentTests {
   }
 
   // G120
-  @Test func theHandlerIsToldTheCurrentContentThenEachNewOne() async {
+  @Test func `The handler receives the current content, then each new one`() async {
     let step = step
     async let answer = step.ask(1)
     await wall.count.elements(atLeast: 1)
@@ -53,7 +53,7 @@ struct FlowContentTests {
   }
 
   // G120
-  @Test func theHandlerIsToldAlsoWhenTheStepIsPast() async {
+  @Test func `The handler receives content even after its step`() async {
     let step = step
     async let answer = step.ask(1)
     await wall.count.elements(atLeast: 1)
@@ -69,8 +69,8 @@ struct FlowContentTests {
     #expect(late == [2, 3])
   }
 
-  @Test("Presenting a step again does not notify screens that have its content")
-  func askingAgainDoesNotTellTheContentToScreensThatKnowIt() async {
+  @Test
+  func `Presenting a step again does not notify screens that have its content`() async {
     let step = step
     async let first = step.ask(1)
     await wall.count.elements(atLeast: 1)
@@ -83,14 +83,14 @@ struct FlowContentTests {
     #expect(await second == .answered("two"))
   }
 
-  @Test func theContentMayBeSetBeforeTheStepIsAsked() async throws {
+  @Test func `The content may be set before the step is presented`() async throws {
     let step = FlowStep<Int, Int>("a") { handler in handler.complete(handler.content * 2) }
     step.content = 21
     #expect(try await step.result() == 42)
     #expect(step.content == 21)
   }
 
-  @Test func aScreenThatHasGoneIsNotTold() async {
+  @Test func `A released screen receives no content`() async {
     let step = step
     let tracker = LifetimeTracker()
     for number in 0..<100 {
@@ -108,7 +108,7 @@ struct FlowContentTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func contentAndAnswerMayBeOptionals() async throws {
+  @Test func `Content and answer may be optional`() async throws {
     let step = FlowStep<String?, Int?>("a") { handler in handler.complete(handler.content.map(\.count)) }
     #expect(try await step.result(for: nil) == nil)
     #expect(try await step.result(for: "four") == 4)
@@ -116,8 +116,8 @@ struct FlowContentTests {
     #expect(try await flow.run() == nil)
   }
 
-  @Test("An observer that sets the content gives the next one the newest")
-  func settingContentInAnObserver() async {
+  @Test
+  func `An observer that sets the content gives the next one the newest`() async {
     let step = step
     async let answer = step.ask(0)
     await wall.count.elements(atLeast: 1)
@@ -132,8 +132,8 @@ struct FlowContentTests {
     #expect(await answer == .answered("done"))
   }
 
-  @Test("Two screens of one step agree when one of them sets the content")
-  func twoScreensOfOneStepAgreeWhenOneOfThemSetsTheContent() async {
+  @Test
+  func `Two screens of one step agree when one of them sets the content`() async {
     let step = step
     async let first = step.ask(0)
     await wall.count.elements(atLeast: 1)
@@ -149,8 +149,8 @@ struct FlowContentTests {
     #expect(await second == .answered("two"))
   }
 
-  @Test("An observer that sets the content on registration sees the newest")
-  func settingContentInANewObserver() async {
+  @Test
+  func `An observer that sets the content on registration sees the newest`() async {
     let step = step
     async let answer = step.ask(1)
     await wall.count.elements(atLeast: 1)
@@ -167,7 +167,7 @@ struct FlowContentTests {
     #expect(await answer == .answered("done"))
   }
 
-  @Test func theContentOfSeveralStepsIsNotSetOverANewerOne() async throws {
+  @Test func `Concurrent steps do not overwrite newer content`() async throws {
     let (a, b) = (step, FlowStep<Int, String>("b") { [wall] handler in wall.show(Screen(handler)) })
     let both = FlowStep.all(a, b)
     async let answer = both.ask((0, 0))
@@ -190,7 +190,7 @@ struct FlowContentTests {
 
   // G121
   /// Over 1,000 seeds: whatever observers set while they are called, all end with the newest content.
-  @Test func allObserversEndWithTheNewestContent() async {
+  @Test func `All observers end with the newest content`() async {
     for seed in seeds() {
       var dice = SeededGenerator(seed: seed)
       let wall = Wall()

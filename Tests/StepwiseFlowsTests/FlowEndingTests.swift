@@ -21,7 +21,7 @@ struct FlowEndingTests {
     }
   }
 
-  @Test func eachEndingCanLeadElsewhere() async throws {
+  @Test func `Each ending can lead elsewhere`() async throws {
     let step = scripted.step("first", of: Int.self, Reply<Int>.back, .drop, .cancel("no"))
     let flow = Flow<String>("flow", first: step, content: 7)
       .on(step, ended: { ending, step in .finish("\(step.content) \(name(ending))") })
@@ -30,14 +30,14 @@ struct FlowEndingTests {
     #expect(try await flow.run() == "7 cancelled no")
   }
 
-  @Test func theFailureOfAChainCanLeadElsewhere() async throws {
+  @Test func `The failure of a chain can lead elsewhere`() async throws {
     let work = FlowStep<Int, Int>("work", running: Chain { (_: Int) in throw Fault(3) })
     let flow = Flow<String>("flow", first: work, content: 1).on(work, ended: { ending, _ in .finish(name(ending)) })
     #expect(try await flow.run() == "failed Fault(number: 3)")
     await #expect(throws: Fault(3)) { try await Flow<Int>("flow", first: work, content: 1).run() }
   }
 
-  @Test func nilIsAsUsual() async throws {
+  @Test func `An ending rule that returns nil changes nothing`() async throws {
     let first = scripted.step("first", .complete(1), .complete(2))
     let second = scripted.step("second", of: Void.self, Reply<Int>.back, .drop, .cancel("no"))
     let flow = Flow<Int>("flow", first: first)
@@ -47,7 +47,7 @@ struct FlowEndingTests {
     #expect(scripted.presented.elements == ["first", "second", "first", "second"])
   }
 
-  @Test func anEndingMayLeadOn() async throws {
+  @Test func `An ending may lead to another step`() async throws {
     let first = scripted.step("first", of: Void.self, Reply<Int>.drop)
     let rescue = scripted.step("rescue", of: String.self, .complete(1))
     let flow = Flow<Int>("flow", first: first)
@@ -57,7 +57,7 @@ struct FlowEndingTests {
     #expect(flow.answers.map(\.step) == ["first", "rescue"])
   }
 
-  @Test func bothKindsOfOnCanBeCombined() async throws {
+  @Test func `Both kinds of on can be combined`() async throws {
     let step = scripted.step("first", .complete(1), .back)
     let flow = Flow<String>("flow", first: step)
       .on(step) { result, _ in .finish("\(result)") }
@@ -66,7 +66,7 @@ struct FlowEndingTests {
     #expect(try await flow.run() == "ended")
   }
 
-  @Test func whatItThrowsFailsTheFlow() async {
+  @Test func `An error of an ending rule fails the flow`() async {
     let step = scripted.step("first", of: Void.self, Reply<Int>.back)
     let flow = Flow<Int>("flow", first: step).on(step, ended: { _, _ in throw Fault(1) })
     await #expect(throws: Fault(1)) { try await flow.run() }

@@ -27,7 +27,7 @@ struct FlowEventTests {
     return lines
   }
 
-  @Test func everyConsumerSeesTheRun() async throws {
+  @Test func `Every consumer sees the run`() async throws {
     let first = scripted.step("first", .complete(1))
     let second = scripted.step("second", .wait, Reply<Int>.complete(0))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second) }
@@ -47,7 +47,7 @@ struct FlowEventTests {
     #expect(await during == expected)
   }
 
-  @Test func eachRunHasItsOwnEvents() async throws {
+  @Test func `Each run has its own events`() async throws {
     let step = scripted.step("first", .complete(1), .back)
     let flow = Flow<Int>("flow", first: step)
     #expect(try await flow.run() == 1)
@@ -57,7 +57,7 @@ struct FlowEventTests {
     #expect(await lines(flow.events).last?.hasPrefix("ended failed") == true)
   }
 
-  @Test func eventsDoNotGrowWithTheTurns() async throws {
+  @Test func `Events do not grow with the number of turns`() async throws {
     var turns = 0
     let a = FlowStep<Void, Int>("a") { $0.complete(1) }
     let b = FlowStep<Void, Int>("b") { $0.complete(1) }
@@ -74,7 +74,7 @@ struct FlowEventTests {
     #expect(count == 6)
   }
 
-  @Test func descriptionsOfEventsAndAnswersOfARunContainNoValue() async throws {
+  @Test func `Descriptions of events and answers contain no values`() async throws {
     let step = scripted.step("pay", of: String.self, Reply<String>.complete("4111 1111"))
     let flow = Flow<String>("flow", first: step, content: "my card")
     #expect(try await flow.run() == "4111 1111")
@@ -92,7 +92,7 @@ struct FlowEventTests {
     #expect("\(FlowEnding.cancelled(Cancellation(reason: "later")))" == "cancelled: later")
   }
 
-  @Test func picturesDrawWhatIsDeclaredAndDashedWhatWasTaken() async throws {
+  @Test func `Diagrams draw declared steps, and dashed those taken`() async throws {
     let first = scripted.step("say \"hi\" #1", .complete(1))
     let second = scripted.step("second", .complete(2))
     let third = scripted.step("third", .complete(3))
@@ -129,7 +129,7 @@ struct FlowEventTests {
     #expect(flow.describe().contains("  ~> third\n"))
   }
 
-  @Test func anEventNamesTheTypeOfAResultAndNeverContainsIt() {
+  @Test func `An event names the type of a result and never contains it`() {
     #expect("\(FlowEvent.ended(.resolved("secret")))" == "succeeded with String")
     #expect("\(FlowEvent.answered(step: "ask"))" == "ask answered")
     #expect("\(FlowEvent.unanswered(step: "ask", .back))" == "ask ended without a result: back")

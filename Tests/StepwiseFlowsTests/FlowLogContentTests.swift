@@ -42,7 +42,7 @@ struct FlowLogContentTests {
   }
 
   @Test(arguments: [false, true])
-  func aReplayShowsTheContentThatAnEditLedTo(isStored: Bool) async throws {
+  func `A replay shows the content after an edit`(isStored: Bool) async throws {
     let profile = scripted.step("profile", of: Profile.self, Reply<Action>.complete(.edit), .wait, .complete(.close))
     let edit = scripted.step("edit", of: String.self, .complete("Bob"))
     let flow = profileFlow(profile, edit)
@@ -56,7 +56,7 @@ struct FlowLogContentTests {
     #expect(try await flow.replay(answers: log) == "Bob")
   }
 
-  @Test func aContentThatABackLedToIsReplayedToo() async throws {
+  @Test func `Content reached by going back is replayed, too`() async throws {
     let profile = scripted.step("profile", of: String.self, Reply<Bool>.complete(true), .wait, .complete(false))
     let network = scripted.step("network", Reply<String>.complete("Bob"))
     let flow = Flow<String>("flow", first: profile, content: "Ann")
@@ -74,8 +74,8 @@ struct FlowLogContentTests {
   }
 
   /// What follows an answer depends on the content with which it was given, not on a later one.
-  @Test("Each answer is replayed with the content that the step had")
-  func eachAnswerIsReplayedWithTheContentThatItWasGivenWith() async throws {
+  @Test
+  func `Each answer is replayed with the content that the step had`() async throws {
     let count = scripted.step("count", of: Int.self, .complete(1), .complete(1), .complete(1))
     let shown = scripted.step("shown", of: Int.self, Reply<Int>.complete(0), .wait, .complete(7))
     let flow = Flow<Int>("flow", first: count, content: 0)
@@ -97,8 +97,8 @@ struct FlowLogContentTests {
     #expect(count.content == 50)
   }
 
-  @Test("The contents of concurrent steps are replayed")
-  func theContentsOfStepsThatArePresentedAtOnceAreReplayed() async throws {
+  @Test
+  func `The contents of concurrent steps are replayed`() async throws {
     let a = scripted.step("a", of: Int.self, .complete(1), .wait, .complete(5))
     let b = scripted.step("b", .complete(2), .complete(3), .complete(6))
     let both = FlowStep.all(name: "both", a, b)
@@ -113,7 +113,7 @@ struct FlowLogContentTests {
     #expect(try await flow.replay(answers: stored(log, for: flow)) == 8)
   }
 
-  @Test func aContentThatIsNotCodableStaysInMemory() async throws {
+  @Test func `Content that is not Codable stays in memory`() async throws {
     final class Model {
       var name = "Ann"
     }
@@ -127,7 +127,7 @@ struct FlowLogContentTests {
     #expect(step.content === model)
   }
 
-  @Test func aContentOfAnotherShapeIsAClearError() async throws {
+  @Test func `Content of another shape is a clear error`() async throws {
     let profile = scripted.step("profile", of: Profile.self, Reply<Action>.wait)
     let flow = profileFlow(profile, scripted.step("edit", of: String.self, .wait))
     let json = #"[{"step": "profile", "content": {"title": "Ann"}, "answer": "edit"}]"#
@@ -137,7 +137,7 @@ struct FlowLogContentTests {
     #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test func aContentThatAnotherFlowPresentsIsLeftAlone() async throws {
+  @Test func `Content that another flow presents is unaffected`() async throws {
     let shared = scripted.step("shared", of: String.self, Reply<Int>.complete(1), .wait)
     let last = scripted.step("last", .wait, Reply<Int>.complete(2))
     let flow = Flow<Int>("flow", first: shared, content: "one").on(shared) { _, _ in .next(last) }
@@ -156,7 +156,7 @@ struct FlowLogContentTests {
 
   // G128
   /// Over 1,000 seeds: a replay of the log, in memory or stored, presents what the user saw last, and the same before it.
-  @Test func aReplayShowsWhatTheUserSaw() async throws {
+  @Test func `A replay shows what the user saw`() async throws {
     for seed in seeds() {
       var dice = SeededGenerator(seed: seed)
       let size = Int.random(in: 2..<5, using: &dice)

@@ -41,7 +41,7 @@ struct FlowLogTests {
     )
   }
 
-  @Test func theLogHasTheAnswersThatLedAlongThePath() async throws {
+  @Test func `The log has the answers along the path`() async throws {
     let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit), .wait)
     let edit = scripted.step("edit", of: String.self, .complete("Bob"), .complete("Cid"), .wait)
     let confirm = scripted.step("confirm", of: String.self, .back, .complete(false), .wait)
@@ -65,7 +65,7 @@ struct FlowLogTests {
     _ = await run.outcome
   }
 
-  @Test func logAllKeepsEveryAnswer() async throws {
+  @Test func `With log all, a flow keeps every answer`() async throws {
     let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit), .complete(.quit))
     let edit = scripted.step("edit", of: String.self, .complete("Bob"), .complete("Cid"))
     let confirm = scripted.step("confirm", of: String.self, .back, .complete(false))
@@ -77,7 +77,7 @@ struct FlowLogTests {
     #expect(scripted.presented.elements.count == asked)
   }
 
-  @Test func aFlowIsReplayedFromAnswersAndGoesOnFromThere() async throws {
+  @Test func `A flow is replayed from answers and continues there`() async throws {
     let (profile, edit, _) = steps()
     let confirm = scripted.step("confirm", of: String.self, .complete(true))
     let flow = flow(profile, edit, confirm)
@@ -88,7 +88,7 @@ struct FlowLogTests {
     #expect(scripted.presented.elements == ["confirm Bob"])
   }
 
-  @Test func backAfterAReplayAsksTheStepBefore() async throws {
+  @Test func `Going back after a replay presents the previous step`() async throws {
     let (profile, _, _) = steps()
     let edit = scripted.step("edit", of: String.self, .complete("Cid"))
     let confirm = scripted.step("confirm", of: String.self, .back, .complete(true))
@@ -99,7 +99,7 @@ struct FlowLogTests {
   }
 
   @Test(arguments: [false, true])
-  func aRunThatDidNotFinishIsTakenUpWhereItWas(isCancelled: Bool) async throws {
+  func `An unfinished run is resumed where it was`(isCancelled: Bool) async throws {
     let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit))
     let edit = scripted.step("edit", of: String.self, .complete("Bob"))
     let confirm = scripted.step("confirm", of: String.self, isCancelled ? .cancel("later") : .drop, .complete(true))
@@ -110,7 +110,7 @@ struct FlowLogTests {
     #expect(scripted.presented.elements == ["profile Ann", "edit Ann", "confirm Bob", "confirm Bob"])
   }
 
-  @Test func withLogAllAReplayEndsAsTheRunDid() async throws {
+  @Test func `With log all, a replay ends as the run did`() async throws {
     let profile = scripted.step("profile", of: String.self, Reply<Action>.complete(.edit))
     let edit = scripted.step("edit", of: String.self, Reply<String>.cancel("later"))
     let (_, _, confirm) = steps()
@@ -121,7 +121,7 @@ struct FlowLogTests {
   }
 
   // G127
-  @Test func aFlowStartsAtAnyStep() async throws {
+  @Test func `A flow starts at any step`() async throws {
     let (profile, edit, _) = steps()
     let confirm = scripted.step("confirm", of: String.self, .complete(true), .complete(true), .back, .complete(true))
     let flow = flow(profile, edit, confirm)
@@ -131,7 +131,7 @@ struct FlowLogTests {
     #expect(try await flow.run(startingAt: confirm) == "Yan")
   }
 
-  @Test func answersThatAreCodableCanBeCheckpointed() async throws {
+  @Test func `Answers that are Codable can be checkpointed`() async throws {
     let (profile, edit, _) = steps()
     let confirm = scripted.step("confirm", of: String.self, .complete(true))
     let first = flow(profile, edit, confirm)
@@ -154,7 +154,7 @@ struct FlowLogTests {
     #expect(again.presented.elements.isEmpty)
   }
 
-  @Test func endingsAndAnswersWithoutValuesAreKeptToo() throws {
+  @Test func `Endings and answers without values are stored, too`() throws {
     let ok = scripted.step("ok", .complete(()))
     let log: FlowLog = [
       .answer(ok, ()), .ended(ok, .back), .ended(ok, .abandoned), .ended(ok, .cancelled(Cancellation(reason: "no"))),
@@ -174,7 +174,7 @@ struct FlowLogTests {
     #expect("\(error)".contains("Fault(number: 3)"))
   }
 
-  @Test func anAnswerThatIsNotCodableIsAnErrorThatNamesTheStep() async throws {
+  @Test func `An answer that is not Codable is an error that names the step`() async throws {
     struct Opaque: Sendable {}
     let step = scripted.step("opaque", .complete(Opaque()))
     let error = #expect(throws: FlowError.notCodable) {
@@ -199,7 +199,7 @@ struct FlowLogTests {
       #"[{"step": "profile", "ending": "exploded"}]"#,
     ]
   )
-  func aLogOfAnOlderShapeIsAClearError(json: String) async {
+  func `A log of an older shape is a clear error`(json: String) async {
     let (profile, edit, confirm) = steps()
     let flow = flow(profile, edit, confirm)
     await #expect(throws: FlowError.wrongAnswer) {
@@ -208,7 +208,7 @@ struct FlowLogTests {
     #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test func aLogThatDoesNotFitFailsTheReplayAndPresentsNoStep() async {
+  @Test func `A log that does not fit fails the replay and presents no step`() async {
     let (profile, edit, confirm) = steps()
     let stranger = scripted.step("stranger", .complete(1))
     let imposter = scripted.step("profile", .complete(1))

@@ -14,7 +14,7 @@ struct FlowLoopTests {
   /// In a process of its own, whose memory is its own.
   ///
   /// A debug build is slow, and shows the same with fewer turns.
-  @Test func aMillionTurnsTakeFlatMemory() async {
+  @Test func `A million turns take constant memory`() async {
     await #expect(processExitsWith: .success) { try await FlowLoopTests.loop() }
   }
 
@@ -43,7 +43,7 @@ struct FlowLoopTests {
     #expect(grown < 4_000_000, "\(grown) bytes")
   }
 
-  @Test func logAllDoesKeepTheAnswers() async throws {
+  @Test func `With log all, every answer is kept`() async throws {
     let answers = try await Self.shortLoop()
     #expect(answers == 2_000)
   }

@@ -48,7 +48,7 @@ struct FlowNavigatorTests {
       .on(third) { number, _ in number == 0 ? .next(first) : .finish(number) }
   }
 
-  @Test func stepsPushAndTheEndPopsThemNewestFirst() async throws {
+  @Test func `Steps push screens and the end pops them newest first`() async throws {
     let flow = flow(step("a"), step("b"), step("c"))
     let run = flow.start()
     await made.elements(atLeast: 1)
@@ -61,8 +61,8 @@ struct FlowNavigatorTests {
     #expect(navigator.calls == ["push", "push", "push", "pop", "pop", "pop"])
   }
 
-  @Test("Going back pops the screen, and the previous step gets a new one")
-  func backPopsAndTheStepBeforeGetsAScreenInPlaceOfItsOldOne() async throws {
+  @Test
+  func `Going back pops the screen, and the previous step gets a new one`() async throws {
     let flow = flow(step("a"), step("b"), step("c"))
     let run = flow.start()
     await made.elements(atLeast: 1)
@@ -78,7 +78,7 @@ struct FlowNavigatorTests {
     #expect(stack == [])
   }
 
-  @Test func nextToAStepOnThePathPopsAllAboveIt() async throws {
+  @Test func `Next to a step on the path pops all above it`() async throws {
     let run = flow(step("a"), step("b"), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)
@@ -90,7 +90,7 @@ struct FlowNavigatorTests {
     _ = await run.outcome
   }
 
-  @Test func aPresentedScreenIsDismissedWhenItsAskHasEnded() async throws {
+  @Test func `A presented screen is dismissed when its presentation ends`() async throws {
     let run = flow(step("a"), step("b", .present), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)
@@ -103,7 +103,7 @@ struct FlowNavigatorTests {
     #expect(navigator.calls == ["push", "present", "dismiss", "push", "pop", "pop"])
   }
 
-  @Test func aReplacingScreenStays() async throws {
+  @Test func `A replacing screen stays`() async throws {
     let run = flow(step("a", .replace), step("b", .replace), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)
@@ -114,7 +114,7 @@ struct FlowNavigatorTests {
     #expect(stack == ["b"])
   }
 
-  @Test func theTransitionReplaceReplacesTheScreen() async throws {
+  @Test func `The transition replace replaces the screen`() async throws {
     let (a, b) = (step("a"), step("b"))
     let flow = Flow<Int>("flow", first: a, content: "x").on(a) { _, _ in .replace(b, "y") }
     let run = flow.start()
@@ -127,8 +127,8 @@ struct FlowNavigatorTests {
     #expect(stack == [])
   }
 
-  @Test("A screen that the user removes ends the presentation as abandoned")
-  func aScreenThatTheUserHasTakenAwayEndsTheAskAsAbandoned() async throws {
+  @Test
+  func `A screen that the user removes ends the presentation as abandoned`() async throws {
     let run = flow(step("a"), step("b"), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)
@@ -138,7 +138,7 @@ struct FlowNavigatorTests {
     #expect(navigator.calls == ["push", "push", "pop"])
   }
 
-  @Test func aHostThatSaysBackForASwipeGoesBack() async throws {
+  @Test func `A host that reports a swipe as back goes back`() async throws {
     let run = flow(step("a"), step("b"), step("c")).start()
     await made.elements(atLeast: 1)
     await answer(1, then: 2)
@@ -150,7 +150,7 @@ struct FlowNavigatorTests {
     _ = await run.outcome
   }
 
-  @Test func aReplayShowsTheScreensThatBackLeadsThrough() async throws {
+  @Test func `A replay shows the screens that back leads through`() async throws {
     let (a, b, c) = (step("a"), step("b"), step("c"))
     let run = flow(a, b, c).start(replaying: [.answer(a, 1), .answer(b, 2)])
     await made.elements(atLeast: 3)
@@ -165,7 +165,7 @@ struct FlowNavigatorTests {
     #expect(try await run.value == 6)
   }
 
-  @Test func aStepAskedOnItsOwnTakesItsScreenAway() async {
+  @Test func `A step presented alone removes its screen`() async {
     let a = step("a")
     async let answer = a.ask("x")
     await made.elements(atLeast: 1)

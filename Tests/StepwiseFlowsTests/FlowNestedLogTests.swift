@@ -68,7 +68,7 @@ struct FlowNestedLogTests {
 
   // G128
   @Test(arguments: [false, true])
-  func aReplayResumesInsideANestedFlow(isStored: Bool) async throws {
+  func `A replay resumes inside a nested flow`(isStored: Bool) async throws {
     var log = await log(World(.complete(7), .complete(Self.day)), asked: 3)
     #expect(log.map(\.step) == ["first", "nested"])
     #expect(log.last?.inside?.map(\.step) == ["a"])
@@ -89,7 +89,7 @@ struct FlowNestedLogTests {
   }
 
   @Test(arguments: [false, true])
-  func aNestedFlowThatHasEndedIsReplayedByItsAnswersAlone(isStored: Bool) async throws {
+  func `A nested flow that has ended is replayed from its answers`(isStored: Bool) async throws {
     var log = await log(World(.complete(7), .complete(Self.day), .complete("done")), asked: 4)
     let again = World()
     if isStored { log = try again.stored(log) }
@@ -100,7 +100,7 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test func theContentsInsideAreReplayed() async throws {
+  @Test func `The contents of a nested flow are replayed`() async throws {
     let world = World(.complete(7), .complete(Self.day), .complete("again"))
     let log = await log(world, asked: 4)
     #expect(world.scripted.presented.elements.last == "b edited")
@@ -115,7 +115,7 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test func aLogWrittenByHandListsTheAnswersInOrder() async throws {
+  @Test func `A log written by hand lists the answers in order`() async throws {
     let world = World()
     let answers: FlowLog = [
       .answer(world.first, 7), .answer(world.a, Self.day), .answer(world.b, "x"), .answer(world.last, "end"),
@@ -129,7 +129,7 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test func anAnswerOfTheNestedStepItselfIsTakenAsItIs() async throws {
+  @Test func `An answer of the nested step itself is taken as it is`() async throws {
     let world = World()
     let run = world.flow.start(replaying: [.answer(world.first, 7), .answer(world.nested, Opaque(text: "as it is"))])
     await world.scripted.presented.elements(atLeast: 1)
@@ -138,8 +138,8 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test("A nested log that does not fit fails the replay")
-  func nestedLogThatDoesNotFit() async throws {
+  @Test
+  func `A nested log that does not fit fails the replay`() async throws {
     let world = World()
     let lenient = world.flow.on(world.nested, ended: { _, _ in .finish("swallowed") })
     let wrong: FlowLog = [.answer(world.first, 7), .answer(world.b, "x")]
@@ -156,7 +156,7 @@ struct FlowNestedLogTests {
   }
 
   @Test(arguments: [Reply<String>.drop, .cancel("later")])
-  func aNestedFlowThatFailsIsResumedWhereItFailed(reply: Reply<String>) async throws {
+  func `A nested flow that fails is resumed where it failed`(reply: Reply<String>) async throws {
     let world = World(.complete(7), .complete(Self.day), reply)
     _ = try? await world.flow.run()
     let again = World()
@@ -167,7 +167,7 @@ struct FlowNestedLogTests {
     _ = await run.outcome
   }
 
-  @Test func withLogAllANestedFlowThatFailedFailsAgain() async throws {
+  @Test func `With log all, a nested flow that failed fails again`() async throws {
     let world = World(.complete(7), .complete(Self.day), .cancel("later"), log: .all)
     #expect(await world.flow.start().outcome.summary == "cancelled later")
     let again = World()
@@ -175,8 +175,8 @@ struct FlowNestedLogTests {
     #expect(again.scripted.presented.elements.isEmpty)
   }
 
-  @Test("A replay into a nested flow shows the screens behind")
-  func aReplayIntoANestedFlowShowsTheScreensThatBackLeadsThrough() async throws {
+  @Test
+  func `A replay into a nested flow shows the screens behind`() async throws {
     final class Screen {
       let name: String
       let back: @MainActor () -> Void

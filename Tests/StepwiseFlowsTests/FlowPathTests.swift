@@ -11,7 +11,7 @@ import Testing
 struct FlowPathTests {
   typealias Path = FlowPath<String, Int>
 
-  @Test func nextGoesOn() {
+  @Test func `Next continues`() {
     var path = Path(first: "a")
     #expect(path.next("b", by: 1) == [])
     #expect(path.next("c", by: 2) == [])
@@ -19,7 +19,7 @@ struct FlowPathTests {
     #expect(path.answers == [1, 2])
   }
 
-  @Test func nextToAStepOnThePathCutsThere() {
+  @Test func `Next to a step on the path truncates the path there`() {
     var path = Path(first: "a")
     for (step, answer) in [("b", 1), ("c", 2), ("d", 3)] { _ = path.next(step, by: answer) }
     #expect(path.next("b", by: 4) == ["d", "c"])
@@ -29,7 +29,7 @@ struct FlowPathTests {
     #expect(path.answers == [1])
   }
 
-  @Test func backCutsTheNewest() {
+  @Test func `Back removes the newest step`() {
     var path = Path(first: "a")
     _ = path.next("b", by: 1)
     #expect(path.back(by: 2) == ["b"])
@@ -39,7 +39,7 @@ struct FlowPathTests {
     #expect(path.top == nil)
   }
 
-  @Test func replaceKeepsTheAnswerAndTakesThePlace() {
+  @Test func `Replace keeps the answer and takes over the position`() {
     var path = Path(first: "a")
     _ = path.next("b", by: 1)
     #expect(path.replace(with: "c", by: 2) == ["b"])
@@ -49,7 +49,7 @@ struct FlowPathTests {
     #expect(path.answers == [])
   }
 
-  @Test func replacingInCirclesDoesNotGrowTheLog() {
+  @Test func `Replacing in circles does not grow the log`() {
     var path = Path(first: "a")
     for _ in 0..<100 {
       _ = path.replace(with: "b", by: 1)
@@ -60,7 +60,7 @@ struct FlowPathTests {
     #expect(path.answers == [])
   }
 
-  @Test func allKeepsEveryAnswer() {
+  @Test func `All keeps every answer`() {
     var path = Path(first: "a", keepsAll: true)
     _ = path.next("b", by: 1)
     _ = path.back(by: 2)
@@ -73,7 +73,7 @@ struct FlowPathTests {
     #expect(path.steps == ["c"])
   }
 
-  @Test func theWayEndsBeforeWhatFailed() {
+  @Test func `The path ends before the step that failed`() {
     var path = Path(first: "a")
     _ = path.next("b", by: 1)
     path.fail(by: 2)
@@ -84,7 +84,7 @@ struct FlowPathTests {
 
   // G122
   /// Against a plain list of steps with the answers that lead to each, over 1,000 seeds of events.
-  @Test func isWhatAPlainListIs() {
+  @Test func `A path behaves like a plain list`() {
     for seed in seeds() {
       var dice = SeededGenerator(seed: seed)
       var path = FlowPath<Int, Int>(first: 0)

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FlowRecorderSeedTests {
   /// Over 1,000 seeds: in order, the newest state of each step, and the end.
-  @Test func everyConsumerSeesTheOrderTheLatestStateAndTheEnd() async {
+  @Test func `Every consumer sees the order, the latest state and the end`() async {
     await forEachSeed { generator in
       var dice = generator
       let events = FlowEvents()
@@ -41,7 +41,7 @@ struct FlowRecorderSeedTests {
   }
 
   /// The error of a step belongs to the user, and may observe the flow when it is released.
-  @Test func anErrorIsReleasedOutsideTheLock() {
+  @Test func `An error is released outside the lock`() {
     let events = FlowEvents()
     let released = Recorder<String>()
     for next in [FlowEvent.presented(step: "a"), .answered(step: "a")] {

@@ -64,7 +64,7 @@ struct FlowReplacingScreenTests {
   }
 
   // G129
-  @Test func backFromAReplacingScreenLeavesNoDeadScreenBehind() async throws {
+  @Test func `Back from a replacing screen leaves no dead screen behind`() async throws {
     let run = flow(step("a"), step("b"), step("c", .replace)).start()
     await made.elements(atLeast: 1)
     await answer(1)
@@ -79,7 +79,7 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  @Test func nextToALowerStepTakesEachReplacingScreenAway() async throws {
+  @Test func `Next to a lower step removes each replacing screen`() async throws {
     let run = flow(step("a"), step("b"), step("c", .replace), step("d", .replace)).start()
     await made.elements(atLeast: 1)
     for _ in 0..<3 { await answer(1) }
@@ -91,7 +91,7 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  @Test func aReplacingScreenOverAnotherGivesThePlaceBack() async throws {
+  @Test func `A replacing screen over another restores it`() async throws {
     let home = Flow<Int>("home", first: step("home")).start()
     await made.elements(atLeast: 1)
     let run = flow(step("a"), step("b", .replace), step("c", .replace)).start()
@@ -110,8 +110,8 @@ struct FlowReplacingScreenTests {
     _ = await home.outcome
   }
 
-  @Test("A replacing screen that is presented again replaces nothing else")
-  func aReplacingScreenThatIsPresentedAgainReplacesNothingElse() async throws {
+  @Test
+  func `A replacing screen that is presented again replaces nothing else`() async throws {
     let home = Flow<Int>("home", first: step("home")).start()
     await made.elements(atLeast: 1)
     let a = step("a")
@@ -128,7 +128,7 @@ struct FlowReplacingScreenTests {
     _ = await home.outcome
   }
 
-  @Test func aReplacingScreenOnAnotherNavigatorIsTakenAwayToo() async throws {
+  @Test func `A replacing screen on another navigator is removed, too`() async throws {
     let other = InMemoryNavigator<Screen>()
     let (a, b, c) = (step("a"), step("b", on: other), step("c", .replace))
     let run = flow(a, b, c).start()
@@ -147,8 +147,8 @@ struct FlowReplacingScreenTests {
     #expect(stack == [])
   }
 
-  @Test("Going back removes a nested flow's replacing screen")
-  func replacingScreenOfANestedFlowIsRemoved() async throws {
+  @Test
+  func `Going back removes a nested flow's replacing screen`() async throws {
     let (a, inner) = (step("a"), step("inner", .replace))
     let nested = FlowStep(flow: Flow<Int>("nested", first: inner))
     let run = Flow<Int>("flow", first: a).on(a) { _, _ in .next(nested) }.start()
@@ -163,7 +163,7 @@ struct FlowReplacingScreenTests {
   }
 
   // G129
-  @Test func aReplacingScreenStaysWhenItsFlowEnds() async throws {
+  @Test func `A replacing screen stays when its flow ends`() async throws {
     let run = flow(step("a"), step("b", .replace)).start()
     await made.elements(atLeast: 1)
     await answer(1)
@@ -173,7 +173,7 @@ struct FlowReplacingScreenTests {
   }
 
   /// Over 1,000 seeds: the topmost screen is that of the current step, and each screen is of a step on the path.
-  @Test func theTopmostScreenIsThatOfTheCurrentStep() async {
+  @Test func `The topmost screen is that of the current step`() async {
     for seed in seeds() {
       var dice = SeededGenerator(seed: seed)
       let navigator = InMemoryNavigator<Screen>()
@@ -217,7 +217,7 @@ struct FlowReplacingScreenTests {
   }
 
   // G128
-  @Test func aReplayShowsTheScreenBelowAStepThatReplacedAnother() async throws {
+  @Test func `A replay shows the screen below a step that replaced another`() async throws {
     let cases: [([FlowPresentation], [String])] = [
       ([.push, .push, .replace], ["0", "2", "|"]), ([.push, .replace, .replace], ["2", "|"]),
       ([.push, .replace, .push], ["2", "|"]), ([.push, .push, .present], ["0", "1", "|", "2"]),
@@ -240,7 +240,7 @@ struct FlowReplacingScreenTests {
 
   // G128
   /// Over 1,000 seeds: a replay shows the screens that the run shows, and back leads through the same ones.
-  @Test func aReplayShowsTheScreensOfTheRun() async {
+  @Test func `A replay shows the screens of the run`() async {
     for seed in seeds() {
       var dice = SeededGenerator(seed: seed)
       let presentations: [FlowPresentation] = (0..<5).map { _ in Bool.random(using: &dice) ? .push : .replace }

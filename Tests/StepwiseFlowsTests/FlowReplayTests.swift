@@ -70,8 +70,8 @@ struct FlowReplayTests {
     #expect(new.answers.last?.result as? Answer == answer)
   }
 
-  @Test("A step that only a transition names is decoded when it is replayed")
-  func aStepThatOnlyATransitionNamesIsDecodedWhenItIsReplayed() async throws {
+  @Test
+  func `A step that only a transition names is decoded when it is replayed`() async throws {
     try await keepAndReplay("Bob")
     try await keepAndReplay(7)
     try await keepAndReplay(7.5)
@@ -87,8 +87,8 @@ struct FlowReplayTests {
     try await keepAndReplay(Order.Size.small)
   }
 
-  @Test("A step without a result that only a transition names is replayed, too")
-  func aStepWithoutAResultThatOnlyATransitionNamesIsReplayedToo() async throws {
+  @Test
+  func `A step without a result that only a transition names is replayed, too`() async throws {
     let second = scripted.step("second", of: Void.self, Reply<Void>.complete(()))
     let first = scripted.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
@@ -99,7 +99,7 @@ struct FlowReplayTests {
   }
 
   @Test(arguments: [#""large""#, #"{"name": "Bob"}"#, "null", "300"])
-  func anAnswerOfAnotherShapeIsFoundOutWhenItIsReplayed(json: String) async throws {
+  func `An answer of another shape is found when it is replayed`(json: String) async throws {
     let second = scripted.step("second", of: String.self, Reply<Int8>.complete(1))
     let flow = flow(second, scripted.step("third", of: String.self, .complete(3)))
     let data = Data(#"[{"step": "first", "answer": true}, {"step": "second", "answer": \#(json)}]"#.utf8)
@@ -110,8 +110,8 @@ struct FlowReplayTests {
   }
 
   /// A renamed step is detected, and no step is presented.
-  @Test("A step that the flow does not have is reported when it is replayed")
-  func aStepThatTheFlowDoesNotHaveIsFoundOutWhenItIsReplayed() async throws {
+  @Test
+  func `A step that the flow does not have is reported when it is replayed`() async throws {
     let second = scripted.step("second", of: String.self, Reply<Int>.complete(1))
     let flow = flow(second, scripted.step("third", of: String.self, .complete(3)))
     let log = try JSONDecoder().decode(FlowLog.self, from: Data(#"[{"step": "frist", "answer": true}]"#.utf8))
@@ -120,8 +120,8 @@ struct FlowReplayTests {
     #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test("An answer is decoded by the type of its step when it is replayed")
-  func anAnswerIsDecodedByTheTypeOfItsStepWhenItIsReplayed() async throws {
+  @Test
+  func `An answer is decoded by the type of its step when it is replayed`() async throws {
     let second = scripted.step("second", of: String.self, Reply<Int>.complete(1))
     let first = scripted.step("first", Reply<Bool>.complete(true))
     let flow = Flow<Int>("flow", first: first).on(first) { _, _ in .next(second, "x") }
@@ -134,7 +134,7 @@ struct FlowReplayTests {
     #expect(scripted.presented.elements.count == asked)
   }
 
-  @Test func aReplayThatIsCancelledGoesNoFurther() async {
+  @Test func `A cancelled replay goes no further`() async {
     let counts = LineLog()
     let first = scripted.step("first", of: Int.self, Reply<Bool>.wait)
     let second = scripted.step("second", of: Int.self, Reply<Bool>.wait)
@@ -156,7 +156,7 @@ struct FlowReplayTests {
   }
 
   @Test(arguments: [FlowEnding.back, .cancelled(Cancellation(reason: "no"))])
-  func aLogThatLeavesTheFlowWithAnswersLeftOverDoesNotFit(ending: FlowEnding) async {
+  func `A log with answers left over does not fit`(ending: FlowEnding) async {
     let first = scripted.step("first", Reply<Bool>.wait)
     let second = scripted.step("second", Reply<Bool>.wait)
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }

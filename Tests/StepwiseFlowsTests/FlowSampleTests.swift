@@ -43,7 +43,7 @@ struct FlowSampleTests {
   let window = Window()
   let user = UserProfile(name: "Ann")
 
-  @Test func theSampleOfTheContract() async throws {
+  @Test func `The sample flow works`() async throws {
     let window = window
     let show = window.show
     let editName = FlowStep<String, String>("edit name") { handler in handler.complete(handler.content + "a") }
@@ -74,7 +74,7 @@ struct FlowSampleTests {
     #expect(flow.answers.map(\.step) == ["profile", "edit name"])
   }
 
-  @Test func aStepCanBeAwaitedOnItsOwn() async throws {
+  @Test func `A step can be awaited alone`() async throws {
     let profile = FlowStep<UserProfile, ProfileAction>("profile") { handler in handler.complete(.edit) }
     let action = try await profile.result(for: user)
     #expect(action == .edit)

@@ -41,7 +41,7 @@ struct FlowScreenTests {
     await made.elements(atLeast: count)
   }
 
-  @Test func aRetainedScreenThatIsNoLongerShownReplacesNone() async throws {
+  @Test func `A retained screen that is no longer shown replaces no other`() async throws {
     let home = Flow<Int>("home", first: step("home"), content: "h").start()
     await made.elements(atLeast: 1)
     let a = step("a")
@@ -63,8 +63,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("A replacing screen replaces the topmost one")
-  func replacingScreenIsOnTop() async throws {
+  @Test
+  func `A replacing screen replaces the topmost one`() async throws {
     let (a, b) = (step("a", .replace), step("b", .replace))
     let run = Flow<Int>("flow", first: a, content: "x").on(a) { _, _ in .next(b, "y") }.start()
     await made.elements(atLeast: 1)
@@ -78,8 +78,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("A presented step that replaces a pushed one removes its screen")
-  func aPresentedStepInThePlaceOfAPushedOneTakesItsScreenAwayWithIt() async throws {
+  @Test
+  func `A presented step that replaces a pushed one removes its screen`() async throws {
     let (a, b, c) = (step("a"), step("b", .present), step("c"))
     let run = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .replace(b, "y") }
@@ -100,8 +100,8 @@ struct FlowScreenTests {
     #expect(navigator.calls == ["push"] + turn + turn + ["pop"])
   }
 
-  @Test("A step that replaces a presented one replaces the screen beneath")
-  func aStepInThePlaceOfAPresentedOneReplacesTheScreenBeneath() async throws {
+  @Test
+  func `A step that replaces a presented one replaces the screen beneath`() async throws {
     let (a, b, c, d) = (step("a"), step("b", .present), step("c", .present), step("d"))
     let run = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .replace(b, "y") }
@@ -121,7 +121,7 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func aStepOnAnotherNavigatorTakesTheReplacedScreenAway() async throws {
+  @Test func `A step on another navigator removes the replaced screen`() async throws {
     let other = InMemoryNavigator<Screen>()
     let (a, b) = (step("a"), step("b", on: other))
     let run = Flow<Int>("flow", first: a, content: "x").on(a) { _, _ in .replace(b, "y") }.start()
@@ -135,8 +135,8 @@ struct FlowScreenTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("A step that is presented repeatedly retains no old screen")
-  func aStepThatIsAskedAgainAndAgainKeepsNothingOfItsOldScreens() async throws {
+  @Test
+  func `A step that is presented repeatedly retains no old screen`() async throws {
     let tracker = LifetimeTracker()
     let (a, b) = (
       step("a"),
@@ -159,8 +159,8 @@ struct FlowScreenTests {
     #expect(stack == [] && navigator.presented.isEmpty)
   }
 
-  @Test("A replay shows the replacing screens that going back leads through")
-  func aReplayShowsTheReplacingScreensThatBackLeadsThrough() async throws {
+  @Test
+  func `A replay shows the replacing screens that going back leads through`() async throws {
     let (a, b, c) = (step("a", .replace), step("b"), step("c"))
     let flow = Flow<Int>("flow", first: a, content: "x")
       .on(a) { _, _ in .next(b, "y") }

@@ -12,8 +12,8 @@ import Testing
 struct FlowSharedStepTests {
   let scripted = ScriptedSteps()
 
-  @Test("`on` follows concurrent steps with separate contents")
-  func severalAtOnceAreFollowedByOnWhenEachHasItsOwnContent() async throws {
+  @Test
+  func `on follows concurrent steps with separate contents`() async throws {
     let a = scripted.step("a", .complete(1))
     let b = scripted.step("b", of: String.self, .complete("b"))
     b.content = "x"
@@ -24,8 +24,8 @@ struct FlowSharedStepTests {
     #expect(try await flow.run() == "1 b x")
   }
 
-  @Test("`on(_:ended:)` follows concurrent steps with separate contents")
-  func severalAtOnceAreFollowedByOnEndedWhenEachHasItsOwnContent() async throws {
+  @Test
+  func `on(_:ended:) follows concurrent steps with separate contents`() async throws {
     let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
     let b = scripted.step("b", of: String.self, Reply<Int>.back)
     b.content = "x"
@@ -34,7 +34,7 @@ struct FlowSharedStepTests {
     #expect(try await flow.run() == "ended x")
   }
 
-  @Test func theContentOfSeveralIsThatOfEach() async throws {
+  @Test func `Concurrent steps show each one's content`() async throws {
     let a = scripted.step("a", of: Int.self, .complete(1), .complete(2))
     let b = scripted.step("b", of: Int.self, .complete(1), .complete(2))
     let both = FlowStep.all(a, b)
@@ -53,7 +53,7 @@ struct FlowSharedStepTests {
   }
 
   @Test(arguments: Way.allCases)
-  func aFlowThatIsRefusedLeavesTheOtherFlowsScreenAsItWas(way: Way) async throws {
+  func `A refused flow leaves the other flow's screen unchanged`(way: Way) async throws {
     let shared = scripted.step("shared", of: String.self, Reply<Int>.wait)
     let run = Flow<Int>("one", first: shared, content: "one").start()
     await scripted.presented.elements(atLeast: 1)
@@ -83,8 +83,8 @@ struct FlowSharedStepTests {
     #expect(try await run.value == 1)
   }
 
-  @Test("A flow that starts elsewhere knows the content of its first step")
-  func aFlowThatStartsElsewhereKnowsTheContentOfItsFirstStep() async throws {
+  @Test
+  func `A flow that starts elsewhere knows the content of its first step`() async throws {
     let first = scripted.step("first", of: String.self, .complete(1), .complete(2), .complete(3))
     let second = scripted.step("second", of: Int.self, .complete(1), .complete(2))
     let flow = Flow<Int>("flow", first: first, content: "Ann")
@@ -97,8 +97,8 @@ struct FlowSharedStepTests {
     #expect(scripted.presented.elements == ["second 7", "first Ann", "second 7", "first Ann", "first its own"])
   }
 
-  @Test("Starting elsewhere leaves a first step that another flow presents")
-  func presentedFirstStepIsNotTouched() async throws {
+  @Test
+  func `Starting elsewhere leaves a first step that another flow presents`() async throws {
     let first = scripted.step("first", of: String.self, Reply<Int>.wait)
     let second = scripted.step("second", .complete(2))
     let run = Flow<Int>("one", first: first, content: "one").start()
@@ -110,7 +110,7 @@ struct FlowSharedStepTests {
     _ = await run.outcome
   }
 
-  @Test func whatFollowsAnAnswerMayLookAtTheFlow() async throws {
+  @Test func `Code after an answer may inspect the flow`() async throws {
     let notes = LineLog()
     var flow: Flow<Void>?
     let first = scripted.step("first", .complete(1))

@@ -14,7 +14,7 @@ struct FlowStepTests {
 
   // G117
   /// Back and dismissal are answers.
-  @Test func anAskIsAnsweredBackAbandonedOrCancelled() async {
+  @Test func `A presentation ends as answered, back, abandoned or cancelled`() async {
     let step = scripted.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
     #expect(await step.ask(1) == .answered("yes"))
     #expect(await step.ask(2) == .back)
@@ -23,7 +23,7 @@ struct FlowStepTests {
     #expect(scripted.presented.elements == ["a 1", "a 2", "a 3", "a 4"])
   }
 
-  @Test func theResultIsTheAnswerOrThrows() async throws {
+  @Test func `A result is the answer or an error`() async throws {
     let step = scripted.step("a", of: Int.self, .complete("yes"), .back, .drop, .cancel("no"))
     #expect(try await step.result(for: 1) == "yes")
     await #expect(throws: FlowError.back) { try await step.result(for: 2) }
@@ -31,7 +31,7 @@ struct FlowStepTests {
     await #expect(throws: CancellationError.self) { try await step.result(for: 4) }
   }
 
-  @Test func theIntentIsCalledEachTimeTheStepIsAsked() async {
+  @Test func `The intent is called each time the step is presented`() async {
     let step = scripted.step("a", .complete(1), .complete(2))
     #expect(await step.ask() == .answered(1))
     #expect(await step.ask() == .answered(2))
@@ -39,7 +39,7 @@ struct FlowStepTests {
   }
 
   // G119
-  @Test func completingBeforeTheStepHasReturnedWorks() async throws {
+  @Test func `A step can be completed before it has returned`() async throws {
     var isReturned = false
     let step = FlowStep<Void, Int>("a") { handler in
       handler.complete(7)
@@ -51,7 +51,7 @@ struct FlowStepTests {
 
   // G117
   /// Exactly once, the first wins.
-  @Test func aSecondCompleteIsIgnored() async throws {
+  @Test func `A second complete is ignored`() async throws {
     let step = FlowStep<Void, Int>("a") { handler in
       #expect(!handler.isFinished)
       #expect(handler.complete(1))
@@ -65,7 +65,7 @@ struct FlowStepTests {
 
   // G118
   /// An abandoned sink completes.
-  @Test func aReleasedHandlerEndsThePresentationAsAbandoned() async {
+  @Test func `A released handler ends the presentation as abandoned`() async {
     let step = scripted.step("a", of: Void.self, Reply<Int>.wait)
     async let answer = step.ask()
     await scripted.presented.elements(atLeast: 1)
@@ -73,7 +73,7 @@ struct FlowStepTests {
     #expect(await answer == .abandoned)
   }
 
-  @Test func aHandlerMayBeReleasedOnAnyThread() async {
+  @Test func `A handler may be released on any thread`() async {
     let kept = Lock<FlowStepHandler<Void, Int>?>(nil)
     let step = FlowStep<Void, Int>("a") { handler in kept.withLock { $0 = handler } }
     async let answer = step.ask()
@@ -85,14 +85,14 @@ struct FlowStepTests {
     #expect(await answer == .abandoned)
   }
 
-  @Test func aHandlerMayBeCompletedOnAnyThread() async throws {
+  @Test func `A handler may be completed on any thread`() async throws {
     let step = FlowStep<Void, Int>("a") { handler in
       Task.detached { handler.complete(3) }
     }
     #expect(try await step.result() == 3)
   }
 
-  @Test func cancellingTheAskingTaskEndsTheAskAtOnce() async {
+  @Test func `Cancelling the presenting task ends the presentation immediately`() async {
     let step = scripted.step("a", of: Void.self, Reply<Int>.wait)
     let task = Task { await step.ask() }
     await scripted.presented.elements(atLeast: 1)
@@ -104,7 +104,7 @@ struct FlowStepTests {
   }
 
   /// Not-started work runs nothing.
-  @Test func aTaskThatIsCancelledAlreadyShowsNothing() async {
+  @Test func `A task that is already cancelled presents nothing`() async {
     let step = scripted.step("a", .complete(1))
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -114,7 +114,7 @@ struct FlowStepTests {
     #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test func aStepWithoutContentCannotBeAsked() async {
+  @Test func `A step without content cannot be presented`() async {
     let step = scripted.step("a", of: Int.self, .complete(1))
     await #expect(throws: FlowError.noContent) { try await step.result() }
     #expect(await step.ask() == .abandoned)
@@ -123,7 +123,7 @@ struct FlowStepTests {
     #expect(await step.ask() == .answered(1))
   }
 
-  @Test func aStepIsNotAskedTwiceAtOnce() async throws {
+  @Test func `A step is not presented twice at the same time`() async throws {
     let step = scripted.step("a", of: Int.self, .wait, .complete(2))
     async let first = step.ask(1)
     await scripted.presented.elements(atLeast: 1)
@@ -136,7 +136,7 @@ struct FlowStepTests {
     #expect(await step.ask(2) == .answered(2))
   }
 
-  @Test func nothingIsKeptAliveByAnAskThatIsOver() async {
+  @Test func `A finished presentation retains nothing`() async {
     let tracker = LifetimeTracker()
     do {
       let step = FlowStep<LifetimeTracker.Tracked, Int>("a") { [token = tracker.track()] handler in

@@ -12,7 +12,7 @@ import Testing
 struct FlowTurnTests {
   let scripted = ScriptedSteps()
 
-  @Test func nextAsksTheNextStepWithItsContent() async throws {
+  @Test func `Next presents the next step with its content`() async throws {
     let first = scripted.step("first", of: Int.self, .complete(2))
     let second = scripted.step("second", of: String.self, .complete(()))
     let flow = Flow<Void>("flow", first: first, content: 1)
@@ -21,7 +21,7 @@ struct FlowTurnTests {
     #expect(scripted.presented.elements == ["first 1", "second 1 2"])
   }
 
-  @Test func nextWithoutContentTakesTheOneThatIsSet() async throws {
+  @Test func `Next without content uses the content that is set`() async throws {
     let first = scripted.step("first", .complete(2))
     let second = scripted.step("second", of: Int.self, .complete(()))
     let flow = Flow<Void>("flow", first: first)
@@ -34,7 +34,7 @@ struct FlowTurnTests {
   }
 
   // G122
-  @Test func backAsksTheStepBeforeAgain() async throws {
+  @Test func `Back presents the previous step again`() async throws {
     let first = scripted.step("first", .complete(1), .complete(2))
     let second = scripted.step("second", of: Int.self, .back, .complete(()))
     let flow = Flow<Void>("flow", first: first).on(first) { result, _ in .next(second, result) }
@@ -43,7 +43,7 @@ struct FlowTurnTests {
     #expect(flow.answers.map(\.step) == ["first", "second"])
   }
 
-  @Test func theTransitionBackAsksTheStepBeforeAgain() async throws {
+  @Test func `The transition back presents the previous step again`() async throws {
     let first = scripted.step("first", .complete(1), .complete(2))
     let second = scripted.step("second", .complete(()))
     let flow = Flow<Int>("flow", first: first)
@@ -54,13 +54,13 @@ struct FlowTurnTests {
   }
 
   // G122
-  @Test func backAtTheFirstEndsTheFlowAsBack() async {
+  @Test func `Back at the first step ends the flow as back`() async {
     let first = scripted.step("first", of: Void.self, Reply<Int>.back)
     let flow = Flow<Void>("flow", first: first)
     await #expect(throws: FlowError.back) { try await flow.run() }
   }
 
-  @Test func theTransitionBackAtTheFirstEndsTheFlowAsBack() async {
+  @Test func `The transition back at the first step ends the flow as back`() async {
     let flow = Flow<Void>("flow", first: scripted.step("first", .complete(1)))
     let first = scripted.step("other", .complete(1))
     let other = Flow<Void>("flow", first: first).on(first) { _, _ in .back }
@@ -69,7 +69,7 @@ struct FlowTurnTests {
   }
 
   // G123
-  @Test func anAbandonedStepFailsTheFlow() async throws {
+  @Test func `An abandoned step fails the flow`() async throws {
     let flow = Flow<Void>("flow", first: scripted.step("first", of: Void.self, Reply<Int>.drop))
     let error = await #expect(throws: FlowError.abandoned) { try await flow.run() }
     #expect(error?.step == "first")
@@ -80,30 +80,30 @@ struct FlowTurnTests {
   }
 
   // G123
-  @Test func aCancelledStepCancelsTheFlowWithItsReason() async {
+  @Test func `A cancelled step cancels the flow with its reason`() async {
     let step = scripted.step("first", of: Void.self, Reply<Int>.cancel("no time"), .cancel(nil))
     let flow = Flow<Void>("flow", first: step)
     #expect(await flow.start().outcome.summary == "cancelled no time")
     await #expect(throws: CancellationError.self) { try await flow.run() }
   }
 
-  @Test func aStepWithoutOnEndsTheFlow() async throws {
+  @Test func `A step without a rule ends the flow`() async throws {
     let flow = Flow<Void>("flow", first: scripted.step("first", .complete("unused")))
     try await flow.run()
   }
 
-  @Test func aResultOfTheOutputsTypeIsTheOutput() async throws {
+  @Test func `A result of the output's type is the output`() async throws {
     let flow = Flow<String>("flow", first: scripted.step("first", .complete("used")))
     #expect(try await flow.run() == "used")
   }
 
-  @Test func aResultOfAnotherTypeWithoutARuleIsAnError() async throws {
+  @Test func `A result of another type without a rule is an error`() async throws {
     let flow = Flow<String>("flow", first: scripted.step("first", .complete(1)))
     let error = await #expect(throws: FlowError.unhandledResult) { try await flow.run() }
     #expect("\(try #require(error))".contains("add on(step)"))
   }
 
-  @Test func finishAndFailEndTheFlow() async throws {
+  @Test func `finish and fail end the flow`() async throws {
     let step = scripted.step("first", .complete(1), .complete(2), .complete(3))
     let flow = Flow<String>("flow", first: step).on(step) { result, _ in
       switch result {
@@ -117,12 +117,12 @@ struct FlowTurnTests {
     await #expect(throws: Fault(3)) { try await flow.run() }
   }
 
-  @Test func aFlowWithoutOutputFinishesWithoutOne() async throws {
+  @Test func `A flow without output finishes without an output`() async throws {
     let step = scripted.step("first", .complete(1))
     try await Flow<Void>("flow", first: step).on(step) { _, _ in .finish }.run()
   }
 
-  @Test func replaceLeavesNoWayBackToTheStepReplaced() async throws {
+  @Test func `Replace leaves no way back to the replaced step`() async throws {
     let first = scripted.step("first", .complete(1), .complete(9))
     let login = scripted.step("login", .complete(2))
     let home = scripted.step("home", of: Int.self, Reply<Void>.back)
@@ -134,7 +134,7 @@ struct FlowTurnTests {
   }
 
   // G124
-  @Test func nextToAStepOnThePathGoesBackToItAndCutsThere() async throws {
+  @Test func `Next to a step on the path goes back and truncates the path`() async throws {
     let first = scripted.step("first", .complete(1))
     let second = scripted.step("second", of: Int.self, .complete(2), .wait)
     let third = scripted.step("third", .complete(3))
@@ -152,8 +152,8 @@ struct FlowTurnTests {
     #expect(flow.path.isEmpty)
   }
 
-  @Test("Linking a step differently does not change the original flow")
-  func linkingAStepDifferentlyDoesNotChangeTheFlowItCameFrom() async throws {
+  @Test
+  func `Linking a step differently does not change the original flow`() async throws {
     let first = scripted.step("first", .complete(1), .complete(1))
     let short = scripted.step("short", .complete("short"))
     let long = scripted.step("long", .complete("long"))
@@ -163,7 +163,7 @@ struct FlowTurnTests {
     #expect(try await b.run() == "long")
   }
 
-  @Test func nextToAStepWithoutContentIsAnError() async throws {
+  @Test func `Next to a step without content is an error`() async throws {
     let first = scripted.step("first", .complete(1))
     let second = scripted.step("second", of: Int.self, .complete(()))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }
@@ -174,7 +174,7 @@ struct FlowTurnTests {
   }
 
   // G125
-  @Test func twoStepsOfOneNameAreAnError() async {
+  @Test func `Two steps with one name are an error`() async {
     let first = scripted.step("same", .complete(1))
     let second = scripted.step("same", .complete(1))
     let flow = Flow<Void>("flow", first: first).on(first) { _, _ in .next(second) }.on(second) { _, _ in .finish }
@@ -182,8 +182,8 @@ struct FlowTurnTests {
     #expect(scripted.presented.elements.isEmpty)
   }
 
-  @Test("Two steps with one name are an error")
-  func twoStepsOfOneNameAreAnErrorAlsoWhenTransitionsAloneLeadThere() async throws {
+  @Test
+  func `Two steps with one name are an error even if transitions lead there`() async throws {
     let first = scripted.step("first", .complete(1), .complete(1), .complete(1))
     let second = scripted.step("same", .complete(2), .complete(2))
     let third = scripted.step("same", of: Int.self, .complete(3))

@@ -29,26 +29,26 @@ struct FlowWorkTests {
     }
   }
 
-  @Test func aStepCanBeAChain() async throws {
+  @Test func `A step can be a chain`() async throws {
     let step = FlowStep("double", running: Chain { (number: Int) in number * 2 })
     #expect(try await step.result(for: 4) == 8)
     #expect(try await Flow<Int>("flow", first: step, content: 5).run() == 10)
   }
 
-  @Test func theErrorOfAChainIsTheFlowsAndTheResults() async {
+  @Test func `The error of a chain is that of its flow and result`() async {
     let step = FlowStep<Int, Int>("fail", running: Chain { (number: Int) in throw Fault(number) })
     await #expect(throws: Fault(4)) { try await step.result(for: 4) }
     await #expect(throws: Fault(5)) { try await Flow<Int>("flow", first: step, content: 5).run() }
     #expect(await step.ask(6) == .abandoned)
   }
 
-  @Test func aStepCanBeAProgression() async throws {
+  @Test func `A step can be a progression`() async throws {
     let step = FlowStep("count", running: Count.from)
     #expect(try await step.result(for: 3) == 42)
     await #expect(throws: Fault(-1)) { try await step.result(for: -1) }
   }
 
-  @Test func aStepCanBeAnotherFlow() async throws {
+  @Test func `A step can be another flow`() async throws {
     let inner = scripted.step("inner", of: Int.self, .complete("in"))
     let sub = Flow<String>("sub", first: inner, content: 1)
     let step = FlowStep(flow: sub)
@@ -58,14 +58,14 @@ struct FlowWorkTests {
     #expect(scripted.presented.elements == ["inner 1"])
   }
 
-  @Test func aFlowCanBeMadeForAContent() async throws {
+  @Test func `A flow can be created for its content`() async throws {
     let inner = scripted.step("inner", of: Int.self, .complete("in"), .complete("in"))
     let step = FlowStep<Int, String>("sub", flow: { number in Flow("sub", first: inner, content: number * 2) })
     #expect(try await step.result(for: 4) == "in")
     #expect(scripted.presented.elements == ["inner 8"])
   }
 
-  @Test func backFromTheFirstStepOfAFlowGoesBackInTheOuterOne() async throws {
+  @Test func `Back from a flow's first step goes back in the outer flow`() async throws {
     let first = scripted.step("first", .complete(1), .complete(2))
     let inner = scripted.step("inner", .back, .complete("in"))
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
@@ -74,7 +74,7 @@ struct FlowWorkTests {
     #expect(scripted.presented.elements == ["first", "inner", "first", "inner"])
   }
 
-  @Test func whatEndsAnInnerFlowEndsTheOuterAlike() async {
+  @Test func `An inner flow ends its outer flow in the same way`() async {
     let inner = scripted.step("inner", of: Void.self, Reply<String>.drop, .cancel("no"))
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
     let flow = Flow<String>("flow", first: sub)
@@ -82,7 +82,7 @@ struct FlowWorkTests {
     #expect(await flow.start().outcome.summary == "cancelled no")
   }
 
-  @Test func anInnerFlowThatIsAbandonedAbandonsTheOuterStep() async throws {
+  @Test func `An inner flow that is abandoned abandons the outer step`() async throws {
     let inner = scripted.step("inner", of: Void.self, Reply<String>.drop, .drop)
     let sub = FlowStep(flow: Flow<String>("sub", first: inner))
     let flow = Flow<String>("flow", first: sub).on(sub, ended: { ending, _ in .finish("\(ending)") })
@@ -92,7 +92,7 @@ struct FlowWorkTests {
   }
 
   @Test(arguments: [FlowError.back, .abandoned])
-  func anErrorOfTheWorkInsideIsNoEndingOfTheFlowAround(error: FlowError) async throws {
+  func `An error of inner work is not an ending of the flow`(error: FlowError) async throws {
     let first = scripted.step("first", .complete(1))
     let work = FlowStep<Void, String>("work", running: Chain { throw error })
     let sub = FlowStep(flow: Flow<String>("sub", first: work))
@@ -106,7 +106,7 @@ struct FlowWorkTests {
     #expect(scripted.presented.elements == ["first"])
   }
 
-  @Test func cancellingTheOuterFlowCancelsTheInner() async {
+  @Test func `Cancelling the outer flow cancels the inner one`() async {
     let inner = scripted.step("inner", of: Void.self, Reply<String>.wait)
     let innerFlow = Flow<String>("sub", first: inner)
     let run = Flow<String>("flow", first: FlowStep(flow: innerFlow)).start()
@@ -118,7 +118,7 @@ struct FlowWorkTests {
   }
 
   // G126
-  @Test func allAsksSeveralAtOnceAndGivesAllResults() async throws {
+  @Test func `All presents several steps at once and returns all results`() async throws {
     let a = scripted.step("a", of: Int.self, Reply<Int>.wait)
     let b = scripted.step("b", of: String.self, .complete("b"))
     let c = FlowStep("c", running: Chain { (flag: Bool) in !flag })
@@ -132,7 +132,7 @@ struct FlowWorkTests {
     #expect(number == 7 && text == "b" && flag == false)
   }
 
-  @Test func allTakesTheContentsThatItsStepsHave() async throws {
+  @Test func `All uses the contents that its steps have`() async throws {
     let a = scripted.step("a", .complete(1))
     let b = scripted.step("b", of: String.self, .complete("b"))
     let flow = Flow<(Int, String)>("flow", first: FlowStep.all(a, b))
@@ -142,7 +142,7 @@ struct FlowWorkTests {
     #expect(number == 1 && text == "b")
   }
 
-  @Test func theEndOfOneCancelsItsSiblings() async {
+  @Test func `The end of one step cancels its siblings`() async {
     let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
     let b = scripted.step("b", of: Void.self, Reply<Int>.back)
     guard case .back = await FlowStep.all(a, b).ask() else {
@@ -157,7 +157,7 @@ struct FlowWorkTests {
     #expect(scripted.handler(patient)?.isFinished == true)
   }
 
-  @Test func cancellingAllCancelsEach() async {
+  @Test func `Cancelling all cancels each`() async {
     let a = scripted.step("a", of: Void.self, Reply<Int>.wait)
     let b = scripted.step("b", of: Void.self, Reply<Int>.wait)
     let task = Task { await FlowStep.all(a, b).ask() }
@@ -170,13 +170,13 @@ struct FlowWorkTests {
     #expect(!a.isWaitingForResult && !b.isWaitingForResult)
   }
 
-  @Test func anyNumberOfStepsOfOneKind() async throws {
+  @Test func `Any number of steps of one kind run together`() async throws {
     let steps = (0..<20).map { scripted.step("step \($0)", .complete($0)) }
     #expect(try await FlowStep.all(name: "all", steps).result() == Array(0..<20))
     #expect(try await FlowStep.all([FlowStep<Void, Int>]()).result() == [])
   }
 
-  @Test func aStepCannotBeAskedBesideItself() async {
+  @Test func `A step cannot be presented beside itself`() async {
     let a = scripted.step("a", .wait, Reply<Int>.wait)
     await #expect(throws: FlowError.alreadyPresented) { _ = try await FlowStep.all(a, a).result() }
   }

@@ -16,7 +16,7 @@
       HTTPClient(baseURL: try server.url(), session: HTTPSession(transport: URLSessionTransport()))
     }
 
-    @Test func requestsEndAtOnceAlsoWhileURLSessionIsHeldUp() async {
+    @Test func `Requests end immediately even if URLSession is blocked`() async {
       await #expect(processExitsWith: .success) {
         let server = try serve { _ in .text("there") }
         let (client, queue) = (try Self.client(server), StuckQueue())
@@ -40,7 +40,7 @@
     }
 
     /// A download that is not consumed blocks its own connection, and no others.
-    @Test func aProgressThatWaitsHoldsUpNoOtherSession() async {
+    @Test func `A progress handler that waits blocks no other session`() async {
       await #expect(processExitsWith: .success) {
         let server = try serve { request in
           request.path == "/" ? .text("there") : Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(20)

@@ -32,7 +32,7 @@ import Testing
     return ContinuousClock.now - start
   }
 
-  @Test func aTaskCancelledBeforeOpensNoConnection() async throws {
+  @Test func `A task that is already cancelled opens no connection`() async throws {
     let server = try serve { _ in .text("reached") }
     let url = try server.url()
     let request = Task {
@@ -45,7 +45,7 @@ import Testing
     #expect(server.connectionCount <= 1)
   }
 
-  @Test func duringTheConnection() async throws {
+  @Test func `A request is cancelled during its connection`() async throws {
     try await Self.expectPromptness {
       let port = try DeadPort()
       let (url, activity) = (try port.url, Recorder<Int>())
@@ -61,7 +61,7 @@ import Testing
 
   #if os(Linux)
     /// No connection was accepted, so the test observes that the client stops trying.
-    @Test func whileItStillConnects() async throws {
+    @Test func `A request is cancelled while it connects`() async throws {
       try await Self.expectPromptness {
         let port = try FullPort()
         let url = try port.url
@@ -74,7 +74,7 @@ import Testing
     }
   #endif
 
-  @Test func byItsOwnProgress() async throws {
+  @Test func `A request is cancelled by its progress handler`() async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).stalling(after: 100_000) }
     let url = try server.url()
     try await inFolder { folder in
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func whileTheBodyIsSent() async throws {
+  @Test func `A request is cancelled while its body is sent`() async throws {
     try await Self.expectPromptness {
       let port = try DeadPort()
       let url = try port.url
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func whileTheHeadIsAwaited() async throws {
+  @Test func `A request is cancelled while it waits for the head`() async throws {
     try await Self.expectPromptness {
       let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
       let server = try serve { _ in
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func whileTheBodyIsReceived() async throws {
+  @Test func `A request is cancelled while its body is received`() async throws {
     try await Self.expectPromptness {
       let ends = Recorder<Bool>()
       let server = try serve { _ in
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func betweenRedirects() async throws {
+  @Test func `A request is cancelled between redirects`() async throws {
     try await Self.expectPromptness {
       let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
       let server = try serve { request in
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func afterTheEndItChangesNothing() async throws {
+  @Test func `Cancelling after the end changes nothing`() async throws {
     let server = try serve { _ in .text("done") }
     let url = try server.url()
     let request = Task {
@@ -172,7 +172,7 @@ import Testing
     #expect(try await request.value.body == Data("done".utf8))
   }
 
-  @Test func aTokenCancelsARequestInAChain() async throws {
+  @Test func `A token cancels a request in a chain`() async throws {
     let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
       asked.record(true)
@@ -189,7 +189,7 @@ import Testing
     #expect(await ends.elements(atLeast: 1) == [false])
   }
 
-  @Test func aTokenAroundARequestCancelsIt() async throws {
+  @Test func `A token around a request cancels it`() async throws {
     let asked = Recorder<Bool>()
     let server = try serve { _ in
       asked.record(true)

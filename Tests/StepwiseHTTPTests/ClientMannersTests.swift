@@ -32,49 +32,52 @@ import Testing
     return sent.elements.last ?? nil
   }
 
-  @Test(
-    "A cookie is stored for the domain that its host may set",
-    arguments: [
-      ("a=1", "http://a.example.org/", "http://a.example.org/", true),
-      ("a=1", "http://example.org/", "http://a.example.org/", false),
-      ("a=1; Domain=example.org", "http://a.example.org/", "http://b.example.org/", true),
-      ("a=1; Domain=.Example.org", "http://a.example.org/", "http://example.org/", true),
-      ("a=1; Domain=other.org", "http://a.example.org/", "http://other.org/", false),
-      ("a=1; Domain=b.example.org", "http://a.example.org/", "http://b.example.org/", false),
-      ("a=1; Domain=ample.org", "http://example.org/", "http://ample.org/", false),
-      ("a=1; Domain=com", "http://a.com/", "http://b.com/", false),
-      ("a=1; Domain=co.uk", "http://a.co.uk/", "http://b.co.uk/", false),
-      ("a=1; Domain=github.io", "http://a.github.io/", "http://b.github.io/", false),
-      ("a=1; Domain=0.0.1", "http://127.0.0.1/", "http://126.0.0.1/", false),
-    ]
+  @Test(arguments: [
+    ("a=1", "http://a.example.org/", "http://a.example.org/", true),
+    ("a=1", "http://example.org/", "http://a.example.org/", false),
+    ("a=1; Domain=example.org", "http://a.example.org/", "http://b.example.org/", true),
+    ("a=1; Domain=.Example.org", "http://a.example.org/", "http://example.org/", true),
+    ("a=1; Domain=other.org", "http://a.example.org/", "http://other.org/", false),
+    ("a=1; Domain=b.example.org", "http://a.example.org/", "http://b.example.org/", false),
+    ("a=1; Domain=ample.org", "http://example.org/", "http://ample.org/", false),
+    ("a=1; Domain=com", "http://a.com/", "http://b.com/", false),
+    ("a=1; Domain=co.uk", "http://a.co.uk/", "http://b.co.uk/", false),
+    ("a=1; Domain=github.io", "http://a.github.io/", "http://b.github.io/", false),
+    ("a=1; Domain=0.0.1", "http://127.0.0.1/", "http://126.0.0.1/", false),
+  ]
   )
-  func domains(field: String, first: String, second: String, isSent: Bool) async throws {
+  func `A cookie is stored for the domain that its host may set`(
+    field: String,
+    first: String,
+    second: String,
+    isSent: Bool
+  ) async throws {
     #expect(try await Self.cookie(field, from: first, to: second) == (isSent ? "a=1" : nil))
   }
 
-  @Test(
-    "The prefixes __Host- and __Secure- keep what they promise",
-    arguments: [
-      ("__Secure-a=1; Secure", "https", true), ("__Secure-a=1", "https", false),
-      ("__Secure-a=1; Secure", "http", false),
-      ("__secure-a=1", "https", false), ("__Host-a=1; Secure; Path=/", "https", true),
-      ("__Host-a=1; Secure; Path=/", "http", false), ("__Host-a=1; Secure", "https", false),
-      ("__Host-a=1; Secure; Path=/; Domain=a.example.org", "https", false), ("__Host-a=1; Path=/", "https", false),
-    ]
+  @Test(arguments: [
+    ("__Secure-a=1; Secure", "https", true), ("__Secure-a=1", "https", false),
+    ("__Secure-a=1; Secure", "http", false),
+    ("__secure-a=1", "https", false), ("__Host-a=1; Secure; Path=/", "https", true),
+    ("__Host-a=1; Secure; Path=/", "http", false), ("__Host-a=1; Secure", "https", false),
+    ("__Host-a=1; Secure; Path=/; Domain=a.example.org", "https", false), ("__Host-a=1; Path=/", "https", false),
+  ]
   )
-  func prefixes(field: String, scheme: String, isSent: Bool) async throws {
+  func `The prefixes __Host- and __Secure- keep what they promise`(field: String, scheme: String, isSent: Bool)
+    async throws
+  {
     let found = try await Self.cookie(field, from: "\(scheme)://a.example.org/x", to: "https://a.example.org/x")
     #expect((found != nil) == isSent, "\(String(describing: found))")
   }
 
-  @Test(
-    "A cookie without a path is for the folder of the URL that sets it",
-    arguments: [
-      ("/a/b", "/a/c", true), ("/a/b", "/a", true), ("/a/b", "/ab", false), ("/a/b", "/", false), ("/a/", "/a/c", true),
-      ("/a", "/b", true), ("/", "/b", true), ("/a/b/c?d/e", "/a/b", true), ("/a/b/c", "/a/x", false),
-    ]
+  @Test(arguments: [
+    ("/a/b", "/a/c", true), ("/a/b", "/a", true), ("/a/b", "/ab", false), ("/a/b", "/", false), ("/a/", "/a/c", true),
+    ("/a", "/b", true), ("/", "/b", true), ("/a/b/c?d/e", "/a/b", true), ("/a/b/c", "/a/x", false),
+  ]
   )
-  func paths(first: String, second: String, isSent: Bool) async throws {
+  func `A cookie without a path is for the folder of the URL that sets it`(first: String, second: String, isSent: Bool)
+    async throws
+  {
     for attribute in ["", "; Path=", "; Path=relative"] {
       let found = try await Self.cookie(
         "a=1\(attribute)",
@@ -85,14 +88,12 @@ import Testing
     }
   }
 
-  @Test(
-    "A date counts in each form that RFC 9110 knows",
-    arguments: [
-      "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-      "Sun, 06-Nov-1994 08:49:37 GMT",
-    ]
+  @Test(arguments: [
+    "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+    "Sun, 06-Nov-1994 08:49:37 GMT",
+  ]
   )
-  func dates(date: String) async throws {
+  func `A date counts in each form that RFC 9110 knows`(date: String) async throws {
     let address = "http://h.example/"
     #expect(try await Self.cookie("a=1; Expires=\(date)", from: address, to: address) == nil)
     let later = date.replacingOccurrences(of: "1994", with: "2094").replacingOccurrences(of: "-94", with: "-44")
@@ -101,7 +102,7 @@ import Testing
 
   // MARK: Settings
 
-  @Test("A copy of a client has coders of its own") func coders() async throws {
+  @Test func `A copy of a client has coders of its own`() async throws {
     struct Track: Codable, Equatable { var albumTitle: String }
     let server = try serve { _ in .text(#"{"albumTitle":"Parade"}"#) }
     var first = HTTPClient(baseURL: try server.url())
@@ -117,7 +118,7 @@ import Testing
     guard case .useDefaultKeys = first.encoder.keyEncodingStrategy else { return #expect(Bool(false)) }
   }
 
-  @Test("Several interceptors run in order, the first one outermost") func order() async throws {
+  @Test func `Several interceptors run in order, the first one outermost`() async throws {
     let calls = Recorder<String>()
     let server = try serve { request in .text(request.header("X-Name") ?? "-") }
     var client = HTTPClient(baseURL: try server.url())
@@ -135,7 +136,7 @@ import Testing
     #expect(calls.elements == ["a before", "b before", "b after", "a after"])
   }
 
-  @Test("A download refreshes its token, and resumes when it is repeated") func download() async throws {
+  @Test func `A download refreshes its token, and resumes when it is repeated`() async throws {
     let requests = Recorder<String>()
     let server = try serve { request in
       requests.record("\(request.header("Authorization") ?? "-") \(request.header("Range") ?? "-")")
@@ -160,7 +161,7 @@ import Testing
     #expect(requests.elements == ["Bearer old -", "Bearer new -", "Bearer old \(rest)", "Bearer new \(rest)"])
   }
 
-  @Test("A decoding error names the status and the path") func decoding() async throws {
+  @Test func `A decoding error names the status and the path`() async throws {
     struct Album: Decodable { var tracks: [[String: Int]] }
     let server = try serve { _ in .text(#"{"tracks":[{"a":1},{"b":"x"}]}"#, status: 203) }
     let response = try await HTTPClient(baseURL: try server.url()).get("albums/7", query: ["token": "secret"])
@@ -172,7 +173,7 @@ import Testing
 
   // MARK: Downloads
 
-  @Test("An entity tag with a control character is not sent back") func tag() async throws {
+  @Test func `An entity tag with a control character is not sent back`() async throws {
     let head = HTTPResponseHead(status: 200, headers: ["ETag": "\"a\rX-Evil: 1\""])
     let url = try #require(URL(string: "http://h.example/"))
     #expect(DownloadTag(head, from: url) == nil)
@@ -181,7 +182,7 @@ import Testing
   #if os(Linux)
     // MARK: libcurl
 
-    @Test("The wait for a connection does not count as the time for the headers") func queue() async throws {
+    @Test func `The wait for a connection does not count as the time for the headers`() async throws {
       let (clock, entered) = (ManualClock(), Recorder<Bool>())
       let gate = DispatchSemaphore(value: 0)
       let server = try serve { request in
@@ -207,7 +208,7 @@ import Testing
       #expect(try await waiting.value == "ok")
     }
 
-    @Test("Opening a connection has a deadline") func connect() async throws {
+    @Test func `Opening a connection has a deadline`() async throws {
       let port = try FullPort()
       let deadlines = HTTPDeadlines(connect: .milliseconds(50), headers: nil, idle: nil)
       var client = HTTPClient(baseURL: try port.url, session: HTTPSession(), deadlines: deadlines)
@@ -217,8 +218,8 @@ import Testing
       await #expect(throws: HTTPError.timedOut(.headers)) { try await client.get() }
     }
 
-    @Test("A proxy that nothing listens for is named", arguments: ["http://away.example/", "https://away.example/"])
-    func deadProxy(address: String) async throws {
+    @Test(arguments: ["http://away.example/", "https://away.example/"])
+    func `A proxy that nothing listens for is named`(address: String) async throws {
       let proxy = try closedPort()
       let session = HTTPSession(proxy: .server(proxy))
       let client = HTTPClient(baseURL: try #require(URL(string: address)), session: session)
@@ -227,7 +228,7 @@ import Testing
       await #expect(throws: HTTPError.connectionRefused) { try await HTTP.get(proxy) }
     }
 
-    @Test("Without libcurl a request is refused with one clear sentence") func missing() async {
+    @Test func `Without libcurl a request is refused with one clear sentence`() async {
       await #expect(processExitsWith: .success) {
         setenv("STEPWISE_LIBCURL", "/nowhere/libcurl.so", 1)
         let server = try serve { _ in .text("ok") }

@@ -29,7 +29,7 @@ import Testing
     String(decoding: try await client.get(path, headers: headers).body, as: UTF8.self)
   }
 
-  @Test func withoutAJarThereAreNone() async throws {
+  @Test func `Without a jar no cookies are stored`() async throws {
     let client = HTTPClient(baseURL: try Self.server().url())
     let server = try Self.server()
     let other = HTTPClient(baseURL: try server.url())
@@ -39,7 +39,7 @@ import Testing
     _ = client
   }
 
-  @Test func aJarKeepsThemAlsoOverRedirects() async throws {
+  @Test func `A jar stores cookies, also over redirects`() async throws {
     let server = try Self.server()
     let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
     let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(cookies: jar))
@@ -58,7 +58,7 @@ import Testing
       ("http://h/", "Path=/; Expires=Wed, 09 Jun 2027 10:18:14 GMT", true),
       ("http://h/", "Path=/; Expires=Wed, 09 Jun 1999 10:18:14 GMT", false),
     ]
-  ) func goOnlyWhereTheyBelong(address: String, attributes: String, isSent: Bool) throws {
+  ) func `Cookies are sent only where they belong`(address: String, attributes: String, isSent: Bool) throws {
     let url = try #require(URL(string: address))
     let header = ["Set-Cookie": "a=1; \(attributes)"]
     let cookie = try #require(HTTPCookie.cookies(withResponseHeaderFields: header, for: url).first)
@@ -67,7 +67,7 @@ import Testing
   }
 
   /// A jar knows hosts and no ports: what it has may be of the origin that redirects.
-  @Test func aJarIsNotOpenedForAnotherPortOfTheHost() async throws {
+  @Test func `A jar is not opened for another port of the host`() async throws {
     let other = try Self.server()
     let target = other.address + "/show"
     let server = try serve { request in
@@ -80,7 +80,7 @@ import Testing
   }
 
   /// URLSession on Linux replaces an explicit header by what is in the jar.
-  @Test func aRequestsOwnHeaderGoesBeforeTheJar() async throws {
+  @Test func `A request's own header overrides the jar`() async throws {
     let server = try Self.server()
     let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
     let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(cookies: jar))
@@ -90,13 +90,12 @@ import Testing
 
   /// Foundation on Linux ignores it.
   @Test(
-    "Max-Age ends a cookie, and goes before Expires",
     arguments: [
       ("Max-Age=1", 1), ("max-age=0", 0), ("Max-Age=-5", 0), ("Max-Age = 60", 60),
       ("Expires=Wed, 09 Jun 1999 10:18:14 GMT; Max-Age=60", 60), ("Max-Age=5; Max-Age=7", 7),
       ("Max-Age=99999999999999999999", 3_153_600_000), ("Max-Age=soon", nil), ("Max-Age=", nil), ("Path=/", nil),
     ] as [(String, TimeInterval?)]
-  ) func maximumAge(attributes: String, lifetime: TimeInterval?) throws {
+  ) func `Max-Age ends a cookie, and goes before Expires`(attributes: String, lifetime: TimeInterval?) throws {
     let (url, now) = (
       try #require(URL(string: "http://h/")), try #require(HTTPDate.parse("Wed, 09 Jun 2027 10:18:13 GMT"))
     )
@@ -108,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("A cookie with Max-Age=0 leaves the jar") func endedByTheServer() async throws {
+  @Test func `A cookie with Max-Age=0 leaves the jar`() async throws {
     let server = try serve { request in
       switch request.path {
       case "/set": Reply(headers: [("Set-Cookie", "a=1; Path=/; Max-Age=60"), ("Set-Cookie", "b=2; Path=/")])

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func theHeadHasToComeInTime() async throws {
+  @Test func `The head has to arrive in time`() async throws {
     let (clock, ends, asked) = (ManualClock(), Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
       asked.record(true)
@@ -42,7 +42,7 @@ import Testing
     #expect(await ends.elements(atLeast: 1) == [false])
   }
 
-  @Test func aConnectionIsPartOfIt() async throws {
+  @Test func `The time to connect counts as time for the head`() async throws {
     let (clock, connection) = (ManualClock(), Recorder<Socket>())
     let port = try DeadPort()
     let deadlines = HTTPDeadlines(headers: .milliseconds(300), idle: nil, clock: clock)
@@ -53,7 +53,7 @@ import Testing
     connection.elements.first?.close()
   }
 
-  @Test func piecesHaveToComeInTime() async throws {
+  @Test func `Each piece of the body has to arrive in time`() async throws {
     let (clock, ends) = (ManualClock(), Recorder<Bool>())
     let server = try serve { _ in
       Reply.ok([UInt8](repeating: 7, count: 2_000)).stalling(after: 1_000).onEnd { ends.record($0) }
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func theWholeHasToComeInTime() async throws {
+  @Test func `The whole response has to arrive in time`() async throws {
     let (clock, asked) = (ManualClock(), Recorder<Bool>())
     let server = try serve { _ in
       asked.record(true)
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsLateBeforeTheDeadline() async throws {
+  @Test func `No response is late before the deadline`() async throws {
     let (clock, gate) = (ManualClock(), DispatchSemaphore(value: 0))
     let server = try serve { _ in
       gate.wait()
@@ -112,7 +112,9 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test(arguments: [Duration.zero, .seconds(-1)]) func aDeadlineOfNothingHasPassed(duration: Duration) async throws {
+  @Test(arguments: [Duration.zero, .seconds(-1)]) func `A deadline of zero has already passed`(duration: Duration)
+    async throws
+  {
     let server = try serve { _ in .text("unasked") }
     let url = try server.url()
     let clocks: [any Clock<Duration>] = [ManualClock(), ContinuousClock()]
@@ -127,7 +129,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  @Test func realClocksWorkBelowASecond() async throws {
+  @Test func `Deadlines below a second work with real clocks`() async throws {
     let server = try serve { _ in Reply.text("late").pausing(.seconds(3600)) }
     let start = ContinuousClock.now
     await #expect(throws: HTTPError.timedOut(.headers)) {

@@ -12,7 +12,7 @@ import Testing
 ///
 /// It counts those of the whole process, so it is looked at in a process of its own.
 @Suite(.timeLimit(.minutes(5))) struct HTTPActivityTests {
-  @Test func countsRequestsInFlightForEverybodyAndEndsAtZero() async {
+  @Test func `Requests in flight are counted and end at zero`() async {
     await #expect(processExitsWith: .success) {
       let (gate, asked) = (DispatchSemaphore(value: 0), Recorder<Bool>())
       let server = try serve { request in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func aConsumerEndsWithItsTask() async {
+  @Test func `A consumer ends with its task`() async {
     let watch = Task { for await _ in HTTP.activity {} }
     watch.cancel()
     await watch.value

@@ -13,7 +13,7 @@ import Testing
 
 /// A client: what all of its requests have.
 @Suite(.timeLimit(.minutes(5))) struct HTTPClientTests {
-  @Test func sendsItsHeadersAndCredentials() async throws {
+  @Test func `A client sends its headers and credentials`() async throws {
     let server = try serve { request in
       let names = ["accept", "x-app", "authorization"]
       return .text(
@@ -48,7 +48,7 @@ import Testing
     ("/v1", "a/..", "/v1/"), ("/v1", "./a/.", "/v1/a/"), ("/v1", "..a/...", "/v1/..a/..."),
     ("/v1", "a?b=../..", "/v1/a?b=../..&more=3"),
   ])
-  func pathsAreBelowTheBase(base: String, path: String, target: String) async throws {
+  func `Paths are below the base URL`(base: String, path: String, target: String) async throws {
     let server = try serve { request in .text(request.path + (request.query.map { "?" + $0 } ?? "")) }
     let client = HTTPClient(baseURL: try server.url(base))
     let response = try await client.get(path, query: target.contains("more") ? ["more": "3"] : [:])
@@ -56,14 +56,14 @@ import Testing
   }
 
   @Test(arguments: ["../echo", "/../echo", "a/../../echo", "..", "%2e%2E/echo", "a/b/../../../v1/x"])
-  func aPathAboveTheBaseIsRefused(path: String) async throws {
+  func `A path above the base URL is refused`(path: String) async throws {
     let server = try serve { request in .text(request.path) }
     let client = HTTPClient(baseURL: try server.url("/v1"))
     await #expect(throws: HTTPError.refused(reason: "")) { try await client.get(path) }
     #expect(server.requestCount == 0)
   }
 
-  @Test func anyMethodCanBeSent() async throws {
+  @Test func `Any method can be sent`() async throws {
     let server = try serve { request in .text("\(request.method) \(request.path)") }
     let client = HTTPClient(baseURL: try server.url("/v1"))
     #expect(try await client.method("PROPFIND")("a").text == "PROPFIND /v1/a")
@@ -74,7 +74,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test func encoderAndDecoderAreTheClients() async throws {
+  @Test func `Encoder and decoder are the client's`() async throws {
     struct Track: Codable, Equatable { var albumTitle: String }
     let server = try serve { request in .ok(request.body) }
     var client = HTTPClient(baseURL: try server.url())
@@ -90,7 +90,7 @@ import Testing
     #expect(try await HTTP.post(server.url(), body: body).text == response.text)
   }
 
-  @Test func eachRequestMayHaveItsOwnDeadlines() async throws {
+  @Test func `Each request may have its own deadlines`() async throws {
     let port = try DeadPort()
     let client = HTTPClient(baseURL: try port.url, deadlines: .never)
     let short = HTTPDeadlines(total: .milliseconds(20))
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func downloads() async throws {
+  @Test func `A client downloads`() async throws {
     let server = try serve { request in .text(request.header("authorization") ?? "-") }
     let client = HTTPClient(baseURL: try server.url(), credentials: .bearer("t"))
     try await inFolder { folder in
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// URLSession traps when an invalidated session is used.
-  @Test func anInvalidatedSessionOfTheUserDoesNotTrap() async throws {
+  @Test func `An invalidated session of the user does not trap`() async throws {
     let server = try serve { _ in .text("there") }
     let session = URLSession(configuration: .ephemeral)
     session.invalidateAndCancel()
@@ -123,7 +123,7 @@ import Testing
     #expect(try await client.get().status == 200)
   }
 
-  @Test func anInvalidatedSessionRefuses() async throws {
+  @Test func `An invalidated session refuses requests`() async throws {
     let (asked, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
     let server = try serve { _ in
       asked.record(true)
@@ -141,7 +141,7 @@ import Testing
     #expect(try await running.status == 200)
   }
 
-  @Test func usesTheConfigurationOfASession() async throws {
+  @Test func `A client uses the configuration of its session`() async throws {
     let server = try serve { request in
       request.path == "/"
         ? .redirect(to: "/next") : .text("\(request.header("x-one") ?? "-") \(request.header("cookie") ?? "-")")

@@ -20,7 +20,7 @@ import Testing
     ("OPTIONS", { url, _ in try await HTTP.options(url) }),
   ]
 
-  @Test(arguments: 0..<7) func sendsEachMethod(index: Int) async throws {
+  @Test(arguments: 0..<7) func `Each method is sent`(index: Int) async throws {
     let (method, call) = Self.calls[index]
     let server = try serve { request in
       .text("\(request.method) \(request.path) \(String(decoding: request.body, as: UTF8.self))")
@@ -34,7 +34,9 @@ import Testing
     #expect(try response.url == server.url("/it"))
   }
 
-  @Test(arguments: [200, 201, 204, 206, 304, 400, 401, 404, 429, 500, 503]) func aStatusIsNeverAnError(status: Int)
+  @Test(arguments: [200, 201, 204, 206, 304, 400, 401, 404, 429, 500, 503]) func `A status is never an error`(
+    status: Int
+  )
     async throws
   {
     let server = try serve { _ in Reply(status: status, body: status == 204 || status == 304 ? [] : Array("why".utf8)) }
@@ -44,12 +46,12 @@ import Testing
     #expect(response.body == (status == 204 || status == 304 ? Data() : Data("why".utf8)))
   }
 
-  @Test func aRedirectWithoutAnAddressIsAnAnswer() async throws {
+  @Test func `A redirect without a URL is returned`() async throws {
     let server = try serve { _ in Reply(status: 302) }
     #expect(try await HTTP.get(server.url()).status == 302)
   }
 
-  @Test func sendsQueryHeadersAndCredentials() async throws {
+  @Test func `Query, headers and credentials are sent`() async throws {
     let server = try serve { request in
       .text(
         [request.query, request.header("x-one"), request.header("authorization")].map { $0 ?? "-" }.joined(
@@ -66,7 +68,7 @@ import Testing
     #expect(String(decoding: response.body, as: UTF8.self) == "q=a%20b|1|Basic dTpw")
   }
 
-  @Test func sendsJSONAndDecodesIt() async throws {
+  @Test func `JSON is sent and decoded`() async throws {
     struct Track: Codable, Equatable {
       var title: String
       var seconds: Int
@@ -79,21 +81,21 @@ import Testing
     #expect(throws: DecodingError.self) { try response.decoded(as: [Int].self) }
   }
 
-  @Test func sendsForms() async throws {
+  @Test func `Forms are sent`() async throws {
     let server = try serve { request in .ok(request.body, contentType: request.header("Content-Type") ?? "-") }
     let response = try await HTTP.post(server.url(), form: ["a": "1 2", "b": "&"])
     #expect(response.body == Data("a=1+2&b=%26".utf8))
     #expect(response.headers["Content-Type"] == "application/x-www-form-urlencoded")
   }
 
-  @Test func decompressesGzip() async throws {
+  @Test func `A gzip body is decompressed`() async throws {
     // "hello, hello, hello" as gzip makes it.
     let bytes = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
     let server = try serve { _ in Reply(headers: [("Content-Encoding", "gzip")], body: [UInt8](bytes)) }
     #expect(try await HTTP.get(server.url()).body == Data("hello, hello, hello".utf8))
   }
 
-  @Test func takesChunkedBodies() async throws {
+  @Test func `Chunked bodies are received`() async throws {
     let body = "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n"
     let server = try serve { _ in
       Reply(headers: [("Transfer-Encoding", "chunked")], body: Array(body.utf8)).slowly(
@@ -105,14 +107,14 @@ import Testing
     #expect(try await HTTP.get(server.url()).body == Data("hello, world".utf8))
   }
 
-  @Test func waitsForSlowHeadersAndSlowBodies() async throws {
+  @Test func `Slow headers and slow bodies are awaited`() async throws {
     let server = try serve { _ in
       Reply.text("slow but sure").pausing(.milliseconds(50)).slowly(chunkSize: 1, pause: .milliseconds(2))
     }
     #expect(try await HTTP.get(server.url()).body == Data("slow but sure".utf8))
   }
 
-  @Test func sendsLargeBodies() async throws {
+  @Test func `Large bodies are sent`() async throws {
     let server = try serve { request in .text("\(request.body.count) \(request.body.reduce(0) { $0 &+ Int($1) })") }
     let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
     let response = try await HTTP.put(server.url(), body: .bytes(body))
@@ -124,13 +126,13 @@ import Testing
     Reply.ok([UInt8](repeating: 1, count: 500)).closing(after: 100, resetting: true),
     Reply.ok([1, 2, 3]).declaring(.claimed(4)), .silent,
   ])
-  func anAnswerThatBreaksOffIsAnError(reply: Reply) async throws {
+  func `A response that breaks off is an error`(reply: Reply) async throws {
     let server = try serve { _ in reply }
     await #expect(throws: HTTPError.connectionLost(reason: "")) { try await HTTP.get(server.url()) }
   }
 
   /// URLSession on Linux says of it that the address is not supported.
-  @Test func anAnswerThatIsNotHTTPIsNotTheAddressesFault() async throws {
+  @Test func `A response that is not HTTP is not blamed on the URL`() async throws {
     let port = try DeadPort()
     let url = try port.url
     let request = Task { try await HTTP.get(url) }
@@ -141,12 +143,12 @@ import Testing
     await #expect(throws: HTTPError.protocolError(reason: "")) { try await request.value }
   }
 
-  @Test func takesNoMoreThanTheHeadersPromise() async throws {
+  @Test func `No more than Content-Length is received`() async throws {
     let server = try serve { _ in Reply.text("0123456789").declaring(.claimed(4)) }
     #expect(try await HTTP.get(server.url()).body == Data("0123".utf8))
   }
 
-  @Test func aRefusedConnectionIsAnError() async throws {
+  @Test func `A refused connection is an error`() async throws {
     let port = try closedPort()
     await #expect(throws: HTTPError.connectionRefused) { try await HTTP.get(port) }
   }

@@ -21,24 +21,24 @@ import Testing
       ("text/plain; charset=klingon", [0x4B], "K"), ("text/plain; charset", [], ""),
     ] as [(String, [UInt8], String)]
   )
-  func textIsReadInItsCharset(type: String, bytes: [UInt8], text: String) {
+  func `Text is decoded in its charset`(type: String, bytes: [UInt8], text: String) {
     let response = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(bytes), url: Self.url)
     #expect(response.text == text)
   }
 
-  @Test(arguments: [200, 204, 299]) func successIsReturnedAsItIs(status: Int) throws {
+  @Test(arguments: [200, 204, 299]) func `A successful response is returned as it is`(status: Int) throws {
     let response = HTTPResponse(status: status, url: Self.url)
     #expect(try response.requireSuccess().status == status)
   }
 
-  @Test("A status error passes the server's Retry-After to a RetryPolicy")
-  func aStatusErrorHasTheDelay() throws {
+  @Test
+  func `A status error passes the server's Retry-After to a RetryPolicy`() throws {
     let busy = HTTPResponse(status: 503, headers: ["Retry-After": "7"], url: Self.url)
     #expect(HTTPStatusError(response: busy).retryAfter == .seconds(7))
     #expect(HTTPStatusError(response: HTTPResponse(status: 503, url: Self.url)).retryAfter == nil)
   }
 
-  @Test(arguments: [101, 302, 404, 500]) func anotherStatusIsThrownWithItsResponse(status: Int) throws {
+  @Test(arguments: [101, 302, 404, 500]) func `An error status is thrown with its response`(status: Int) throws {
     let response = HTTPResponse(
       status: status,
       headers: ["X-Hint": "s3cr3t"],

@@ -9,8 +9,8 @@ import Testing
 
 /// How much of a response is kept in memory.
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
-  @Test("A body in memory is at most as large as the session allows", arguments: TransportKind.available)
-  func body(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A body in memory is at most as large as the session allows`(kind: TransportKind) async throws {
     let server = try serve { request in .ok([UInt8](repeating: 1, count: request.path == "/fits" ? 1_000 : 1_001)) }
     let session = HTTPSession(transport: try kind.transport(), bodyLimit: 1_000)
     let client = HTTPClient(baseURL: try server.url(), session: session)
@@ -19,8 +19,8 @@ import Testing
     #expect(HTTPSession().bodyLimit == 64 * 1024 * 1024)
   }
 
-  @Test("An endless body ends at the limit", arguments: TransportKind.available)
-  func endless(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `An endless body ends at the limit`(kind: TransportKind) async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(1_000_000) }
     let session = HTTPSession(transport: try kind.transport(), bodyLimit: 5_000_000)
     let client = HTTPClient(baseURL: try server.url(), session: session)
@@ -29,11 +29,10 @@ import Testing
 
   /// 650 KB of gzip that decompress to 103 MB.
   @Test(
-    "A decompressed body ends at the limit, with constant memory",
     .enabled(if: isMeasurable),
     arguments: TransportKind.available
   )
-  func bomb(kind: TransportKind) async throws {
+  func `A decompressed body ends at the limit, with constant memory`(kind: TransportKind) async throws {
     let server = try RawServer { _ in
       RawServer.Answer(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8) + gzippedZeros(runs: 400_000))
     }
@@ -48,8 +47,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("Compressed bodies that are read slowly take no further memory", .enabled(if: isMeasurable))
-    func slowStreams() async throws {
+    @Test(.enabled(if: isMeasurable))
+    func `Compressed bodies that are read slowly take no further memory`() async throws {
       // 400 KB of gzip that decompress to 64 MB.
       let server = try RawServer { _ in
         let head = Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8)
@@ -72,8 +71,8 @@ import Testing
     }
   #endif
 
-  @Test("A head of more than 256 KiB is refused", arguments: TransportKind.available)
-  func head(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A head of more than 256 KiB is refused`(kind: TransportKind) async throws {
     // Less than libcurl's own limits, of 100 kilobytes a line and 300 in all.
     let fields = (0..<5).map { ("X-\($0)", String(repeating: "x", count: 57_000)) }
     let server = try serve { _ in Reply(headers: fields) }
@@ -81,12 +80,12 @@ import Testing
     await #expect(throws: HTTPError.headersTooLarge(limit: 0)) { try await client.get() }
   }
 
-  @Test("An error says the limit, and no URL") func words() {
+  @Test func `An error says the limit, and no URL`() {
     #expect(HTTPError.bodyTooLarge(limit: 12).description.contains("12 bytes"))
     #expect(HTTPError.bodyTooLarge(limit: 12).localizedDescription == HTTPError.bodyTooLarge(limit: 12).description)
   }
 
-  @Test("A request may have a limit of its own") func ownLimit() async throws {
+  @Test func `A request may have a limit of its own`() async throws {
     let server = try serve { _ in .ok([UInt8](repeating: 1, count: 1_000)) }
     let client = HTTPClient(baseURL: try server.url())
     #expect(try await client.get(bodyLimit: 1_000).body.count == 1_000)

@@ -12,7 +12,7 @@ import Testing
 /// Many requests, and large ones, each test in a process of its own.
 @Suite(.timeLimit(.minutes(10)), .serialized) struct LoadTests {
   /// 2,000 requests at 1,000 rounds, each cancelled at a random moment: none hangs and none is lost.
-  @Test func requestsCancelledAtRandomMomentsAllEnd() async {
+  @Test func `Requests cancelled at random moments all end`() async {
     await #expect(processExitsWith: .success) {
       let server = try serve { request in
         switch request.path {
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// A thousand requests wait for one host, most of them for a connection; the session still reaches another host.
-  @Test func aThousandInFlightDelayNoRequestToAnotherHost() async {
+  @Test func `A thousand requests in flight delay no other host`() async {
     await #expect(processExitsWith: .success) {
       let (arrived, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
       let busy = try serve { _ in
@@ -83,7 +83,7 @@ import Testing
   }
 
   /// All of them have to be there before any is answered: with fewer connections this would never end.
-  @Test func aThousandAtOnceDoNotWaitInLanes() async {
+  @Test func `A thousand concurrent requests run side by side`() async {
     await #expect(processExitsWith: .success) {
       let (arrived, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
       let server = try serve { _ in
@@ -102,7 +102,7 @@ import Testing
   }
 
   /// A request that stayed in memory would take its body's 1,000 bytes at least.
-  @Test(.enabled(if: isMeasurable)) func memoryIsFlatOverManyRequests() async throws {
+  @Test(.enabled(if: isMeasurable)) func `Memory is constant over many requests`() async throws {
     let server = try serve { _ in .ok([UInt8](repeating: 1, count: 1_000)) }
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL, count = max(2_500, rounds / 4) as Int] in
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: isMeasurable)) func aLargeDownloadTakesLittleMemory() async throws {
+  @Test(.enabled(if: isMeasurable)) func `A large download takes little memory`() async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(300) }
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL] in
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func connectionsPerHostAreASetting() async throws {
+  @Test func `The number of connections per host is a setting`() async throws {
     let (arrived, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
     let server = try serve { _ in
       arrived.record(true)

@@ -9,7 +9,7 @@ import Testing
 
 /// Redirects as a server sees them.
 @Suite(.timeLimit(.minutes(5))) struct RedirectTests {
-  @Test func followsTenRedirectsAndNotEleven() async throws {
+  @Test func `Ten redirects are followed and not eleven`() async throws {
     let server = try serve { request in
       let number = Int(request.path.dropFirst()) ?? 0
       return number == 0 ? .text("there") : .redirect(to: "/\(number - 1)")
@@ -20,14 +20,14 @@ import Testing
     await #expect(throws: HTTPError.tooManyRedirects) { try await HTTP.get(server.url("/11")) }
   }
 
-  @Test func aLoopEnds() async throws {
+  @Test func `A redirect loop ends`() async throws {
     let server = try serve { _ in .redirect(to: "/") }
     await #expect(throws: HTTPError.tooManyRedirects) { try await HTTP.get(server.url()) }
     #expect(server.requestCount == 11)
   }
 
   /// URLSession on Linux sends Authorization, other keys and cookies to whatever host it is sent to.
-  @Test func credentialsAndCookiesDoNotFollowToAnotherOrigin() async throws {
+  @Test func `Credentials and cookies do not follow to another origin`() async throws {
     let seen = Recorder<[String]>()
     let secrets = ["authorization", "cookie", "x-api-key"]
     let other = try serve { request in
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// URLSession on Linux sends an empty body after 307 and 308.
-  @Test(arguments: [307, 308]) func theBodyGoesAlong(status: Int) async throws {
+  @Test(arguments: [307, 308]) func `A redirect keeps the body`(status: Int) async throws {
     let server = try serve { request in
       request.path == "/" ? .redirect(to: "/there", status: status) : .ok(request.body, contentType: request.method)
     }
@@ -58,7 +58,7 @@ import Testing
     #expect(response.headers["Content-Type"] == "POST")
   }
 
-  @Test(arguments: [301, 302, 303]) func aPostIsFollowedByAGet(status: Int) async throws {
+  @Test(arguments: [301, 302, 303]) func `A redirected POST becomes a GET`(status: Int) async throws {
     let server = try serve { request in
       request.path == "/" ? .redirect(to: "/there", status: status) : .ok(request.body, contentType: request.method)
     }
@@ -67,7 +67,7 @@ import Testing
     #expect(response.headers["Content-Type"] == "GET")
   }
 
-  @Test("A redirect that is turned off or refused is a response") func decided() async throws {
+  @Test func `A redirect that is turned off or refused is a response`() async throws {
     let server = try serve { request in
       switch request.path {
       case "/a": .redirect(to: "/b")

@@ -16,7 +16,7 @@ import Testing
     return [String(describing: value), String(reflecting: value), dumped, "\([value])"]
   }
 
-  @Test func descriptionsHideThem() throws {
+  @Test func `Descriptions hide secrets`() throws {
     let url = try #require(URL(string: "http://user:\(Self.secret)@example.org/"))
     let headers: HTTPHeaders = [
       "Authorization": Self.secret, "cookie": Self.secret, "Set-Cookie": Self.secret, "X-API-KEY": Self.secret,
@@ -34,7 +34,7 @@ import Testing
     #expect(HTTPClient(baseURL: url).baseURL.absoluteString == "http://example.org/")
   }
 
-  @Test func errorsAndAnswersHideThem() async throws {
+  @Test func `Errors and responses hide secrets`() async throws {
     let server = try serve { request in
       switch request.path {
       case "/short": return Reply.text("x").declaring(.claimed(10))

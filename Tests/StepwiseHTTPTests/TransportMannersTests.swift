@@ -18,7 +18,7 @@
 
     // MARK: Numbers
 
-    @Test("A limit of connections may be as large as an integer") func manyConnections() async {
+    @Test func `A limit of connections may be as large as an integer`() async {
       await #expect(processExitsWith: .success) {
         let server = try serve { _ in .text("ok") }
         let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(connectionsPerHost: .max))
@@ -27,15 +27,13 @@
       }
     }
 
-    @Test(
-      "A length that no file can have does not end the process",
-      arguments: [
-        "Content-Length: 9223372036854775807", "Content-Length: 9223372036854775808", "Content-Length: -1",
-        "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775806/9223372036854775807",
-        "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775807/*",
-      ]
+    @Test(arguments: [
+      "Content-Length: 9223372036854775807", "Content-Length: 9223372036854775808", "Content-Length: -1",
+      "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775806/9223372036854775807",
+      "Content-Length: 5\r\nContent-Range: bytes 5-9223372036854775807/*",
+    ]
     )
-    func lengths(fields: String) async throws {
+    func `A length that no file can have does not end the process`(fields: String) async throws {
       let server = try RawServer { head in
         guard head.contains("Range: bytes=5-") else {
           return RawServer.Answer("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 10\r\n\r\nhello")
@@ -55,11 +53,10 @@
     // MARK: Connections
 
     @Test(
-      "A request that is not idempotent is sent at most once",
       arguments: ["POST", "PATCH"],
       ["bytes", "file", "sequence", "none"]
     )
-    func sentOnce(method: String, body: String) async throws {
+    func `A request that is not idempotent is sent at most once`(method: String, body: String) async throws {
       let server = try RawServer { head in
         head.hasPrefix("GET") ? RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", end: .hold) : nil
       }
@@ -85,7 +82,7 @@
       #expect(server.requests.count { $0.hasPrefix(method) } == 1, "\(server.requests)")
     }
 
-    @Test("A response that no request is waiting for closes its connection") func unsolicited() async throws {
+    @Test func `A response that no request is waiting for closes its connection`() async throws {
       let port = try DeadPort()
       let client = Self.client(try port.url)
       let first = Task { try await client.get("first").text }
@@ -113,14 +110,14 @@
 
     // MARK: Heads
 
-    @Test("Trailers count as headers") func trailers() async throws {
+    @Test func `Trailers count as headers`() async throws {
       let body = "5\r\nhello\r\n0\r\n" + String(repeating: "X-Trailer: 1\r\n", count: 50_000)
       let server = try RawServer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body, end: .hold)
       let client = Self.client(try server.url(), deadlines: HTTPDeadlines(idle: .seconds(5)))
       await #expect(throws: HTTPError.headersTooLarge(limit: 0)) { try await client.get() }
     }
 
-    @Test("A head that is cut off anywhere is an error") func cutHeads() async throws {
+    @Test func `A head that is cut off anywhere is an error`() async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
       let server = try RawServer { request in
         let count = request.dropFirst(5).prefix { $0.isNumber }
@@ -132,8 +129,8 @@
       }
     }
 
-    @Test("A header line that is too large throws `headersTooLarge`", arguments: [90_000, 300_000, 3_000_000])
-    func largeLine(count: Int) async throws {
+    @Test(arguments: [90_000, 300_000, 3_000_000])
+    func `A header line that is too large throws headersTooLarge`(count: Int) async throws {
       let line = "X-Large: " + String(repeating: "a", count: count)
       let server = try RawServer("HTTP/1.1 200 OK\r\n\(line)\r\nX-Other: \(line)\r\n\(line)\r\n\(line)\r\n\r\n")
       let client = Self.client(try server.url())
@@ -142,7 +139,7 @@
 
     // MARK: Bodies
 
-    @Test("Only gzip is offered, and other encodings are refused") func encodings() async throws {
+    @Test func `Only gzip is offered, and other encodings are refused`() async throws {
       let zeros = [UInt8](repeating: 0, count: 100)
       let server = try serve { request in
         if request.path == "/offer" { return .text(request.header("Accept-Encoding") ?? "-") }
@@ -161,7 +158,7 @@
       }
     }
 
-    @Test("A sequence of many pieces is sent in linear time", .enabled(if: isMeasurable)) func pieces() async throws {
+    @Test(.enabled(if: isMeasurable)) func `A sequence of many pieces is sent in linear time`() async throws {
       let server = try UploadServer()
       let client = Self.client(try server.url())
       func time(_ count: Int) async throws -> Duration {
@@ -182,7 +179,7 @@
     // MARK: Names
 
     /// Where the system's name server does not answer, each look-up takes a thread for ten seconds.
-    @Test("Cancelled look-ups leave few threads", .enabled(if: isMeasurable)) func lookUps() async throws {
+    @Test(.enabled(if: isMeasurable)) func `Cancelled look-ups leave few threads`() async throws {
       func threads() -> Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
       }

@@ -43,7 +43,7 @@ extension Races {
     }
 
     /// With a token cancelled before, the body runs in a cancelled Task from its first instant.
-    @Test func aBodyUnderACancelledTokenIsCancelledFromTheStart() async throws {
+    @Test func `A body under a cancelled token is cancelled from the start`() async throws {
       let token = CancellationToken()
       token.cancel()
       for round in 0..<rounds {
@@ -56,7 +56,7 @@ extension Races {
     }
 
     /// A cancel at any moment of the body's beginning, its end or in between is not lost and reaches no later Task.
-    @Test func aCancelMeetsTheBody() async {
+    @Test func `A cancel races with the body`() async {
       await race(
         in: { CancellationToken() },
         { token in token.cancel(reason: "stop") },
@@ -75,7 +75,7 @@ extension Races {
 
     /// Handle, token around the run and chain's token ask at once: the run ends once, for one of the reasons.
     @Test(arguments: [true, false])
-    func aRunCancelledByManySourcesEndsOnce(waitsForStep: Bool) async {
+    func `A run cancelled by many sources ends once`(waitsForStep: Bool) async {
       await race(
         in: { Arena(waitsForStep: waitsForStep) },
         { arena in if arena.run.cancel(reason: "handle") { arena.firsts.add() } },
@@ -92,7 +92,7 @@ extension Races {
     }
 
     /// The token is taken by several, while a run begins: they get the same one, and the run ends by it.
-    @Test func takingTheTokenMeetsTheStartOfARun() async {
+    @Test func `Accessing the token races with the start of a run`() async {
       await race(
         in: { Meeting() },
         { meeting in meeting.start() },

@@ -32,7 +32,7 @@ extension Races {
         }
     }
 
-    @Test func aCancelRacesWithTheEndOfAStartedRun() async {
+    @Test func `A cancel races with the end of a started run`() async {
       let tally = Watched(Tally())
       let chains = (0..<4).map { makeChain(tally, steps: $0) }
       var cancelled = 0
@@ -59,7 +59,7 @@ extension Races {
     }
 
     /// The steps that end before there is a reader are recorded without a lock.
-    @Test func aReaderThatComesAtAnyTimeMissesNoStep() async {
+    @Test func `A reader that subscribes at any time misses no step`() async {
       var chain = Chain { (number: Int) in number }
       for step in 1..<40 {
         chain = chain.then { number in
@@ -85,7 +85,7 @@ extension Races {
       }
     }
 
-    @Test func aCancelRacesWithTheEndOfAPlainRun() async {
+    @Test func `A cancel races with the end of a plain run`() async {
       let tally = Watched(Tally())
       let chains = (0..<4).map { makeChain(tally, steps: $0) }
       _ = chains[3].cancellationToken
@@ -101,7 +101,7 @@ extension Races {
       #expect(tally.read(\.errors) == 0)
     }
 
-    @Test func everybodyCancelsAtOnceAndOneIsTheOne() async {
+    @Test func `One of many concurrent cancels succeeds`() async {
       let tally = Watched(Tally())
       for round in 0..<rounds / 4 {
         let chain = makeChain(tally, steps: 3)
@@ -124,7 +124,7 @@ extension Races {
     }
 
     @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
-    func neverTwoAreInsideAGate(policy: Overlap) async {
+    func `No two runs are inside a gate`(policy: Overlap) async {
       let inside = Watched(0)
       let most = Watched(0)
       let ends = Watched(0)
@@ -169,7 +169,7 @@ extension Races {
       #expect(ends.read { $0 } == count * 4)
     }
 
-    @Test func drainMissesNoEnd() async {
+    @Test func `drain misses no end`() async {
       let chain = Chain { (number: Int) in await Task.yield() }
       for round in 0..<rounds {
         chain.start(round)
@@ -181,7 +181,7 @@ extension Races {
     }
 
     /// Runs of others begin and end all the while.
-    @Test func drainWaitsForTheRunsThatBeganBeforeIt() async {
+    @Test func `drain waits for runs that began before it`() async {
       let chain = Chain { (number: Int) in number }
       await withTaskGroup { group in
         for _ in 0..<4 {
@@ -199,7 +199,7 @@ extension Races {
     }
 
     /// Cancelling a run that is observed in flight takes effect.
-    @Test func cancelRunsReachesEveryRunThatIsInFlight() async {
+    @Test func `cancelRuns reaches every run in flight`() async {
       for round in 0..<rounds / 4 {
         let chain = Chain { (number: Int) in number }.then { _ in await Task.yield() }.then {
           while !Task.isCancelled { await Task.yield() }

@@ -69,7 +69,7 @@ extension Races {
     }
 
     /// Runs in a separate process, whose memory is measured.
-    @Test func runsCancelledAtRandomMomentsLeaveNothingAndMemoryIsFlat() async {
+    @Test func `Runs cancelled at random moments leave nothing behind`() async {
       await #expect(processExitsWith: .success) { try await Self.cancelManyAtRandom() }
     }
 
@@ -96,7 +96,7 @@ extension Races {
     }
 
     /// In a process of its own, which has the processors to itself.
-    @Test func manyRunsThatWaitForCallbacksThatNeverComeEndWithOneToken() async {
+    @Test func `One token ends many runs that wait for lost callbacks`() async {
       await #expect(processExitsWith: .success) { await Self.cancelManyAtOnce() }
     }
 

@@ -49,7 +49,7 @@ extension Races {
     }
 
     /// The first call completes the step, and the others return false.
-    @Test func oneOfManyCallsIsTheAnswer() async {
+    @Test func `One of many calls is the answer`() async {
       await race(
         in: { Arena() },
         { arena in arena.end(1) { $0.complete(7) } },
@@ -64,7 +64,7 @@ extension Races {
     }
 
     /// A cancellation, a call and the release race, and the presentation ends once.
-    @Test func cancellingReleasingAndCompletingMeet() async {
+    @Test func `Cancelling, releasing and completing race`() async {
       await race(
         in: { Arena() },
         { arena in arena.end(1) { $0.complete(7) } },

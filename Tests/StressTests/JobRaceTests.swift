@@ -55,11 +55,11 @@ extension Races {
       }
     }
 
-    @Test func noHandlerIsCalledAfterACancelOnTheMainActor() async {
+    @Test func `No handler is called after a cancel on the main actor`() async {
       await race(rounds: rounds / 10, in: { Arena() }, { $0.cancelOnMainActor() }, referee: \.complaint)
     }
 
-    @Test func aJobIsCancelledFromAllSides() async {
+    @Test func `A job is cancelled from many threads`() async {
       await race(
         rounds: rounds / 10,
         in: { Arena() },
@@ -70,7 +70,7 @@ extension Races {
       )
     }
 
-    @Test func aQueueIsUsedFromAllSidesAndLosesNoJob() async {
+    @Test func `A queue that many threads use loses no job`() async {
       await race(
         rounds: rounds / 10,
         in: { Hall() },

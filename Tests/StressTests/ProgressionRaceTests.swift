@@ -51,7 +51,7 @@ extension Races {
     }
 
     @Test(arguments: [true, false])
-    func consumersComeAndGo(isEvery: Bool) async {
+    func `Consumers come and go`(isEvery: Bool) async {
       let sharing = isEvery ? StageSharing.everyStage : .latest
       await race(
         rounds: rounds / 4,
@@ -64,7 +64,7 @@ extension Races {
       )
     }
 
-    @Test func aLineIsUsedFromAllSides() async {
+    @Test func `A production line is used from many threads`() async {
       await race(
         rounds: rounds / 4,
         in: { Hall() },

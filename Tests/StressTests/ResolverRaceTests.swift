@@ -47,7 +47,7 @@ extension Races {
     }
 
     /// The first of many calls wins.
-    @Test func oneOfManyCallsIsTheFirst() async {
+    @Test func `One of many calls is the first`() async {
       Self.silenceMisuses
       await race(
         in: { Arena() },
@@ -62,7 +62,7 @@ extension Races {
     }
 
     /// A cancel against a call: no value is lost, and handlers run exactly when the cancel was first.
-    @Test func aCallMeetsACancel() async {
+    @Test func `A call races with a cancel`() async {
       await race(
         in: { Arena() },
         { $0.resolve(7) },
@@ -79,7 +79,7 @@ extension Races {
     }
 
     /// A cancel against the last reference.
-    @Test func aReleaseMeetsACancel() async {
+    @Test func `A release races with a cancel`() async {
       await race(
         in: { Arena() },
         { $0.release() },
@@ -94,7 +94,7 @@ extension Races {
     }
 
     /// A call races the release of all other references.
-    @Test func aCallMeetsTheRelease() async {
+    @Test func `A call races with the release`() async {
       await race(
         in: { Arena() },
         { $0.resolve(7) },
@@ -110,7 +110,7 @@ extension Races {
     }
 
     /// Handlers that are registered during the cancellation are still called.
-    @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
+    @Test func `A handler registered during the cancel is called once`() async {
       await race(
         in: { Arena() },
         { arena in

@@ -22,7 +22,7 @@ extension Races {
     }
 
     /// Two callers may not both get `true`.
-    @Test func oneOfManyCancelsIsTheFirst() async {
+    @Test func `One of many cancels is the first`() async {
       await race(
         in: {
           let arena = Arena()
@@ -40,7 +40,7 @@ extension Races {
     }
 
     /// Registered before, during or after the cancel: each handler is called once.
-    @Test func aHandlerRegisteredDuringTheCancelIsCalledOnce() async {
+    @Test func `A handler registered during the cancel is called once`() async {
       await race(
         in: {
           Arena()
@@ -58,7 +58,7 @@ extension Races {
     }
 
     /// A handler runs exactly when its removal returns false.
-    @Test func aRemovalReturnsWhetherTheHandlerRuns() async {
+    @Test func `A removal returns whether the handler runs`() async {
       await race(
         in: {
           let arena = Arena()
@@ -75,7 +75,7 @@ extension Races {
     }
 
     /// Removed by several at once, one of them the handler itself: all return.
-    @Test func aHandlerThatRemovesItselfMeetsOthersWhoRemoveIt() async {
+    @Test func `A handler that removes itself races with other removals`() async {
       await race(
         in: {
           let arena = Arena()
@@ -96,7 +96,7 @@ extension Races {
     }
 
     /// A child created, or released, while its parent is cancelled is cancelled, or gone.
-    @Test func linkingMeetsTheCancelOfTheParent() async {
+    @Test func `Linking races with the parent's cancel`() async {
       await race(
         in: {
           Arena()
@@ -115,7 +115,7 @@ extension Races {
       )
     }
 
-    @Test func aChildAndItsParentCancelledAtOnceBothEnd() async {
+    @Test func `A child and its parent cancelled at once both end`() async {
       await race(
         in: {
           let arena = Arena()

@@ -86,8 +86,8 @@
       }
     }
 
-    @Test("The page shows up to 100,000 jobs, and refreshes", arguments: [0, 10, 100_000])
-    func shows(count: Int) async throws {
+    @Test(arguments: [0, 10, 100_000])
+    func `The page shows up to 100,000 jobs, and refreshes`(count: Int) async throws {
       let sample = try await SampleFleet()
       if count > 0 { try await sample.fillWithTen() }
       if count > 10 { try await sample.fill(count - 10) }

@@ -73,8 +73,8 @@ import Testing
 
   private static func isDeadline(_ event: DurableEvent) -> Bool { if case .deadline = event { true } else { false } }
 
-  @Test("The list has each state, and the error or the reason")
-  func lists() async throws {
+  @Test
+  func `The list has each state, and the error or the reason`() async throws {
     try await fill(try store())
     let result = await list()
     #expect(result.code == .success && result.error == "")
@@ -96,8 +96,8 @@ import Testing
     #expect(json[4]["waitsUntil"] is String && json[2]["waitsUntil"] is NSNull)
   }
 
-  @Test("A checkpoint is shown with its values only on request")
-  func shows() async throws {
+  @Test
+  func `A checkpoint is shown with its values only on request`() async throws {
     try await fill(try store())
     for (id, value) in [("word", "secret"), ("waiting", "the lamp")] {
       for format in [[], ["--json"]] {
@@ -119,8 +119,8 @@ import Testing
     #expect(missing.code == .notFound && missing.error.contains("'stepctl checkpoints list \(folder)' lists them"))
   }
 
-  @Test("The steps of a stored run have the states that its events lead to")
-  func followsEvents() {
+  @Test
+  func `The steps of a stored run have the states that its events lead to`() {
     let failure = StoredFailure(kind: .other, type: "Failure", description: "no stock")
     let deadline = 100.0
     var run = StoredSteps([
@@ -140,8 +140,8 @@ import Testing
     #expect(run.outcome == "failed" && run.detail == "no stock")
   }
 
-  @Test("A chain with a damaged entry is listed, and can be removed")
-  func showsDamagedEntries() async throws {
+  @Test
+  func `A chain with a damaged entry is listed, and can be removed`() async throws {
     let store = try store()
     try await fill(store)
     let lease = try await store.acquire("done")
@@ -157,8 +157,8 @@ import Testing
     #expect(await remove("done").code == .success)
   }
 
-  @Test("A checkpoint is removed, also a damaged one")
-  func removes() async throws {
+  @Test
+  func `A checkpoint is removed, also a damaged one`() async throws {
     try await fill(try store())
     #expect(await remove("bad").lines == ["removed  bad"])
     #expect(await remove("done", "--json").object?["removed"] as? String == "done")
@@ -166,8 +166,8 @@ import Testing
     #expect(await list("--json").list?.count == 4)
   }
 
-  @Test("A checkpoint that a run holds is removed only with --force")
-  func refusesAHeldOne() async throws {
+  @Test
+  func `A checkpoint that a run holds is removed only with --force`() async throws {
     let store = try store()
     await #expect(throws: CheckpointError.self) {
       for try await stage in Word.spell(letters: ["a"], seed: 1).stages(id: "word", in: store) {
@@ -186,8 +186,8 @@ import Testing
     #expect(try await store.load("word") == nil)
   }
 
-  @Test("An error is one line with a way out, and creates nothing")
-  func saysWhatToDo() async throws {
+  @Test
+  func `An error is one line with a way out, and creates nothing`() async throws {
     let missing = await list()
     #expect(missing.code == .notFound && missing.error.hasPrefix("stepctl: there is no folder '\(folder)'; name the"))
     #expect(!FileManager.default.fileExists(atPath: folder))
@@ -198,8 +198,8 @@ import Testing
     #expect(await tool(["checkpoints", "list", directory.url.path, "--json"]).output == "[]\n")
   }
 
-  @Test("JSON keeps every digit and escapes what controls a terminal")
-  func isExact() async throws {
+  @Test
+  func `JSON keeps every digit and escapes what controls a terminal`() async throws {
     let word = Word.spell(letters: ["\u{1B}[31m", "\u{9B}", "\u{202E}", "é"], seed: .max)
     for try await _ in word.stages(id: "a", in: try store()) { break }
     let result = await show("a", "--values", "--json")
@@ -215,8 +215,8 @@ import Testing
     #expect(letters == ["\u{1B}[31m", "\u{9B}", "\u{202E}", "é"])
   }
 
-  @Test("Overrides of the writing direction are escaped in every output")
-  func escapesOverrides() async throws {
+  @Test
+  func `Overrides of the writing direction are escaped in every output`() async throws {
     let (id, escaped) = ("pay\u{202E}eno\u{2066}", "pay\\u{202E}eno\\u{2066}")
     for try await _ in Word.spell(letters: [], seed: 1).stages(id: id, in: try store()) { break }
     #expect(await list().lines.last?.hasPrefix("\(escaped)  ") == true)
@@ -225,8 +225,8 @@ import Testing
     #expect(await remove(id).error.contains(escaped))
   }
 
-  @Test("Ages and sizes are short")
-  func areShort() {
+  @Test
+  func `Ages and sizes are short`() {
     #expect([-5, 0, 59.9, 60, 7199, 86400 * 3].map(JSON.age) == ["0 s", "0 s", "59 s", "1 min", "1 h", "3 d"])
     #expect(
       [0, 1, 1024, 1025].map { JSON.bytes($0).brief } == ["0 KiB", "1 KiB", "1 KiB", "2 KiB"]

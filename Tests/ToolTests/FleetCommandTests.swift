@@ -34,8 +34,8 @@
 
     private func isPausedMail(_ line: String) -> Bool { line.hasPrefix("Mail ") && line.hasSuffix("  yes") }
 
-    @Test("The status has jobs by name, the workers and the last hour")
-    func status() async throws {
+    @Test
+    func `The status has jobs by name, the workers and the last hour`() async throws {
       try await withFleet { _, fleet in
         let text = await fleet("status")
         #expect(text.code == .success && text.error == "")
@@ -58,8 +58,8 @@
       }
     }
 
-    @Test("Jobs are listed by state, name and text, in pages")
-    func jobs() async throws {
+    @Test
+    func `Jobs are listed by state, name and text, in pages`() async throws {
       try await withFleet { _, fleet in
         func ids(_ result: ToolResult) throws -> [String] {
           try #require(result.object?["jobs"] as? [[String: Any]]).compactMap { $0["id"] as? String }
@@ -84,8 +84,8 @@
       }
     }
 
-    @Test("A job is shown with its error, and with its values only on request")
-    func show() async throws {
+    @Test
+    func `A job is shown with its error, and with its values only on request`() async throws {
       try await withFleet { _, fleet in
         let failed = await fleet("show", "failed-1")
         #expect(failed.code == .success && failed.output.contains("the disk is full at line 2"), "\(failed)")
@@ -107,8 +107,8 @@
       }
     }
 
-    @Test("Jobs are retried and cancelled, or refused with a reason")
-    func changes() async throws {
+    @Test
+    func `Jobs are retried and cancelled, or refused with a reason`() async throws {
       try await withFleet { sample, fleet in
         let retried = await fleet("retry", "failed-1", "cancelled-1")
         #expect(
@@ -132,8 +132,8 @@
       }
     }
 
-    @Test("A name is paused and resumed, and one that is unknown is remarked on")
-    func pauses() async throws {
+    @Test
+    func `A name is paused and resumed, and one that is unknown is remarked on`() async throws {
       try await withFleet { sample, fleet in
         #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  yes"])
         #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  no"])
@@ -146,8 +146,8 @@
       }
     }
 
-    @Test("Jobs that ended are pruned by age and state")
-    func prunes() async throws {
+    @Test
+    func `Jobs that ended are pruned by age and state`() async throws {
       try await withFleet { _, fleet in
         #expect(await fleet("prune").code == .usage)
         #expect(await fleet("prune", "--older-than", "1 week").code == .usage)
@@ -159,8 +159,8 @@
       }
     }
 
-    @Test("The watch shows what has changed until it is cancelled")
-    func watches() async throws {
+    @Test
+    func `The watch shows what has changed until it is cancelled`() async throws {
       try await withFleet { sample, _ in
         let (shown, show) = AsyncStream.makeStream(of: String.self)
         let watch = Task {
@@ -182,8 +182,8 @@
       }
     }
 
-    @Test("The SQL creates the tables that a fleet finds")
-    func printsSQL() async throws {
+    @Test
+    func `The SQL creates the tables that a fleet finds`() async throws {
       try await withFleet { sample, _ in
         let schema = "tool_\(UUID().uuidString.prefix(8))"
         let sql = await tool(["fleet", "sql", "--schema", schema])
@@ -196,8 +196,8 @@
       }
     }
 
-    @Test("The steps of a chain are shown, also after its end")
-    func showsChains() async throws {
+    @Test
+    func `The steps of a chain are shown, also after its end`() async throws {
       try await withFleet { sample, fleet in
         struct Refused: Error, CustomStringConvertible { let description = "no courier" }
         let order = Chain("order") { (item: String) in
@@ -233,8 +233,8 @@
       }
     }
 
-    @Test("A database without a fleet is left as it is")
-    func createsNothing() async throws {
+    @Test
+    func `A database without a fleet is left as it is`() async throws {
       let schema = "tool_\(UUID().uuidString.prefix(8))"
       for command in ["status", "jobs", "watch", "serve"] {
         let result = await tool(["fleet", command, "--database", SampleFleet.server ?? "", "--schema", schema])

@@ -74,8 +74,8 @@
       try await sample.drop()
     }
 
-    @Test("The overview has names, the last hour, workers and failures")
-    func overview() async throws {
+    @Test
+    func `The overview has names, the last hour, workers and failures`() async throws {
       try await withSite { site in
         var page = try await site.send("")
         #expect(page.status == 200)
@@ -90,8 +90,8 @@
       }
     }
 
-    @Test("A job that is a script is shown as text on every page")
-    func escapes() async throws {
+    @Test
+    func `A job that is a script is shown as text on every page`() async throws {
       try await withSite(hasValues: true) { site in
         let id = FormEncoding.encoded(SampleFleet.script)
         let escaped = "&lt;script&gt;document.title=&#39;pwned&#39;&lt;/script&gt;"
@@ -106,24 +106,24 @@
       }
     }
 
-    @Test("Text is escaped even if a combining character follows")
-    func escapesBeforeCombining() {
+    @Test
+    func `Text is escaped even if a combining character follows`() {
       let text = "&\u{301}<\u{301}>\u{200D}\"\u{301} style='\u{FE0F}"
       let page: HTML = "<p title=\"\(text)\">"
       let escaped = "&amp;\u{301}&lt;\u{301}&gt;\u{200D}&quot;\u{301} style=&#39;\u{FE0F}"
       #expect(Array(page.text.utf8) == Array("<p title=\"\(escaped)\">".utf8))
     }
 
-    @Test("A time to come is not shown as a past one, and no time as nothing")
-    func showsTimes() {
+    @Test
+    func `A time to come is not shown as a past one, and no time as nothing`() {
       let now = Date().timeIntervalSince1970
       #expect(HTML.value("due", .time(now + 7_230)).text.hasSuffix(">in 2 h</time>"))
       #expect(HTML.value("due", .time(now - 7_230)).text.hasSuffix(">2 h ago</time>"))
       #expect(HTML.value("due", .time(nil)).text == "")
     }
 
-    @Test("A job's page has a timeline, and values only on request", arguments: [false, true])
-    func job(hasValues: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `A job's page has a timeline, and values only on request`(hasValues: Bool) async throws {
       try await withSite(hasValues: hasValues) { site in
         for id in [
           "failed-1", "damaged-1", "waiting-1", "cancelled-1", "queued-1", "scheduled-1", "running-1", "done-1",
@@ -140,8 +140,8 @@
       }
     }
 
-    @Test("Buttons retry, cancel, pause and resume")
-    func changes() async throws {
+    @Test
+    func `Buttons retry, cancel, pause and resume`() async throws {
       try await withSite { site in
         let fleet = site.sample.fleet
         let retried = try await site.post("retry", "id=failed-1")
@@ -157,8 +157,8 @@
       }
     }
 
-    @Test("Requests with a foreign host or origin or a wrong token are refused")
-    func refuses() async throws {
+    @Test
+    func `Requests with a foreign host or origin or a wrong token are refused`() async throws {
       try await withSite { site in
         for host in ["evil.example", "evil.example:\(site.port)", "127.0.0.1", "127.0.0.1:1", "[::1]:\(site.port)", ""]
         {
@@ -191,8 +191,8 @@
       }
     }
 
-    @Test("Forms and queries are decoded as browsers encode them")
-    func decodes() {
+    @Test
+    func `Forms and queries are decoded as browsers encode them`() {
       let text = "a b&c=d+e%é/\u{0}\n"
       #expect(
         FormEncoding.fields("x=\(FormEncoding.encoded(text))&y=1+2&z=%zz%4&w=") == [
@@ -201,8 +201,8 @@
       )
     }
 
-    @Test("Only new minutes are read again, and none is counted twice")
-    func merges() async throws {
+    @Test
+    func `Only new minutes are read again, and none is counted twice`() async throws {
       let sample = try await SampleFleet()
       try await sample.fillWithTen()
       let report = try await FleetReport(of: sample.fleet)

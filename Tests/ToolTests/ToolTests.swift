@@ -16,8 +16,8 @@ import Testing
 
   private func arguments(_ words: String...) throws -> Arguments { try Arguments(words[...], of: Self.command) }
 
-  @Test("Options have a value after a space or an equals sign")
-  func readsOptions() throws {
+  @Test
+  func `Options have a value after a space or an equals sign`() throws {
     let read = try arguments("a", "--state", "failed", "--force", "b")
     #expect(read.words == ["a", "b"] && read.options == ["state": "failed", "force": ""])
     #expect(try arguments("a", "--state=a=b").options["state"] == "a=b")
@@ -25,8 +25,8 @@ import Testing
     #expect(try arguments("-").words == ["-"])
   }
 
-  @Test("A wrong command line exits with code 2 and names the help")
-  func refuses() async throws {
+  @Test
+  func `A wrong command line exits with code 2 and names the help`() async throws {
     let wrong = [["a", "--stat"], ["--force=1", "a"], ["a", "--state"], [], ["-x", "a"]]
     for words in wrong {
       let error = #expect(throws: CommandError.self) { try Arguments(words[...], of: Self.command) }
@@ -38,8 +38,8 @@ import Testing
     }
   }
 
-  @Test("Each help fits a screen of 24 lines with 80 columns")
-  func helps() async {
+  @Test
+  func `Each help fits a screen of 24 lines with 80 columns`() async {
     for words in [[], ["--help"], ["-h"]] {
       let result = await tool(words)
       #expect(result.code == .success && result.output == Tool.help)
@@ -55,8 +55,8 @@ import Testing
   }
 
   #if !Postgres
-    @Test("Without libpq, each command of the fleet says how to build it")
-    func saysHowToBuildTheFleet() async {
+    @Test
+    func `Without libpq, each command of the fleet says how to build it`() async {
       for words in [["status"], ["jobs", "--state", "failed"], ["serve", "--help"], []] {
         let result = await tool(["fleet"] + words)
         #expect(result.code == .failure && result.output == "")

@@ -17,7 +17,7 @@ import Testing
   ]
 
   @Test(arguments: good)
-  func readsEverySupportedKind(file: BMPFile) throws {
+  func `Every supported kind of bitmap is read`(file: BMPFile) throws {
     let picture = try Bitmap(bmp: file.bytes)
     #expect(picture.width == 3)
     #expect(picture.height == 2)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: good)
-  func refusesEveryTruncation(file: BMPFile) throws {
+  func `Every truncation is refused`(file: BMPFile) throws {
     let bytes = file.bytes
     for count in 0..<bytes.count {
       let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: Array(bytes.prefix(count))) }
@@ -52,7 +52,7 @@ import Testing
   ]
 
   @Test(arguments: bad)
-  func refusesWhatItCannotRead(file: BMPFile, words: String) throws {
+  func `Unsupported bitmaps are refused`(file: BMPFile, words: String) throws {
     let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: file.bytes) }
     #expect(error.description.contains(words), "\(error)")
     let isOneLine = error.description.allSatisfy { !$0.isNewline }
@@ -60,12 +60,12 @@ import Testing
   }
 
   @Test(arguments: [Array("B".utf8), Array("GIF89a, and so on".utf8), [UInt8](repeating: 0, count: 100)])
-  func refusesOtherFiles(bytes: [UInt8]) throws {
+  func `Other files are refused`(bytes: [UInt8]) throws {
     let error = try #require(throws: BitmapError.self) { try Bitmap(bmp: bytes) }
     #expect(error.description.contains("not a BMP picture"))
   }
 
-  @Test func survivesRandomMutations() throws {
+  @Test func `Random mutations are survived`() throws {
     var random = SeededGenerator(seed: 20_260_101)
     let originals = Self.good.map(\.bytes)
     var readable = 0

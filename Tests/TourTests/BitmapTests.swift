@@ -20,14 +20,14 @@ import Testing
   }
 
   @Test(arguments: [(1, 1), (2, 3), (3, 2), (4, 4), (5, 1), (6, 5), (7, 7)])
-  func readsBackWhatItWrites(width: Int, height: Int) throws {
+  func `A written bitmap is read back`(width: Int, height: Int) throws {
     let original = picture(width, height)
     let bytes = original.bmpBytes()
     #expect(bytes.count == 54 + (width * 3 + 3) / 4 * 4 * height)
     #expect(try Bitmap(bmp: bytes) == original)
   }
 
-  @Test func writesTheFileByteForByte() throws {
+  @Test func `A bitmap is written byte for byte`() throws {
     let original = Bitmap(width: 3, height: 2, pixels: BMPFile.pixels)
     var expected = BMPFile(rows: BMPFile.rows24.reversed()).bytes
     for index in [63, 64, 65, 75, 76, 77] { expected[index] = 0 }  // the padding of the two rows
@@ -36,14 +36,14 @@ import Testing
   }
 
   @Test(arguments: [(1, 1, 1, 1), (2, 2, 1, 1), (1, 9, 1, 4), (5, 3, 2, 1), (8, 6, 4, 3)])
-  func halvesEachSide(width: Int, height: Int, newWidth: Int, newHeight: Int) throws {
+  func `Each side is halved`(width: Int, height: Int, newWidth: Int, newHeight: Int) throws {
     let half = picture(width, height).halved()
     #expect(half.width == newWidth)
     #expect(half.height == newHeight)
     #expect(half.pixels.count == newWidth * newHeight)
   }
 
-  @Test func averagesEachBoxAndRounds() throws {
+  @Test func `Each box is averaged and rounded`() throws {
     let greys: [UInt8] = [10, 20, 0, 1, 255, 30, 41, 0, 1, 255]
     let original = Bitmap(
       width: 5,
@@ -55,7 +55,7 @@ import Testing
     #expect(half.pixels == [25, 85].map { grey in Bitmap.Pixel(red: grey, green: 0, blue: 255) })
   }
 
-  @Test func halvesTheSamplePicture() throws {
+  @Test func `The sample picture is halved`() throws {
     let original = try Bitmap(bmp: SamplePicture.load())
     #expect(original.width == 450)
     #expect(original.height == 300)

@@ -35,13 +35,13 @@ import Testing
     return written.withLock { written in (code, written.output, written.error) }
   }
 
-  @Test func runsTheSceneThatIsNamed() async {
+  @Test func `The named scene runs`() async {
     #expect(await run() == (.success, "", ""))
     #expect(await run("copy", "a", "b") == (.success, "", ""))
     #expect(await run("copy", "b", "a") == (.interrupted, "", ""))
   }
 
-  @Test func refusesWhatMakesNoSense() async {
+  @Test func `Nonsensical arguments are refused`() async {
     #expect(
       await run("cpoy") == (.usage, "", "Tour: there is no scene 'cpoy'; 'swift run Tour --help' lists them\n")
     )
@@ -51,13 +51,13 @@ import Testing
     #expect(await run("").code == .usage)
   }
 
-  @Test func reportsFailedWorkInOneLine() async {
+  @Test func `Failed work is reported in one line`() async {
     #expect(await run("fail") == (.failure, "", "Tour: went wrong\n"))
     #expect(await run("stop").code == .failure)
   }
 
   @Test(arguments: ["--help", "-h"])
-  func listsTheScenes(option: String) async {
+  func `The scenes are listed`(option: String) async {
     let result = await run(option)
     #expect(result.code == .success)
     #expect(result.error.isEmpty)
@@ -65,7 +65,7 @@ import Testing
     #expect(result.output.contains("  swift run Tour                   the default\n"))
   }
 
-  @Test func hasOneSceneForEachName() {
+  @Test func `Each name has one scene`() {
     let names = [
       nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet",
       "trace", "order",

@@ -13,8 +13,8 @@
 
   @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
   struct FleetSceneTests {
-    @Test("The show ends with every import done, again on the same server", arguments: 1...2)
-    func shows(round: Int) async throws {
+    @Test(arguments: 1...2)
+    func `The show ends with every import done, again on the same server`(round: Int) async throws {
       var show = FleetShow(jobCount: 80, kills: 3)
       show.program = try TourProcess.program()
       #expect(try await show.run(on: server))
@@ -29,8 +29,8 @@
       return written.withLock { $0 }
     }
 
-    @Test("The table has the jobs by state and by worker")
-    func draws() {
+    @Test
+    func `The table has the jobs by state and by worker`() {
       let (drawn, printed) = (board(isTerminal: true), board(isTerminal: false))
       #expect(printed.count == 2)
       #expect(printed.last == "queued 10  running 0  done 10  failed 0  workers killed 2\n")

@@ -13,7 +13,7 @@ import Testing
   private static let text = [UInt8]("One fish, two fish.\nRed FISH\n\nblue fish: one".utf8)
   private static let index = "blue 4\nfish 1 2 4\none 1 4\nred 2\ntwo 1\n"
 
-  @Test func theSceneKillsAndGoesOnToTheSameBytes() async throws {
+  @Test func `The scene is killed and continues to the same bytes`() async throws {
     let result = try await TourProcess.run(["import"])
     #expect(result.exitCode == 0 && result.error == "")
     #expect(result.lines.contains { line in line.contains("resumes at: index batch") })
@@ -21,7 +21,7 @@ import Testing
     #expect(result.lines.contains { line in line.contains("each the same as in that of an undisturbed run") })
   }
 
-  @Test func aFileOfOnesOwnIsIndexedAndNothingElseIsLeft() async throws {
+  @Test func `Your own file is indexed and nothing else is left`() async throws {
     let workshop = try Workshop()
     try workshop.write(Self.text, to: "fish.txt")
     let result = try await TourProcess.run(["import", "fish.txt"], in: workshop.directory)
@@ -35,7 +35,7 @@ import Testing
     #expect(try String(decoding: workshop.bytes(of: "fish.txt.index"), as: UTF8.self) == Self.index)
   }
 
-  @Test func aFileThatIsNotThereIsOneLine() async throws {
+  @Test func `A missing file is reported in one line`() async throws {
     let workshop = try Workshop()
     let result = try await TourProcess.run(["import", "none.txt"], in: workshop.directory)
     #expect(result.exitCode == 1 && result.errorLines.count == 1)
@@ -43,7 +43,7 @@ import Testing
     #expect(try workshop.names.isEmpty)
   }
 
-  @Test func ctrlCStopsAndTheSameCommandGoesOn() async throws {
+  @Test func `Ctrl-C stops and the same command continues`() async throws {
     let workshop = try Workshop()
     try workshop.write(SampleText.bytes, to: "long.txt")
     let first = try await TourProcess.run(["import", "long.txt"], in: workshop.directory) { output in
@@ -56,13 +56,13 @@ import Testing
     #expect(try workshop.names == ["long.txt", "long.txt.index"])
   }
 
-  @Test("Ctrl-C during the demonstration ends its child, and is one line")
-  func ctrlCEndsTheDemonstration() async throws {
+  @Test
+  func `Ctrl-C during the demonstration ends its child, and is one line`() async throws {
     let result = try await TourProcess.run(["import"]) { output in output.contains("A child process imports") }
     #expect(result.exitCode == 130 && result.error == "Tour: cancelled: SIGINT\n", "\(result.error)")
   }
 
-  @Test func aFileThatWasChangedMeanwhileBeginsAgain() async throws {
+  @Test func `A file that changed is imported anew`() async throws {
     let workshop = try Workshop()
     try workshop.write(SampleText.bytes, to: "text.txt")
     _ = try await TourProcess.run(["import", "text.txt"], in: workshop.directory) { output in
@@ -75,7 +75,7 @@ import Testing
     #expect(try String(decoding: workshop.bytes(of: "text.txt.index"), as: UTF8.self) == Self.index)
   }
 
-  @Test func nothingIsReplacedThatTheImportDidNotMake() async throws {
+  @Test func `Files that the import did not create are not replaced`() async throws {
     let workshop = try Workshop()
     try workshop.write(Self.text, to: "fish.txt")
     try workshop.write([UInt8]("mine".utf8), to: "fish.txt.index.partial")
@@ -102,7 +102,7 @@ import Testing
     #expect(try workshop.bytes(of: "fish.txt.index.partial") == [UInt8]("mine".utf8))
   }
 
-  @Test func anotherWayToSayAPathIsTheSameText() async throws {
+  @Test func `Different spellings of a path are the same text`() async throws {
     let workshop = try Workshop()
     try workshop.write(SampleText.bytes, to: "text.txt")
     _ = try await TourProcess.run(["import", "text.txt"], in: workshop.directory) { output in
@@ -114,7 +114,7 @@ import Testing
   }
 
   /// Every line is read once, wherever the batches end.
-  @Test(arguments: 1...50) func batchesDivideATextAtTheEndsOfLines(size: Int) throws {
+  @Test(arguments: 1...50) func `Batches divide a text at line ends`(size: Int) throws {
     let workshop = try Workshop()
     try workshop.write(Self.text, to: "text.txt")
     let source = try ImportSource(workshop.directory.appendingPathComponent("text.txt").path)

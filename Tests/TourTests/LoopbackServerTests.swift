@@ -15,7 +15,7 @@ import Testing
 
   private static let body = (0..<200_000).map { index in UInt8(truncatingIfNeeded: index &* 31) }
 
-  @Test func servesRoutesAndCountsRequests() async throws {
+  @Test func `Routes are served and requests counted`() async throws {
     let server = try LoopbackServer(routes: [
       "/data": { _ in .ok(Self.body) },
       "/echo": { request in .text("\(request.method) \(request.query ?? "-")") },
@@ -28,7 +28,7 @@ import Testing
     #expect(server.requestCount(for: "/nothing") == 1)
   }
 
-  @Test func servesSlowlyInChunks() async throws {
+  @Test func `A response is served slowly in chunks`() async throws {
     let reply = Reply.ok(Array(Self.body.prefix(1000))).slowly(chunkSize: 100, pause: .milliseconds(2))
     let server = try LoopbackServer { _ in reply }
     let start = ContinuousClock.now
@@ -48,24 +48,24 @@ import Testing
     Lie(testDescription: "declares too much", reply: .ok(body).declaring(.claimed(body.count + 1))),
     Lie(testDescription: "is silent", reply: .silent),
   ])
-  func endsEarlyOrLies(lie: Lie) async throws {
+  func `A response ends early or lies about its length`(lie: Lie) async throws {
     let server = try LoopbackServer { _ in lie.reply }
     await #expect(throws: URLError.self) { try await LoopbackClient.fetch(server.address) }
   }
 
-  @Test func claimsTooSmallALength() async throws {
+  @Test func `A response claims too small a length`() async throws {
     let server = try LoopbackServer { _ in .ok(Self.body).declaring(.claimed(10)) }
     #expect(try await LoopbackClient.fetch(server.address).body == Array(Self.body.prefix(10)))
   }
 
-  @Test func leavesOutTheLength() async throws {
+  @Test func `A response has no length`() async throws {
     let server = try LoopbackServer { _ in .ok(Self.body).declaring(.absent) }
     let (body, response) = try await LoopbackClient.fetch(server.address)
     #expect(body == Self.body)
     #expect(response.expectedContentLength == -1)
   }
 
-  @Test func servesSeveralRequestsOnOneConnection() async throws {
+  @Test func `Several requests are served on one connection`() async throws {
     let server = try LoopbackServer { request in
       .text("<\(request.path) \(String(decoding: request.body, as: UTF8.self))>")
     }
@@ -88,7 +88,7 @@ import Testing
     ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
     ("GET /aaa…", 431),
   ])
-  func refusesBadRequests(request: String, status: Int) async throws {
+  func `Bad requests are refused`(request: String, status: Int) async throws {
     let request = request.replacing("…", with: String(repeating: "a", count: 65_531))
     let server = try LoopbackServer { _ in .text("reached") }
     let answer = await LoopbackClient.exchange(request, port: server.port)
@@ -96,7 +96,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  @Test func asksForABodyThatIsHeldBack() async throws {
+  @Test func `A body that awaits 100-continue is requested`() async throws {
     let server = try LoopbackServer { _ in .text("reached") }
     let answer = await LoopbackClient.exchange(
       "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
@@ -106,7 +106,7 @@ import Testing
     #expect(answer == "HTTP/1.1 100 Continue\r\n\r\n")
   }
 
-  @Test func noticesThatTheClientHasGone() async throws {
+  @Test func `A disconnected client is noticed`() async throws {
     let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
     let reply = Reply.ok(Self.body).slowly(chunkSize: 1, pause: .seconds(3600))
       .onEnd { isWhole in continuation.yield(isWhole) }
@@ -119,7 +119,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func stopsConnectionsPausesAndThePort() async throws {
+  @Test func `Stopping ends connections, pauses and the port`() async throws {
     let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
     let server = try LoopbackServer { _ in
       continuation.yield()
@@ -135,7 +135,7 @@ import Testing
     #expect(await LoopbackClient.exchange("GET / HTTP/1.1\r\n\r\n", port: server.port) == nil)
   }
 
-  @Test func stopsWhenItIsReleased() async throws {
+  @Test func `A released server stops`() async throws {
     var server: LoopbackServer? = try LoopbackServer { _ in .notFound }
     let port = try #require(server?.port)
     #expect(await LoopbackClient.exchange("GET / HTTP/1.0\r\n\r\n", port: port)?.contains("404") == true)
@@ -143,7 +143,7 @@ import Testing
     #expect(await LoopbackClient.exchange("GET / HTTP/1.0\r\n\r\n", port: port) == nil)
   }
 
-  @Test func servesManyAtOnce() async throws {
+  @Test func `Many requests are served at once`() async throws {
     let server = try LoopbackServer { request in .text(request.path) }
     let answers = await withTaskGroup(of: Bool.self) { group in
       for index in 0..<200 {

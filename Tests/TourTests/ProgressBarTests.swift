@@ -18,7 +18,7 @@ import Testing
     return written
   }
 
-  @Test func drawsOverItsLineOnATerminal() {
+  @Test func `A terminal's line is redrawn`() {
     let (empty, half) = (String(repeating: ".", count: 24), String(repeating: "#", count: 12))
     #expect(
       written(isTerminal: true, [0, 0.5, 0.501, 1]) == [
@@ -28,19 +28,19 @@ import Testing
     )
   }
 
-  @Test func writesALineAtEachTenthElsewhere() {
+  @Test func `Each tenth is a line where there is no terminal`() {
     let lines = written(isTerminal: false, (0...100).map { Double($0) / 100 })
     #expect(lines.count == 11)
     #expect(lines.first == "  0%  step\n")
     #expect(lines.last == "100%  step\n")
   }
 
-  @Test func neverGoesBack() {
+  @Test func `Progress never goes back`() {
     let lines = written(isTerminal: false, [0.5, 0.2, -.infinity, .nan, .infinity, 0])
     #expect(lines == [" 50%  step\n", "100%  step\n"])
   }
 
-  @Test func keepsALongLabelOnOneLine() {
+  @Test func `A long label stays on one line`() {
     let lines = written(isTerminal: true, label: String(repeating: "long\n", count: 100), [0])
     #expect(lines.allSatisfy { text in text.count < 80 && !text.contains("\n") })
   }

@@ -17,7 +17,7 @@ import Testing
     return Array(lines[(lines.firstIndex { line in line.hasPrefix(start) } ?? 0)...])
   }
 
-  @Test func savesThePictureThatIsHalfAsLarge() async throws {
+  @Test func `The halved picture is saved`() async throws {
     let start = ContinuousClock.now
     let result = try await TourProcess.run([])
     #expect(ContinuousClock.now - start > .seconds(1.5))  // otherwise the bar would not be visible
@@ -33,7 +33,7 @@ import Testing
     #expect(try saved == Bitmap(bmp: SamplePicture.load()).halved())
   }
 
-  @Test func cancels() async throws {
+  @Test func `The scene cancels`() async throws {
     #expect(
       try await lines("cancel", from: "The first") == [
         "The first bytes are here. Now: token.cancel(reason: \"the user went back\")",
@@ -44,7 +44,7 @@ import Testing
     )
   }
 
-  @Test func retries() async throws {
+  @Test func `The scene retries`() async throws {
     #expect(
       try await lines("retry", from: "Today") == [
         "Today:",
@@ -59,7 +59,7 @@ import Testing
     )
   }
 
-  @Test func undoes() async throws {
+  @Test func `The scene undoes`() async throws {
     #expect(
       try await lines("undo", from: "  booked") == [
         "  booked   flight to Lisbon", "  booked   hotel by the sea", "  paying",
@@ -70,7 +70,7 @@ import Testing
     )
   }
 
-  @Test func survivesCallbacksThatMisbehave() async throws {
+  @Test func `The scene survives misbehaving callbacks`() async throws {
     #expect(
       try await lines("callbacks", from: "Twice") == [
         "Twice: the first call counts, the second is reported.",
@@ -91,7 +91,7 @@ import Testing
     )
   }
 
-  @Test func logsIn() async throws {
+  @Test func `The scene logs in`() async throws {
     #expect(
       try await lines("login", from: "The right") == [
         "The right password:",
@@ -113,7 +113,7 @@ import Testing
     )
   }
 
-  @Test func showsEditsDownloadsAndUpdatesAProfile() async throws {
+  @Test func `The scene shows, edits, downloads and updates a profile`() async throws {
     let lines = try await lines("profile", from: "Profile")
     let trouble = try #require(lines.firstIndex { line in line.hasPrefix("Trouble") })
     #expect(
@@ -136,7 +136,7 @@ import Testing
     )
   }
 
-  @Test func listsItself() async throws {
+  @Test func `The tour lists itself`() async throws {
     let result = try await TourProcess.run(["--help"])
     #expect(result.exitCode == 0)
     #expect(result.error == "")
@@ -149,7 +149,7 @@ import Testing
   @Test(arguments: [
     ["nothing"], ["thumbnail"], ["thumbnail", "a"], ["thumbnail", "a", "b", "c"], ["undo", "a"], [""],
   ])
-  func refusesWhatMakesNoSense(arguments: [String]) async throws {
+  func `Nonsensical arguments are refused`(arguments: [String]) async throws {
     let result = try await TourProcess.run(arguments)
     #expect(result.exitCode == 2)
     #expect(result.output == "")

@@ -48,7 +48,7 @@ import Testing
     BadReply(.text("<html>"), "not a BMP picture"),
   ]
 
-  @Test(arguments: badReplies) func failsOn(bad: BadReply) async throws {
+  @Test(arguments: badReplies) func `The server's failures are reported`(bad: BadReply) async throws {
     let (reply, words) = (bad.reply, bad.words)
     let server = try LoopbackServer { _ in reply }
     defer { server.stop() }
@@ -64,7 +64,7 @@ import Testing
     #expect(try workshop.bytes(of: "taken.bmp") == [1, 2, 3])
   }
 
-  @Test func failsOnABodyThatGoesOnAndOn() async throws {
+  @Test func `A body without end is an error`() async throws {
     let body = [UInt8](repeating: 0, count: 110_000_000)
     let server = try LoopbackServer { _ in .ok(body).declaring(.absent) }
     defer { server.stop() }
@@ -75,7 +75,7 @@ import Testing
     #expect(try workshop.names == [])
   }
 
-  @Test func failsWhereNoServerListens() async throws {
+  @Test func `A port without a server is an error`() async throws {
     let server = try LoopbackServer { _ in .notFound }
     server.stop()
     let workshop = try Workshop()
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: ["out.bmp", "taken.bmp"])
-  func leavesNothingBehindOnCtrlC(target: String) async throws {
+  func `Ctrl-C leaves nothing behind`(target: String) async throws {
     let sent = Recorder<Bool>()
     let server = try LoopbackServer { _ in
       .ok(Self.picture).slowly(chunkSize: 200_000, pause: .seconds(2)).onEnd(sent.record)
@@ -109,7 +109,7 @@ import Testing
     #expect(await sent.elements(atLeast: 1) == [false])
   }
 
-  @Test func endsTheFirstSceneOnCtrlC() async throws {
+  @Test func `Ctrl-C ends the first scene`() async throws {
     let result = try await TourProcess.run([]) { output in output.contains("%  download") }
     #expect(result.isOrderly && result.exitCode == 130)
     #expect(result.error == "Tour: cancelled: SIGINT\n")

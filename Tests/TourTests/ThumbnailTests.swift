@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["cat.bmp", "file://"])
-  func halvesAFile(source: String) async throws {
+  func `A file is halved`(source: String) async throws {
     let workshop = try Workshop()
     try workshop.write(SamplePicture.load(), to: "cat.bmp")
     let address = workshop.directory.appendingPathComponent("cat.bmp").absoluteString
@@ -46,7 +46,7 @@ import Testing
     #expect(try Bitmap(bmp: workshop.bytes(of: "out.bmp")) == Bitmap(bmp: SamplePicture.load()).halved())
   }
 
-  @Test func replacesWhatWasThere() async throws {
+  @Test func `An existing file is replaced`() async throws {
     let workshop = try Workshop()
     try workshop.write(SamplePicture.load(), to: "cat.bmp")
     #expect(try await workshop.thumbnail("cat.bmp", "cat.bmp").exitCode == 0)
@@ -54,7 +54,7 @@ import Testing
     #expect(try Bitmap(bmp: workshop.bytes(of: "cat.bmp")).width == 225)
   }
 
-  @Test func halvesWhatAServerSends() async throws {
+  @Test func `A picture from a server is halved`() async throws {
     let picture = try SamplePicture.load()
     let server = try LoopbackServer(routes: [
       "/cat": { _ in .ok(picture) },
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func failsOnFilesThatAreNoPictures() async throws {
+  @Test func `Files that are no pictures are an error`() async throws {
     let workshop = try Workshop()
     let picture = try SamplePicture.load()
     try workshop.write(Array(picture.prefix(picture.count - 1)), to: "a")
@@ -97,12 +97,12 @@ import Testing
     ("http://", "cannot fetch"),
     ("http://127.0.0.1:99999/cat.bmp", "cannot be fetched"),
   ])
-  func failsOnWhatIsNotThere(source: String, words: String) async throws {
+  func `A missing file is an error`(source: String, words: String) async throws {
     try await expectFailure(source, saying: words, in: Workshop())
   }
 
   @Test(.enabled(if: geteuid() != 0, "everything is readable for root"))
-  func failsOnAFileThatItMayNotRead() async throws {
+  func `A file without read permission is an error`() async throws {
     let workshop = try Workshop()
     try workshop.write(SamplePicture.load(), to: "cat.bmp")
     let path = workshop.directory.appendingPathComponent("cat.bmp").path
@@ -111,14 +111,14 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func failsOnAFileThatCannotBeRead() async throws {
+    @Test func `An unreadable file is an error`() async throws {
       // The memory of the process, of which the first page is never there: so even root cannot read it.
       try await expectFailure("/proc/self/mem", saying: "cannot read '/proc/self/mem'", in: Workshop())
     }
   #endif
 
   @Test(.enabled(if: geteuid() != 0, "everything is writable for root"))
-  func failsOnADirectoryThatItMayNotWrite() async throws {
+  func `A directory without write permission is an error`() async throws {
     let workshop = try Workshop()
     try workshop.write(SamplePicture.load(), to: "cat.bmp")
     let path = workshop.directory.path
@@ -134,7 +134,7 @@ import Testing
     ("", "names no file"), ("new/", "names no file"), ("link", "not a regular file"),
     (String(repeating: "a", count: 300), "too long"),
   ])
-  func failsOnAPlaceThatCannotBeWritten(target: String, words: String) async throws {
+  func `A location that cannot be written is an error`(target: String, words: String) async throws {
     let workshop = try Workshop()
     try workshop.write(SamplePicture.load(), to: "cat.bmp")
     let link = workshop.directory.appendingPathComponent("link").path

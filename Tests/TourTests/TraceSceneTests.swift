@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func thePictureOfTheReadmeIsWhatTheTourMakes() async throws {
+  @Test func `The README's picture is what the tour draws`() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("trace-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let result = try await TourProcess.run(["trace", folder.path])
@@ -38,7 +38,7 @@ import Testing
     #expect(made.contains("succeeded undone"))
   }
 
-  @Test func theTreeAndThePerfettoFileHaveTheSteps() async throws {
+  @Test func `The tree and the Perfetto file have the steps`() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("trace-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let result = try await TourProcess.run(["trace", folder.path])

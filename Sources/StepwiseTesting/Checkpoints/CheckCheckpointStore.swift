@@ -6,7 +6,7 @@ public import StepwiseCheckpoints
 /// Checks every guarantee of `CheckpointStore`; call it from a test of each store that you write.
 ///
 /// ```swift
-/// @Test func keepsThePromisesOfACheckpointStore() async throws {
+/// @Test func `A store keeps the promises of a checkpoint store`() async throws {
 ///   let store = try TableStore(database)
 ///   try await checkCheckpointStore(store) { try TableStore(database) }
 /// }

@@ -14,8 +14,8 @@ struct ServerRecipeTests {
 
   struct NotReady: Error {}
 
-  @Test("A report is polled until it is ready")
-  func poll() async throws {
+  @Test
+  func `A report is polled until it is ready`() async throws {
     let (clock, log) = (clock, log)
     @Sendable func report(_ id: Int) async throws -> String? {
       log.record("poll \(id)")
@@ -36,8 +36,8 @@ struct ServerRecipeTests {
     #expect(clock.now.offset == .seconds(4))
   }
 
-  @Test("An upload retries each chunk and reports its progress")
-  func upload() async throws {
+  @Test
+  func `An upload retries each chunk and reports its progress`() async throws {
     let (clock, log) = (clock, log)
     @Sendable func put(_ chunk: String) async throws {
       log.record(chunk)
@@ -60,8 +60,8 @@ struct ServerRecipeTests {
     #expect(fractions.last == 1 && fractions == fractions.sorted())
   }
 
-  @Test("A second mirror is tried when the first one is slow")
-  func mirrors() async throws {
+  @Test
+  func `A second mirror is tried when the first one is slow`() async throws {
     let (clock, log) = (clock, log)
     let main = Chain("main") { (file: String) in
       try await clock.sleep(for: .seconds(5))
@@ -85,8 +85,8 @@ struct ServerRecipeTests {
 
   struct Offline: Error {}
 
-  @Test("Without a network the stored news are shown")
-  func fallback() async throws {
+  @Test
+  func `Without a network the stored news are shown`() async throws {
     let stored = ["old news"]
     @Sendable func fetchNews(_ topic: String) async throws -> [String] {
       if topic == "gossip" { throw Failure("no such topic") }
@@ -100,8 +100,8 @@ struct ServerRecipeTests {
     await #expect(throws: Failure("no such topic")) { try await news.run("gossip") }
   }
 
-  @Test("A page shows what could be loaded")
-  func dashboard() async throws {
+  @Test
+  func `A page shows what could be loaded`() async throws {
     let weather = Chain("weather") { (_: String) -> String in throw Offline() }
     let news = Chain("news") { (city: String) in ["\(city) wins"] }
 
@@ -112,8 +112,8 @@ struct ServerRecipeTests {
     #expect(headlines == ["Oslo wins"])
   }
 
-  @Test("A batch goes on after failures and returns them")
-  func batch() async throws {
+  @Test
+  func `A batch goes on after failures and returns them`() async throws {
     @Sendable func convert(_ file: String) async throws -> Int {
       guard let number = Int(file) else { throw Failure("\(file) is not a number") }
       return number

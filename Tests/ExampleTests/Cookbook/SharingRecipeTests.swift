@@ -26,8 +26,8 @@ struct SharingRecipeTests {
     }
   }
 
-  @Test("Many callers refresh a token once")
-  func token() async throws {
+  @Test
+  func `Many callers refresh a token once`() async throws {
     let (log, open) = (log, CancellationToken())
     let session = Session(
       Chain("refresh") {
@@ -47,8 +47,8 @@ struct SharingRecipeTests {
     #expect(log.elements == ["refresh", "refresh"])
   }
 
-  @Test("Everything under a session's token ends when the user signs out")
-  func signOut() async throws {
+  @Test
+  func `Everything under a session's token ends when the user signs out`() async throws {
     let endless = Endless()
     let synchronize = Chain("synchronize") { (folder: String) in try await endless(folder) }
     let send = Chain("send") { (draft: String) in try await endless(draft) }
@@ -77,8 +77,8 @@ struct SharingRecipeTests {
     }
   }
 
-  @Test("A server that shuts down waits for its requests, then cancels them")
-  func shutDown() async throws {
+  @Test
+  func `A server that shuts down waits for its requests, then cancels them`() async throws {
     let (clock, endless) = (clock, Endless())
     let server = Server(
       Chain("answer") { (request: Int) in

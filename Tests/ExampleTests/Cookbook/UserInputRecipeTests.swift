@@ -12,8 +12,8 @@ struct UserInputRecipeTests {
   let clock = ManualClock()
   let log = Recorder<String>()
 
-  @Test("A debounced search runs once, for the last text")
-  func debounce() async throws {
+  @Test
+  func `A debounced search runs once, for the last text`() async throws {
     let (clock, log) = (clock, log)
     @Sendable func find(_ text: String) async throws -> [String] {
       log.record(text)
@@ -35,8 +35,8 @@ struct UserInputRecipeTests {
     #expect(log.elements == ["swift"])
   }
 
-  @Test("The model of a view shows the hits of the newest search")
-  @MainActor func viewModel() async {
+  @Test
+  @MainActor func `The model of a view shows the hits of the newest search`() async {
     let model = SearchModel(Chain { (text: String) in ["\(text) 1", "\(text) 2"] })
     model.search(for: "s")
     model.search(for: "swift")

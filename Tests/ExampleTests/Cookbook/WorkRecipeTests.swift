@@ -44,8 +44,8 @@ struct WorkRecipeTests {
   }
 
   @MainActor
-  @Test("A delegate that is not retained elsewhere lives until its step ends")
-  func delegate() async throws {
+  @Test
+  func `A delegate that is not retained elsewhere lives until its step ends`() async throws {
     let scan = Step<Void, String>.callback("scan") { @MainActor (_: Void, resolver: Resolver<String>) in
       let scan = Scan(resolver)
       resolver.onCancel { _ in Task { @MainActor in scan.stop() } }
@@ -66,8 +66,8 @@ struct WorkRecipeTests {
     #expect(await CodeScanner.log.elements(atLeast: 3) == ["start", "start", "stop"])
   }
 
-  @Test("Ctrl-C cancels what runs, and undoes it before the tool ends")
-  func interrupts() async throws {
+  @Test
+  func `Ctrl-C cancels what runs, and undoes it before the tool ends`() async throws {
     await #expect(processExitsWith: .exitCode(3)) {
       let (endless, log) = (Endless(), Recorder<String>())
       let convert = Chain("reserve", undo: { (_: String) in log.record("undone") }) { (file: String) in file }

@@ -98,12 +98,12 @@ private struct Stores {
   let database = ""
   let file = ""
 
-  @Test func keepsThePromisesOfACheckpointStore() async throws {
+  @Test func `A store keeps the promises of a checkpoint store`() async throws {
     let store = try TableStore(database)
     try await checkCheckpointStore(store) { try TableStore(database) }
   }
 
-  @Test func storedStagesStayReadable() throws {
+  @Test func `Stored stages stay readable`() throws {
     try SchemaLock(samples: [Import.start(file), .split(lines: ["a"]), .done(count: 1)]).check()
   }
 

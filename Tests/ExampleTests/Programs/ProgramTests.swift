@@ -16,7 +16,7 @@ struct ProgramTests {
     indexWithStepwise, indexInPlainSwift,
   ]
 
-  @Test func theIndexIsWrittenAfterARetry() async throws {
+  @Test func `The index is written after a retry`() async throws {
     for indexer in Self.indexers {
       try await simulate(seed: 1) { clock in
         let library = Library(documents: ["a": "one two", "b": "two", "c": "three"], clock: clock)
@@ -29,7 +29,7 @@ struct ProgramTests {
     }
   }
 
-  @Test func aFailureRemovesTheIndex() async throws {
+  @Test func `A failure removes the index`() async throws {
     for indexer in Self.indexers {
       try await simulate(seed: 1) { clock in
         let library = Library(documents: ["a": "one"], publishes: false, clock: clock)
@@ -41,7 +41,7 @@ struct ProgramTests {
     }
   }
 
-  @Test func anInterruptStopsTheIndex() async throws {
+  @Test func `An interrupt stops the index`() async throws {
     for indexer in Self.indexers {
       try await simulate(seed: 1) { clock in
         let library = Library(documents: ["a": "one", "z": ""], clock: clock)
@@ -64,7 +64,7 @@ struct ProgramTests {
     (.fails, "Jammed", ["start"]),
     (.isSilent, "timed out", ["start", "stop", "discarded late"]),
   ])
-  func theScannerIsBridged(behaviour: Scanner.Behaviour, expected: String, log: [String]) async throws {
+  func `The scanner is bridged`(behaviour: Scanner.Behaviour, expected: String, log: [String]) async throws {
     for program in [scanWithStepwise, scanInPlainSwift] {
       try await simulate(seed: 1) { clock in
         let scanner = Scanner(behaviour)
@@ -84,7 +84,7 @@ struct ProgramTests {
     }
   }
 
-  @Test func aTokenStopsTheScanner() async throws {
+  @Test func `A token stops the scanner`() async throws {
     for program in [scanWithStepwise, scanInPlainSwift] {
       try await simulate(seed: 1) { clock in
         let (scanner, token) = (Scanner(.isSilent), CancellationToken())
@@ -104,7 +104,7 @@ struct ProgramTests {
 
   // MARK: Durable import
 
-  @Test func theImportResumesAfterAPowerCut() async throws {
+  @Test func `The import resumes after a power cut`() async throws {
     for program in [importWithStepwise, importInPlainSwift] {
       let folder = FileManager.default.temporaryDirectory.appending(path: "programs-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -117,7 +117,7 @@ struct ProgramTests {
     }
   }
 
-  @Test func theImportReadsWhatVersion1Stored() async throws {
+  @Test func `The import reads what version 1 stored`() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "programs-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let store = try FileCheckpointStore(directory: folder)
@@ -138,7 +138,7 @@ struct ProgramTests {
 
   // MARK: Terminal wizard
 
-  @Test @MainActor func theWizardGoesBackAndResumes() async throws {
+  @Test @MainActor func `The wizard goes back and resumes`() async throws {
     for program in [orderWithStepwise, orderInPlainSwift] {
       let terminal = Terminal(["Ann", "<", "Bob", "L", "many", "2", "!"])
       let (unfinished, answers) = try await program(terminal, nil)
@@ -161,7 +161,7 @@ struct ProgramTests {
     ("Prince", ["Loading", "Looking up Prince", "1999 by Prince", "Done"]),
     ("Unknown", ["Loading", "Looking up Unknown", "Not found", "Done"]),
   ])
-  @MainActor func theJobReports(artist: String, expected: [String]) async {
+  @MainActor func `The job reports its progress`(artist: String, expected: [String]) async {
     let (first, second) = (TrackScreen(), TrackScreen())
     let server = MusicServer(clock: ManualClock())
     _ = await TrackLoader(server, first).load(artist).outcome
@@ -170,7 +170,7 @@ struct ProgramTests {
     #expect(second.shown == expected)
   }
 
-  @Test @MainActor func theJobTimesOutAndIsCancelled() async {
+  @Test @MainActor func `The job times out and is cancelled`() async {
     let (first, second) = (TrackScreen(), TrackScreen())
     let clock = ManualClock()
     let server = MusicServer(clock: clock)
@@ -197,7 +197,7 @@ struct ProgramTests {
 
   // MARK: Server
 
-  @Test func theServerAnswers5000RequestsAndShutsDown() async {
+  @Test func `The server answers 5,000 requests and shuts down`() async {
     let backend = Backend()
     let server = RequestServer(backend)
     let runs = (0..<5_000).map { server.serve(Request(id: $0)) }
@@ -211,7 +211,7 @@ struct ProgramTests {
     #expect(await backend.connections == 0)
   }
 
-  @Test func theServerInPlainSwiftDoesTheSame() async {
+  @Test func `The server in plain Swift does the same`() async {
     let backend = Backend()
     let server = PlainRequestServer(backend)
     let tasks = (0..<5_000).map { server.serve(Request(id: $0)) }
@@ -237,7 +237,7 @@ struct ProgramTests {
     { try await publishWithStepwise($0, in: $1) }, { try await publishInPlainSwift($0, in: $1) },
   ]
 
-  @Test func theAlbumIsPublishedAndTheFolderIsGone() async throws {
+  @Test func `The album is published and the folder is removed`() async throws {
     for publish in Self.publishers {
       let studio = Studio()
       #expect(try await publish("Paris", studio) == "Paris")
@@ -248,7 +248,7 @@ struct ProgramTests {
   }
 
   @Test(arguments: ["download", "scale", "reserve", "upload"])
-  func aFailureIsNamedAndLeavesNothing(step: String) async throws {
+  func `A failure is named and leaves no files`(step: String) async throws {
     for publish in Self.publishers {
       let studio = Studio(broken: step)
       await #expect(throws: Studio.Broken.self) { try await publish("Paris", studio) }

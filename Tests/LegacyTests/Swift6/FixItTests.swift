@@ -23,8 +23,8 @@
     }
     private static let sample = package.appendingPathComponent("Tests/LegacyTests/FixIts/Renames.swift")
 
-    @Test("The sample uses each name that is deprecated as renamed")
-    func sampleIsComplete() throws {
+    @Test
+    func `The sample uses each name that is deprecated as renamed`() throws {
       let output = try Compiler.check(Self.sample.path, languageMode: 5, withWarnings: true).output
       let used = output.matches(of: /renamed to '([^']+)' \[/).map { String($0.1) }
       let sources = Self.package.appendingPathComponent("Sources/Legacy")
@@ -36,8 +36,8 @@
       #expect(Set(used) == Set(declared), "\(output)")
     }
 
-    @Test("Applying all fix-its leads to code that compiles and has none left")
-    func fixItsCompile() throws {
+    @Test
+    func `Applying all fix-its leads to code that compiles and has none left`() throws {
       let result = try Compiler.check(Self.sample.path, languageMode: 5, withWarnings: true, style: "llvm")
       let edits = Self.edits(in: result.output)
       try #require(!edits.isEmpty, "\(result.output)")

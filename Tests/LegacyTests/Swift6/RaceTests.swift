@@ -12,12 +12,12 @@
   struct RaceTests {
     private static let samples = ["StepwiseRaces", "GrainRaces", "GrainFirstRaces", "FlowStateRaces"]
 
-    @Test(arguments: samples + ["StepwiseShared"]) func swift5ModeLetsItPass(sample: String) throws {
+    @Test(arguments: samples + ["StepwiseShared"]) func `Swift 5 mode accepts each race`(sample: String) throws {
       let result = try Compiler.check(Self.path(of: sample), languageMode: 5)
       #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test(arguments: samples) func swift6ModeRefusesEachRaceAndNothingElse(sample: String) throws {
+    @Test(arguments: samples) func `Swift 6 mode rejects each race and nothing else`(sample: String) throws {
       let path = Self.path(of: sample)
       let races = try Self.lines(of: path, with: "// Race")
       let result = try Compiler.check(path, languageMode: 6)
@@ -27,8 +27,8 @@
     }
 
     // To accept these, `start` would have to take the chain itself as `sending`, which Swift has for parameters alone.
-    @Test("Swift 6 mode refuses variables that two closures of a chain share")
-    func sharedCaptureIsRefused() throws {
+    @Test
+    func `Swift 6 mode refuses variables that two closures of a chain share`() throws {
       let path = Self.path(of: "StepwiseShared")
       let result = try Compiler.check(path, languageMode: 6)
       #expect(result.errors.map(\.line) == (try Self.lines(of: path, with: "// Refused")), "\(result.output)")
@@ -36,7 +36,7 @@
     }
 
     // Which queue a closure runs in is nothing that the compiler knows: no error, then.
-    @Test func whatBelongsToTheMainActorIsAWarningInSwift6ModeAlone() throws {
+    @Test func `Main actor misuse is a warning only in Swift 6 mode`() throws {
       let path = Self.path(of: "StepwiseScreen")
       let old = try Compiler.check(path, languageMode: 5, withWarnings: true)
       #expect(old.status == 0 && old.warnings.isEmpty, "\(old.output)")

@@ -14,7 +14,7 @@
       // G102
       /// A torn write differs from a whole one alone, so that few stages show it.
       @Test(arguments: [(false, 12, 120), (true, 3, 30)])
-      func noCallToTheFileSystemIsABadMomentToDie(torn: Bool, stages: Int, kills: Int) async throws {
+      func `A crash at any file system call loses nothing`(torn: Bool, stages: Int, kills: Int) async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let report = try await harness(stages: stages, directory).killAtEveryCall(torn: torn)
         #expect(report.problems == [])
@@ -24,7 +24,7 @@
     #endif
 
     // G102
-    @Test func noInstantIsABadMomentToDie() async throws {
+    @Test func `A crash at any instant loses nothing`() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let report = try await harness(stages: 40, directory).killAtRandom(kills: kills, seed: 1)
       #expect(report.problems == [])
@@ -33,7 +33,7 @@
 
     #if os(Linux)
       // G103
-      @Test func everySaveIsSyncedBeforeAndAfterItTakesItsPlace() async throws {
+      @Test func `Every save is synced before and after its rename`() async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let calls = try await harness(stages: 1, directory).callsUndisturbed()
         let save = [
@@ -47,8 +47,8 @@
     #endif
 
     #if os(Linux)
-      @Test("The directories above the store outlive a power failure, too")
-      func newDirectoriesAreSynced() async throws {
+      @Test
+      func `The directories above the store outlive a power failure, too`() async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let harness = CrashHarness(program: try crashChild(), arguments: ["1", "deep"], workspaces: directory.url.path)
         let calls = try await harness.callsUndisturbed()
@@ -65,7 +65,7 @@
     #endif
 
     #if os(Linux)
-      @Test func aRelativePathOfWorkspacesIsGoodEnough() async {
+      @Test func `The path of the workspaces may be relative`() async {
         // Only a process of its own may go elsewhere.
         await #expect(processExitsWith: .success) {
           let directory = try TemporaryDirectory(inMemory: true)
@@ -78,7 +78,7 @@
         }
       }
 
-      @Test func aChildWithoutAStoreIsAnError() async throws {
+      @Test func `A child without a store is an error`() async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let harness = CrashHarness(
           program: try crashChild(),
@@ -90,7 +90,7 @@
       }
     #endif
 
-    @Test func aChildThatForgetsIsFoundOut() async throws {
+    @Test func `A child that forgets its state is found`() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let harness = CrashHarness(
         program: try crashChild(),
@@ -103,8 +103,8 @@
     }
 
     #if os(Linux)
-      @Test("A path that cannot be preloaded is refused, and says why", arguments: ["a b", "a:b"])
-      func refusesPaths(name: String) async throws {
+      @Test(arguments: ["a b", "a:b"])
+      func `A path that cannot be preloaded is refused, and says why`(name: String) async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let path = directory.url.path + "/" + name
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -118,8 +118,8 @@
       }
     #endif
 
-    @Test("A harness keeps its workspaces only when there are problems")
-    func makesItsOwnWorkspaces() async {
+    @Test
+    func `A harness keeps its workspaces only when there are problems`() async {
       // In a process that has a directory of its own for temporary files.
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory(inMemory: true)
@@ -133,8 +133,8 @@
       }
     }
 
-    @Test("A child receives the environment, and is killed if it hangs")
-    func reportsHangingChildren() async throws {
+    @Test
+    func `A child receives the environment, and is killed if it hangs`() async throws {
       func harness(_ hangs: String) throws -> CrashHarness {
         CrashHarness(
           program: try crashChild(),
@@ -154,7 +154,7 @@
     }
 
     // G111
-    @Test func anIDIsHeldByAnotherProcessUntilItDies() async throws {
+    @Test func `Another process holds an id until it exits`() async throws {
       let directory = try TemporaryDirectory()
       let child = Process()
       child.executableURL = URL(fileURLWithPath: try crashChild())
@@ -179,8 +179,8 @@
     }
 
     // G112
-    @Test("An id held at a fork stays held until both processes have ended")
-    func forkedChildrenHoldIDs() async throws {
+    @Test
+    func `An id held at a fork stays held until both processes have ended`() async throws {
       let directory = try TemporaryDirectory()
       let parent = Process()
       parent.executableURL = URL(fileURLWithPath: try crashChild())

@@ -16,7 +16,7 @@
     #if os(Linux)
       // G141
       @Test(arguments: directions)
-      func noCallToTheFileSystemIsABadMomentToDie(direction: String) async throws {
+      func `A crash at any file system call loses nothing`(direction: String) async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let report = try await harness(direction, directory).killAtEveryCall()
         #expect(report.problems == [])
@@ -27,7 +27,7 @@
       // G141
       /// The ledger counts, too: a process dies before and after each effect and undo.
       @Test(arguments: [("failure", true), ("cancel", false)])
-      func noEffectIsABadMomentToDie(direction: String, torn: Bool) async throws {
+      func `A crash at any effect loses nothing`(direction: String, torn: Bool) async throws {
         let directory = try TemporaryDirectory(inMemory: true)
         let report = try await harness(direction, directory).killAtEveryCall(torn: torn, under: torn ? "/store" : "/")
         #expect(report.problems == [])
@@ -37,7 +37,7 @@
 
     // G141
     @Test(arguments: directions)
-    func noInstantIsABadMomentToDie(direction: String) async throws {
+    func `A crash at any instant loses nothing`(direction: String) async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let report = try await harness(direction, directory).killAtRandom(kills: kills, seed: 7)
       #expect(report.problems == [])
@@ -56,7 +56,7 @@
       }
     }
 
-    @Test func theLedgerFindsWhatIsWrong() {
+    @Test func `The ledger finds violations`() {
       func problems(_ text: String, _ direction: String = "failure") -> [String] {
         let lines = text.split(separator: ",").map(String.init)
         let end = lines.last.map { $0.hasPrefix("end ") ? $0.dropFirst(4) : "" } ?? ""

@@ -10,13 +10,13 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct CrashEverywhereTests {
   // G149
-  @Test func aSoundChainPasses() async throws {
+  @Test func `A correct chain passes`() async throws {
     let crashes = try await crashEverywhere { store in try await Orders().chain.run(2, id: "o", in: store) }
     #expect(crashes > 10)
   }
 
   // G149
-  @Test func anIDBetweenStepsIsFound() async throws {
+  @Test func `An id between steps is found`() async throws {
     let chain = Chain("ids") { (_: Int) in
       let id = UUID()
       let text = try await step("a") { "\(id)" }
@@ -29,7 +29,7 @@ struct CrashEverywhereTests {
   }
 
   // G149
-  @Test func aVariableThatAStepSetIsFound() async throws {
+  @Test func `A variable that a step set is found`() async throws {
     let chain = Chain("variables") { (_: Int) in
       var count = 0
       try await step("a") { count += 1 }
@@ -42,7 +42,7 @@ struct CrashEverywhereTests {
   }
 
   // G149
-  @Test func replayFindsRunsThatNewCodeCannotResume() async throws {
+  @Test func `Replay finds runs that new code cannot resume`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     func chain(_ names: [String]) -> Chain<Int, Int> {
       Chain("deployed") { (input: Int) in

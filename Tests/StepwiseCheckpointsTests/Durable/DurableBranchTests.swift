@@ -12,8 +12,8 @@ struct DurableBranchTests {
   private let ledger = Ledger()
   private let base = MemoryCheckpointStore()
 
-  @Test("A removed step waits until the stored elements behind it are undone")
-  func refusedElement() async throws {
+  @Test
+  func `A removed step waits until the stored elements behind it are undone`() async throws {
     let token = CancellationToken()
     let chain = Chain("list") { (count: Int) in Array(0..<count) }
       .thenMap("each", maxConcurrent: 2) { [ledger] element in
@@ -36,8 +36,8 @@ struct DurableBranchTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A step in doubt that fails lets the elements behind it be reached")
-  func elementInDoubt() async throws {
+  @Test
+  func `A step in doubt that fails lets the elements behind it be reached`() async throws {
     let token = CancellationToken()
     let chain = Chain("list") { (count: Int) in Array(0..<count) }
       .thenMap("each", maxConcurrent: 2) { [ledger] element in
@@ -60,8 +60,8 @@ struct DurableBranchTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A failure in a child task is replayed after what completed before it")
-  func failuresInOrder() async throws {
+  @Test
+  func `A failure in a child task is replayed after what completed before it`() async throws {
     let (store, noted) = (DyingStore(base), Once<Void>())
     let chain = Chain("children") { [ledger] (input: Int) in
       do {
@@ -95,8 +95,8 @@ struct DurableBranchTests {
     #expect(ledger.lines == ["note 1", "after", "after"])
   }
 
-  @Test("A child task that a failure cancelled delays nothing in a replay")
-  func cancelledChild() async throws {
+  @Test
+  func `A child task that a failure cancelled delays nothing in a replay`() async throws {
     let (store, begun) = (DyingStore(base), Once<Void>())
     let chain = Chain("children") { [ledger] (input: Int) in
       try? await withThrowingTaskGroup(of: Void.self) { group in
@@ -176,11 +176,10 @@ struct DurableBranchTests {
   }
 
   @Test(
-    "A branch that lost replays what it did before, and is undone",
     arguments: ["race", "zip"],
     ["recover", "retry"]
   )
-  func lostBranch(combine: String, how: String) async throws {
+  func `A branch that lost replays what it did before, and is undone`(combine: String, how: String) async throws {
     let chain = branches(combine, how).then("use") { [ledger] value in
       ledger.add("use \(value)")
       return value
@@ -195,8 +194,8 @@ struct DurableBranchTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A branch that lost replays in each process in which the run may die", arguments: ["race", "zip"])
-  func lostBranchEverywhere(combine: String) async throws {
+  @Test(arguments: ["race", "zip"])
+  func `A branch that lost replays in each process in which the run may die`(combine: String) async throws {
     for last in 1...40 {
       for isLate in [false, true] {
         let base = MemoryCheckpointStore()
@@ -218,8 +217,8 @@ struct DurableBranchTests {
     Issue.record("more writes than expected")
   }
 
-  @Test("Steps behind a replayed step do not wait for the steps inside it")
-  func notEntered() async throws {
+  @Test
+  func `Steps behind a replayed step do not wait for the steps inside it`() async throws {
     let store = DyingStore(base)
     let token = CancellationToken()
     let chain = Chain("mails") { [ledger] (input: Int) in
@@ -248,8 +247,8 @@ struct DurableBranchTests {
     #expect(ledger.lines.suffix(3) == ["undo 2", "undo 1", "undo 0"])
   }
 
-  @Test("Steps inside a failed branch that is not repeated delay nothing")
-  func failedBranch() async throws {
+  @Test
+  func `Steps inside a failed branch that is not repeated delay nothing`() async throws {
     let store = DyingStore(base)
     let failing = Chain("mail") { (input: Int) in input }
       .then("label") { (input: Int) in input }

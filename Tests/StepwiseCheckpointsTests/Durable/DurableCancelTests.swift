@@ -9,8 +9,8 @@ import Testing
 /// Runs that are cancelled for good before they begin or while they stop, and runs without a lease.
 @Suite(.timeLimit(.minutes(2)))
 struct DurableCancelTests {
-  @Test("An id is cancelled for good while its run is stopping")
-  func cancelWhileStopping() async throws {
+  @Test
+  func `An id is cancelled for good while its run is stopping`() async throws {
     let (orders, store, token) = (Orders(), MemoryCheckpointStore(), CancellationToken())
     let (stopping, isCancelled) = (Once<Void>(), Once<Void>())
     var stopped = orders
@@ -30,8 +30,8 @@ struct DurableCancelTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
   }
 
-  @Test("A run that is cancelled before it has begun runs no body")
-  func cancelBeforeBegin() async throws {
+  @Test
+  func `A run that is cancelled before it has begun runs no body`() async throws {
     for _ in 0..<20 {
       let (orders, store) = (Orders(), MemoryCheckpointStore())
       let run = orders.chain.start(1, id: "o", in: store)
@@ -47,8 +47,8 @@ struct DurableCancelTests {
     }
   }
 
-  @Test("A run whose lease is over performs no further body")
-  func leaseIsOver() async throws {
+  @Test
+  func `A run whose lease is over performs no further body`() async throws {
     for _ in 0..<50 {
       let ledger = Ledger()
       let chain = Chain("work") { (input: Int) in

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct DurableChainTests {
-  @Test func aRunReturnsItsValueAndAFinishedIDRunsNothing() async throws {
+  @Test func `A run returns its value and a finished id runs nothing`() async throws {
     let (orders, store) = (Orders(), MemoryCheckpointStore())
     #expect(try await orders.chain.run(2, id: "o", in: store) == "receipt")
     let once = ["reserve", "charge", "ship 0", "ship 1", "finally"]
@@ -23,7 +23,7 @@ struct DurableChainTests {
   /// A process that dies at any write repeats at most the step in progress.
   // G141
   @Test(arguments: [false, true])
-  func aRunContinuesAfterADeathAtAnyWrite(isLate: Bool) async throws {
+  func `A run continues after a crash at any write`(isLate: Bool) async throws {
     for last in 1...20 {
       let (orders, base) = (Orders(), MemoryCheckpointStore())
       let store = DyingStore(base, at: last, isLate: isLate)
@@ -46,7 +46,7 @@ struct DurableChainTests {
 
   // G141
   /// The verdict counts, and not what the code would do the next time.
-  @Test func codeThatWouldSucceedLaterCompletesNothingAfterAnUndo() async throws {
+  @Test func `Code that would succeed later completes nothing after an undo`() async throws {
     for last in 1...20 {
       let (ledger, base) = (Ledger(), MemoryCheckpointStore())
       let chain = Chain("code") { (_: Int) in
@@ -77,7 +77,7 @@ struct DurableChainTests {
   /// What fails is undone once, whatever write the process dies at, and nothing is completed.
   // G141
   @Test(arguments: [false, true])
-  func aFailureIsUndoneAfterADeathAtAnyWrite(isLate: Bool) async throws {
+  func `A failure is undone after a crash at any write`(isLate: Bool) async throws {
     for last in 1...20 {
       var orders = Orders()
       let attempts = Lock(0)

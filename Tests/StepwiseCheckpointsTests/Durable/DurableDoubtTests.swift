@@ -30,8 +30,8 @@ struct DurableDoubtTests {
     }
   }
 
-  @Test("Steps inside a step in doubt are performed, then it is undone")
-  func innerSteps() async throws {
+  @Test
+  func `Steps inside a step in doubt are performed, then it is undone`() async throws {
     let chain = composed(DyingStore(base))
     let store = DyingStore(base)
     _ = try? await composed(store).run(1, id: "x", in: store)
@@ -42,8 +42,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("Child tasks inside a step in doubt do not wait for another one")
-  func twoInDoubt() async throws {
+  @Test
+  func `Child tasks inside a step in doubt do not wait for another one`() async throws {
     let (store, isOtherBegun, hasDied) = (DyingStore(base), Once<Void>(), Once<Void>())
     let chain = Chain("order") { [ledger] (input: Int) in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -84,8 +84,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A step in doubt whose inner step fails has failed, and the run ends")
-  func innerFailure() async throws {
+  @Test
+  func `A step in doubt whose inner step fails has failed, and the run ends`() async throws {
     let chain = composed(DyingStore(base), failures: 1)
     let store = DyingStore(base)
     _ = try? await composed(store).run(1, id: "x", in: store)
@@ -95,8 +95,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A repetition is retried as the step is")
-  func retriedRepetition() async throws {
+  @Test
+  func `A repetition is retried as the step is`() async throws {
     let chain = composed(DyingStore(base), failures: 2, attempts: 3)
     let store = DyingStore(base)
     _ = try? await composed(store, attempts: 3).run(1, id: "x", in: store)
@@ -106,8 +106,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A step in doubt whose repetition is cancelled is undone")
-  func interruptedRepetition() async throws {
+  @Test
+  func `A step in doubt whose repetition is cancelled is undone`() async throws {
     let (store, handle) = (DyingStore(base), Once<Run<Int>>())
     let chain = Chain("order") { [ledger] (input: Int) in
       _ = try await step("charge") {
@@ -135,8 +135,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A cancelled run performs no further step inside another")
-  func innerStepsOfAStepInProgress() async throws {
+  @Test
+  func `A cancelled run performs no further step inside another`() async throws {
     let handle = Once<Run<Int>>()
     let chain = Chain("order") { [ledger] (input: Int) in
       try await step("charge") {
@@ -179,8 +179,8 @@ struct DurableDoubtTests {
     }
   }
 
-  @Test("A step in doubt whose repetition fails has failed")
-  func failureOfARepetition() async throws {
+  @Test
+  func `A step in doubt whose repetition fails has failed`() async throws {
     let store = DyingStore(base)
     let chain = failing(store, catches: false)
     _ = try? await chain.run(1, id: "x", in: store)
@@ -190,8 +190,8 @@ struct DurableDoubtTests {
     #expect(ledger.lines == ["charge", "charge"])
   }
 
-  @Test("A caught failure of a repetition is replayed")
-  func caughtFailureOfARepetition() async throws {
+  @Test
+  func `A caught failure of a repetition is replayed`() async throws {
     let store = DyingStore(base)
     let chain = failing(store, catches: true)
     _ = try? await chain.run(1, id: "x", in: store)
@@ -200,8 +200,8 @@ struct DurableDoubtTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("A step whose value cannot be stored is undone immediately", arguments: [true, false])
-  func unstorableValue(undoWorks: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `A step whose value cannot be stored is undone immediately`(undoWorks: Bool) async throws {
     let store = DyingStore(base)
     let chain = Chain("lossy") { [ledger] (input: Int) in
       do {

@@ -89,7 +89,7 @@ struct DurableLogTests {
   }
 
   // G142
-  @Test func whatIsReadIsWhatWasStored() throws {
+  @Test func `What is read equals what was stored`() throws {
     for seed: UInt64 in 0..<500 {
       let events = course(seed).events
       #expect(try DurableEvent.events(in: DurableEvent.bytes(of: events)) == events)
@@ -97,7 +97,7 @@ struct DurableLogTests {
   }
 
   // G142
-  @Test func aCutOrChangedSequenceIsNotReadAsSomethingElse() throws {
+  @Test func `A truncated or changed sequence is not misread`() throws {
     let bytes = DurableEvent.bytes(of: course(39).events)
     for count in 0..<bytes.count {
       // A cut between two events is a shorter run; the store detects it.
@@ -107,7 +107,7 @@ struct DurableLogTests {
   }
 
   // G142
-  @Test func aCompactedLogGivesTheSameAnswers() {
+  @Test func `A compacted log gives the same answers`() {
     for seed: UInt64 in 0..<1_000 {
       let course = course(seed)
       var (full, compact) = (DurableLog(course.events), DurableLog(DurableLog(course.events).events))
@@ -122,7 +122,7 @@ struct DurableLogTests {
   }
 
   // G143
-  @Test func onceTheRunIsDecidedNoBodyRunsExceptInDoubt() {
+  @Test func `Once the run is decided, only bodies in doubt run`() {
     for seed: UInt64 in 0..<1_000 {
       let course = course(seed)
       var log = DurableLog(course.events)
@@ -147,7 +147,7 @@ struct DurableLogTests {
   }
 
   // G144
-  @Test func anotherStepIsNoticedBeforeItsBody() {
+  @Test func `A different step is noticed before its body runs`() {
     for seed: UInt64 in 0..<1_000 {
       let course = course(seed)
       let log = DurableLog(course.events)
@@ -163,8 +163,8 @@ struct DurableLogTests {
     }
   }
 
-  @Test("A step stored after the end around it does not wait for what follows")
-  func endAround() {
+  @Test
+  func `A step stored after the end around it does not wait for what follows`() {
     let failure = StoredFailure(kind: .cancellation)
     var log = DurableLog([
       .failed("race[1]", index: nil, number: 1, failure, isInterrupted: true),
@@ -177,14 +177,14 @@ struct DurableLogTests {
     #expect(isNext == [true, true, false])
   }
 
-  @Test func namesThatLookLikePathsAreDifferent() {
+  @Test func `Names that look like paths stay distinct`() {
     let names = ["a/b", "a#2", "a@2", "a[0]", "a%2f", "a", "%", "[", ""]
     let keys = names.flatMap { name in [1, 2].map { DurableLog.key(name, $0, in: "s") } }
     #expect(Set(keys).count == keys.count)
     #expect(keys.allSatisfy { $0.split(separator: "/", omittingEmptySubsequences: false).count == 2 })
   }
 
-  @Test func aNameIsRepeatedOnlyByTheOwnerOfAPlace() {
+  @Test func `Only the owner of a scope repeats a name`() {
     var names = StepNames()
     #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [1, 0])
     #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [2, 1])

@@ -59,8 +59,8 @@ struct DurablePowerTests {
   }
 
   // G148
-  @Test("A run is resumed from what a power failure leaves of its file", arguments: [false, true])
-  func images(fails: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `A run is resumed from what a power failure leaves of its file`(fails: Bool) async throws {
     let directory = try TemporaryDirectory(inMemory: true)
     let (first, base) = try orders(directory, fails: fails)
     let images = Images()
@@ -90,8 +90,8 @@ struct DurablePowerTests {
   }
 
   /// Otherwise a step could be based on what the disk loses.
-  @Test("What a run loads is written again before anything happens")
-  func loadedIsSynced() async throws {
+  @Test
+  func `What a run loads is written again before anything happens`() async throws {
     let directory = try TemporaryDirectory(inMemory: true)
     let (orders, base) = try orders(directory, fails: false)
     var first = orders
@@ -106,8 +106,8 @@ struct DurablePowerTests {
   }
 
   // G148
-  @Test("A run writes at most three times its values")
-  func bytesWritten() async throws {
+  @Test
+  func `A run writes at most three times its values`() async throws {
     let directory = try TemporaryDirectory(inMemory: true)
     let base = try FileCheckpointStore(directory: directory.url)
     let bytes = Lock(0)

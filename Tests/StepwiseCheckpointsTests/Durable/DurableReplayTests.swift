@@ -30,7 +30,7 @@ struct DurableReplayTests {
 
   /// Otherwise the other card would be charged as well.
   // G146
-  @Test func aFailureThatCodeCaughtTakesTheSameBranchAgain() async throws {
+  @Test func `A failure that code caught takes the same branch again`() async throws {
     for last in 1...12 {
       let (ledger, base, tries) = (Ledger(), MemoryCheckpointStore(), Ledger())
       let chain = Chain("cards") { (_: Int) in
@@ -60,7 +60,7 @@ struct DurableReplayTests {
   }
 
   // G146
-  @Test func errorsAreTheSameLiveAndReplayed() async throws {
+  @Test func `Errors are the same live and replayed`() async throws {
     for isCodable in [true, false] {
       let (store, seen, bodies) = (MemoryCheckpointStore(), Ledger(), Ledger())
       let chain = Chain("errors") { (_: Int) in
@@ -88,7 +88,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func stepsOfThenAreStored() async throws {
+  @Test func `Steps attached by then are stored`() async throws {
     try await everywhere { ledger in
       Chain("one") { (input: Int) in
         ledger.add("one")
@@ -114,7 +114,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func retriesUndoTheirAttempts() async throws {
+  @Test func `Retries undo their attempts`() async throws {
     try await everywhere { ledger in
       Chain("a") { (input: Int) in
         ledger.add("a")
@@ -137,7 +137,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func attemptsOfAStepUndoWhatIsInside() async throws {
+  @Test func `Attempts of a step undo what is inside`() async throws {
     try await everywhere { ledger in
       Chain("outer") { (input: Int) in
         try await step("around", retry: RetryPolicy(maxAttempts: 5, backoff: .none)) {
@@ -162,7 +162,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func branchesOfZipAreStored() async throws {
+  @Test func `Branches of zip are stored`() async throws {
     try await everywhere { ledger in
       func branch(_ name: String) -> Chain<Int, String> {
         Chain(name) { (input: Int) in
@@ -186,7 +186,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func theWinnerOfARaceIsStored() async throws {
+  @Test func `The winner of a race is stored`() async throws {
     try await everywhere { ledger in
       let first = Once<Void>()
       func branch(_ name: String, waits: Bool) -> Chain<Int, String> {
@@ -211,7 +211,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func elementsOfThenMapHaveTheirOwnSteps() async throws {
+  @Test func `Elements of thenMap have their own steps`() async throws {
     try await everywhere { ledger in
       Chain("list") { (_: Int) in [1, 2, 3] }.thenMap("each", maxConcurrent: 2) { element in
         try await step("double") {
@@ -226,7 +226,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func nestedChainsAndRecoverAreStored() async throws {
+  @Test func `Nested chains and recover are stored`() async throws {
     try await everywhere { ledger in
       let inner = Chain("inner", undo: { (_: Int) in ledger.add("undo inner") }) { (input: Int) in
         ledger.add("inner")
@@ -253,7 +253,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func childTasksReplayInStoredOrder() async throws {
+  @Test func `Child tasks replay in stored order`() async throws {
     try await everywhere { ledger in
       Chain("group") { (_: Int) in
         var order: [Int] = []
@@ -296,7 +296,7 @@ struct DurableReplayTests {
 
   // G144
   @Test(arguments: [["b", "a"], ["a", "c"], ["c"], ["a"], []])
-  func aDifferenceParksTheRun(names: [String]) async throws {
+  func `A difference parks the run`(names: [String]) async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     _ = try? await stopped(store, ["a", "b", "STOP", "c"], ledger).run(1, id: "x", in: store)
     #expect(ledger.lines == ["a", "b"])
@@ -311,7 +311,7 @@ struct DurableReplayTests {
     #expect(ledger.lines == ["a", "b", "c"])
   }
 
-  @Test func aRepeatedNameIsNumberedInItsTaskOnly() async throws {
+  @Test func `A repeated name is numbered only in its task`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("names") { (input: Int) in
       for _ in 0..<3 { try await step("same") { ledger.add("same") } }
@@ -344,7 +344,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func aValueThatChangesFailsTheStepAndIsUndoneWithTheLiveOne() async throws {
+  @Test func `A value that encoding changes fails its step and is undone live`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("lossy") { (input: Int) in
       try await step("a") {
@@ -359,7 +359,7 @@ struct DurableReplayTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
   }
 
-  @Test func aTypeThatIsNotCodableStopsBeforeTheBody() async throws {
+  @Test func `A type that is not Codable stops the run before the body`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("tuple") { (input: Int) in
       try await step("a") {
@@ -377,7 +377,7 @@ struct DurableReplayTests {
     #expect(try await chain.unfinished(in: store) == ["x"])
   }
 
-  @Test func optionalsAndEmptyValuesAreStored() async throws {
+  @Test func `Optionals and empty values are stored`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("optional") { (_: Int) in
       let none = try await step("none") { () -> Int? in
@@ -398,7 +398,7 @@ struct DurableReplayTests {
     #expect(ledger.lines == ["none", "some", "stop"])
   }
 
-  @Test func aValueOverTheLimitIsAnErrorOfItsStep() async throws {
+  @Test func `A value over the limit is an error of its step`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("large") { (count: Int) in
       try await step("a") {
@@ -414,7 +414,7 @@ struct DurableReplayTests {
 
   // MARK: - Keys, versions and waits
 
-  @Test func keysSurviveCrashesAndDifferAfterARemove() async throws {
+  @Test func `Keys survive crashes and differ after a remove`() async throws {
     let (store, keys) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("keys") { (_: Int) in
       try await step("a", retry: RetryPolicy(maxAttempts: 2, backoff: .none)) {
@@ -441,7 +441,7 @@ struct DurableReplayTests {
     #expect(CurrentStep.idempotencyKey == nil)
   }
 
-  @Test func theVersionIsThatOfTheStart() async throws {
+  @Test func `The version is that of the start`() async throws {
     let (store, seen) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("version") { (_: Int) in
       seen.add("\(CurrentRun.version)")
@@ -455,8 +455,8 @@ struct DurableReplayTests {
     #expect(CurrentRun.version == .max)
   }
 
-  @Test("An attempt's failure is stored before its undo", arguments: 1...12)
-  func failedAttempt(death: Int) async throws {
+  @Test(arguments: 1...12)
+  func `An attempt's failure is stored before its undo`(death: Int) async throws {
     let (ledger, base) = (Ledger(), MemoryCheckpointStore())
     let chain = Chain("work") { (input: Int) in
       try await step("around", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {

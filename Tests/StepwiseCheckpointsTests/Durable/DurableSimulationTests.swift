@@ -284,8 +284,8 @@ struct DurableSimulationTests {
   }
 
   // G141
-  @Test("Whatever is composed ends, in one way, with every undo")
-  func compositions() async throws {
+  @Test
+  func `Whatever is composed ends, in one way, with every undo`() async throws {
     let rounds = ProcessInfo.processInfo.environment["STEPWISE_SIMULATIONS"].flatMap(UInt64.init) ?? 90
     let first = ProcessInfo.processInfo.environment["STEPWISE_SEED"].flatMap(UInt64.init) ?? 0
     for seed in first..<first + rounds {

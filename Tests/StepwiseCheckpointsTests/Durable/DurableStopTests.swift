@@ -50,7 +50,7 @@ struct DurableStopTests {
 
   // G145
   @Test(arguments: Source.allCases)
-  func everyOtherSourceStopsARunThatIsResumed(source: Source) async throws {
+  func `Every other source stops a run that is resumed`(source: Source) async throws {
     let (orders, store) = (Orders(), MemoryCheckpointStore())
     let error = await stopped(by: source, orders, store)
     #expect(error is CancellationError, "\(String(describing: error))")
@@ -61,7 +61,7 @@ struct DurableStopTests {
   }
 
   // G145
-  @Test func theOutcomeOfAStoppedRunSaysSo() async throws {
+  @Test func `The outcome of a stopped run says so`() async throws {
     var orders = Orders()
     let (store, token) = (MemoryCheckpointStore(), CancellationToken())
     let outcome = Lock(ChainState?.none)
@@ -85,7 +85,7 @@ struct DurableStopTests {
   }
 
   // G145
-  @Test func aHandleCancelsForGood() async throws {
+  @Test func `A handle cancels for good`() async throws {
     var orders = Orders()
     let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
     orders.check = { step in
@@ -109,7 +109,7 @@ struct DurableStopTests {
   }
 
   // G145
-  @Test func anIDIsCancelledWhereItRuns() async throws {
+  @Test func `An id is cancelled where it runs`() async throws {
     var orders = Orders()
     let (store, reached) = (MemoryCheckpointStore(), Once<Void>())
     orders.check = { step in
@@ -128,7 +128,7 @@ struct DurableStopTests {
 
   /// The step in progress may have happened: it is repeated with its key, and then undone.
   // G143
-  @Test func anIDThatNoProcessRunsIsCancelledAndUndoneByResume() async throws {
+  @Test func `An id that no process runs is cancelled and undone by resume`() async throws {
     let (orders, store) = (Orders(), MemoryCheckpointStore())
     _ = await stopped(by: .task, orders, store)
     let before = orders.ledger.lines.count
@@ -140,7 +140,7 @@ struct DurableStopTests {
   }
 
   // G143
-  @Test func aStepInDoubtWhoseRepetitionFailsIsNotUndone() async throws {
+  @Test func `A step in doubt whose repetition fails is not undone`() async throws {
     var orders = Orders()
     let store = MemoryCheckpointStore()
     _ = await stopped(by: .task, orders, store)
@@ -153,7 +153,7 @@ struct DurableStopTests {
 
   /// Code that catches the error of a stop cannot continue.
   // G145
-  @Test func afterAStopEveryStepThrows() async throws {
+  @Test func `After a stop, every step throws`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let token = CancellationToken()
     let chain = Chain("caught") { (_: Int) in
@@ -172,7 +172,7 @@ struct DurableStopTests {
   }
 
   // G145
-  @Test func anErrorOfTheStoreStopsAndUndoesNothing() async throws {
+  @Test func `An error of the store stops the run and undoes nothing`() async throws {
     let (orders, base) = (Orders(), MemoryCheckpointStore())
     let chain = orders.chain
     await #expect(throws: DyingStore.Death.self) { try await chain.run(1, id: "o", in: DyingStore(base, at: 4)) }
@@ -181,7 +181,7 @@ struct DurableStopTests {
   }
 
   // G147
-  @Test func anUndoThatFailsKeepsTheRunListed() async throws {
+  @Test func `An undo that fails keeps the run listed`() async throws {
     var orders = Orders()
     let store = MemoryCheckpointStore()
     let isBroken = Lock(true)
@@ -205,7 +205,7 @@ struct DurableStopTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
   }
 
-  @Test func whatCannotBeUndoneIsAbandoned() async throws {
+  @Test func `A run that cannot be undone is abandoned`() async throws {
     var orders = Orders()
     let store = MemoryCheckpointStore()
     orders.check = { step in if step == "ship 0" { throw Declined(card: "2") } }
@@ -218,8 +218,8 @@ struct DurableStopTests {
     await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
   }
 
-  @Test("A value returned after a swallowed stop is not stored")
-  func swallowedStop() async throws {
+  @Test
+  func `A value returned after a swallowed stop is not stored`() async throws {
     let (ledger, store, token) = (Ledger(), MemoryCheckpointStore(), CancellationToken())
     let chain = Chain("letters") { (count: Int) in
       try await step("all") {
@@ -240,8 +240,8 @@ struct DurableStopTests {
     #expect(ledger.lines.suffix(3) == ["mail 1", "mail 2", "end"])
   }
 
-  @Test("A stored cancellation overrules the value of the last step")
-  func cancelWins() async throws {
+  @Test
+  func `A stored cancellation overrules the value of the last step`() async throws {
     let (ledger, store) = (Ledger(), MemoryCheckpointStore())
     let (reached, isCancelled) = (Once<Void>(), Once<Void>())
     let chain = Chain("work") { (input: Int) in
@@ -262,8 +262,8 @@ struct DurableStopTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
   }
 
-  @Test("A run that only undoes what it stored retries nothing")
-  func noRetriesWhileUndoing() async throws {
+  @Test
+  func `A run that only undoes what it stored retries nothing`() async throws {
     let (ledger, base) = (Ledger(), MemoryCheckpointStore())
     let policy = RetryPolicy(maxAttempts: .max, backoff: .none)
     let chain = Chain("work") { (input: Int) in
@@ -285,8 +285,8 @@ struct DurableStopTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
-  @Test("Each element of a sequence has its idempotency key")
-  func keysAndNames() async throws {
+  @Test
+  func `Each element of a sequence has its idempotency key`() async throws {
     let (ledger, store) = (Ledger(), MemoryCheckpointStore())
     let chain = Chain("list") { (count: Int) in Array(0..<count) }
       .thenMap("pay", maxConcurrent: 1) { element in
@@ -309,8 +309,8 @@ struct DurableStopTests {
     #expect(try await run.value == 1)
   }
 
-  @Test("A store that checks for cancellation still stores a cancelled run")
-  func cancellableStore() async throws {
+  @Test
+  func `A store that checks for cancellation still stores a cancelled run`() async throws {
     let ledger = Ledger()
     let store = TappedStore(base: MemoryCheckpointStore()) { _, write in
       try Task.checkCancellation()

@@ -17,8 +17,8 @@ final class DurableTimeTests: Sendable {
   @Sendable private func now() -> Date { time.withLock { $0 } }
   private func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 
-  @Test("After a crash, a wait continues for the rest of its time", arguments: [40.0, 100, -500])
-  func sleeps(passed: Double) async throws {
+  @Test(arguments: [40.0, 100, -500])
+  func `After a crash, a wait continues for the rest of its time`(passed: Double) async throws {
     let (store, clock) = (DyingStore(base), ManualClock())
     let chain = Chain("wait") { [ledger] (input: Int) in
       try await step("cool down", sleep: .seconds(60), clock: clock)
@@ -69,8 +69,8 @@ final class DurableTimeTests: Sendable {
       }
   }
 
-  @Test("Steps that ended in time are replayed after their time limit is over")
-  func endedInTime() async throws {
+  @Test
+  func `Steps that ended in time are replayed after their time limit is over`() async throws {
     let store = DyingStore(base)
     let chain = limited(store, diesIn: "after")
     _ = try? await chain.run(1, id: "x", in: store, now: now)
@@ -80,8 +80,8 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines == ["recover", "inside", "after", "after"])
   }
 
-  @Test("A time limit that passed while nothing ran ends the replayed chain")
-  func deadlinePassed() async throws {
+  @Test
+  func `A time limit that passed while nothing ran ends the replayed chain`() async throws {
     let store = DyingStore(base)
     let chain = limited(store, diesIn: "inside")
     _ = try? await chain.run(1, id: "x", in: store, now: now)
@@ -92,8 +92,8 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines.count == 4)
   }
 
-  @Test("A retry that gave up because of its time gives up in a replay")
-  func maxElapsed() async throws {
+  @Test
+  func `A retry that gave up because of its time gives up in a replay`() async throws {
     let (store, clock) = (DyingStore(base), ManualClock())
     let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
     let chain = Chain("try") { [ledger] (_: Int) throws -> Int in
@@ -114,8 +114,8 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines == ["try", "try", "after", "after"])
   }
 
-  @Test("The time of a retry continues over a crash")
-  func maxElapsedOverACrash() async throws {
+  @Test
+  func `The time of a retry continues over a crash`() async throws {
     let (store, clock) = (DyingStore(base), ManualClock())
     let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
     let chain = Chain("try") { [ledger] (_: Int) throws -> Int in
@@ -131,8 +131,8 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines == ["try", "try", "try"])
   }
 
-  @Test("Abandoned steps are not run again in a replay", arguments: [true, false])
-  func abandoned(inTime: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Abandoned steps are not run again in a replay`(inTime: Bool) async throws {
     let (store, clock, stuck) = (DyingStore(base), ManualClock(), Once<Void>())
     let chain = Chain("stuck", undo: { [ledger] (_: Int) in ledger.add("undo") }) { [ledger] (input: Int) in
       ledger.add("stuck")
@@ -158,8 +158,8 @@ final class DurableTimeTests: Sendable {
     stuck.settle(())
   }
 
-  @Test("A step that completes after its run was abandoned is undone")
-  func lateUndo() async throws {
+  @Test
+  func `A step that completes after its run was abandoned is undone`() async throws {
     let (clock, stuck, undone) = (ManualClock(), Once<Void>(), Once<Void>())
     let chain = Chain("stuck", undo: { (_: Int) in undone.settle(()) }) { (input: Int) in
       await stuck.valueIgnoringCancellation()

@@ -34,7 +34,7 @@ struct AppendTests {
   }
 
   // G148
-  @Test func anEntryThatWasNotWrittenCompletelyDoesNotCount() async throws {
+  @Test func `An incomplete entry does not count`() async throws {
     let sizes = try await append()
     let whole = try Data(contentsOf: file)
     for length in sizes[1]...sizes[2] {
@@ -51,7 +51,7 @@ struct AppendTests {
   }
 
   // G148
-  @Test func theNextEntryReplacesOneThatIsIncomplete() async throws {
+  @Test func `The next entry replaces an incomplete one`() async throws {
     let sizes = try await append()
     try Data(contentsOf: file).prefix(sizes[2] - 7).write(to: file)
     let lease = try await store.acquire("a")
@@ -62,7 +62,7 @@ struct AppendTests {
   }
 
   // G148
-  @Test func damageIsReportedAndKept() async throws {
+  @Test func `Damage is reported and kept`() async throws {
     let sizes = try await append()
     let whole = try Data(contentsOf: file)
     for position in 0..<sizes[2] {
@@ -79,8 +79,8 @@ struct AppendTests {
     }
   }
 
-  @Test("A damaged entry that ends in zeros is not an incomplete write", arguments: 0...3)
-  func damagedZeros(zeros: Int) async throws {
+  @Test(arguments: 0...3)
+  func `A damaged entry that ends in zeros is not an incomplete write`(zeros: Int) async throws {
     let lease = try await store.acquire("a")
     let record = CheckpointRecord(id: "a", progression: "p", schemaVersion: 0, version: 1, first: [1], stage: [])
     try await store.save(record, ifVersionIs: nil, under: lease)

@@ -32,7 +32,7 @@ import Testing
   }
 
   // G113
-  @Test func everyTruncationIsDamageAndIsKept() async throws {
+  @Test func `Every truncation is damage and kept`() async throws {
     let whole = try Data(contentsOf: file)
     for length in 0..<whole.count {
       try await expectDamage(whole.prefix(length), "a file of \(length) bytes")
@@ -42,7 +42,7 @@ import Testing
   }
 
   // G113
-  @Test func everyFlippedBitIsDamageAndIsKept() async throws {
+  @Test func `Every flipped bit is damage and is kept`() async throws {
     let whole = try Data(contentsOf: file)
     for bit in 0..<whole.count * 8 {
       var flipped = whole
@@ -60,21 +60,21 @@ import Testing
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }
 
-  @Test func bytesAfterTheEndAreDamage() async throws {
+  @Test func `Bytes after the end are damage`() async throws {
     let whole = try Data(contentsOf: file)
     for more in [Data([0]), whole] {
       try await expectDamage(whole + more, "a file of \(whole.count + more.count) bytes")
     }
   }
 
-  @Test func theFileOfAnotherIDIsDamage() async throws {
+  @Test func `The file of another id is damage`() async throws {
     let other = URL(fileURLWithPath: store.location(of: "b"))
     try FileManager.default.copyItem(at: file, to: other)
     let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "b", in: store) }
     if case .damaged("b", other.path, _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
-  @Test func aDirectoryOrALinkInItsPlaceIsNotFollowed() async throws {
+  @Test func `A directory or a link in place of the file is not followed`() async throws {
     try FileManager.default.moveItem(at: file, to: directory.url.appendingPathComponent("elsewhere"))
     try FileManager.default.createSymbolicLink(at: file, withDestinationURL: URL(fileURLWithPath: "elsewhere"))
     await expectDamage("it is a symbolic link, which is not followed") { _ = try await store.load("a") }
@@ -92,7 +92,7 @@ import Testing
     Issue.record("it is \(String(describing: error))")
   }
 
-  @Test func aFileThatNamesNoIDHidesNoOther() async throws {
+  @Test func `A file that names no id hides no other`() async throws {
     let ids = ["Q", "W", "E"].map { String(repeating: $0, count: 150) }
     for id in ids { _ = try await Count.at(0).run(id: id, in: store) }
     let files = ids.map { URL(fileURLWithPath: store.location(of: $0)) }
@@ -106,7 +106,7 @@ import Testing
     await #expect(throws: CheckpointError.self) { try await store.load(ids[1]) }
   }
 
-  @Test func aLaterFormatIsSaidToBeOneAndIsKept() async throws {
+  @Test func `A later format is reported as such and kept`() async throws {
     var whole = try Data(contentsOf: file)
     whole[11] = 4
     var sum = CRC64()
@@ -122,7 +122,7 @@ import Testing
     #expect(try Data(contentsOf: file) == whole)
   }
 
-  @Test(arguments: 0..<4) func randomFilesAreDamage(seed: Int) async throws {
+  @Test(arguments: 0..<4) func `Random files are damage`(seed: Int) async throws {
     let whole = Array(try Data(contentsOf: file))
     let place = open(file.path, O_WRONLY)
     defer { close(place) }
@@ -151,7 +151,7 @@ import Testing
   }
 
   /// Runs in a separate process, whose memory is measured.
-  @Test func aLengthThatIsMadeUpAllocatesNothing() async {
+  @Test func `An invented length allocates nothing`() async {
     await #expect(processExitsWith: .success) { try await DamageTests().readMadeUpLengths() }
   }
 

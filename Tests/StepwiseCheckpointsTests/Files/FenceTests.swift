@@ -27,8 +27,8 @@ import Testing
     return lease.fence
   }
 
-  @Test("The numbers rise, also when the file was emptied, damaged or removed")
-  func rises() async throws {
+  @Test
+  func `The numbers rise, also when the file was emptied, damaged or removed`() async throws {
     var last = try await nextFence()
     for content in ["", "junk", "0000000000000000000x", nil] {
       for _ in 0..<3 {
@@ -43,14 +43,12 @@ import Testing
     }
   }
 
-  @Test(
-    "A damaged fence never traps, and its numbers still rise",
-    arguments: [
-      "18446744073709551615", "18446744073709551614", "09223372036854775807", "+8446744073709551615",
-      "-0000000000000000001", "99999999999999999999", "05000000000000000000",
-    ]
+  @Test(arguments: [
+    "18446744073709551615", "18446744073709551614", "09223372036854775807", "+8446744073709551615",
+    "-0000000000000000001", "99999999999999999999", "05000000000000000000",
+  ]
   )
-  func neverTraps(content: String) async throws {
+  func `A damaged fence never traps, and its numbers still rise`(content: String) async throws {
     var last = try await nextFence()
     try Data(content.utf8).write(to: fence)
     for _ in 0..<3 {
@@ -61,8 +59,8 @@ import Testing
     }
   }
 
-  @Test("A number of a process that cannot be one is not reported")
-  func impossibleProcess() async throws {
+  @Test
+  func `A number of a process that cannot be one is not reported`() async throws {
     let lease = try await store.acquire("a")
     let lock = directory.url.appendingPathComponent(".locks/a.lock")
     let file = try FileHandle(forWritingTo: lock)
@@ -72,8 +70,8 @@ import Testing
     try await store.release(lease)
   }
 
-  @Test("A record whose counter has no successor is damaged")
-  func noSuccessor() async throws {
+  @Test
+  func `A record whose counter has no successor is damaged`() async throws {
     let bytes = try Array(JSONEncoder().encode(Count.at(0)))
     let record = CheckpointRecord(
       id: "a",
@@ -90,15 +88,15 @@ import Testing
     if case .damaged("a", _, _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
-  @Test("The numbers of a store that counted from 1 go on")
-  func goesOn() async throws {
+  @Test
+  func `The numbers of a store that counted from 1 go on`() async throws {
     _ = try await nextFence()
     try Data("00000000000000000041".utf8).write(to: fence)
     #expect(try await nextFence() == 42)
   }
 
-  @Test("An acquire that fails leaves no lock file")
-  func leavesNoLockFile() async throws {
+  @Test
+  func `An acquire that fails leaves no lock file`() async throws {
     _ = try await nextFence()
     try FileManager.default.removeItem(at: fence)
     try FileManager.default.createDirectory(at: fence, withIntermediateDirectories: false)
@@ -107,8 +105,8 @@ import Testing
   }
 
   /// A process that was stopped while it had the fence: all that is known of it is the lock.
-  @Test("A stopped holder of the fence does not block other saves")
-  func doesNotStopSaves() async throws {
+  @Test
+  func `A stopped holder of the fence does not block other saves`() async throws {
     // The saves may take longer than others wait for the fence, on a busy machine.
     let store = try FileCheckpointStore(directory: directory.url, fenceTimeout: .seconds(600))
     let lease = try await store.acquire("saving")
@@ -136,8 +134,8 @@ import Testing
     }
   }
 
-  @Test("A cancelled wait for the fence ends, and leaves no lock file")
-  func waitIsCancelled() async throws {
+  @Test
+  func `A cancelled wait for the fence ends, and leaves no lock file`() async throws {
     _ = try await nextFence()
     let store = try FileCheckpointStore(directory: directory.url, fenceTimeout: .seconds(600))
     let descriptor = open(fence.path, O_RDONLY | O_CLOEXEC)

@@ -15,7 +15,7 @@ import Testing
     store = try FileCheckpointStore(directory: directory.url)
   }
 
-  @Test func thereIsOneFileForAnID() async throws {
+  @Test func `Each id has one file`() async throws {
     for id in ["import-42", "Import 42", "../up", "日本"] {
       _ = try await Count.at(0).run(id: id, in: store)
     }
@@ -28,7 +28,7 @@ import Testing
     #expect(locks == ["fence"])
   }
 
-  @Test func aLongIDFitsAFileNameAndIsFoundAgain() async throws {
+  @Test func `A long id fits a file name and is found again`() async throws {
     let ids = ["é", "/", "x", "日"].map { String(repeating: $0, count: 200 / $0.utf8.count) }
     for id in ids { _ = try await Count.at(0).run(id: id, in: store) }
     #expect(try directory.names.allSatisfy { $0.utf8.count <= 255 })
@@ -37,14 +37,14 @@ import Testing
     )
   }
 
-  @Test func theDirectoryIsMadeWithThoseAboveIt() async throws {
+  @Test func `The directory is created with its parents`() async throws {
     let deep = directory.url.appendingPathComponent("a/b/c d", isDirectory: true)
     let store = try FileCheckpointStore(directory: deep)
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
     #expect(FileManager.default.fileExists(atPath: deep.appendingPathComponent("a.checkpoint").path))
   }
 
-  @Test func aFileInPlaceOfTheDirectoryIsAnError() throws {
+  @Test func `A file in place of the directory is an error`() throws {
     let file = directory.url.appendingPathComponent("file")
     try Data().write(to: file)
     let error = #expect(throws: CheckpointError.self) { try FileCheckpointStore(directory: file) }
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func whatAKillLeftBehindDoesNotMatter() async throws {
+  @Test func `What a killed process left behind does not matter`() async throws {
     try Data("half a st".utf8).write(to: directory.url.appendingPathComponent("a.temporary"))
     let locks = directory.url.appendingPathComponent(".locks")
     try FileManager.default.createDirectory(at: locks, withIntermediateDirectories: true)
@@ -64,7 +64,7 @@ import Testing
     #expect(try directory.names == ["a.checkpoint"])
   }
 
-  @Test func filesOfOthersAreLeftAlone() async throws {
+  @Test func `Files of others are left alone`() async throws {
     let names = [
       "notes.txt", "A.checkpoint", "%61.checkpoint", "%zz.checkpoint", "%ff.checkpoint", ".checkpoint", "b.lock",
     ]
@@ -77,7 +77,7 @@ import Testing
     )
   }
 
-  @Test func aDirectoryThatIsGoneIsAnErrorThatSaysSo() async throws {
+  @Test func `A missing directory is an error that says so`() async throws {
     try FileManager.default.removeItem(at: directory.url)
     let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "a", in: store) }
     guard case .io("a", _, _, ENOENT) = error else {

@@ -13,11 +13,10 @@
     // G114
     /// The child fills its disk, then uses a store on it.
     @Test(
-      "On a full disk finished ids are returned and every id can be removed",
       .enabled(if: PrivateMount.isPossible, "needs namespaces"),
       arguments: ["blocks", "files"]
     )
-    func fullDisk(of what: String) throws {
+    func `On a full disk finished ids are returned and every id can be removed`(of what: String) throws {
       let directory = try TemporaryDirectory()
       let path = directory.url.path
       let text = try #require(try PrivateMount.megabyte(path).run(try crashChild(), ["2", "full-\(what)", path]))
@@ -31,8 +30,8 @@
       )
     }
 
-    @Test("On a full disk an id that is held is not removed", .enabled(if: PrivateMount.isPossible, "needs namespaces"))
-    func fullDiskWithAHolder() throws {
+    @Test(.enabled(if: PrivateMount.isPossible, "needs namespaces"))
+    func `On a full disk an id that is held is not removed`() throws {
       let directory = try TemporaryDirectory()
       let path = directory.url.path
       let text = try #require(try PrivateMount.megabyte(path).run(try crashChild(), ["2", "full-held", path]))
@@ -57,8 +56,8 @@
       return process.terminationStatus == 0
     }
 
-    @Test("Where no lock file may be made, it is as on a full disk", .enabled(if: canMakeImmutable, "needs chattr +i"))
-    func notPermitted() async throws {
+    @Test(.enabled(if: canMakeImmutable, "needs chattr +i"))
+    func `Where no lock file may be made, it is as on a full disk`() async throws {
       let directory = try TemporaryDirectory()
       let store = try FileCheckpointStore(directory: directory.url)
       #expect(try await Count.at(0).run(id: "done", in: store) == "three")
@@ -85,13 +84,11 @@
       }
     }
 
-    @Test(
-      "A finished id is returned whatever keeps its lease from being written",
-      arguments: [
-        ENOSPC, EDQUOT, EPERM, EROFS, EACCES, EIO,
-      ]
+    @Test(arguments: [
+      ENOSPC, EDQUOT, EPERM, EROFS, EACCES, EIO,
+    ]
     )
-    func finishedWithoutALease(code: Int32) async throws {
+    func `A finished id is returned whatever keeps its lease from being written`(code: Int32) async throws {
       let base = MemoryCheckpointStore()
       _ = try await Count.at(0).run(id: "done", in: base)
       let result = try? await Count.at(0).run(id: "done", in: Refusing(base: base, code: code))

@@ -48,14 +48,14 @@ import Testing
     }
   }
 
-  @Test("A stored run continues after its last step", arguments: ["format-2-order", "format-3-order"])
-  func continues(id: String) async throws {
+  @Test(arguments: ["format-2-order", "format-3-order"])
+  func `A stored run continues after its last step`(id: String) async throws {
     #expect(try await chain.resume(id: id, in: store) == "2 by master")
     #expect(ledger.lines == ["ship"])
   }
 
-  @Test("A stored run that has failed undoes what is left", arguments: ["format-2-undoing", "format-3-undoing"])
-  func undoes(id: String) async throws {
+  @Test(arguments: ["format-2-undoing", "format-3-undoing"])
+  func `A stored run that has failed undoes what is left`(id: String) async throws {
     await #expect(throws: StepFailure.self) { try await chain.resume(id: id, in: store) }
     #expect(ledger.lines == ["release 2"])
     #expect(try await !chain.unfinished(in: store).contains(id))

@@ -57,21 +57,21 @@ import Testing
     return (directory, store)
   }
 
-  @Test func theirIDsAreListed() async throws {
+  @Test func `The ids of golden files are listed`() async throws {
     let page = try await store.list(after: nil, limit: 10)
     let runs = ["format-2-order", "format-2-undoing", "format-3-order", "format-3-undoing"]
     #expect(page.ids == ["format-1-first", "format-1-middle", "format-1/last é"] + runs)
   }
 
   @Test(arguments: [("format-1-first", 3), ("format-1-middle", 2), ("format-1/last é", 1)])
-  func theyAreGoneOnFrom(id: String, left: Int) async throws {
+  func `Golden files are resumed`(id: String, left: Int) async throws {
     var stages: [GoldenWork] = []
     for try await stage in GoldenWork.start.stages(id: id, in: store) { stages.append(stage) }
     #expect(stages.count == left)
     #expect(stages.last == .done(true))
   }
 
-  @Test func thisVersionWritesThemByteForByte() async throws {
+  @Test func `This version writes golden files byte for byte`() async throws {
     let written = try TemporaryDirectory()
     let other = try FileCheckpointStore(directory: written.url)
     for (id, stages) in [("format-1-first", 1), ("format-1-middle", 2), ("format-1/last é", 3)] {

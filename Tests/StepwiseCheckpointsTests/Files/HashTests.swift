@@ -7,13 +7,13 @@ import StepwiseFiles
 import Testing
 
 @Suite struct HashTests {
-  @Test func theChecksumIsThatOfItsDefinition() {
+  @Test func `The checksum matches its definition`() {
     // The check value of CRC-64/XZ.
     #expect(crc(Array("123456789".utf8)) == 0x995d_c9bb_df19_39fa)
     #expect(crc([]) == 0)
   }
 
-  @Test func theChecksumIsThatOfABitAfterTheOther() {
+  @Test func `The checksum matches one computed bit by bit`() {
     var random = SystemRandomNumberGenerator()
     for count in 0..<100 {
       let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -41,7 +41,7 @@ import Testing
       ),
     ]
   )
-  func theHashIsThatOfItsDefinition(text: String, hash: String) {
+  func `The hash matches its definition`(text: String, hash: String) {
     #expect(SHA256.hex(Array(text.utf8)) == hash)
   }
 
@@ -51,7 +51,7 @@ import Testing
     return sum.value
   }
 
-  @Test func piecesGiveTheHashOfTheWhole() {
+  @Test func `Hashing in pieces gives the hash of the whole`() {
     let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     for size in [1, 55, 56, 63, 64, 65, 128, 999] {
       var sum = SHA256()

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func theStoreInFilesWorksOnThreadsOfItsOwn() async throws {
+  @Test func `The file store works on its own threads`() async throws {
     let directory = try TemporaryDirectory()
     let store = try FileCheckpointStore(directory: directory.url)
     let lease = try await store.acquire("a")
@@ -62,7 +62,7 @@ import Testing
     try await store.release(lease)
   }
 
-  @Test func manyJobsAreAllDone() async throws {
+  @Test func `Many jobs are all performed`() async throws {
     let sum = try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<2_000 { group.addTask { try await IOThreads.shared.run { number } } }
       return try await group.reduce(0, +)
@@ -70,14 +70,14 @@ import Testing
     #expect(sum == 1_999_000)
   }
 
-  @Test func aThreadIsUsedAgain() async throws {
+  @Test func `A thread is reused`() async throws {
     let threads = IOThreads(limit: 2, patience: 1_000_000_000_000)
     for number in 0..<1_000 { #expect(try await threads.run { number } == number) }
     // A second one begins when the first is still on its way back to where it waits.
     #expect((1...2).contains(threads.threadCount))
   }
 
-  @Test func aThreadWithoutWorkEnds() async throws {
+  @Test func `A thread without work ends`() async throws {
     let threads = IOThreads(limit: 4, patience: 1_000)
     for number in 0..<100 {
       #expect(try await threads.run { number } == number)
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// Threads that are about to end meet work that has just come.
-  @Test func noJobIsForgotten() async throws {
+  @Test func `No job is lost`() async throws {
     let threads = IOThreads(limit: 3, patience: 20_000)
     let sum = try await withThrowingTaskGroup(of: Int.self) { group in
       for lane in 0..<4 {

@@ -32,8 +32,8 @@ import Testing
   }
 
   /// `%` sorts before letters and digits, and what it stands for mostly after them.
-  @Test("Pages are ordered by the bytes of ids, not by file names", arguments: [1, 7, 64, 1_000])
-  func order(limit: Int) async throws {
+  @Test(arguments: [1, 7, 64, 1_000])
+  func `Pages are ordered by the bytes of ids, not by file names`(limit: Int) async throws {
     let ids = (0..<300).map { number in ["a\(number)", "A\(number)", "é\(number)", "\(number)~"][number % 4] }
     try make(ids)
     let sorted = ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -42,8 +42,8 @@ import Testing
     #expect(count == (ids.count + limit - 1) / limit)
   }
 
-  @Test("A page shows what was saved and removed since the page before")
-  func changes() async throws {
+  @Test
+  func `A page shows what was saved and removed since the page before`() async throws {
     try make((0..<100).map { "id-\(100 + $0)" })
     let first = try await store.list(after: nil, limit: 10)
     #expect(first.ids.last == "id-109")

@@ -21,8 +21,8 @@
     }
 
     // G115
-    @Test("Only their owner can read checkpoints")
-    func ownerAlone() async {
+    @Test
+    func `Only their owner can read checkpoints`() async {
       await #expect(processExitsWith: .success) {
         umask(0)
         let directory = try TemporaryDirectory()
@@ -45,8 +45,8 @@
       }
     }
 
-    @Test("A save gives older files the permissions of the group")
-    func group() async {
+    @Test
+    func `A save gives older files the permissions of the group`() async {
       await #expect(processExitsWith: .success) {
         umask(0)
         let directory = try TemporaryDirectory()

@@ -23,7 +23,7 @@ import Testing
 
   #if os(Linux) || os(macOS)
     // G114
-    @Test func aFullDiskIsAnErrorAndTheCheckpointIsIntact() async {
+    @Test func `A full disk is an error and leaves the checkpoint intact`() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()
         let store = try FileCheckpointStore(directory: directory.url)
@@ -47,8 +47,8 @@ import Testing
       }
     }
 
-    @Test("A read-only directory is an error that leaves checkpoints intact")
-    func readOnlyDirectory() async {
+    @Test
+    func `A read-only directory is an error that leaves checkpoints intact`() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()
         let store = try FileCheckpointStore(directory: directory.url)
@@ -71,7 +71,7 @@ import Testing
       }
     }
 
-    @Test func whoMayOnlyReadGetsTheResultOfAFinishedIDAndNothingElse() async {
+    @Test func `A reader without write access gets only finished results`() async {
       await #expect(processExitsWith: .success) {
         let directory = try TemporaryDirectory()
         let store = try FileCheckpointStore(directory: directory.url)
@@ -103,7 +103,8 @@ import Testing
   #endif
 
   #if os(Linux)
-    @Test(.enabled(if: PrivateMount.isPossible, "needs namespaces")) func aReadOnlyFileSystemIsSaidToBeOne()
+    @Test(.enabled(if: PrivateMount.isPossible, "needs namespaces"))
+    func `A read-only file system is reported as such`()
       async throws
     {
       let directory = try TemporaryDirectory()

@@ -28,8 +28,8 @@ import Testing
     return entries
   }
 
-  @Test("A summary says what a file contains, in the order of the ids")
-  func says() async throws {
+  @Test
+  func `A summary says what a file contains, in the order of the ids`() async throws {
     for id in ["b", "a", "é"] { _ = try await Count.at(0).run(id: id, in: store) }
     for try await stage in Count.at(0).stages(id: "c", in: store) where stage == .at(2) { break }
     let summaries = try await store.summaries()
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  @Test("A summary names the process that holds the id, and changes nothing")
-  func namesTheHolder() async throws {
+  @Test
+  func `A summary names the process that holds the id, and changes nothing`() async throws {
     let locks = directory.url.appending(path: ".locks")
     for try await stage in Count.at(0).stages(id: "a", in: store) {
       // The file of a process that was killed, and that of one whose number could not be written.
@@ -73,8 +73,8 @@ import Testing
     #expect(try await store.summaries().first?.holder == nil)
   }
 
-  @Test("What cannot be read is listed with the reason, and is kept")
-  func listsDamage() async throws {
+  @Test
+  func `What cannot be read is listed with the reason, and is kept`() async throws {
     let long = String(repeating: "É", count: 90)
     for id in ["cut", "whole", "text", "later", "folder", "link", long] {
       _ = try await Count.at(0).run(id: id, in: store)
@@ -108,8 +108,8 @@ import Testing
     #expect(try snapshot() == before)
   }
 
-  @Test("Removing a held id ends its lease and the run's saves")
-  func endsTheLease() async throws {
+  @Test
+  func `Removing a held id ends its lease and the run's saves`() async throws {
     var stages: [Count] = []
     await #expect {
       for try await stage in Count.at(0).stages(id: "a", in: store) {
@@ -124,8 +124,8 @@ import Testing
     #expect(try await Count.at(0).run(id: "a", in: store) == "three")
   }
 
-  @Test("A lease ended by a removal leaves the next holder's lease alone")
-  func leavesTheNextLease() async throws {
+  @Test
+  func `A lease ended by a removal leaves the next holder's lease alone`() async throws {
     let first = try await store.acquire("a")
     try await store.removeEvenIfHeld("a")
     let other = try FileCheckpointStore(directory: directory.url)

@@ -40,8 +40,8 @@ import Testing
   }
 
   // G107
-  @Test("The second private type of a name is refused at its first run")
-  func refusesTheSecond() async throws {
+  @Test
+  func `The second private type of a name is refused at its first run`() async throws {
     for _ in 0..<2 { #expect(try await runTrip() == 1) }
     let name = "StepwiseCheckpointsTests.AmbiguousTypeTests.Trip"
     for id in ["a", "b"] {

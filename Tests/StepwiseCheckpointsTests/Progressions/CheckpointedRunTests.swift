@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases) func runsToTheResult(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `A checkpointed run runs to its result`(kind: Kind) async throws {
     let store = try store(kind)
     let work = try await logged {
       let result = try await Count.at(0).run(id: "a", in: store)
@@ -36,7 +36,7 @@ import Testing
   }
 
   // G104
-  @Test(arguments: Kind.allCases) func aFinishedIDReturnsItsResultAndRunsNothing(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `A finished id returns its result and runs nothing`(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(0).run(id: "a", in: store)
     let work = try await logged {
@@ -51,7 +51,9 @@ import Testing
   }
 
   // G101
-  @Test(arguments: Kind.allCases) func aStageIsSavedBeforeItIsSeenAndBeforeTheNextRuns(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `A stage is saved before it is seen and before the next runs`(kind: Kind)
+    async throws
+  {
     let store = try store(kind)
     var seen = 0
     let work = try await logged {
@@ -69,7 +71,7 @@ import Testing
   }
 
   // G111
-  @Test(arguments: Kind.allCases) func goesOnWhereALoopWasLeft(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `A run resumes where a loop ended`(kind: Kind) async throws {
     let store = try store(kind)
     for round in 0..<20 {
       let id = "round \(round)"
@@ -83,7 +85,7 @@ import Testing
   }
 
   // G111
-  @Test(arguments: Kind.allCases) func anErrorOfAStageEndsTheRunAndFreesTheID(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `An error of a stage ends the run and releases the id`(kind: Kind) async throws {
     let store = try store(kind)
     await #expect(throws: Count.Broken.self) { try await Count.at(100).run(id: "a", in: store) }
     #expect(try await store.load("a")?.version == 1)
@@ -95,7 +97,7 @@ import Testing
   }
 
   // G109
-  @Test(arguments: Kind.allCases) func aSecondRunOfAnIDGetsAnErrorAtOnce(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `A second run of an id gets an error immediately`(kind: Kind) async throws {
     let store = try store(kind)
     for try await stage in Count.at(0).stages(id: "a", in: store) where stage.result == nil {
       let work = try await logged {
@@ -112,7 +114,7 @@ import Testing
   }
 
   // G105
-  @Test(arguments: Kind.allCases) func anotherFirstStageIsADifferentStart(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `Another first stage is a different start`(kind: Kind) async throws {
     let store = try store(kind)
     _ = try await Count.at(1).run(id: "a", in: store)
     let before = try await store.load("a")
@@ -127,7 +129,7 @@ import Testing
     #expect(try await Count.at(1).run(id: "a", in: store) == "three")
   }
 
-  @Test(arguments: Kind.allCases) func cancellationIsNoticedBeforeAStageAndKeepsWhatIsSaved(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `Cancellation before a stage keeps what is saved`(kind: Kind) async throws {
     let store = try store(kind)
     let log = Count.Log()
     let task = Task {
@@ -142,7 +144,7 @@ import Testing
     #expect(try await logged { _ = try await Count.at(0).run(id: "a", in: store) } == [2, 3])
   }
 
-  @Test func aCancelledTaskTakesNoID() async throws {
+  @Test func `A cancelled task acquires no id`() async throws {
     let store = MemoryCheckpointStore()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -152,7 +154,7 @@ import Testing
     #expect(try await store.load("a") == nil)
   }
 
-  @Test func anIteratorThatIsNotUsedAnyMoreHoldsNothing() async throws {
+  @Test func `An iterator that is no longer used retains nothing`() async throws {
     let store = try store(.files)
     var iterator: CheckpointedStages<Count>.Iterator? = Count.at(0).stages(id: "a", in: store).makeAsyncIterator()
     _ = try await iterator?.next()
@@ -161,7 +163,7 @@ import Testing
     try await store.remove("a")
   }
 
-  @Test func stagesRunAndAreSavedOffTheCallersActor() async throws {
+  @Test func `Stages run and are saved off the caller's actor`() async throws {
     let store = try store(.files)
     try await Task { @MainActor in
       for try await stage in OffMain.start.stages(id: "a", in: store) {

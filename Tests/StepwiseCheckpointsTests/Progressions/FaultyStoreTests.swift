@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct FaultyStoreTests {
   struct Fault: Error {}
 
-  @Test(arguments: 1...5) func aSaveThatFailsEndsTheRunAndLosesNothing(save: Int) async throws {
+  @Test(arguments: 1...5) func `A failed save ends the run and loses nothing`(save: Int) async throws {
     let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [save: .fail(Fault())])
     let before = try await logged {
       await #expect(throws: Fault.self) { try await Count.at(0).run(id: "a", in: store) }
@@ -25,7 +25,7 @@ import Testing
     #expect(after == Array(max(0, save - 2)...3))
   }
 
-  @Test(arguments: 1...5) func aSaveWhoseAnswerIsLostIsNotRepeated(save: Int) async throws {
+  @Test(arguments: 1...5) func `A save whose response is lost is not repeated`(save: Int) async throws {
     let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [save: .failAfterwards(Fault())])
     await #expect(throws: Fault.self) { try await Count.at(0).run(id: "a", in: store) }
     let after = try await logged {
@@ -35,7 +35,8 @@ import Testing
     #expect(after == (save == 5 ? [] : Array(save - 1...3)))
   }
 
-  @Test(arguments: 1...5, [true, false]) func aTornSaveIsDamageAndIsKept(save: Int, inFiles: Bool) async throws {
+  @Test(arguments: 1...5, [true, false]) func `A torn save is damage and is kept`(save: Int, inFiles: Bool) async throws
+  {
     let directory = try TemporaryDirectory()
     let base: any CheckpointStore =
       inFiles ? try FileCheckpointStore(directory: directory.url) : MemoryCheckpointStore()
@@ -56,7 +57,7 @@ import Testing
   }
 
   // G101
-  @Test func theNextStageWaitsForASlowSave() async throws {
+  @Test func `The next stage waits for a slow save`() async throws {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
     let (reached, reach) = AsyncStream.makeStream(of: Void.self)
     let store = FaultInjectingStore(
@@ -76,7 +77,7 @@ import Testing
     #expect(try await task.value == "three")
   }
 
-  @Test func aRunWhoseLeaseIsOverSavesNothing() async throws {
+  @Test func `A run whose lease has ended saves nothing`() async throws {
     let clock = ManualClock()
     let store = MemoryCheckpointStore(leaseDuration: .seconds(30), clock: clock)
     var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()

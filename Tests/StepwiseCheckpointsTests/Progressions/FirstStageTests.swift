@@ -22,8 +22,8 @@ import Testing
   }
 
   // G105
-  @Test("An absolute URL is the same start, and a relative one is refused")
-  func url() async throws {
+  @Test
+  func `An absolute URL is the same start, and a relative one is refused`() async throws {
     let base = try #require(URL(string: "http://host/a/"))
     let relative = try #require(URL(string: "book.txt", relativeTo: base))
     for _ in 0..<2 { #expect(try await Start.url(relative.absoluteURL).run(id: "a", in: store) == 1) }
@@ -34,12 +34,12 @@ import Testing
     }
   }
 
-  @Test func aValueThatIsNotEqualToItselfIsTheSameStart() async throws {
+  @Test func `A value that is not equal to itself is the same start`() async throws {
     for _ in 0..<2 { #expect(try await Start.number(.nan).run(id: "a", in: store) == 1) }
     try await expectDifferent(Start.number(0))
   }
 
-  @Test func aSetIsTheSameStartInWhateverOrderItIsStored() async throws {
+  @Test func `A set is the same start in any stored order`() async throws {
     let words = (0..<40).map { "word \($0)" }
     for _ in 0..<20 {
       var set = Set<String>()
@@ -50,8 +50,8 @@ import Testing
   }
 
   /// Another process stores the set in another order, and NaN is not equal to itself.
-  @Test("A set beside NaN is the same start in another process", arguments: [Double.nan, .infinity, -.infinity, 0])
-  func setBesideNaN(number: Double) async throws {
+  @Test(arguments: [Double.nan, .infinity, -.infinity, 0])
+  func `A set beside NaN is the same start in another process`(number: Double) async throws {
     let words = (0..<40).map { "word \($0)" }
     for round in 0..<20 {
       var set = Set<String>(minimumCapacity: 40 << (round % 5))
@@ -86,7 +86,7 @@ import Testing
     @concurrent func next() async throws -> New { .done }
   }
 
-  @Test func aMigratedStartIsComparedAsItWouldBeStored() async throws {
+  @Test func `A migrated start is compared as it would be stored`() async throws {
     for try await _ in Old.file("book.txt").stages(id: "a", in: store) { break }
     let start = New.file(URL(fileURLWithPath: "book.txt"), .nan)
     try await expectDifferent(New.file(URL(fileURLWithPath: "other.txt"), .nan))

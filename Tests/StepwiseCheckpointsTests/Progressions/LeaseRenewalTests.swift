@@ -26,8 +26,8 @@ import Testing
     if case .lostLease("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
-  @Test("A slow consumer keeps its lease")
-  func servesASlowConsumer() async throws {
+  @Test
+  func `A slow consumer keeps its lease`() async throws {
     let store = store()
     var stages = 0
     for try await _ in Count.at(0).stages(id: "a", in: store, leaseClock: clock) {
@@ -41,8 +41,8 @@ import Testing
     #expect(store.renewed.elements == (1...12).map { .seconds($0 * 10) })
   }
 
-  @Test("The lease of a long stage is renewed again and again")
-  func servesALongStage() async throws {
+  @Test
+  func `The lease of a long stage is renewed again and again`() async throws {
     let store = store()
     let result = try await Waiting.run(in: store, leaseClock: clock) {
       for _ in 0..<12 { await pass(.seconds(10)) }
@@ -51,8 +51,8 @@ import Testing
     #expect(result == 1)
   }
 
-  @Test("One renewal that fails ends nothing: the next one comes soon")
-  func toleratesAnError() async throws {
+  @Test
+  func `One renewal that fails ends nothing: the next one comes soon`() async throws {
     let store = store { if $0 < 3 { throw Unreachable() } }
     let result = try await Waiting.run(in: store, leaseClock: clock) {
       for time: Duration in [.seconds(10), .seconds(2.5), .seconds(2.5)] { await pass(time) }
@@ -64,8 +64,8 @@ import Testing
   }
 
   // G110
-  @Test("A lease whose renewals fail is lost after its duration, not before")
-  func losesAfterItsDuration() async throws {
+  @Test
+  func `A lease whose renewals fail is lost after its duration, not before`() async throws {
     let store = store { _ in throw Unreachable() }
     let lost = Recorder<Duration>()
     await expectLost {
@@ -83,8 +83,8 @@ import Testing
     #expect(try await store.load("a")?.version == 1)
   }
 
-  @Test("A renewal that hangs does not let a stage work on past its lease")
-  func losesWhileARenewalHangs() async throws {
+  @Test
+  func `A renewal that hangs does not let a stage work on past its lease`() async throws {
     let hanging = Recorder<Void>()
     let release = Latch()
     let store = store { _ in
@@ -107,8 +107,8 @@ import Testing
     #expect(try await store.load("a")?.version == 1)
   }
 
-  @Test("A lease that the store refuses is lost at once")
-  func losesWhatIsRefused() async throws {
+  @Test
+  func `A lease that the store refuses is lost at once`() async throws {
     let store = store { _ in throw CheckpointError.lostLease(id: "a", location: "elsewhere") }
     await expectLost {
       _ = try await Waiting.run(in: store, leaseClock: clock) {
@@ -119,8 +119,8 @@ import Testing
     #expect(clock.now.offset == .seconds(10))
   }
 
-  @Test("A lease lost between stages ends the run before the next stage")
-  func losesBetweenStages() async throws {
+  @Test
+  func `A lease lost between stages ends the run before the next stage`() async throws {
     let store = store { _ in throw Unreachable() }
     let work = try await logged {
       var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()
@@ -132,8 +132,8 @@ import Testing
     #expect(work == [])
   }
 
-  @Test("Releasing the iterator ends the renewal at once")
-  func endsWithItsIterator() async throws {
+  @Test
+  func `Releasing the iterator ends the renewal at once`() async throws {
     weak var isPresent: RenewalStore?
     do {
       let store = store()
@@ -147,8 +147,8 @@ import Testing
   }
 
   // G110
-  @Test("No stage works past its lease, under 1,000 seeds")
-  func neverWorksPastItsLease() throws {
+  @Test
+  func `No stage works past its lease, under 1,000 seeds`() throws {
     var losses = 0
     for seed: UInt64 in 0..<1_000 {
       let clock = ManualClock()

@@ -6,8 +6,8 @@ import StepwiseTesting
 import Testing
 
 @Suite struct LeaseTermTests {
-  @Test("A lease is renewed a third of its duration after the request")
-  func renewsAfterAThird() {
+  @Test
+  func `A lease is renewed a third of its duration after the request`() {
     var term = LeaseTerm(.seconds(30), at: .seconds(100))
     #expect(term.proceed(at: .seconds(100)) == .wait(until: .seconds(110)))
     #expect(term.proceed(at: .seconds(110)) == .renew)
@@ -16,8 +16,8 @@ import Testing
     #expect(term.end == .seconds(170))
   }
 
-  @Test("After an error, a lease's renewal is soon repeated")
-  func triesAgainAfterAnError() {
+  @Test
+  func `After an error, a lease's renewal is soon repeated`() {
     var term = LeaseTerm(.seconds(12), at: .zero)
     term.failed(at: .seconds(4))
     #expect(term.proceed(at: .seconds(4)) == .wait(until: .seconds(5)))
@@ -27,8 +27,8 @@ import Testing
     #expect(term.proceed(at: .seconds(12)) == .stop)
   }
 
-  @Test("A lease that is over stays so")
-  func staysOver() {
+  @Test
+  func `A lease that is over stays so`() {
     var refused = LeaseTerm(.seconds(12), at: .zero)
     refused.refused()
     var late = LeaseTerm(.seconds(12), at: .zero)
@@ -40,8 +40,8 @@ import Testing
     }
   }
 
-  @Test("A lease without a duration needs no renewal, and none traps")
-  func toleratesAllDurations() {
+  @Test
+  func `A lease without a duration needs no renewal, and none traps`() {
     var endless = LeaseTerm(nil, at: .zero)
     #expect(endless.proceed(at: .seconds(1 << 40)) == .rest && endless.end == nil)
     var long = LeaseTerm(.seconds(Int64.max), at: .seconds(1))
@@ -57,8 +57,8 @@ import Testing
 
   // G110
   /// Against the rule itself: over when the duration has passed since the request of the last renewal that succeeded.
-  @Test("A lease ends its duration after the last success, 1,000 seeds")
-  func isOverInTime() {
+  @Test
+  func `A lease ends its duration after the last success, 1,000 seeds`() {
     for seed: UInt64 in 0..<1_000 {
       var random = SeededGenerator(seed: seed)
       let duration = Duration.seconds(Int.random(in: 1...60, using: &random))

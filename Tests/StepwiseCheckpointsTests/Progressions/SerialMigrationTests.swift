@@ -38,7 +38,7 @@ import Testing
   private let store = MemoryCheckpointStore()
   private let new = (1...3).map { New.begin(url: URL(fileURLWithPath: "/\($0)"), $0) }
 
-  @Test func theVersionIsThatOfTheProgressions() async throws {
+  @Test func `The version of a serial is that of its progressions`() async throws {
     _ = try await Serial([Old.begin(1)]).run(id: "a", in: store)
     let record = try await store.load("a")
     #expect(record?.schemaVersion == 1)
@@ -46,7 +46,7 @@ import Testing
     #expect(StageCoder<Serial<Count>>().name == "Stepwise.Serial<StepwiseCheckpointsTests.Count>")
   }
 
-  @Test(arguments: 1...8) func anyStageIsMigrated(last: Int) async throws {
+  @Test(arguments: 1...8) func `Any stage is migrated`(last: Int) async throws {
     var count = 0
     for try await _ in Serial((1...3).map(Old.begin)).stages(id: "a", in: store) {
       count += 1
@@ -59,7 +59,7 @@ import Testing
     await #expect(throws: CheckpointError.self) { try await Serial(new.dropLast()).run(id: "a", in: store) }
   }
 
-  @Test func aRowOfRowsIsMigrated() async throws {
+  @Test func `A serial of serials is migrated`() async throws {
     let old = Serial([Serial([Old.begin(1)]), Serial([Old.begin(2), .begin(3)])])
     var count = 0
     for try await _ in old.stages(id: "a", in: store) {
@@ -70,7 +70,7 @@ import Testing
     #expect(result == [[1], [2, 3]])
   }
 
-  @Test func aVersionWithoutMigrationIsAnUnknownShape() async throws {
+  @Test func `A version without migration is an unknown shape`() async throws {
     for try await _ in Serial(new).stages(id: "a", in: store) { break }
     let error = await #expect(throws: CheckpointError.self) { try await Serial([Old.begin(1)]).run(id: "a", in: store) }
     if case .unknownShape("a", _, 2, _) = error {} else { Issue.record("it is \(String(describing: error))") }

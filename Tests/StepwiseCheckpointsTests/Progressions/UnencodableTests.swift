@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [Growing.tree(.leaf), .tree(.node(.leaf))])
-  func aStageThatCannotBeEncodedIsNamedInFewWords(start: Growing) async throws {
+  func `A stage that cannot be encoded is named in few words`(start: Growing) async throws {
     let store = MemoryCheckpointStore()
     let error = await #expect(throws: CheckpointError.self) { try await start.run(id: "import-7", in: store) }
     guard case .unencodable("import-7", "memory", let reason) = error else {
@@ -44,7 +44,7 @@ import Testing
     try await store.remove("import-7")
   }
 
-  @Test func aFirstStageThatCannotBeEncodedIsNamed() async throws {
+  @Test func `A first stage that cannot be encoded is named`() async throws {
     let store = MemoryCheckpointStore()
     let error = await #expect(throws: CheckpointError.self) {
       try await Growing.poison(Poison()).run(id: "a", in: store)
@@ -60,8 +60,8 @@ import Testing
   }
 
   // G106
-  @Test("A stage that cannot be decoded does not replace the previous one")
-  func undecodable() async throws {
+  @Test
+  func `A stage that cannot be decoded does not replace the previous one`() async throws {
     let store = MemoryCheckpointStore()
     for _ in 0..<2 {
       let error = await #expect(throws: CheckpointError.self) { try await Price.known(1).run(id: "a", in: store) }
@@ -113,8 +113,8 @@ import Testing
   }
 
   // G106
-  @Test("A stage that storing would change is refused with the path")
-  func changes() async throws {
+  @Test
+  func `A stage that storing would change is refused with the path`() async throws {
     try await expectChange(Int??.some(nil), at: "done.value.inner")
     try await expectChange([1: [Int??.none, .some(nil)]], at: "done.value.inner[1][1]")
     try await expectChange(Derived() as Base, at: "done.value.inner")
@@ -127,16 +127,16 @@ import Testing
 
   enum Mixed: Codable, Sendable, Equatable { case url(URL), number(Double) }
 
-  @Test("A value that is not equal to itself does not change")
-  func notReflexive() async throws {
+  @Test
+  func `A value that is not equal to itself does not change`() async throws {
     let store = MemoryCheckpointStore()
     let stage = Holding.done(value: Box(inner: [.number(.nan), .number(1)] as [Mixed]))
     #expect(try await stage.run(id: "a", in: store).count == 2)
     #expect(try await Holding.done(value: Box(inner: Set([Double.nan, 1]))).run(id: "b", in: store).count == 2)
   }
 
-  @Test("What JSON can hold is as deep as before", arguments: [250, 255])
-  func deepest(levels: Int) throws {
+  @Test(arguments: [250, 255])
+  func `What JSON can hold is as deep as before`(levels: Int) throws {
     var tree = Tree.leaf
     for _ in 1..<levels { tree = .node(tree) }
     let stored = (try? JSONEncoder().encode(Growing.tree(tree))) != nil
@@ -165,8 +165,8 @@ import Testing
     }
   }
 
-  @Test("Values of all kinds can be stored")
-  func storesAllValues() async throws {
+  @Test
+  func `Values of all kinds can be stored`() async throws {
     let store = MemoryCheckpointStore()
     for _ in 0..<2 { #expect(try await Keeping.begun(Values()).run(id: "a", in: store) == Values()) }
     #expect(try await store.load("a")?.version == 2)

@@ -44,7 +44,7 @@ import Testing
   private let store = MemoryCheckpointStore()
 
   // G108
-  @Test func aMigrationReadsWhatAnOlderVersionStored() async throws {
+  @Test func `A migration reads what an older version stored`() async throws {
     for try await _ in Old.begin(7).stages(id: "a", in: store) { break }
     #expect(try await store.load("a")?.schemaVersion == 1)
     #expect(try await New.begin(name: "7").run(id: "a", in: store) == "7")
@@ -52,26 +52,26 @@ import Testing
     #expect(try await New.begin(name: "7").run(id: "a", in: store) == "7")
   }
 
-  @Test func aFinishedOldStageIsReadAndLeftAsItIs() async throws {
+  @Test func `A finished old stage is read and left unchanged`() async throws {
     _ = try await Old.begin(7).run(id: "a", in: store)
     let record = try await store.load("a")
     #expect(try await New.begin(name: "7").run(id: "a", in: store) == "7")
     #expect(try await store.load("a") == record)
   }
 
-  @Test func theFirstStageIsComparedInItsNewShape() async throws {
+  @Test func `The first stage is compared in its new shape`() async throws {
     _ = try await Old.begin(7).run(id: "a", in: store)
     let error = await #expect(throws: CheckpointError.self) { try await New.begin(name: "8").run(id: "a", in: store) }
     if case .differentStart("a", _) = error {} else { Issue.record("it is \(String(describing: error))") }
   }
 
-  @Test func aLaterVersionIsAnUnknownShapeAndIsKept() async throws {
+  @Test func `A later version is an unknown shape and is kept`() async throws {
     _ = try await New.begin(name: "7").run(id: "a", in: store)
     try await expectUnknownShape(2) { try await Old.begin(7).run(id: "a", in: store) }
   }
 
-  @Test("An older program's error asks for an update, not for removing data")
-  func olderProgram() async throws {
+  @Test
+  func `An older program's error asks for an update, not for removing data`() async throws {
     _ = try await New.begin(name: "7").run(id: "a", in: store)
     let newer = await #expect(throws: CheckpointError.self) { try await Old.begin(7).run(id: "a", in: store) }
     #expect(newer?.cause.contains("this program knows versions up to 1; update the program") == true)
@@ -110,19 +110,19 @@ import Testing
   }
 
   // G108
-  @Test("A migration from version 0 reads an undeclared progression's data")
-  func undeclared() async throws {
+  @Test
+  func `A migration from version 0 reads an undeclared progression's data`() async throws {
     for try await _ in Undeclared.begin(7).stages(id: "a", in: store) { break }
     #expect(try await Declared.begin(name: "7").run(id: "a", in: store) == "7")
   }
 
-  @Test func aVersionWithoutMigrationIsAnUnknownShapeAndIsKept() async throws {
+  @Test func `A version without migration is an unknown shape and is kept`() async throws {
     try await save("{\"begin\":{\"name\":\"7\"}}", name: "Work", version: 0)
     try await expectUnknownShape(0) { try await New.begin(name: "7").run(id: "a", in: store) }
   }
 
   // G108
-  @Test func aStageThatDoesNotDecodeIsAnUnknownShapeAndIsKept() async throws {
+  @Test func `A stage that does not decode is an unknown shape and is kept`() async throws {
     for text in ["{\"gone\":{}}", "{}", "[]", "7", "not JSON", ""] {
       try await store.remove("a")
       try await save(text, name: "Work", version: 2)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func anotherTypeIsForeign() async throws {
+  @Test func `A stage of another type is foreign`() async throws {
     _ = try await Old.begin(7).run(id: "a", in: store)
     let record = try await store.load("a")
     let error = await #expect(throws: CheckpointError.self) { try await Count.at(0).run(id: "a", in: store) }
@@ -141,7 +141,7 @@ import Testing
     #expect(try await store.load("a") == record)
   }
 
-  @Test func aPrivateTypeHasANameThatStays() {
+  @Test func `A private type has a stable name`() {
     #expect(StageCoder<Hidden>.typeName == "StepwiseCheckpointsTests.VersionedProgressionTests.Hidden")
     #expect(StageCoder<FilePrivate>.typeName == "StepwiseCheckpointsTests.FilePrivate")
   }

@@ -7,8 +7,8 @@ import StepwiseTracing
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SchemaLockDiagramTests {
-  @Test("A lock draws its samples, one stage for each case")
-  func drawsItsSamples() {
+  @Test
+  func `A lock draws its samples, one stage for each case`() {
     let lock = SchemaLock(samples: [Count.at(0), .at(1), .done("three")])
     #expect(lock.describe() == "- at\n  -> done\n- done\n")
     #expect(lock.describe(.mermaid).contains("n0 --> n1\n"))

@@ -51,8 +51,8 @@ import Testing
   enum Appended: Int, Codable, Sendable { case low, mid, high, top }
   enum Tiny: Int, Codable, Sendable { case tiny, mid, high }
 
-  @Test("Moving a raw value to another case is an error, renaming is not")
-  func rawValues() throws {
+  @Test
+  func `Moving a raw value to another case is an error, renaming is not`() throws {
     #expect(try edit([Colour.red, .green], [Swapped.red, .green])?.contains("was .green and is read as .red") == true)
     #expect(try edit([Colour.red, .green], [Crimson.crimson, .green]) == nil)
     let levels = [Level.low, .mid, .high]
@@ -66,8 +66,8 @@ import Testing
   enum Grade: Int, Codable, Sendable, CaseIterable { case low, mid, high }
   enum Graded: Int, Codable, Sendable, CaseIterable { case low, high, mid }
 
-  @Test("The declared raw values are locked, also those without a sample")
-  func declaredRawValues() throws {
+  @Test
+  func `The declared raw values are locked, also those without a sample`() throws {
     #expect(try edit([Grade.low], [Graded.low])?.contains("go.value.high was 2 and is read as 1") == true)
     #expect(try edit([Grade.low], [Grade.mid]) == nil)
   }
@@ -87,8 +87,8 @@ import Testing
     }
   }
 
-  @Test("A date that is read as another one is an error")
-  func dates() throws {
+  @Test
+  func `A date that is read as another one is an error`() throws {
     let date = Date(timeIntervalSinceReferenceDate: 700_000_000.25)
     #expect(try edit([Instant(date: date)], [Since1970(date: date)])?.contains("go.value.date was") == true)
     #expect(try edit([1.5], [date])?.contains("value was Double and is Date") == true)
@@ -96,8 +96,8 @@ import Testing
     #expect(try edit([date], [date.timeIntervalSinceReferenceDate]) == nil)
   }
 
-  @Test("A type that does not read back each text is an error")
-  func texts() throws {
+  @Test
+  func `A type that does not read back each text is an error`() throws {
     let url = try #require(URL(string: "http://host/a"))
     let id = UUID()
     #expect(try edit([url.absoluteString], [url])?.contains("value was String and is URL") == true)
@@ -112,8 +112,8 @@ import Testing
     #expect(try edit([Level.mid], [1]) == nil)
   }
 
-  @Test("A collection that cannot have all elements or keys is an error")
-  func collections() throws {
+  @Test
+  func `A collection that cannot have all elements or keys is an error`() throws {
     #expect(try edit([[1]], [Set([1])])?.contains("value was Array and is Set") == true)
     #expect(try edit([Set([1])], [[1]]) == nil)
     #expect(try edit([["1": 1]], [[1: 1]])?.contains("value.{key} was String and is Int") == true)
@@ -162,8 +162,8 @@ import Testing
     }
   }
 
-  @Test("Swapping keys of one type is an error, renaming a property is not")
-  func swappedKeys() throws {
+  @Test
+  func `Swapping keys of one type is an error, renaming a property is not`() throws {
     let points = [Point(x: 1, y: 2)]
     #expect(try edit(points, [SwappedKeys(x: 1, y: 2)])?.contains("go.value.x was 1 and is read as 2") == true)
     #expect(try edit(points, [RenamedProperty(width: 1, y: 2)]) == nil)
@@ -186,8 +186,8 @@ import Testing
     }
   }
 
-  @Test("Swapping the stored names of cases is an error")
-  func swappedCases() throws {
+  @Test
+  func `Swapping the stored names of cases is an error`() throws {
     try SchemaLock(samples: [Ends.a, .b], file: file).check()
     let error = #expect(throws: SchemaLockError.self) {
       try SchemaLock(samples: [SwappedEnds.a, .b], file: file).check()
@@ -203,8 +203,8 @@ import Testing
     enum CodingKeys: CodingKey { case size }
   }
 
-  @Test("A property that is not stored is not locked")
-  func notStored() throws {
+  @Test
+  func `A property that is not stored is not locked`() throws {
     #expect(try edit([Cached(loads: 3)], [Cached(loads: 5)]) == nil)
   }
 }

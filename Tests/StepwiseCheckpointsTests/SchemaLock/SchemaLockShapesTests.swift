@@ -33,7 +33,7 @@ import Testing
   enum Raw: String, Sampled { case a, b, c }
   enum RawRenamed: String, Sampled { case a, bb, c }
 
-  @Test func aRawValueThatIsRenamedNeedsAMigration() throws {
+  @Test func `A renamed raw value needs a migration`() throws {
     try check([Raw.a, .b, .c], .recorded)
     try check([Raw.a, .b, .c], .unchanged)
     refuse([RawRenamed.a, .bb, .c], "case b,", "was removed or renamed", "CheckpointMigration(from: 0)")
@@ -44,7 +44,7 @@ import Testing
   struct TableText: Sampled { var step: String, name: String, tags: [String] }
   struct TableMore: Sampled { var step: Int, name: String, tags: [String], more: Int? }
 
-  @Test func aStructIsLockedByItsProperties() throws {
+  @Test func `A struct is locked by its properties`() throws {
     try check([Table(step: 1, name: "n", tags: ["t"])], .recorded)
     let text = try String(contentsOfFile: file, encoding: .utf8)
     for line in [#""step" : "Int""#, #""name" : "String""#, #""tags[]" : "String""#] { #expect(text.contains(line)) }
@@ -59,7 +59,7 @@ import Testing
   enum NestedRenamed: Sampled { case work(kind: KindRenamed) }
 
   /// Both samples are of one case and of one type.
-  @Test func everySampleIsKept() throws {
+  @Test func `Every sample is stored`() throws {
     try check([Nested.work(kind: .x), .work(kind: .y)], .recorded)
     refuse([NestedRenamed.work(kind: .x), .work(kind: .z)], "case work", "y")
   }
@@ -67,7 +67,7 @@ import Testing
   enum Lists: Sampled { case work(lines: [String], by: [String: Int]) }
   enum NoLists: Sampled { case work(by: [String: Int]) }
 
-  @Test func aListWithoutAnElementIsAskedFor() throws {
+  @Test func `A list without elements needs a sample`() throws {
     refuse([Lists.work(lines: [], by: ["a": 1])], "no element", "case work: lines")
     refuse([Lists.work(lines: ["a"], by: [:])], "no element", "case work: by")
     try check([Lists.work(lines: [], by: ["a": 1]), .work(lines: ["a"], by: [:])], .recorded)
@@ -79,7 +79,7 @@ import Testing
   struct Node: Codable, Sendable { var children: [Node] = [] }
   enum Tree: Sampled { case work(Node) }
 
-  @Test func aTreeHasEnds() throws {
+  @Test func `A recursive type has ends`() throws {
     refuse([Tree.work(Node())], "no element")
     try check([Tree.work(Node(children: [Node()]))], .recorded)
   }
@@ -90,7 +90,7 @@ import Testing
   enum Narrower: Sampled { case work(Int32, Double) }
   enum Whole: Sampled { case work(Int, Int) }
 
-  @Test func aNumberMayGetMoreValuesAndNotFewer() throws {
+  @Test func `A number type may widen and not narrow`() throws {
     try check([Numbers.work(1, 1)], .recorded)
     refuse([Narrower.work(1, 1)], "_0 was Int and is Int32")
     refuse([Whole.work(1, 1)], "_1 was Double and is Int")
@@ -106,14 +106,14 @@ import Testing
 
   struct Remembering: Sampled { var size = 5 }
 
-  @Test func aValueThatIsReadAsAnotherIsLost() throws {
+  @Test func `A value that decodes as another is lost`() throws {
     try check([Remembering()], .recorded)
     refuse([Forgetful()], "size (Int) was 5 and is read as 1")
   }
 
   enum Sets: Sampled, Equatable { case work(Set<String>) }
 
-  @Test func aSetLooksTheSameInWhateverOrder() throws {
+  @Test func `A set has one shape in any order`() throws {
     let words = (0..<40).map { "word \($0)" }
     try check([Sets.work(Set(words))], .recorded)
     for _ in 0..<10 {
@@ -123,11 +123,11 @@ import Testing
     }
   }
 
-  @Test func noSamplesAreAnError() {
+  @Test func `Missing samples are an error`() {
     refuse([Raw](), "no samples")
   }
 
-  @Test func aFileOfAnotherKindIsAnError() throws {
+  @Test func `A file of another kind is an error`() throws {
     try Data("junk".utf8).write(to: URL(fileURLWithPath: file))
     refuse([Raw.a], "not one of a SchemaLock")
   }

@@ -31,30 +31,30 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
   }
 
-  @Test func anUnchangedTypeLeavesTheFileAsItIs() throws {
+  @Test func `An unchanged type leaves the file unchanged`() throws {
     try check(First.samples, .unchanged)
   }
 
-  @Test func theShapeStandsInTheFile() throws {
+  @Test func `The file contains the shape`() throws {
     let text = try String(contentsOfFile: file, encoding: .utf8)
     for line in [#""lines[]" : "String""#, #""path" : "String""#, #""size" : "Int""#, #""sizes.*" : "Double""#] {
       #expect(text.contains(line), "\(line) is not in \(text)")
     }
   }
 
-  @Test func aCaseMayBeAddedAndMayMove() throws {
+  @Test func `A case may be added and may move`() throws {
     try check(Added.samples, .extended)
     try check(Added.samples, .unchanged)
     // From now on it may not go again.
     try refuse(First.samples, "case more", "was removed or renamed")
   }
 
-  @Test func aLabelThatMayBeMissingMayBeAdded() throws {
+  @Test func `An optional label may be added`() throws {
     try check(Optionally.samples, .extended)
     try check(Optionally.samples, .unchanged)
   }
 
-  @Test func aCaseThatIsRenamedNeedsAMigration() throws {
+  @Test func `A renamed case needs a migration`() throws {
     try refuse(
       Renamed.samples,
       "case read",
@@ -65,15 +65,15 @@ import Testing
     )
   }
 
-  @Test func aLabelThatIsRenamedNeedsAMigration() throws {
+  @Test func `A renamed label needs a migration`() throws {
     try refuse(Relabelled.samples, "case read", "size (Int) is gone", "CheckpointMigration(from: 0)")
   }
 
-  @Test func aTypeThatChangesNeedsAMigration() throws {
+  @Test func `A changed type needs a migration`() throws {
     try refuse(Retyped.samples, "case read", "size", "CheckpointMigration(from: 0)")
   }
 
-  @Test func aRaisedVersionNeedsItsMigration() throws {
+  @Test func `A raised version needs its migration`() throws {
     try refuse(Unmigrated.samples, "schema version 0", "Write CheckpointMigration(from: 0)")
     try check(Migrated.samples, .extended)
     try check(Migrated.samples, .unchanged)
@@ -81,7 +81,7 @@ import Testing
     try refuse(Unmigrated.samples, "schema version 0")
   }
 
-  @Test func aTypeThatIsRenamedNeedsItsOldName() throws {
+  @Test func `A renamed type needs its old name`() throws {
     try refuse(Other.Work.samples, "SchemaLockTests.First.Work", "progressionName")
   }
 

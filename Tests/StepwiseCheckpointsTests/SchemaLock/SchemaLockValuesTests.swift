@@ -33,15 +33,15 @@ import Testing
   enum Maybe: Sampled { case a(x: Int?) }
   enum Always: Sampled { case a(x: Int) }
 
-  @Test("A label that may be absent stays so, although every sample has it")
-  func absentLabel() throws {
+  @Test
+  func `A label that may be absent stays so, although every sample has it`() throws {
     try check([Maybe.a(x: 1)], .recorded)
     refuse([Always.a(x: 1)], "case a", "x (Int?) may be absent in what is stored", "CheckpointMigration(from: 0)")
     try check([Maybe.a(x: 1)], .unchanged)
   }
 
-  @Test("A label that was not optional may become so, and then stays so")
-  func becomesOptional() throws {
+  @Test
+  func `A label that was not optional may become so, and then stays so`() throws {
     try check([Always.a(x: 1)], .recorded)
     try check([Maybe.a(x: 1)], .extended)
     refuse([Always.a(x: 1)], "may be absent")
@@ -57,8 +57,8 @@ import Testing
   }
   struct WithOptional: Sampled { var x: Int? = 1 }
 
-  @Test("A type that reads absent values in its own way is no error")
-  func readsByDefault() throws {
+  @Test
+  func `A type that reads absent values in its own way is no error`() throws {
     try check([WithOptional()], .recorded)
     try check([WithDefault()], .unchanged)
     try check([WithOptional()], .unchanged)
@@ -67,8 +67,8 @@ import Testing
   enum MaybeList: Sampled { case a(x: [Int?], by: [String: Int?]) }
   enum AlwaysList: Sampled { case a(x: [Int], by: [String: Int]) }
 
-  @Test("Elements that may be null stay so")
-  func nullElements() throws {
+  @Test
+  func `Elements that may be null stay so`() throws {
     try check([MaybeList.a(x: [1], by: ["k": 1])], .recorded)
     let text = try String(contentsOfFile: file, encoding: .utf8)
     for line in [#""x[]" : "Int|nil""#, #""by.*" : "Int|nil""#] { #expect(text.contains(line), "\(text)") }
@@ -96,8 +96,8 @@ import Testing
     var list: [Inner]? = [Inner()]
   }
 
-  @Test("Optional values of all types are recorded")
-  func recordsOptionals() throws {
+  @Test
+  func `Optional values of all types are recorded`() throws {
     try check([Optionals()], .recorded)
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     for name in Mirror(reflecting: Optionals()).children.compactMap(\.label) + ["inner.deep", "list[].deep"] {
@@ -120,8 +120,8 @@ import Testing
   }
   enum Chained: Sampled { case a(Linked) }
 
-  @Test("A value that is nil in every sample is reported")
-  func asksForValues() throws {
+  @Test
+  func `A value that is nil in every sample is reported`() throws {
     refuse([Maybe.a(x: nil)], "nil in every sample", "case a: x")
     try check([Maybe.a(x: nil), .a(x: 1)], .recorded)
     try FileManager.default.removeItem(atPath: file)
@@ -146,8 +146,8 @@ import Testing
     }
   }
 
-  @Test("A number gets no type that does not have all of its values")
-  func numbersKeepTheirValues() throws {
+  @Test
+  func `A number gets no type that does not have all of its values`() throws {
     #expect(try !changes(Int.self, Float.self))
     #expect(try !changes(Int.self, Double.self))
     #expect(try !changes(UInt64.self, Double.self))
@@ -171,15 +171,15 @@ import Testing
     #expect(try !changes(UInt128.self, Int128.self))
   }
 
-  @Test("Large numbers are compared exactly")
-  func largeNumbers() throws {
+  @Test
+  func `Large numbers are compared exactly`() throws {
     try check([Numbers<UInt64>.a(.max), .a(1 << 53 + 1)], .recorded)
     try check([Numbers<UInt64>.a(.max), .a(1 << 53 + 1)], .unchanged)
     refuse([Numbers<Double>.a(1)], "was 18446744073709551615 and is read as")
   }
 
-  @Test("A migration has to read what may be absent")
-  func migrationsReadAbsentValues() throws {
+  @Test
+  func `A migration has to read what may be absent`() throws {
     enum Careless: Sampled {
       static let schemaVersion = 1
       static let migrations: [CheckpointMigration<Careless>] = [
@@ -199,8 +199,8 @@ import Testing
     try check([Careful.b(1)], .extended)
   }
 
-  @Test("A file gains what may be absent")
-  func absenceIsAdded() throws {
+  @Test
+  func `A file gains what may be absent`() throws {
     try check([Maybe.a(x: 1)], .recorded)
     let text = try String(contentsOfFile: file, encoding: .utf8)
     try text.replacingOccurrences(of: "Int?", with: "Int").write(toFile: file, atomically: true, encoding: .utf8)
@@ -209,8 +209,8 @@ import Testing
   }
 
   /// SwiftPM warns of each file in a target that it does not know, except of hidden ones.
-  @Test("The file is in a hidden folder beside the test")
-  func fileLocation() throws {
+  @Test
+  func `The file is in a hidden folder beside the test`() throws {
     let tests = directory.url.path + "/Tests"
     try FileManager.default.createDirectory(atPath: tests, withIntermediateDirectories: true)
     let lock = SchemaLock(samples: [Maybe.a(x: 1)], test: tests + "/WorkTests.swift")

@@ -8,7 +8,7 @@ import Testing
 
 /// The conformance suite detects a store that violates one guarantee, and names it.
 @Suite(.timeLimit(.minutes(10))) struct SpoiltStoreTests {
-  @Test(arguments: SpoiltStore.Fault.allCases) func aBrokenPromiseIsNamed(fault: SpoiltStore.Fault) async throws {
+  @Test(arguments: SpoiltStore.Fault.allCases) func `A broken promise is named`(fault: SpoiltStore.Fault) async throws {
     let store = SpoiltStore(fault)
     let error = await #expect(throws: CheckpointStoreViolation.self) {
       try await checkCheckpointStore(store, timeLimit: .seconds(4), passTime: { store.clock.advance(by: $0) })

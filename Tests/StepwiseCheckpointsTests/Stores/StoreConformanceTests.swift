@@ -7,11 +7,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct StoreConformanceTests {
   // G116
-  @Test func theStoreInMemoryKeepsItsPromises() async throws {
+  @Test func `The memory store keeps its promises`() async throws {
     try await checkCheckpointStore(MemoryCheckpointStore())
   }
 
-  @Test func theStoreInMemoryWithEndingLeasesKeepsItsPromises() async throws {
+  @Test func `The memory store keeps its promises when leases end`() async throws {
     let clock = ManualClock()
     let store = MemoryCheckpointStore(leaseDuration: .seconds(60), clock: clock)
     try await checkCheckpointStore(store, passTime: { clock.advance(by: $0) })
@@ -19,7 +19,7 @@ import Testing
   }
 
   // G116
-  @Test func theStoreInFilesKeepsItsPromises() async throws {
+  @Test func `The file store keeps its promises`() async throws {
     let directory = try TemporaryDirectory()
     try await checkCheckpointStore(try FileCheckpointStore(directory: directory.url)) {
       try FileCheckpointStore(directory: directory.url)
@@ -27,13 +27,13 @@ import Testing
     #expect(try directory.names == [])
   }
 
-  @Test func aFaultInjectingStoreWithoutFaultsKeepsTheirPromises() async throws {
+  @Test func `A fault-injecting store without faults keeps the promises`() async throws {
     try await checkCheckpointStore(FaultInjectingStore(MemoryCheckpointStore()))
     let directory = try TemporaryDirectory()
     try await checkCheckpointStore(FaultInjectingStore(try FileCheckpointStore(directory: directory.url)))
   }
 
-  @Test func theSuiteFindsALostSave() async {
+  @Test func `The suite finds a lost save`() async {
     struct Lost: Error {}
     let store = FaultInjectingStore(MemoryCheckpointStore(), faults: [1: .tear, 4: .fail(Lost())])
     await #expect(throws: (any Error).self) { try await checkCheckpointStore(store) }

@@ -12,10 +12,8 @@
   struct ChainFaultTests {
     let test = TestFleet()
 
-    @Test(
-      "Each order completes or is undone while workers are killed"
-    )
-    func survivesFaults() async throws {
+    @Test
+    func `Each order completes or is undone while workers are killed`() async throws {
       let fleet = test.fleet()
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 4)
       let total = Lock(0)

@@ -13,8 +13,8 @@
   struct PoisonFaultTests {
     let test = TestFleet()
 
-    @Test("A job that kills its workers is dead-lettered, and others are done")
-    func survivesPoison() async throws {
+    @Test
+    func `A job that kills its workers is dead-lettered, and others are done`() async throws {
       let (fleet, attempts) = (test.fleet(), 5)
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2, attempts: attempts)
       let poison = workers.work(isPoison: true)
@@ -36,8 +36,8 @@
       #expect(dead.allSatisfy { $0.attempt == attempts && $0.error?.contains("worker died") == true })
     }
 
-    @Test("A worker that receives SIGTERM saves its stages and ends")
-    func drainsOnSignal() async throws {
+    @Test
+    func `A worker that receives SIGTERM saves its stages and ends`() async throws {
       let fleet = test.fleet()
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 60, slots: 4)
       try await fleet.enqueue((0..<60).map { (id: "\($0)", progression: workers.work(rounds: 20_000)) })
@@ -58,8 +58,8 @@
       #expect(executions.values.allSatisfy { $0 == 1 })
     }
 
-    @Test("A stage that the server refuses fails only its own job")
-    func isolatesRefusedStages() async throws {
+    @Test
+    func `A stage that the server refuses fails only its own job`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       try await fleet.enqueue((0..<20).map { (id: "\($0)", progression: Work.script()) })
@@ -84,8 +84,8 @@
       #expect(ids == (0..<20).map { "\($0)" }.filter { $0 != "13" }.sorted())
     }
 
-    @Test("A connection to a read-only server is replaced")
-    func leavesStandby() async throws {
+    @Test
+    func `A connection to a read-only server is replaced`() async throws {
       let database = "fleet\(Int.random(in: 0 ... .max))"
       let admin = PostgresPool(server ?? "", size: 1)
       try await admin.run("CREATE DATABASE \(database)")
@@ -102,8 +102,8 @@
       try await admin.run("DROP DATABASE IF EXISTS \(database) WITH (FORCE)")
     }
 
-    @Test("No session setting changes, and an abandoned statement ends")
-    func leavesSessions() async throws {
+    @Test
+    func `No session setting changes, and an abandoned statement ends`() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
       let settings = "SELECT string_agg(name, ', ') FROM pg_settings WHERE source = 'session'"
       #expect(try await pool.run(settings).first?.text(0) == nil)
@@ -118,8 +118,8 @@
       }
     }
 
-    @Test("Of connections that have nothing to do, one stays open")
-    func closesIdle() async throws {
+    @Test
+    func `Of connections that have nothing to do, one stays open`() async throws {
       let name = "pool \(Int.random(in: 0 ... .max))"
       let pool = PostgresPool((server ?? "") + " application_name='\(name)'", size: 4)
       func count() async throws -> Int64? {
@@ -134,8 +134,8 @@
       try await waitUntil("three are closed") { try await count() == 1 }
     }
 
-    @Test("A prepared statement that a pooler has lost is prepared again")
-    func preparesAgain() async throws {
+    @Test
+    func `A prepared statement that a pooler has lost is prepared again`() async throws {
       let pool = PostgresPool(server ?? "", size: 1)
       for _ in 0..<3 {
         #expect(try await pool.run("SELECT 7::bigint").first?.integer(0) == 7)

@@ -14,8 +14,8 @@
     let test = TestFleet()
     let limit = Duration.seconds(30)
 
-    @Test("A worker from before a restore keeps no lease and writes nothing")
-    func refusesEarlierWorkers() async throws {
+    @Test
+    func `A worker from before a restore keeps no lease and writes nothing`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       try await fleet.enqueue(Work.script(), id: "a")
@@ -46,8 +46,8 @@
       #expect(try await fleet.database.run("SELECT stage FROM @.jobs").first?.text(0) == "{}")
     }
 
-    @Test("A busy worker returns a job whose claim was committed too late")
-    func returnsLateClaims() async throws {
+    @Test
+    func `A busy worker returns a job whose claim was committed too late`() async throws {
       let isRunning = Once<Void>()
       let mayEnd = Once<Void>()
       let work = Work.script(last: 2) { id, _, _ in
@@ -72,8 +72,8 @@
       }
     }
 
-    @Test("A claim tells what the worker knows only after an answer was lost")
-    func knowsLostClaims() {
+    @Test
+    func `A claim tells what the worker knows only after an answer was lost`() {
       var machine = WorkerMachine(slots: 2)
       machine.registered(7)
       var known = [machine.claimSent()]
@@ -92,8 +92,8 @@
       #expect(known == [nil, nil, [1], [1, 2], nil])
     }
 
-    @Test("A claim without an answer is followed by one of half its size")
-    func halvesClaims() {
+    @Test
+    func `A claim without an answer is followed by one of half its size`() {
       var machine = WorkerMachine(slots: 5)
       machine.registered(7)
       var sizes: [Int?] = []
@@ -106,8 +106,8 @@
       #expect(machine.claimable()?.count == 5)
     }
 
-    @Test("`work` reports a permanent refusal and throws it")
-    func reportsRefusals() async throws {
+    @Test
+    func `work reports a permanent refusal and throws it`() async throws {
       for sql in ["DROP TABLE @.limits", "ALTER TABLE @.workers RENAME COLUMN lease_until TO until"] {
         let test = TestFleet()
         let fleet = test.fleet()
@@ -130,8 +130,8 @@
       }
     }
 
-    @Test("A checkpoint's lease from before a restore is lost")
-    func refusesEarlierLeases() async throws {
+    @Test
+    func `A checkpoint's lease from before a restore is lost`() async throws {
       let store = PostgresCheckpointStore(server ?? "", schema: test.schema)
       let database = PostgresDatabase(server ?? "", schema: test.schema, maxConnections: 1)
       let earlier = try await store.acquire("a")

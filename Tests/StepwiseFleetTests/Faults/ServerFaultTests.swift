@@ -15,11 +15,9 @@
   struct ServerFaultTests {
     let test = TestFleet()
 
-    @Test(
-      "No stage is repeated when the server is stopped or killed",
-      arguments: [false, true]
+    @Test(arguments: [false, true]
     )
-    func survivesServer(isKilled: Bool) async throws {
+    func `No stage is repeated when the server is stopped or killed`(isKilled: Bool) async throws {
       let postgres = try await TestServer()
       let journal = Journal()
       let work = Work.script(last: 6) { id, step, _ in journal.add("\(id).\(step)") }
@@ -39,11 +37,9 @@
       #expect(journal.all.count == 3_000)
     }
 
-    @Test(
-      "No stage is repeated when connections are cut or hang",
-      arguments: [false, true]
+    @Test(arguments: [false, true]
     )
-    func survivesConnections(areHalfOpen: Bool) async throws {
+    func `No stage is repeated when connections are cut or hang`(areHalfOpen: Bool) async throws {
       let port = try #require(
         server?.split(separator: " ").first { $0.hasPrefix("port=") }.flatMap { Int($0.dropFirst(5)) }
       )
@@ -72,10 +68,9 @@
     }
 
     @Test(
-      "Saves wait while the server's disk is full, and no stage is repeated",
       .enabled("only root may mount a small file system") { await TestServer.canMount() }
     )
-    func survivesFullDisk() async throws {
+    func `Saves wait while the server's disk is full, and no stage is repeated`() async throws {
       let postgres = try await TestServer(megabytes: 48)
       let admin = PostgresConnection(postgres.connectionString, number: 0)
       for sql in ["CREATE TABLESPACE small LOCATION '\(postgres.space)'", "CREATE DATABASE small TABLESPACE small"] {

@@ -20,10 +20,8 @@
       return try #require(work.result)
     }
 
-    @Test(
-      "A killed worker's jobs are done elsewhere, each with its result"
-    )
-    func survivesKills() async throws {
+    @Test
+    func `A killed worker's jobs are done elsewhere, each with its result`() async throws {
       let fleet = test.fleet()
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 2)
       let work = workers.work()
@@ -59,8 +57,8 @@
       #expect(try await fleet.database.run("SELECT count(*) FROM @.stages").first?.integer(0) == Int64(total * 4))
     }
 
-    @Test("A worker that wakes after its lease writes over nothing")
-    func fences() async throws {
+    @Test
+    func `A worker that wakes after its lease writes over nothing`() async throws {
       let fleet = test.fleet()
       let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 4)
       let work = workers.work(last: 4, rounds: 300_000)
@@ -96,8 +94,8 @@
       #expect(try await fleet.database.run("SELECT count(*) FROM @.stages").first?.integer(0) == 120)
     }
 
-    @Test("A worker's clock may be an hour ahead or behind", arguments: [3_600, -3_600])
-    func ignoresClocks(offset: Int) async throws {
+    @Test(arguments: [3_600, -3_600])
+    func `A worker's clock may be an hour ahead or behind`(offset: Int) async throws {
       let library = try await shiftedClock(by: offset)
       defer { try? FileManager.default.removeItem(atPath: library) }
       let fleet = test.fleet()
@@ -147,8 +145,8 @@
       return base + ".so"
     }
 
-    @Test("10,000 jobs are cancelled while they run or wait, and none continues")
-    func cancelsMany() async throws {
+    @Test
+    func `10,000 jobs are cancelled while they run or wait, and none continues`() async throws {
       let work = Work.script { _, _, _ in try await untilCancelled() }
       let worker = test.fleet(slots: 300)
       worker.register(Work.self)

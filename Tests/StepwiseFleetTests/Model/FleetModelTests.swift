@@ -13,8 +13,8 @@
     private static let schedules =
       ProcessInfo.processInfo.environment["STEPWISE_FLEET_SCHEDULES"].flatMap { Int($0) } ?? 400
 
-    @Test("No sequence of faults breaks the protocol, and every job ends")
-    func holds() async throws {
+    @Test
+    func `No sequence of faults breaks the protocol, and every job ends`() async throws {
       var (disturbances, stages) = (0, 0)
       for seed in 0..<Self.schedules {
         var fleet = ModelledFleet(seed: UInt64(seed), nodes: 3, jobs: 4)
@@ -37,11 +37,10 @@
     }
 
     @Test(
-      "The SQL does what the model does under random operations",
       .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"),
       arguments: 0..<4
     )
-    func matches(seed: Int) async throws {
+    func `The SQL does what the model does under random operations`(seed: Int) async throws {
       let fleet = TestFleet().fleet()
       fleet.register(Work.self, retry: RetryPolicy(maxAttempts: 2, backoff: .none))
       var check = ModelComparison(fleet, seed: UInt64(seed))

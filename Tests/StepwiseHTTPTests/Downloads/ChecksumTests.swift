@@ -9,7 +9,7 @@ import Testing
 
 /// SHA-256 as the system computes it, and of files that grow.
 @Suite(.timeLimit(.minutes(5))) struct ChecksumTests {
-  @Test func theSystemsHashIsThatOfTheDefinition() {
+  @Test func `The system's hash matches its definition`() {
     var random = Xorshift(seed: 3)
     for length in [0, 1, 55, 56, 64, 1_000, 100_000] {
       let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -26,7 +26,7 @@ import Testing
 
   #if os(Linux)
     /// Without it a debug build takes minutes for what takes seconds.
-    @Test func theSystemHasAnImplementation() {
+    @Test func `The system has an implementation`() {
       #expect(SystemSHA256.isSystems)
     }
   #endif

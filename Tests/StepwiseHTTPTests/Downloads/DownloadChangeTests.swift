@@ -13,7 +13,7 @@ import Testing
   private static let now = "Wed, 09 Jun 2027 10:18:14 GMT"
 
   /// It honours `Range` and knows nothing of `If-Range`: only what the answer says of itself tells the two files apart.
-  @Test(arguments: ["ETag", "Last-Modified"]) func aPartOfAnotherFileIsNotAppended(name: String) async throws {
+  @Test(arguments: ["ETag", "Last-Modified"]) func `Part of another file is not appended`(name: String) async throws {
     let times = ["Wed, 09 Jun 2027 10:18:10 GMT", "Wed, 09 Jun 2027 10:18:11 GMT"]
     let values = name == "ETag" ? ["\"v1\"", "\"v2\""] : times
     let changed = DownloadTests.content.map { ~$0 }

@@ -12,7 +12,7 @@ import Testing
 /// Downloads and what may be wrong with the place they are written to.
 @Suite(.timeLimit(.minutes(5))) struct DownloadDiskTests {
   /// As with a full disk, but for the code: no file may be larger than it is allowed to be.
-  @Test func aFullDiskLeavesWhatCanBeGoneOnFrom() async {
+  @Test func `A full disk leaves a file that can be resumed`() async {
     await #expect(processExitsWith: .success) {
       let server = try serve { DownloadTests.reply(to: $0) }
       let url = try server.url()
@@ -33,7 +33,7 @@ import Testing
   }
 
   /// Not even the small file has room.
-  @Test func aDiskThatIsFullFromTheStartIsAnErrorOfTheSystem() async {
+  @Test func `A disk that is full from the start is a system error`() async {
     await #expect(processExitsWith: .success) {
       let server = try serve { DownloadTests.reply(to: $0) }
       let url = try server.url()
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func aDirectoryIsRefusedBeforeAnythingIsAsked() async throws {
+  @Test func `A directory is refused before any request`() async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     let url = try server.url()
     try await inFolder { folder in
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// A user who may write to a directory cannot make others overwrite files elsewhere.
-  @Test(arguments: [".part", ".part.tag"]) func aLinkIsNotFollowed(ending: String) async throws {
+  @Test(arguments: [".part", ".part.tag"]) func `A symbolic link is not followed`(ending: String) async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     let url = try server.url()
     try await inFolder { folder in
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// The target may be one: it is replaced, as a file is, and what it leads to stays.
-  @Test func aLinkIsReplaced() async throws {
+  @Test func `A symbolic link is replaced`() async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     try await inFolder { folder in
       let (file, victim) = (folder.appendingPathComponent("file"), folder.appendingPathComponent("victim"))
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [404, 416, 503]) func nothingIsLeftWhereNothingCame(status: Int) async throws {
+  @Test(arguments: [404, 416, 503]) func `An empty download leaves no file`(status: Int) async throws {
     let server = try serve { _ in Reply(status: status, body: Array("why".utf8)) }
     try await inFolder { folder in
       let file = folder.appendingPathComponent("file")
@@ -101,7 +101,7 @@ import Testing
   }
 
   /// An owner of a closed download, such as a delegate that is being called, neither writes nor locks.
-  @Test func aClosedDownloadReleasesItsFile() async throws {
+  @Test func `A closed download releases its file`() async throws {
     try await inFolder { folder in
       let (file, url) = (folder.appendingPathComponent("file"), try #require(URL(string: "http://example.org/")))
       let progress = Recorder<HTTPDownloadProgress>()
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// The same as a user sees it: the first is in the middle of a call that does not return.
-  @Test func aCancelledDownloadHoldsNoLock() async throws {
+  @Test func `A cancelled download holds no lock`() async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     try await inFolder { folder in
       let (url, file) = (try server.url(), folder.appendingPathComponent("file"))

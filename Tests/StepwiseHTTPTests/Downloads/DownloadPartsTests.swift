@@ -13,7 +13,7 @@ import Testing
       ("bytes 0-9/10", 0, 9, 10), ("Bytes 5-9/*", 5, 9, nil), ("bytes 100-199/1000", 100, 199, 1_000),
     ] as [(String, Int64, Int64, Int64?)]
   )
-  func readsContentRanges(text: String, start: Int64, end: Int64, total: Int64?) throws {
+  func `Content ranges are parsed`(text: String, start: Int64, end: Int64, total: Int64?) throws {
     let range = try #require(ContentRange(text))
     #expect(range.start == start && range.end == end && range.total == total)
   }
@@ -23,11 +23,11 @@ import Testing
     "0-9/10",
     "bytes a-b/c", "bytes 0-99999999999999999999/*",
   ])
-  func refusesOthers(text: String?) {
+  func `Invalid content ranges are refused`(text: String?) {
     #expect(ContentRange(text) == nil)
   }
 
-  @Test func aTagIsForOneAddressAndIsWhole() throws {
+  @Test func `A tag is for one URL and is complete`() throws {
     let url = try #require(URL(string: "http://example.org/file?token=secret"))
     let other = try #require(URL(string: "http://example.org/file"))
     let tag = try #require(DownloadTag(HTTPResponseHead(status: 200, headers: ["etag": "\"v1\""]), from: url))
@@ -38,7 +38,7 @@ import Testing
     #expect(!tag.text.contains("secret"))
   }
 
-  @Test func aTagRemembersTheLength() throws {
+  @Test func `A tag stores the length`() throws {
     let url = try #require(URL(string: "http://example.org/file"))
     let head = HTTPResponseHead(status: 200, headers: ["ETag": "\"v1\""])
     let tag = try #require(DownloadTag(head, from: url, total: 1_000))
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// The file of an earlier version of the library may have gaps.
-  @Test func aTagWithSegmentsIsRefused() throws {
+  @Test func `A tag with segments is refused`() throws {
     let url = try #require(URL(string: "http://example.org/file"))
     let tag = try #require(DownloadTag(HTTPResponseHead(status: 200, headers: ["ETag": "\"v1\""]), from: url, total: 9))
     let text = tag.text.replacingOccurrences(of: "\n9\n", with: "\n9 2\n0 4 4\n4 9 5\n")
@@ -63,7 +63,7 @@ import Testing
       ("1.5", nil), ("99999999999999999999", nil),
     ] as [(String, Double?)]
   )
-  func readsRetryAfter(text: String, seconds: Double?) throws {
+  func `Retry-After is parsed`(text: String, seconds: Double?) throws {
     let url = try #require(URL(string: "http://example.org/"))
     let response = HTTPResponse(status: 503, headers: ["Retry-After": text], url: url)
     let now = Date(timeIntervalSince1970: 784_111_770)

@@ -13,7 +13,7 @@ import Testing
 /// Downloads that find something unusual: on the server, in what is there, or in the one who watches.
 @Suite(.timeLimit(.minutes(5))) struct DownloadRecoveryTests {
   /// It says nothing of its validators in a 206, either.
-  @Test func aServerThatIgnoresIfRangeDoesNotMixFiles() async throws {
+  @Test func `A server that ignores If-Range does not mix files`() async throws {
     let changed = DownloadTests.content.map { ~$0 } + [1, 2, 3]
     let ranges = Recorder<String>()
     let server = try serve { request in
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["bytes 0-299999/300000", "bytes 99999-299999/300000", "bytes x"])
-  func aWrongStartRestartsTheDownloadOnce(range: String) async throws {
+  func `A wrong start restarts the download once`(range: String) async throws {
     let ranges = Recorder<String>()
     let server = try serve { request in
       ranges.record(request.header("Range") ?? "-")
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// The process was killed between the last byte and the end.
-  @Test(arguments: [true, false]) func aCompletePartIsRecognised(hasChecksum: Bool) async throws {
+  @Test(arguments: [true, false]) func `A complete part is recognised`(hasChecksum: Bool) async throws {
     let (ranges, progress) = (Recorder<String>(), Recorder<HTTPDownloadProgress>())
     let server = try serve { request in
       ranges.record(request.header("Range") ?? "-")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func aSlowProgressClosureHoldsTheResponseBack() async throws {
+  @Test func `A slow progress closure delays the response`() async throws {
     let transport = CountingTransport(chunks: 50)
     let client = HTTPClient(
       baseURL: try #require(URL(string: "http://example.org/")),
@@ -92,7 +92,7 @@ import Testing
   }
 
   /// The closure does not return, and the deadline still ends the wait.
-  @Test func aDeadlineEndsADownloadWhoseProgressClosureHangs() async throws {
+  @Test func `A deadline ends a download whose progress closure hangs`() async throws {
     let (gate, clock) = (DispatchSemaphore(value: 0), ManualClock())
     let server = try serve { DownloadTests.reply(to: $0).stalling(after: 100_000) }
     try await inFolder { folder in
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func aChecksumIsComputedOverWhatWasResumed() async throws {
+  @Test func `A checksum covers the resumed part`() async throws {
     let server = try serve { DownloadTests.reply(to: $0, breaking: $0.header("Range") == nil ? 100_000 : nil) }
     try await inFolder { folder in
       let file = folder.appendingPathComponent("file")
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func aWrongChecksumLeavesTheFileUnchanged() async throws {
+  @Test func `A wrong checksum leaves the file unchanged`() async throws {
     let server = try serve { DownloadTests.reply(to: $0) }
     try await inFolder { folder in
       let (url, file) = (try server.url(), folder.appendingPathComponent("file"))
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func aChecksumThatIsNoneIsRefused() async throws {
+  @Test func `An invalid checksum is refused`() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     for text in ["", "abc", String(repeating: "x", count: 64)] {
       await #expect(throws: HTTPError.refused(reason: "")) {

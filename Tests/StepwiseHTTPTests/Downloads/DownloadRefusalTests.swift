@@ -10,7 +10,7 @@ import Testing
 
 /// Responses and requests that make no file.
 @Suite(.timeLimit(.minutes(5))) struct DownloadRefusalTests {
-  @Test(arguments: [404, 503, 302]) func anotherStatusLeavesTheFileAlone(status: Int) async throws {
+  @Test(arguments: [404, 503, 302]) func `An error status leaves the file unchanged`(status: Int) async throws {
     let count = Recorder<Bool>()
     let server = try serve { request in
       count.record(true)
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["bytes 0-299999/300000", "bytes 99999-299999/300000", "bytes x", "items 100000-299999/300000"])
-  func aWrongRangeIsAnError(range: String) async throws {
+  func `A wrong range is an error`(range: String) async throws {
     let count = Recorder<Bool>()
     let server = try serve { request in
       count.record(true)
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// The whole is as long as the range says, whatever the answer with it is long.
-  @Test func aRangeThatIsTooShortIsAnError() async throws {
+  @Test func `A range that is too short is an error`() async throws {
     let count = Recorder<Bool>()
     let server = try serve { request in
       count.record(true)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aSecondDownloadOfOneFileIsRefused() async throws {
+  @Test func `A second download of one file is refused`() async throws {
     let (server, gate) = (try serve { DownloadTests.reply(to: $0) }, DispatchSemaphore(value: 0))
     try await inFolder { folder in
       let (url, file, entered) = (try server.url(), folder.appendingPathComponent("file"), Recorder<Bool>())
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// A process that another thread starts shares the descriptors, and their locks, until it executes its program.
-  @Test func aClosedDownloadIsUnlockedWhileAProcessStarts() async throws {
+  @Test func `A closed download is unlocked while a process starts`() async throws {
     try await inFolder { folder in
       let path = folder.appendingPathComponent("file").path
       var file: PartialFile? = try PartialFile(path)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func refusesWhatItCannotDo() async throws {
+  @Test func `Unsupported downloads are refused`() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     await #expect(throws: HTTPError.refused(reason: "")) { try await HTTP.download(url, to: url) }
     await #expect(throws: HTTPError.refused(reason: "")) {

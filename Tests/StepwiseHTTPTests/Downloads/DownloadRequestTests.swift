@@ -37,7 +37,7 @@ import Testing
     ("unknown", 416, ["Content-Range": "bytes */300"], .complete), ("unknown", 416, [:], .restart),
   ]
 
-  @Test(arguments: cases.indices) func aResponseIsJudgedByItsHead(index: Int) throws {
+  @Test(arguments: cases.indices) func `A response is judged by its head`(index: Int) throws {
     let (name, status, headers, verdict) = Self.cases[index]
     let request: DownloadRequest =
       switch name {
@@ -49,7 +49,7 @@ import Testing
     #expect(request.verdict(HTTPResponseHead(status: status, headers: headers)) == verdict)
   }
 
-  @Test func aRangeIsConditional() throws {
+  @Test func `A range request is conditional`() throws {
     let tag = try Self.tag(total: 300)
     #expect(DownloadRequest.rest(start: 100, tag).headers["Range"] == "bytes=100-")
     #expect(DownloadRequest.rest(start: 100, tag).headers["If-Range"] == "\"v1\"")

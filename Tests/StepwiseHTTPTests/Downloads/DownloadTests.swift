@@ -55,7 +55,7 @@ import Testing
     #expect(names == [file.lastPathComponent])
   }
 
-  @Test func writesTheFileAndTellsProgress() async throws {
+  @Test func `A download writes its file and reports progress`() async throws {
     let server = try serve { Self.reply(to: $0) }
     try await inFolder { folder in
       let (file, progress) = (folder.appendingPathComponent("a file"), Recorder<HTTPDownloadProgress>())
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func reportsTheProgressOfItsStep() async throws {
+  @Test func `A download reports the progress of its step`() async throws {
     let server = try serve { Self.reply(to: $0) }
     try await inFolder { folder in
       let url = try server.url("/file")
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func goesOnByRangeWhereItBrokeOff() async throws {
+  @Test func `A download resumes by range where it broke off`() async throws {
     let ranges = Recorder<String>()
     let server = try serve { request in
       ranges.record("\(request.header("Range") ?? "-") \(request.header("If-Range") ?? "-")")
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func goesOnAfterACancel() async throws {
+  @Test func `A download resumes after a cancel`() async throws {
     let asked = Recorder<String>()
     let server = try serve { request in
       asked.record(request.header("Range") ?? "-")
@@ -131,7 +131,7 @@ import Testing
   }
 
   /// `If-Range` guards against a file that has changed.
-  @Test func beginsAgainWhenTheFileHasChanged() async throws {
+  @Test func `A download restarts when the file has changed`() async throws {
     let changed = [UInt8](repeating: 9, count: 200_000)
     let count = Recorder<Bool>()
     let server = try serve { request in
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func beginsAgainWhenTheServerIgnoresRanges() async throws {
+  @Test func `A download restarts when the server ignores ranges`() async throws {
     let count = Recorder<Bool>()
     let server = try serve { _ in
       count.record(true)
@@ -168,7 +168,7 @@ import Testing
     [("Last-Modified", "Wed, 09 Jun 2027 10:18:14 GMT"), ("Date", "Wed, 09 Jun 2027 10:18:14 GMT")],
     [("ETag", "\"v1\""), ("Content-Encoding", "identity")],
   ])
-  func beginsAgainWithoutSomethingToCheckWith(headers: [(String, String)]) async throws {
+  func `A download restarts without a validator`(headers: [(String, String)]) async throws {
     let ranges = Recorder<String>()
     let server = try serve { request in
       ranges.record(request.header("Range") ?? "-")
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aTimeOfChangeIsEnough() async throws {
+  @Test func `A modification date is a sufficient validator`() async throws {
     let (changed, ranges) = ("Wed, 09 Jun 2027 10:18:13 GMT", Recorder<String>())
     let server = try serve { request in
       ranges.record(request.header("If-Range") ?? "-")
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func beginsAgainForAnotherURLAndWhenThereIsMoreThanThereCouldBe() async throws {
+  @Test func `A download restarts for another URL or a part that is too long`() async throws {
     let server = try serve {
       Self.reply(to: $0, breaking: $0.header("Range") == nil && $0.path == "/break" ? 100_000 : nil)
     }

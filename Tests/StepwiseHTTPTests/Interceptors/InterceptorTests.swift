@@ -11,7 +11,7 @@ import Testing
 
 /// The closure around a client's requests.
 @Suite(.timeLimit(.minutes(5))) struct InterceptorTests {
-  @Test("An interceptor changes requests and responses, and may resend") func changes() async throws {
+  @Test func `An interceptor changes requests and responses, and may resend`() async throws {
     let seen = Recorder<String>()
     let server = try serve { request in
       let token = request.header("X-Token") ?? "-"
@@ -35,7 +35,7 @@ import Testing
     #expect(seen.elements == ["POST /a 1 {\"x\":1}", "POST /a 2 {\"x\":1}", "GET /b 1 ", "GET /b 2 "])
   }
 
-  @Test("What an interceptor makes of a request is checked as any other") func checks() async throws {
+  @Test func `What an interceptor makes of a request is checked as any other`() async throws {
     let server = try serve { _ in .text("unasked") }
     var client = HTTPClient(baseURL: try server.url())
     client.interceptor = { request, send in
@@ -47,7 +47,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  @Test("An interceptor may respond without the network") func answers() async throws {
+  @Test func `An interceptor may respond without the network`() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     var client = HTTPClient(baseURL: url)
     client.interceptor = { request, _ in
@@ -57,7 +57,7 @@ import Testing
     await #expect(throws: HTTPError.bodyTooLarge(limit: 5)) { try await client.get(bodyLimit: 5) }
   }
 
-  @Test("Cancelling a request ends the call of `send`") func cancellation() async throws {
+  @Test func `Cancelling a request ends the call of send`() async throws {
     let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
       asked.record(true)

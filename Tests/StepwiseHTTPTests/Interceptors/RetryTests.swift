@@ -33,8 +33,8 @@ import Testing
     return (client, server)
   }
 
-  @Test("429, 503 and lost connections are repeated, other responses are not")
-  func statuses() async throws {
+  @Test
+  func `429, 503 and lost connections are repeated, other responses are not`() async throws {
     let (client, server) = try Self.client([503, 429, 200, 500, 503, 503, 503])
     #expect(try await client.get().status == 200)
     #expect(server.requestCount == 3)
@@ -48,7 +48,7 @@ import Testing
     #expect(silent.requestCount == 3)
   }
 
-  @Test("A POST is repeated only with an idempotency key, which stays the same") func keys() async throws {
+  @Test func `A POST is repeated only with an idempotency key, which stays the same`() async throws {
     let keys = Recorder<String>()
     let (client, first) = try Self.client([503], keys: keys)
     #expect(try await client.post(json: 1).status == 503)
@@ -66,7 +66,7 @@ import Testing
     #expect(keys.elements.count == 5 && keys.elements[3] == keys.elements[4] && keys.elements[3].count == 36)
   }
 
-  @Test("Progress is reported of each attempt") func progress() async throws {
+  @Test func `Progress is reported of each attempt`() async throws {
     let (client, server) = try Self.client([0])
     let progress = Recorder<HTTPUploadProgress>()
     let status = try await client.put(body: .bytes(Data(count: 5))) { progress.record($0) }.status
@@ -75,7 +75,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test("A body that can be read once is not sent again") func once() async throws {
+  @Test func `A body that can be read once is not sent again`() async throws {
     let (client, server) = try Self.client([503])
     let stream = AsyncStream<Data> { continuation in
       continuation.yield(Data([1]))
@@ -85,7 +85,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test("Retry-After counts, and a longer one than granted ends the attempts") func retryAfter() async throws {
+  @Test func `Retry-After counts, and a longer one than granted ends the attempts`() async throws {
     let clock = ManualClock()
     let (client, server) = try Self.client([503, 503], headers: [("Retry-After", "7")], clock: clock)
     let request = Task { try await client.get() }
@@ -102,7 +102,7 @@ import Testing
     #expect(refusing.requestCount == 1)
   }
 
-  @Test("Cancelling ends the wait for the next attempt") func cancellation() async throws {
+  @Test func `Cancelling ends the wait for the next attempt`() async throws {
     let clock = ManualClock()
     let (client, server) = try Self.client([503], headers: [("Retry-After", "7")], clock: clock)
     let request = Task { try await client.get() }
@@ -112,7 +112,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test("Each attempt passes through the interceptor") func interceptor() async throws {
+  @Test func `Each attempt passes through the interceptor`() async throws {
     let (base, server) = try Self.client([503])
     var client = base
     let attempts = Recorder<Int>()

@@ -16,7 +16,7 @@
       try #require(URL(string: "http://\(credentials)127.0.0.1:\(server.port)"))
     }
 
-    @Test("A configured proxy receives requests and credentials") func inCode()
+    @Test func `A configured proxy receives requests and credentials`()
       async throws
     {
       let proxy = try RawServer(Self.answer, end: .hold)
@@ -34,7 +34,7 @@
       #expect(proxy.requests.count == 1)
     }
 
-    @Test("The environment's proxies apply unless the session sets one") func environment()
+    @Test func `The environment's proxies apply unless the session sets one`()
       async throws
     {
       let proxy = try RawServer(Self.answer, end: .hold)
@@ -59,8 +59,8 @@
       #expect(proxy.requests.first?.contains("Proxy-Authorization: Basic dTpw") == true)
     }
 
-    @Test("A refused tunnel is an error, a 407 to a plain request a response")
-    func refusal() async throws {
+    @Test
+    func `A refused tunnel is an error, a 407 to a plain request a response`() async throws {
       let proxy = try RawServer("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", end: .hold)
       let session = HTTPSession(proxy: .server(try Self.proxy(proxy)))
       let secure = try #require(URL(string: "https://away.example/"))
@@ -73,7 +73,7 @@
       #expect(try await HTTPClient(baseURL: plain, session: session).get().status == 407)
     }
 
-    @Test("On Linux, the URLSession transport refuses settings it ignores") func urlSession()
+    @Test func `On Linux, the URLSession transport refuses settings it ignores`()
       async throws
     {
       let url = try #require(URL(string: "http://127.0.0.1:1/"))

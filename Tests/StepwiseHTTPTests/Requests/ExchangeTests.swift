@@ -11,7 +11,7 @@ import Testing
 /// What an exchange does with the transfers of a transport.
 @Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
   /// The lock is not recursive: a release within it would end the process.
-  @Test("The transfer of a redirect is released outside of the lock") func release() async throws {
+  @Test func `The transfer of a redirect is released outside of the lock`() async throws {
     let current = Lock<Exchange?>(nil)
     let released = Recorder<String>()
     let transport = ScriptedTransport { request in

@@ -13,18 +13,17 @@ import Testing
   @Test(arguments: [
     "ftp://example.org/", "file:///etc/hosts", "/path", "http:///path", "mailto:a@b", "http://h:70000/", "javascript:1",
   ])
-  func refusesAddressesThatAreNotHTTP(text: String) throws {
+  func `A URL that is not HTTP is refused`(text: String) throws {
     let url = try Self.url(text)
     #expect(throws: HTTPError.invalidURL) { try checked("GET", url) }
   }
 
   @Test(arguments: ["", "http://a b/", "http://[::1", "not a url", "example.org"])
-  func refusesTextThatIsNoAddress(text: String) async {
+  func `Text that is no URL is refused`(text: String) async {
     await #expect(throws: HTTPError.invalidURL) { try await HTTP.get(text) }
   }
 
   @Test(
-    "A URL is sent without its user and fragment",
     arguments: [
       ("http://h/", "http://h/"), ("https://h.example:8443/a/../b?c=%20#d", "https://h.example:8443/a/../b?c=%20"),
       ("http://h", "http://h/"), ("HTTP://h/a", "http://h/a"), ("http://u:p@h:81/a", "http://h:81/a"),
@@ -33,14 +32,14 @@ import Testing
       ("http://h:65536/", nil), ("http:///a", nil), ("ftp://h/", nil),
     ] as [(String, String?)]
   )
-  func address(text: String, expected: String?) throws {
+  func `A URL is sent without its user and fragment`(text: String, expected: String?) throws {
     #expect(try HTTPRequest.address(Self.url(text))?.0.absoluteString == expected)
     let relative = try #require(URL(string: "b#c", relativeTo: Self.url("http://u@h/a/x")))
     #expect(HTTPRequest.address(relative)?.0.absoluteString == "http://h/a/b")
   }
 
   @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\u{0}b", "a\u{7f}"])
-  func refusesValuesWithALineBreak(value: String) throws {
+  func `A header value with a line break is refused`(value: String) throws {
     let url = try Self.url("http://example.org/")
     #expect(throws: HTTPError.refused(reason: "")) { try checked("GET", url, [:], ["X-Test": value]) }
     #expect(throws: HTTPError.refused(reason: "")) {
@@ -49,19 +48,19 @@ import Testing
   }
 
   @Test(arguments: ["", "a b", "a:b", "a\r\nb", "ä", "Content-Length", "transfer-encoding", "CONNECTION"])
-  func refusesNamesThatWouldBeDropped(name: String) throws {
+  func `A header name that would be dropped is refused`(name: String) throws {
     let url = try Self.url("http://example.org/")
     var headers = HTTPHeaders()
     headers.add(name, "1")
     #expect(throws: HTTPError.refused(reason: "")) { try checked("GET", url, [:], headers) }
   }
 
-  @Test(arguments: ["GET", "HEAD"]) func refusesABodyOnGet(method: String) throws {
+  @Test(arguments: ["GET", "HEAD"]) func `A body on GET is refused`(method: String) throws {
     let url = try Self.url("http://example.org/")
     #expect(throws: HTTPError.refused(reason: "")) { try checked(method, url, [:], [:], .bytes(Data())) }
   }
 
-  @Test func refusesTwoBodies() async {
+  @Test func `Two bodies are refused`() async {
     await #expect(throws: HTTPError.refused(reason: "")) {
       try await HTTP.post("http://127.0.0.1:9/", json: [1], form: ["a": "b"])
     }
@@ -70,13 +69,13 @@ import Testing
     }
   }
 
-  @Test func refusesAUserWithAColon() {
+  @Test func `A user name with a colon is refused`() {
     #expect(throws: HTTPError.refused(reason: "")) {
       try HTTPCredentials.basic(user: "a:b", password: "").authorization()
     }
   }
 
-  @Test func encodesBasicCredentials() throws {
+  @Test func `Basic credentials are encoded`() throws {
     #expect(
       try HTTPCredentials.basic(user: "Aladdin", password: "open sesame").authorization()
         == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
@@ -85,18 +84,18 @@ import Testing
   }
 
   /// URLSession on Linux knows schemes in lower case only.
-  @Test func schemesAreComparedWithoutCase() throws {
+  @Test func `Schemes are compared without case`() throws {
     let request = try checked("GET", Self.url("HTTP://example.org/A"))
     #expect(request.url.absoluteString == "http://example.org/A")
   }
 
   /// URLSession on Linux drops a header whose value is nothing but space.
-  @Test func theSpaceAroundAValueIsNotSent() {
+  @Test func `Spaces around a header value are not sent`() {
     let headers: HTTPHeaders = ["A": " 1 \t", "B": " ", "C": "2 3"]
     #expect(headers.fields.map(\.value) == ["1", "", "2 3"])
   }
 
-  @Test func addsTheQueryToTheOneThatIsThere() throws {
+  @Test func `A query is added to that of the URL`() throws {
     var query: HTTPParameters = ["q": "a b&c=d+e/ü", "q": "2"]
     query.add("empty", "")
     let request = try checked("GET", Self.url("http://example.org/find?x=%20y#part"), query)
@@ -105,7 +104,7 @@ import Testing
     )
   }
 
-  @Test func encodesForms() throws {
+  @Test func `Forms are encoded`() throws {
     let form: HTTPParameters = ["name": "a b+c", "x&y": "=ü"]
     #expect(form.form == Data("name=a+b%2Bc&x%26y=%3D%C3%BC".utf8))
     let request = try checked("POST", Self.url("http://example.org"), [:], [:], .form(form))
@@ -113,7 +112,7 @@ import Testing
     #expect(request.url.path == "/")
   }
 
-  @Test func saysWhatTheBodyIsUnlessTold() throws {
+  @Test func `The body has a content type unless one is given`() throws {
     let url = try Self.url("http://example.org/")
     let json = try HTTPBody.json(["a": 1])
     #expect(try checked("POST", url, [:], [:], json).headers["Content-Type"] == "application/json")
@@ -125,7 +124,7 @@ import Testing
     #expect(reported.headers.values("Content-Type") == ["text/csv"])
   }
 
-  @Test func aNameAndPasswordInTheAddressBecomeCredentials() throws {
+  @Test func `A name and password in the URL become credentials`() throws {
     let url = try Self.url("http://al%40:se%2Fcret@example.org/x")
     let request = try checked("GET", url)
     #expect(request.url.absoluteString == "http://example.org/x")
@@ -136,7 +135,7 @@ import Testing
     #expect(own.headers.values("Authorization") == ["mine"])
   }
 
-  @Test func headersAreComparedWithoutCase() {
+  @Test func `Headers are compared without case`() {
     var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
     #expect(headers["ACCEPT"] == "a, b")
     #expect(headers.values("aCCept") == ["a", "b"])

@@ -31,7 +31,7 @@ import Testing
     (303, "HEAD", "HEAD"), (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (301, "GET", "GET"), (302, "HEAD", "HEAD"),
     (307, "POST", "POST"), (308, "POST", "POST"), (307, "PATCH", "PATCH"), (308, "GET", "GET"),
   ])
-  func methodAndBodyAreAsRFC9110Says(status: Int, method: String, follows: String) throws {
+  func `A redirect's method and body follow RFC 9110`(status: Int, method: String, follows: String) throws {
     let request = try Self.request(method)
     let next = try #require(request.redirected(by: Self.head(status, "/y")))
     #expect(next.method == follows)
@@ -46,7 +46,7 @@ import Testing
     ("http://a.example/x", "//b.example/y"), ("http://a.example/x", "http://sub.a.example/y"),
     ("http://a.example/x", "http://user:pass@b.example/y"),
   ])
-  func credentialsStayBehindWhenTheOriginChanges(from: String, to: String) throws {
+  func `Credentials stay behind when the origin changes`(from: String, to: String) throws {
     let next = try #require(Self.request("POST", from).redirected(by: Self.head(307, to)))
     for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(next.headers[name] == nil, "\(name)") }
     #expect(next.headers["Accept"] == "text/plain" && next.headers["Range"] == "bytes=1-")
@@ -63,7 +63,7 @@ import Testing
     ("http://a.example/x", "http://a.example:80/y"), ("https://a.example/x", "https://a.example:443/y"),
     ("http://a.example/x", "HTTP://A.EXAMPLE/y"), ("http://a.example/x", "y"), ("http://a.example/x", "?q"),
   ])
-  func credentialsGoAlongWithinTheOrigin(from: String, to: String) throws {
+  func `Credentials stay within the origin`(from: String, to: String) throws {
     let next = try #require(Self.request("GET", from).redirected(by: Self.head(302, to)))
     #expect(next.headers["Authorization"] == "secret")
   }
@@ -74,7 +74,7 @@ import Testing
       (302, "http://"),
     ] as [(Int, String?)]
   )
-  func otherAnswersAreGivenAsTheyAre(status: Int, location: String?) throws {
+  func `Other responses are returned as they are`(status: Int, location: String?) throws {
     #expect(try Self.request("GET").redirected(by: Self.head(status, location)) == nil)
   }
 
@@ -82,7 +82,7 @@ import Testing
   @Test(arguments: [
     ("/b", true), ("http://example.org:8080/", false), ("https://example.org/", false), ("http://other.org/", true),
   ])
-  func theJarIsForTheOriginOrAnotherHost(location: String, usesJar: Bool) throws {
+  func `A jar is used for the origin or another host`(location: String, usesJar: Bool) throws {
     let url = try #require(URL(string: "http://example.org/a"))
     let head = HTTPResponseHead(status: 302, headers: ["Location": location])
     let next = try #require(try checked("GET", url).redirected(by: head))

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("A response whose body is read to the end succeeds") func success() throws {
+  @Test func `A response whose body is read to the end succeeds`() throws {
     var machine = try Self.started()
     guard case .deliver = machine.answer(Self.ok, at: .zero) else { return #expect(Bool(false)) }
     for _ in 0..<2 {
@@ -51,20 +51,20 @@ import Testing
     #expect(Self.end(of: machine) == "success")
   }
 
-  @Test("A request cancelled before its start sends nothing") func cancelledBeforeTheStart() throws {
+  @Test func `A request cancelled before its start sends nothing`() throws {
     var machine = try Self.machine()
     expect(machine.finish(.failure(CancellationError())), true)
     expect(machine.start() == nil, true)
   }
 
-  @Test("A response after the end is ignored") func responseAfterTheEnd() throws {
+  @Test func `A response after the end is ignored`() throws {
     var machine = try Self.started()
     expect(machine.finish(.failure(CancellationError())), true)
     guard case .ignore = machine.answer(Self.redirect, at: .zero) else { return #expect(Bool(false)) }
     #expect(machine.request.url.path == "/")
   }
 
-  @Test("A piece after the end is not delivered") func pieceAfterTheEnd() throws {
+  @Test func `A piece after the end is not delivered`() throws {
     var machine = try Self.started()
     _ = machine.answer(Self.ok, at: .zero)
     _ = machine.read(at: .zero)
@@ -73,7 +73,7 @@ import Testing
     #expect(Self.end(of: machine) == "\(HTTPError.offline)")
   }
 
-  @Test("Ten redirects are followed, an eleventh fails") func redirects() throws {
+  @Test func `Ten redirects are followed, an eleventh fails`() throws {
     var machine = try Self.started()
     for hop in 0..<10 {
       guard case .follow(let next) = machine.answer(Self.redirect, at: .zero) else {
@@ -85,7 +85,7 @@ import Testing
     #expect(machine.isEnded)
   }
 
-  @Test("The deadline for the head moves with the body that is sent") func headDeadline() throws {
+  @Test func `The deadline for the head moves with the body that is sent`() throws {
     var machine = try Self.machine(idle: nil)
     _ = machine.start()
     expect(machine.timer(at: .zero), .sleep(until: .seconds(60)))
@@ -95,7 +95,7 @@ import Testing
     expect(machine.timer(at: .seconds(200)), .stop)
   }
 
-  @Test("The idle deadline counts only while the consumer waits") func idleDeadline() throws {
+  @Test func `The idle deadline counts only while the consumer waits`() throws {
     var machine = try Self.machine()
     _ = machine.start()
     // Wakes in time for the idle deadline, which may begin at any moment.
@@ -111,7 +111,7 @@ import Testing
     expect(machine.timer(at: .seconds(89)), .timeOut(.idle))
   }
 
-  @Test("The total deadline does not move") func totalDeadline() throws {
+  @Test func `The total deadline does not move`() throws {
     var machine = try Self.machine(headers: nil, idle: nil, total: .seconds(5))
     _ = machine.start()
     expect(machine.timer(at: .zero), .sleep(until: .seconds(5)))
@@ -119,14 +119,14 @@ import Testing
     expect(machine.timer(at: .seconds(5)), .timeOut(.total))
   }
 
-  @Test("Without deadlines there is no timer") func noDeadlines() throws {
+  @Test func `Without deadlines there is no timer`() throws {
     var machine = try Self.machine(headers: nil, idle: nil)
     _ = machine.start()
     expect(machine.timer(at: .zero), .stop)
   }
 
-  @Test("In any order of events there is one end, and no event after it counts", arguments: 0..<40)
-  func anyOrder(block: Int) throws {
+  @Test(arguments: 0..<40)
+  func `In any order of events there is one end, and no event after it counts`(block: Int) throws {
     for seed in (block * 50)..<(block * 50 + 50) {
       var order = Xorshift(seed: UInt64(seed) &+ 1)
       var machine = try Self.machine(total: .seconds(100))

@@ -14,8 +14,8 @@ struct FileServerTests {
   private static let all = ["nginx", "nginx-tls", "apache", "apache-tls"]
   private static let numbers = Data((1...20_000).map { "\($0)\n" }.joined().utf8)
 
-  @Test("A file arrives, compressed and not", arguments: all)
-  func files(server: String) async throws {
+  @Test(arguments: all)
+  func `A file arrives, compressed and not`(server: String) async throws {
     let client = try ForeignServers.client(server)
     let plain = try await client.get("numbers.txt")
     #expect(plain.status == 200 && plain.body == Self.numbers)
@@ -25,16 +25,16 @@ struct FileServerTests {
     #expect(try await client.get("missing").status == 404)
   }
 
-  @Test("A connection serves request after request, also over HTTP/2", arguments: ["nginx", "nginx-tls"])
-  func connections(server: String) async throws {
+  @Test(arguments: ["nginx", "nginx-tls"])
+  func `A connection serves request after request, also over HTTP/2`(server: String) async throws {
     let client = try ForeignServers.client(server)
     var connections: Set<String> = []
     for _ in 0..<20 { connections.insert(try await client.get("connection").text) }
     #expect(connections.count == 1)
   }
 
-  @Test("Ranges, and those that a tag makes conditional", arguments: all)
-  func ranges(server: String) async throws {
+  @Test(arguments: all)
+  func `Ranges, and those that a tag makes conditional`(server: String) async throws {
     let client = try ForeignServers.client(server)
     let part = try await client.get("random.bin", headers: ["Range": "bytes=10-19"])
     #expect(part.status == 206 && part.body.count == 10)
@@ -47,8 +47,8 @@ struct FileServerTests {
     #expect(try await client.get("random.bin", headers: ["If-None-Match": tag]).status == 304)
   }
 
-  @Test("Downloads resume", arguments: all)
-  func downloads(server: String) async throws {
+  @Test(arguments: all)
+  func `Downloads resume`(server: String) async throws {
     let client = try ForeignServers.client(server)
     let whole = try await client.get("random.bin").body
     try await inFolder { folder in
@@ -75,8 +75,8 @@ struct FileServerTests {
     }
   }
 
-  @Test("Basic authentication, with missing, wrong and right credentials", arguments: all)
-  func authentication(server: String) async throws {
+  @Test(arguments: all)
+  func `Basic authentication, with missing, wrong and right credentials`(server: String) async throws {
     var client = try ForeignServers.client(server)
     #expect(try await client.get("private/page.txt").status == 401)
     client.credentials = .basic(user: "ann", password: "wrong")
@@ -85,22 +85,22 @@ struct FileServerTests {
     #expect(try await client.get("private/page.txt").text == "secret\n")
   }
 
-  @Test("Redirects, followed and not", arguments: all)
-  func redirects(server: String) async throws {
+  @Test(arguments: all)
+  func `Redirects, followed and not`(server: String) async throws {
     let client = try ForeignServers.client(server)
     let followed = try await client.get("old")
     #expect(followed.body == Self.numbers && followed.url.path == "/numbers.txt")
     #expect(try await client.get("old", redirects: .never).status == 302)
   }
 
-  @Test("Over TLS the protocol is HTTP/2") func http2() async throws {
+  @Test func `Over TLS the protocol is HTTP/2`() async throws {
     #expect(try await ForeignServers.client("nginx-tls").get("protocol").text == "HTTP/2.0")
     #expect(try await ForeignServers.client("nginx").get("protocol").text == "HTTP/1.1")
   }
 
   /// Three files at the same time, and one disk.
-  @Test("Concurrent downloads receive no bytes of each other", arguments: all, 0..<3)
-  func concurrentDownloads(server: String, lane: Int) async throws {
+  @Test(arguments: all, 0..<3)
+  func `Concurrent downloads receive no bytes of each other`(server: String, lane: Int) async throws {
     let client = try ForeignServers.client(server)
     let whole = try await ForeignServers.client("nginx").get("random.bin").body
     try await inFolder { folder in
@@ -113,19 +113,17 @@ struct FileServerTests {
     }
   }
 
-  @Test("An unknown authority is an error", arguments: ["nginx-tls", "apache-tls"])
-  func authority(server: String) async throws {
+  @Test(arguments: ["nginx-tls", "apache-tls"])
+  func `An unknown authority is an error`(server: String) async throws {
     let known = try ForeignServers.client(server)
     await #expect(throws: HTTPError.tls(.untrustedCertificate)) {
       try await HTTPClient(baseURL: known.baseURL, session: HTTPSession()).get("numbers.txt")
     }
   }
 
-  @Test(
-    "nginx: a trailer, two cookies, Retry-After, a dropped connection",
-    arguments: ["nginx", "nginx-tls"]
+  @Test(arguments: ["nginx", "nginx-tls"]
   )
-  func nginx(server: String) async throws {
+  func `nginx: a trailer, two cookies, Retry-After, a dropped connection`(server: String) async throws {
     let client = try ForeignServers.client(server)
     #expect(try await client.get("trailer/numbers.txt").body == Self.numbers)
     #expect(try await client.get("numbers-and-cookies").headers.values("Set-Cookie") == ["a=1", "b=2"])

@@ -24,41 +24,38 @@ struct HTTPBinTests {
 
   private static func client() throws -> HTTPClient { try ForeignServers.client("httpbin") }
 
-  @Test(
-    "Pages and formats",
-    arguments: [
-      ("html", "text/html", "Herman Melville"), ("robots.txt", "text/plain", "Disallow"),
-      ("deny", "text/plain", "HERE"),
-      ("xml", "application/xml", "slideshow"), ("json", "application/json", "slideshow"),
-      ("encoding/utf8", "text/html", "∮ E⋅da = Q"), ("forms/post", "text/html", "Pizza"),
-      ("uuid", "application/json", "-"),
-      ("base64/SFRUUEJJTiBpcyBhd2Vzb21l", "text/html", "HTTPBIN is awesome"), ("links/3/0", "text/html", "href"),
-      ("ip", "application/json", "127.0.0.1"), ("user-agent", "application/json", "StepwiseHTTP"),
-      ("headers", "application/json", "Host"), ("cache", "application/json", "url"),
-      ("cache/60", "application/json", "url"),
-      ("gzip", "application/json", "\"gzipped\": true"), ("deflate", "application/json", "\"deflated\": true"),
-    ]
+  @Test(arguments: [
+    ("html", "text/html", "Herman Melville"), ("robots.txt", "text/plain", "Disallow"),
+    ("deny", "text/plain", "HERE"),
+    ("xml", "application/xml", "slideshow"), ("json", "application/json", "slideshow"),
+    ("encoding/utf8", "text/html", "∮ E⋅da = Q"), ("forms/post", "text/html", "Pizza"),
+    ("uuid", "application/json", "-"),
+    ("base64/SFRUUEJJTiBpcyBhd2Vzb21l", "text/html", "HTTPBIN is awesome"), ("links/3/0", "text/html", "href"),
+    ("ip", "application/json", "127.0.0.1"), ("user-agent", "application/json", "StepwiseHTTP"),
+    ("headers", "application/json", "Host"), ("cache", "application/json", "url"),
+    ("cache/60", "application/json", "url"),
+    ("gzip", "application/json", "\"gzipped\": true"), ("deflate", "application/json", "\"deflated\": true"),
+  ]
   )
-  func pages(path: String, type: String, text: String) async throws {
+  func `Pages and formats`(path: String, type: String, text: String) async throws {
     let response = try await Self.client().get(path)
     #expect(response.status == 200 && response.headers["Content-Type"]?.hasPrefix(type) == true)
     #expect(response.text.contains(text))
   }
 
   @Test(
-    "Images",
     arguments: [
       ("image/png", [0x89, 0x50]), ("image/jpeg", [0xFF, 0xD8]), ("image/webp", [0x52, 0x49]),
       ("image/svg", [0x3C]),
     ] as [(String, [UInt8])]
   )
-  func images(path: String, magic: [UInt8]) async throws {
+  func `Images`(path: String, magic: [UInt8]) async throws {
     let response = try await Self.client().get(path)
     #expect(response.status == 200 && response.body.starts(with: magic))
   }
 
-  @Test("Every method is echoed", arguments: ["GET", "POST", "PUT", "PATCH", "DELETE"])
-  func methods(method: String) async throws {
+  @Test(arguments: ["GET", "POST", "PUT", "PATCH", "DELETE"])
+  func `Every method is echoed`(method: String) async throws {
     let client = try Self.client()
     let body = method == "GET" ? nil : Data("text".utf8)
     let content = body.map { HTTPBody.bytes($0) }
@@ -69,7 +66,7 @@ struct HTTPBinTests {
     #expect(anything.headers["X-One"] == "1" && anything.url.hasSuffix("/anything/x"))
   }
 
-  @Test("JSON, forms, files and sequences arrive") func bodies() async throws {
+  @Test func `JSON, forms, files and sequences arrive`() async throws {
     let client = try Self.client()
     #expect(try await client.post("post", json: ["a": 1]).decoded(as: Echo.self).data == "{\"a\":1}")
     #expect(try await client.post("post", form: ["a": "1 2&"]).decoded(as: Echo.self).form == ["a": "1 2&"])
@@ -86,27 +83,23 @@ struct HTTPBinTests {
     #expect(try put.decoded(as: Echo.self).data == "abcd")
   }
 
-  @Test(
-    "Every status is a response",
-    arguments: [
-      200, 201, 202, 203, 204, 205, 206, 300, 304, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 413, 418, 429,
-      500,
-      501, 502, 503, 504, 599,
-    ]
+  @Test(arguments: [
+    200, 201, 202, 203, 204, 205, 206, 300, 304, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 413, 418, 429,
+    500,
+    501, 502, 503, 504, 599,
+  ]
   )
-  func statuses(status: Int) async throws {
+  func `Every status is a response`(status: Int) async throws {
     #expect(try await Self.client().get("status/\(status)").status == status)
   }
 
-  @Test(
-    "Redirects of all kinds",
-    arguments: [
-      "redirect/5", "relative-redirect/5", "absolute-redirect/5", "redirect-to?url=/get",
-      "redirect-to?url=/get&status_code=308",
-      "status/301", "status/302", "status/303", "status/307",
-    ]
+  @Test(arguments: [
+    "redirect/5", "relative-redirect/5", "absolute-redirect/5", "redirect-to?url=/get",
+    "redirect-to?url=/get&status_code=308",
+    "status/301", "status/302", "status/303", "status/307",
+  ]
   )
-  func redirects(path: String) async throws {
+  func `Redirects of all kinds`(path: String) async throws {
     let client = try Self.client()
     let parts = path.split(separator: "?").map(String.init)
     var query: HTTPParameters = [:]
@@ -117,11 +110,11 @@ struct HTTPBinTests {
     #expect(response.status == 200 && response.url.path == "/get")
   }
 
-  @Test("The eleventh redirect is an error") func tooManyRedirects() async throws {
+  @Test func `The eleventh redirect is an error`() async throws {
     await #expect(throws: HTTPError.tooManyRedirects) { try await Self.client().get("redirect/11") }
   }
 
-  @Test("Credentials, Basic or a token, are right, wrong or missing") func authentication()
+  @Test func `Credentials, Basic or a token, are right, wrong or missing`()
     async throws
   {
     let client = try Self.client()
@@ -135,7 +128,7 @@ struct HTTPBinTests {
     #expect(response.status == 200 && response.text.contains("a.b"))
   }
 
-  @Test("Cookies are stored and deleted by a jar, and not without one") func cookies() async throws {
+  @Test func `Cookies are stored and deleted by a jar, and not without one`() async throws {
     struct Cookies: Decodable { var cookies: [String: String] }
     let base = try Self.client().baseURL
     let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
@@ -156,7 +149,7 @@ struct HTTPBinTests {
     #expect(try await Self.client().get("cookies/set/c/3").decoded(as: Cookies.self).cookies.isEmpty)
   }
 
-  @Test("Bodies that arrive slowly, in chunks and in ranges") func streams() async throws {
+  @Test func `Bodies that arrive slowly, in chunks and in ranges`() async throws {
     let client = try Self.client()
     var lines = Data()
     for try await chunk in try await client.stream("stream/20").body { lines += chunk }
@@ -175,7 +168,7 @@ struct HTTPBinTests {
     }
   }
 
-  @Test("Headers and tags") func headers() async throws {
+  @Test func `Headers and tags`() async throws {
     let client = try Self.client()
     let response = try await client.get("response-headers", query: ["X-One": "1", "X-Two": "a b"])
     #expect(response.headers["X-One"] == "1" && response.headers["X-Two"] == "a b")

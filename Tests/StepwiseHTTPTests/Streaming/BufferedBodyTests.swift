@@ -9,8 +9,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BufferedBodyTests {
-  @Test("Bytes that stop their body on release do so outside its lock")
-  func releasesBytesOutsideTheLock() async {
+  @Test
+  func `Bytes that stop their body on release do so outside its lock`() async {
     await #expect(processExitsWith: .success) {
       let body = Once<BufferedBody>()
       let count = 1_000

@@ -45,7 +45,7 @@ import Testing
     ("data: ü – 文\n\n", [Event(data: "ü – 文")]), ("", []), ("\n\n\n", []), (":\n:\n\n", []),
   ]
 
-  @Test(arguments: streams.indices) func aStreamIsReadAsTheStandardSays(index: Int) throws {
+  @Test(arguments: streams.indices) func `An event stream is parsed as the standard says`(index: Int) throws {
     let (text, expected) = Self.streams[index]
     var whole = ServerSentEventParser()
     #expect(try whole.parse(Array(text.utf8)) == expected)
@@ -61,18 +61,18 @@ import Testing
     }
   }
 
-  @Test func bytesThatAreNoTextAreReplaced() throws {
+  @Test func `Invalid UTF-8 is replaced`() throws {
     var parser = ServerSentEventParser()
     #expect(try parser.parse(Array("data: a".utf8) + [0xFF] + Array("b\n\n".utf8)) == [Event(data: "a\u{FFFD}b")])
   }
 
-  @Test func anEventWithoutEndIsRefused() throws {
+  @Test func `An endless event is refused`() throws {
     var parser = ServerSentEventParser()
     let line = Array("data: ".utf8) + [UInt8](repeating: 65, count: 1_000_000) + [10]
     #expect(throws: ServerSentEventParser.TooLong.self) { for _ in 0..<17 { _ = try parser.parse(line) } }
   }
 
-  @Test func eventsComeOneByOne() async throws {
+  @Test func `Events arrive one by one`() async throws {
     let server = try serve { request in
       let first = request.header("Last-Event-ID") ?? "0"
       let text = "retry: 10\nid: \(first)1\nevent: greeting\ndata: hello\n\ndata: and\n\n"

@@ -11,7 +11,7 @@ import Testing
 
 /// Responses whose bodies are received as they are read.
 @Suite(.timeLimit(.minutes(5))) struct StreamTests {
-  @Test func theHeadComesBeforeTheBody() async throws {
+  @Test func `The head arrives before the body`() async throws {
     let gate = DispatchSemaphore(value: 0)
     let server = try serve { request in
       Reply(status: 203, headers: [("X-Path", request.path)], body: Array("body".utf8)).stalling(after: 2)
@@ -28,7 +28,7 @@ import Testing
     #expect(received == Data("bo".utf8))
   }
 
-  @Test(arguments: [0, 1, 100_000, 10_000_000]) func allChunksTogetherAreTheBody(size: Int) async throws {
+  @Test(arguments: [0, 1, 100_000, 10_000_000]) func `All chunks together are the body`(size: Int) async throws {
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     let server = try serve { _ in .ok(bytes) }
     var received = Data()
@@ -39,7 +39,7 @@ import Testing
     #expect(received == Data(bytes))
   }
 
-  @Test func sendsWhatTheOtherMethodsSend() async throws {
+  @Test func `A stream sends what other requests send`() async throws {
     let server = try serve { request in
       .text("\(request.method) \(request.query ?? "-") \(request.header("X") ?? "-") \(request.body.count)")
     }
@@ -52,7 +52,7 @@ import Testing
     #expect(String(decoding: text, as: UTF8.self) == "POST q=1 1 5")
   }
 
-  @Test("A stream sends a body of any kind, by any method, with progress") func uploads() async throws {
+  @Test func `A stream sends a body of any kind, by any method, with progress`() async throws {
     let server = try serve { request in .text("\(request.method) \(String(decoding: request.body, as: UTF8.self))") }
     let client = HTTPClient(baseURL: try server.url())
     let pieces = AsyncStream { continuation in
@@ -74,7 +74,7 @@ import Testing
   }
 
   /// The server sees the end of the connection, although its body has no end.
-  @Test(arguments: ["break", "release", "cancel", "never read"]) func leavingTheLoopEndsTheRequest(way: String)
+  @Test(arguments: ["break", "release", "cancel", "never read"]) func `Leaving the loop ends the request`(way: String)
     async throws
   {
     let (ended, received) = (Recorder<Bool>(), Recorder<Bool>())
@@ -102,14 +102,14 @@ import Testing
     #expect(await becomesTrue { HTTPActivity.current == 0 || server.requestCount > 1 })
   }
 
-  @Test func aBodyIsReadOnce() async throws {
+  @Test func `A body is read once`() async throws {
     let server = try serve { _ in .text("text") }
     let response = try await HTTP.stream(server.url())
     for try await _ in response.body {}
     await #expect(throws: HTTPError.refused(reason: "")) { for try await _ in response.body {} }
   }
 
-  @Test func aBodyThatBreaksOffThrows() async throws {
+  @Test func `A body that breaks off throws`() async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 5_000)).closing(after: 100) }
     let response = try await HTTP.stream(server.url())
     var count = 0
@@ -119,7 +119,7 @@ import Testing
     #expect(count == 100)
   }
 
-  @Test func theIdleDeadlineCountsWhileTheLoopWaits() async throws {
+  @Test func `The idle deadline counts while the loop waits`() async throws {
     let clock = ManualClock()
     let server = try serve { _ in Reply.ok([1, 2, 3, 4]).stalling(after: 2) }
     let deadlines = HTTPDeadlines(headers: nil, idle: .seconds(5), total: nil, clock: clock)
@@ -149,7 +149,7 @@ import Testing
     await watch.value
   }
 
-  @Test func anotherStatusIsThrownWithTheBeginningOfTheBody() async throws {
+  @Test func `An error status is thrown with the beginning of the body`() async throws {
     let server = try serve { _ in Reply(status: 500, body: [UInt8](repeating: 65, count: 1_000_000)) }
     let response = try await HTTP.stream(server.url())
     let error = await #expect(throws: HTTPStatusError.self) { try await response.requireSuccess() }
@@ -157,7 +157,7 @@ import Testing
   }
 
   /// What the transport reads ahead is bounded; 300 MB are not held.
-  @Test(.enabled(if: isMeasurable)) func memoryIsFlat() async throws {
+  @Test(.enabled(if: isMeasurable)) func `Memory is constant while streaming`() async throws {
     let server = try serve { _ in Reply.ok([UInt8](repeating: 1, count: 1_000_000)).repeated(300) }
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL] in

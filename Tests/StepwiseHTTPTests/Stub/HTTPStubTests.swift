@@ -16,7 +16,7 @@ import Testing
     return HTTPClient(baseURL: url, session: stub.session, deadlines: deadlines)
   }
 
-  @Test("A route receives the whole request, and its response arrives") func routes() async throws {
+  @Test func `A route receives the whole request, and its response arrives`() async throws {
     let stub = HTTPStub()
     stub.on("POST", "/v1/tracks") { request in
       let track = try request.decoded(as: [String: String].self)
@@ -32,7 +32,7 @@ import Testing
     #expect(request.headers["Authorization"] == "Basic dTpw" && request.text == #"{"title":"Kiss"}"#)
   }
 
-  @Test("The last matching route responds; without one, the request fails") func precedence()
+  @Test func `The last matching route responds; without one, the request fails`()
     async throws
   {
     let stub = HTTPStub()
@@ -54,19 +54,17 @@ import Testing
     #expect(underlying.description == "the stub has no route for GET /v2; add one with `on`")
   }
 
-  @Test(
-    "An asterisk of a path stands for any characters",
-    arguments: [
-      ("/a", "/a", true), ("/a", "/a/", false), ("*", "/x/y", true), ("/a/*", "/a/b/c", true), ("/a/*", "/a", false),
-      ("/a/*/c", "/a/b/c", true), ("/a/*/c", "/a/c", false), ("/a*a", "/a", false), ("/*/b/*/d", "/a/b/c/b/d", true),
-      ("/*b*d", "/ab", false),
-    ]
+  @Test(arguments: [
+    ("/a", "/a", true), ("/a", "/a/", false), ("*", "/x/y", true), ("/a/*", "/a/b/c", true), ("/a/*", "/a", false),
+    ("/a/*/c", "/a/b/c", true), ("/a/*/c", "/a/c", false), ("/a*a", "/a", false), ("/*/b/*/d", "/a/b/c/b/d", true),
+    ("/*b*d", "/ab", false),
+  ]
   )
-  func patterns(pattern: String, path: String, isMatch: Bool) {
+  func `An asterisk of a path stands for any characters`(pattern: String, path: String, isMatch: Bool) {
     #expect(HTTPStubRoute.matches(pattern, path) == isMatch)
   }
 
-  @Test("Redirects, cookies and limits are those of any transport") func session() async throws {
+  @Test func `Redirects, cookies and limits are those of any transport`() async throws {
     let stub = HTTPStub()
     stub.on("GET", "/v1/a") { _ in .status(302, headers: ["Location": "b"]) }
     stub.on("GET", "/v1/b") { _ in HTTPStubResponse(chunks: [Data(count: 6), Data(count: 6)]) }
@@ -79,7 +77,7 @@ import Testing
     #expect(sizes.reduce(0, +) == 12)
   }
 
-  @Test("Bodies of files, sequences and forms are recorded, with progress") func uploads() async throws {
+  @Test func `Bodies of files, sequences and forms are recorded, with progress`() async throws {
     let (stub, progress) = (HTTPStub(), Recorder<Int64>())
     stub.on("PUT", "*") { request in .text("\(request.body.count)") }
     let client = try Self.client(stub)
@@ -93,7 +91,7 @@ import Testing
     await #expect(throws: HTTPError.refused(reason: "")) { try await client.put(body: .sequence(empty, length: 1)) }
   }
 
-  @Test("The stub's clock delays the head and each chunk") func delays() async throws {
+  @Test func `The stub's clock delays the head and each chunk`() async throws {
     let clock = ManualClock()
     let stub = HTTPStub(clock: clock)
     stub.on("GET", "*") { _ in
@@ -109,7 +107,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("A cancelled request ends although its handler ignores cancellation") func cancellation()
+  @Test func `A cancelled request ends although its handler ignores cancellation`()
     async throws
   {
     let (stub, clock, entered, ended) = (HTTPStub(), ManualClock(), Recorder<Bool>(), Recorder<Bool>())
@@ -136,7 +134,7 @@ import Testing
     }
   }
 
-  @Test("An invalidated session refuses requests, the stub's others do not") func invalidation()
+  @Test func `An invalidated session refuses requests, the stub's others do not`()
     async throws
   {
     let stub = HTTPStub()
@@ -148,8 +146,8 @@ import Testing
     #expect(try await Self.client(stub).get().status == 204)
   }
 
-  @Test("A seed repeats its faults for each path, whatever others do")
-  func faults() async throws {
+  @Test
+  func `A seed repeats its faults for each path, whatever others do`() async throws {
     func outcomes(seed: UInt64, noise: Bool = false) async throws -> [String] {
       let stub = HTTPStub(faults: HTTPStubFaults(seed: seed, probability: 0.5))
       stub.on("GET", "*") { _ in .text("0123456789") }
@@ -180,7 +178,7 @@ import Testing
     #expect((15...45).contains(first.count { $0 == "200 0123456789" }), "\(first)")
   }
 
-  @Test("With probability 0 nothing fails, and with 1 everything does") func probability() {
+  @Test func `With probability 0 nothing fails, and with 1 everything does`() {
     #expect((0..<100).allSatisfy { HTTPStubFaults(seed: 3, probability: 0).fault(of: "a", count: $0) == nil })
     let faults = HTTPStubFaults(seed: 3, probability: 1, kinds: [.unavailable])
     #expect((0..<100).allSatisfy { faults.fault(of: "a", count: $0) == .unavailable })

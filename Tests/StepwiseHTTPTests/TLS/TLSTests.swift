@@ -36,7 +36,7 @@
       #expect(!text.contains("127.0.0.1") && !text.contains("localhost") && text.contains(failure.description))
     }
 
-    @Test("A configured authority replaces the system's") func authority()
+    @Test func `A configured authority replaces the system's`()
       async throws
     {
       try await Self.inFolder { openssl in
@@ -53,8 +53,8 @@
       }
     }
 
-    @Test("A surplus response is not taken for that of the next request")
-    func unsolicited() async throws {
+    @Test
+    func `A surplus response is not taken for that of the next request`() async throws {
       try await Self.inFolder { openssl in
         // libcurl reads a record that has the head, and of the next one only the body.
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: "
@@ -70,7 +70,7 @@
       }
     }
 
-    @Test("Self-signed, expired and foreign certificates are distinguished") func invalid()
+    @Test func `Self-signed, expired and foreign certificates are distinguished`()
       async throws
     {
       try await Self.inFolder { openssl in
@@ -88,7 +88,7 @@
       }
     }
 
-    @Test("Of several pins one has to match, in addition to the authority") func pins() async throws {
+    @Test func `Of several pins one has to match, in addition to the authority`() async throws {
       try await Self.inFolder { openssl in
         let server = try TLSServer(openssl, certificate: "server")
         let (right, wrong) = (try openssl.pin("server"), try openssl.pin("ca"))
@@ -100,11 +100,9 @@
       }
     }
 
-    @Test(
-      "A certificate's pin is computed from its bytes",
-      arguments: ["ec", "rsa"]
+    @Test(arguments: ["ec", "rsa"]
     )
-    func pin(kind: String) async throws {
+    func `A certificate's pin is computed from its bytes`(kind: String) async throws {
       try await Self.inFolder { openssl in
         let key = kind == "ec" ? "ec -pkeyopt ec_paramgen_curve:secp384r1" : "rsa:2048"
         try openssl.run("req -x509 -newkey \(key) -nodes -subj /CN=a -keyout own.key -out own.pem")
@@ -116,7 +114,7 @@
       }
     }
 
-    @Test("A server that requires a client certificate accepts only that one") func clientCertificate()
+    @Test func `A server that requires a client certificate accepts only that one`()
       async throws
     {
       try await Self.inFolder { openssl in
@@ -148,7 +146,7 @@
       }
     }
 
-    @Test("A port that does not speak TLS fails the handshake") func plain() async throws {
+    @Test func `A port that does not speak TLS fails the handshake`() async throws {
       let port = try DeadPort()
       async let answer: Void = onThread {
         let connection = port.waitForConnection()

@@ -12,7 +12,7 @@
 
   /// What transfers on libcurl share: handles, connections, and the queue of their host.
   @Suite(.timeLimit(.minutes(5))) struct CurlReuseTests {
-    @Test("No option of a request remains for the next one on the same handle") func options() async throws {
+    @Test func `No option of a request remains for the next one on the same handle`() async throws {
       let server = try serve { request in
         let names = ["X", "Y", "Expect", "Content-Type"].filter { request.header($0) != nil }
         return .text("\(request.method) \(request.path) \(names.joined(separator: "+")) \(request.body.count)")
@@ -34,10 +34,9 @@
 
     /// The system reports a closed connection again and again until it is no longer watched.
     @Test(
-      "A thousand idle requests take under 2 % of a core",
       .enabled(if: isMeasurable)
     )
-    func idle() async {
+    func `A thousand idle requests take under 2 % of a core`() async {
       await #expect(processExitsWith: .success) {
         let session = HTTPSession(connectionsPerHost: 1_000)
         let silent = try serve { _ in .silent }
@@ -64,7 +63,7 @@
       }
     }
 
-    @Test("Transfers wait for their host in order") func queue() throws {
+    @Test func `Transfers wait for their host in order`() throws {
       let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 2))
       let url = try #require(URL(string: "http://127.0.0.1:81/a/b?c=http://d/e"))
       let transfers = (0..<6).map { _ in CurlTransfer(HTTPRequest(url: url), on: loop) }

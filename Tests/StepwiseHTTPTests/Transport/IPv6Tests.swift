@@ -10,11 +10,10 @@
   /// URLs whose host is an IPv6 address.
   @Suite(.timeLimit(.minutes(5))) struct IPv6Tests {
     @Test(
-      "An IPv6 literal is a host",
       .enabled(if: IPv6Listener() != nil, "this machine has no IPv6"),
       arguments: TransportKind.available
     )
-    func literal(kind: TransportKind) async throws {
+    func `An IPv6 literal is a host`(kind: TransportKind) async throws {
       withoutProxy
       let listener = try #require(IPv6Listener())
       let url = try #require(URL(string: "http://[::1]:\(listener.port)/a"))

@@ -34,7 +34,7 @@ import Testing
     Data(text.utf8).withUnsafeBytes { machine.offer($0) }
   }
 
-  @Test("The consumer receives the head, the bytes so far, and the end") func order() {
+  @Test func `The consumer receives the head, the bytes so far, and the end`() {
     var machine = InboxMachine(capacity: 10)
     var taken = [Self.take(.head, from: &machine)]
     machine.receive(Self.head)
@@ -49,7 +49,7 @@ import Testing
     #expect(taken == ["wait", "head 200", "wait", "abc", "end", "end"])
   }
 
-  @Test("Bytes beyond the capacity are refused until others are consumed") func backPressure() {
+  @Test func `Bytes beyond the capacity are refused until others are consumed`() {
     var machine = Self.open()
     var offers = ["0123456", "789", "x"].map { Self.offer($0, to: &machine) }
     let taken = Self.take(.chunk, from: &machine)
@@ -59,20 +59,20 @@ import Testing
     #expect(Self.take(.chunk, from: &machine) == "x")
   }
 
-  @Test("A piece larger than the capacity is taken when there is no other") func largePiece() {
+  @Test func `A piece larger than the capacity is taken when there is no other`() {
     var machine = Self.open(capacity: 2)
     let offered = Self.offer("0123456789", to: &machine)
     #expect(offered)
   }
 
-  @Test("Bytes that cannot be refused are kept, and the network pauses") func withoutRefusal() {
+  @Test func `Bytes that cannot be refused are kept, and the network pauses`() {
     var machine = Self.open()
     let waits = ["012345678", "9", "x"].map { machine.receive(Data($0.utf8)) }
     #expect(waits == [false, true, true])
     #expect(Self.take(.chunk, from: &machine) == "0123456789x, released")
   }
 
-  @Test("What came before a failure is taken before it") func failure() {
+  @Test func `What came before a failure is taken before it`() {
     var machine = Self.open()
     _ = Self.offer("ab", to: &machine)
     machine.complete(HTTPError.offline)
@@ -82,13 +82,13 @@ import Testing
     #expect(Self.take(.chunk, from: &machine) == "failed")
   }
 
-  @Test("An end without a head is a failure") func noHead() {
+  @Test func `An end without a head is a failure`() {
     var machine = InboxMachine(capacity: 10)
     machine.complete(nil)
     #expect(Self.take(.head, from: &machine) == "failed")
   }
 
-  @Test("A cancellation takes effect before what has arrived") func cancellation() {
+  @Test func `A cancellation takes effect before what has arrived`() {
     var machine = Self.open()
     _ = Self.offer("ab", to: &machine)
     let cancels = [machine.cancel(), machine.cancel()]
@@ -98,7 +98,7 @@ import Testing
     #expect(Self.take(.head, from: &machine) == "cancelled")
   }
 
-  @Test("A cancellation after everything was taken changes nothing") func lateCancellation() {
+  @Test func `A cancellation after everything was taken changes nothing`() {
     var machine = Self.open()
     machine.complete(nil)
     let cancelled = machine.cancel()

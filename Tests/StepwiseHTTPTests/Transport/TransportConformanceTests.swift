@@ -31,8 +31,8 @@ import Testing
     "HTTP/1.1 \(status)\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }
 
-  @Test("The method, the URL and the header fields are sent unchanged", arguments: everyone)
-  func request(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `The method, the URL and the header fields are sent unchanged`(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
     var headers: HTTPHeaders = ["X-One": "1", "Accept": "text/plain", "X-Empty": ""]
     headers.add("X-Two", "a b")
@@ -47,26 +47,25 @@ import Testing
     #expect(names.isSubset(of: known.union(["content-length", "accept-language"])), "\(names)")
   }
 
-  @Test("Dot segments of a path are sent unchanged", arguments: TransportDifference.dotSegments.followers)
-  func dotSegments(kind: TransportKind) async throws {
+  @Test(arguments: TransportDifference.dotSegments.followers)
+  func `Dot segments of a path are sent unchanged`(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
     _ = try await Self.send(HTTPRequest(url: server.url("/a/../b/./c")), kind.transport())
     #expect(server.requests.first?.hasPrefix("GET /a/../b/./c HTTP/1.1\r\n") == true, "\(server.requests)")
   }
 
-  @Test("A request without a body announces a length of 0", arguments: everyone, ["POST", "PUT", "PATCH"])
-  func noBody(kind: TransportKind, method: String) async throws {
+  @Test(arguments: everyone, ["POST", "PUT", "PATCH"])
+  func `A request without a body announces a length of 0`(kind: TransportKind, method: String) async throws {
     let server = try RawServer(Self.respond("200 OK"), end: .hold)
     _ = try await Self.send(HTTPRequest(method: method, url: server.url()), kind.transport())
     #expect(server.requests.first?.lowercased().contains("content-length: 0") == true, "\(server.requests)")
   }
 
   @Test(
-    "Every response is returned unchanged",
     arguments: everyone,
     ["200 OK", "204 No Content", "304 Not Modified", "404 Not Found", "407 Proxy Authentication Required", "503 Busy"]
   )
-  func statuses(kind: TransportKind, status: String) async throws {
+  func `Every response is returned unchanged`(kind: TransportKind, status: String) async throws {
     let body = status.hasPrefix("204") || status.hasPrefix("304") ? "" : "why"
     let text = body.isEmpty ? "HTTP/1.1 \(status)\r\nX-A: b\r\n\r\n" : Self.respond(status, "X-A: b\r\n", body)
     let server = try RawServer(text, end: .hold)
@@ -75,30 +74,30 @@ import Testing
     #expect(received == Data(body.utf8))
   }
 
-  @Test("A redirect is a response, with its location", arguments: everyone, [301, 302, 303, 307, 308])
-  func redirects(kind: TransportKind, status: Int) async throws {
+  @Test(arguments: everyone, [301, 302, 303, 307, 308])
+  func `A redirect is a response, with its location`(kind: TransportKind, status: Int) async throws {
     let server = try RawServer(Self.respond("\(status) Moved", "Location: /b\r\n"), end: .hold)
     let head = try await Self.send(HTTPRequest(url: server.url("/a")), kind.transport()).head
     #expect(head.status == status && head.headers["Location"] == "/b")
     #expect(server.requests.count == 1)
   }
 
-  @Test("A 401 is a response", arguments: TransportDifference.unauthorized.followers)
-  func unauthorized(kind: TransportKind) async throws {
+  @Test(arguments: TransportDifference.unauthorized.followers)
+  func `A 401 is a response`(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("401 No", "WWW-Authenticate: Basic realm=\"a\"\r\n", "why"), end: .hold)
     let (head, body) = try await Self.send(HTTPRequest(url: server.url()), kind.transport())
     #expect(head.status == 401 && body == Data("why".utf8))
   }
 
-  @Test("Header lines of one name stay separate", arguments: TransportDifference.separateHeaderLines.followers)
-  func lines(kind: TransportKind) async throws {
+  @Test(arguments: TransportDifference.separateHeaderLines.followers)
+  func `Header lines of one name stay separate`(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK", "X-A: 1\r\nX-A: 2, 3\r\n"), end: .hold)
     let head = try await Self.send(HTTPRequest(url: server.url()), kind.transport()).head
     #expect(head.headers.values("X-A") == ["1", "2, 3"])
   }
 
-  @Test("A body in chunks with a trailer arrives", arguments: TransportDifference.trailers.followers)
-  func trailer(kind: TransportKind) async throws {
+  @Test(arguments: TransportDifference.trailers.followers)
+  func `A body in chunks with a trailer arrives`(kind: TransportKind) async throws {
     let server = try RawServer(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-B\r\n\r\n3\r\nabc\r\n0\r\nX-B: c\r\n\r\n",
       end: .hold
@@ -107,8 +106,8 @@ import Testing
     #expect(body == Data("abc".utf8) && head.headers["X-B"] == nil)
   }
 
-  @Test("Interim responses are skipped", arguments: everyone)
-  func interim(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Interim responses are skipped`(kind: TransportKind) async throws {
     let server = try RawServer(
       "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n" + Self.respond("200 OK", "X-A: b\r\n", "yes"),
       end: .hold
@@ -117,8 +116,8 @@ import Testing
     #expect(head.status == 200 && head.headers["X-A"] == "b" && body == Data("yes".utf8))
   }
 
-  @Test("The body is decompressed, and the header fields remain", arguments: everyone)
-  func gzip(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `The body is decompressed, and the header fields remain`(kind: TransportKind) async throws {
     let bytes = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
     let server = try RawServer { _ in
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bytes.count)\r\n\r\n"
@@ -130,8 +129,8 @@ import Testing
     #expect(server.requests.first?.lowercased().contains("accept-encoding:") == true)
   }
 
-  @Test("Nothing is stored: no cookie, and no response", arguments: everyone)
-  func storage(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Nothing is stored: no cookie, and no response`(kind: TransportKind) async throws {
     let fields = "Set-Cookie: a=1; Path=/\r\nCache-Control: max-age=3600\r\nETag: \"a\"\r\n"
     let server = try RawServer(Self.respond("200 OK", fields, "new"), end: .hold)
     let transport = try kind.transport()
@@ -144,10 +143,9 @@ import Testing
   }
 
   @Test(
-    "The head is returned before the body has arrived",
     arguments: everyone
   )
-  func cancelInBody(kind: TransportKind) async throws {
+  func `The head is returned before the body has arrived`(kind: TransportKind) async throws {
     let server = try RawServer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", end: .hold)
     let transport = try kind.transport()
     defer { transport.invalidate() }
@@ -160,8 +158,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await transfer.chunk() }
   }
 
-  @Test("Cancelling ends the wait for the head", arguments: everyone)
-  func cancelInHead(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Cancelling ends the wait for the head`(kind: TransportKind) async throws {
     let (arrived, closed) = (Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
       arrived.record(true)
@@ -180,8 +178,8 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test("Cancelling after the end changes nothing", arguments: everyone)
-  func cancelAfterEnd(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Cancelling after the end changes nothing`(kind: TransportKind) async throws {
     let server = try RawServer(Self.respond("200 OK", "", "abc"), end: .hold)
     let transport = try kind.transport()
     defer { transport.invalidate() }
@@ -192,8 +190,8 @@ import Testing
     #expect(try await transfer.chunk() == nil)
   }
 
-  @Test("An invalidated transport completes its transfers only", arguments: everyone)
-  func invalidation(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `An invalidated transport completes its transfers only`(kind: TransportKind) async throws {
     let (arrived, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
     let server = try serve { _ in
       arrived.record(true)
@@ -211,8 +209,8 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test("Each broken connection is an error of its kind", arguments: everyone)
-  func errors(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Each broken connection is an error of its kind`(kind: TransportKind) async throws {
     let cases: [(String, HTTPError)] = [
       ("", .connectionLost(reason: "")),
       ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .connectionLost(reason: "")),
@@ -235,8 +233,8 @@ import Testing
     #expect(error == .hostNotFound || error == .offline, "\(String(describing: error))")
   }
 
-  @Test("Bytes of a body are reported as they are sent, in order", arguments: everyone)
-  func reports(kind: TransportKind) async throws {
+  @Test(arguments: everyone)
+  func `Bytes of a body are reported as they are sent, in order`(kind: TransportKind) async throws {
     let (server, sent) = (try UploadServer(), Recorder<Int64>())
     var request = HTTPRequest(method: "PUT", url: try server.url(), body: .bytes(Data(count: 1_000_000)))
     request.onBytesSent = { sent.record($0) }

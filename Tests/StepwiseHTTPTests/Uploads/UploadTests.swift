@@ -18,8 +18,8 @@ import Testing
     }
   }
 
-  @Test("A file is sent as it is", arguments: TransportKind.available)
-  func file(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A file is sent as it is`(kind: TransportKind) async throws {
     let server = try UploadServer()
     let client = try kind.client(server.url())
     try await inFolder { folder in
@@ -41,8 +41,8 @@ import Testing
     #expect(server.uploads == [.init(type: "text/plain", length: 11, isChunked: false, text: "from a file")])
   }
 
-  @Test("A sequence is sent with and without a length", arguments: TransportKind.available, [5, nil] as [Int64?])
-  func sequence(kind: TransportKind, length: Int64?) async throws {
+  @Test(arguments: TransportKind.available, [5, nil] as [Int64?])
+  func `A sequence is sent with and without a length`(kind: TransportKind, length: Int64?) async throws {
     let server = try UploadServer()
     let client = try kind.client(server.url())
     let response = try await client.post(body: .sequence(Self.pieces("ab", "cde"), length: length, type: "a/b"))
@@ -52,16 +52,16 @@ import Testing
     #expect(server.uploads == [.init(type: "a/b", length: 5, isChunked: isChunked, text: "abcde")])
   }
 
-  @Test("A sequence that is shorter than announced is an error", arguments: TransportKind.available)
-  func short(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A sequence that is shorter than announced is an error`(kind: TransportKind) async throws {
     let client = try kind.client(UploadServer().url())
     await #expect(throws: HTTPError.refused(reason: "")) {
       try await client.post(body: .sequence(Self.pieces("ab"), length: 5))
     }
   }
 
-  @Test("A sequence's error ends the request", arguments: TransportKind.available)
-  func failing(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A sequence's error ends the request`(kind: TransportKind) async throws {
     struct Broken: Error {}
     let client = try kind.client(UploadServer().url())
     let pieces = AsyncThrowingStream<Data, any Error> { continuation in
@@ -73,8 +73,8 @@ import Testing
     #expect(underlying is Broken)
   }
 
-  @Test("A redirect sends a sequence again only if it can be created again", arguments: TransportKind.available)
-  func redirect(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A redirect sends a sequence again only if it can be created again`(kind: TransportKind) async throws {
     let server = try UploadServer()
     let client = try kind.client(server.url())
     await #expect(throws: HTTPError.refused(reason: "")) {
@@ -86,10 +86,9 @@ import Testing
   }
 
   @Test(
-    "All progress is reported before the response",
     arguments: TransportKind.available
   )
-  func progress(kind: TransportKind) async throws {
+  func `All progress is reported before the response`(kind: TransportKind) async throws {
     let (server, progress) = (try UploadServer(), Recorder<HTTPUploadProgress>())
     _ = try await kind.client(server.url()).post(body: .bytes(Data(count: 3_000_000))) { progress.record($0) }
     let all = progress.elements
@@ -98,8 +97,8 @@ import Testing
     #expect(all.last?.fractionCompleted == 1)
   }
 
-  @Test("A progress closure that does not return does not delay a cancellation", arguments: TransportKind.available)
-  func stuckProgress(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `A progress closure that does not return does not delay a cancellation`(kind: TransportKind) async throws {
     let (server, entered, gate) = (try UploadServer(), Recorder<Bool>(), DispatchSemaphore(value: 0))
     let client = try kind.client(server.url())
     let request = Task {
@@ -115,7 +114,7 @@ import Testing
     gate.signal()
   }
 
-  @Test("A request returns after the last call of its progress closure") func lastProgress() async throws {
+  @Test func `A request returns after the last call of its progress closure`() async throws {
     let (entered, ended, returned) = (Recorder<Bool>(), Recorder<Int64>(), Recorder<Bool>())
     let gate = DispatchSemaphore(value: 0)
     let session = HTTPSession(transport: ScriptedTransport { _ in HTTPResponseHead(status: 200) })
@@ -139,7 +138,7 @@ import Testing
   }
 
   /// The response has arrived, so all that the request waits for is the closure.
-  @Test("A request that waits for its last progress can be cancelled") func cancelledProgress() async throws {
+  @Test func `A request that waits for its last progress can be cancelled`() async throws {
     let (entered, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
     let session = HTTPSession(transport: ScriptedTransport { _ in HTTPResponseHead(status: 200) })
     let client = HTTPClient(baseURL: try #require(URL(string: "http://127.0.0.1/")), session: session)
@@ -155,8 +154,8 @@ import Testing
     gate.signal()
   }
 
-  @Test("Cancelling an upload cancels its sequence", arguments: TransportKind.available)
-  func cancellation(kind: TransportKind) async throws {
+  @Test(arguments: TransportKind.available)
+  func `Cancelling an upload cancels its sequence`(kind: TransportKind) async throws {
     let (port, waiting, cancelled) = (try DeadPort(), Recorder<Bool>(), Recorder<Bool>())
     let client = try kind.client(port.url)
     let body = AsyncStream<Data>(unfolding: {
@@ -174,10 +173,9 @@ import Testing
   }
 
   @Test(
-    "A form keeps its order, and no name breaks out of its header",
     arguments: TransportKind.available
   )
-  func multipart(kind: TransportKind) async throws {
+  func `A form keeps its order, and no name breaks out of its header`(kind: TransportKind) async throws {
     let server = try UploadServer()
     let client = try kind.client(server.url())
     try await inFolder { folder in
@@ -213,11 +211,10 @@ import Testing
 
   /// 200 MB: a copy in memory would exceed the limit.
   @Test(
-    "Uploads of a file, a form and a sequence have flat memory",
     .enabled(if: isMeasurable),
     arguments: TransportKind.available
   )
-  func memory(kind: TransportKind) async throws {
+  func `Uploads of a file, a form and a sequence have flat memory`(kind: TransportKind) async throws {
     let server = try UploadServer()
     let url = try server.url()
     await #expect(processExitsWith: .success) { [url = url as URL, kind = kind.rawValue as String] in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CallbackFuzzerTests {
-  @Test func aResolverStandsAllBehaviours() async throws {
+  @Test func `A resolver withstands all behaviours`() async throws {
     let seen = Recorder<CallbackFuzzer.Behaviour>()
     try await CallbackFuzzer.check(seeds: 0..<200) { api in
       seen.record(api.behaviour)
@@ -19,7 +19,7 @@ struct CallbackFuzzerTests {
     #expect(Set(seen.elements) == Set(CallbackFuzzer.Behaviour.allCases))
   }
 
-  @Test func anAdapterThatHangsIsFound() async throws {
+  @Test func `An adapter that hangs is found`() async throws {
     let failure = try #require(
       await #expect(throws: SimulationFailure.self) {
         try await CallbackFuzzer.check(seeds: 0..<200) { api in
@@ -36,7 +36,7 @@ struct CallbackFuzzerTests {
     #expect(!failure.description.isEmpty)
   }
 
-  @Test func anAdapterThatReturnsTheLastAnswerIsFound() async throws {
+  @Test func `An adapter that returns the last result is found`() async throws {
     let failure = try #require(
       await #expect(throws: SimulationFailure.self) {
         try await CallbackFuzzer.check(seeds: 0..<200) { api in
@@ -61,8 +61,8 @@ struct CallbackFuzzerTests {
     deinit { for request in request.elements { request.cancel() } }
   }
 
-  @Test("Releasing a replaced callback may cancel the first request")
-  func releasesReplacedCallbacksOutsideItsLock() async {
+  @Test
+  func `Releasing a replaced callback may cancel the first request`() async {
     await #expect(processExitsWith: .success) {
       try await CallbackFuzzer.check(seeds: 0..<50) { api in
         try await withResolver { (resolver: Resolver<Int>) in

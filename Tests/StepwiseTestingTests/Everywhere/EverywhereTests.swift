@@ -33,13 +33,13 @@ struct EverywhereTests {
     .finally { _ in probe.finalized("hide") }
   }
 
-  @Test func aChainThatKeepsItsGuaranteesPasses() async throws {
+  @Test func `A chain that keeps its guarantees passes`() async throws {
     #expect(try await cancelEverywhere(input: 7, Self.booking) > 30)
     #expect(try await failEverywhere(input: 7, Self.booking) == 3)
   }
 
-  @Test("Handlers and callbacks are awaited at each point")
-  func workThatLeavesTheSimulation() async throws {
+  @Test
+  func `Handlers and callbacks are awaited at each point`() async throws {
     let makeChain: @Sendable (RunProbe) -> Chain<Int, Int> = { probe in
       Chain { (number: Int) in
         await withCheckedContinuation { continuation in
@@ -81,14 +81,14 @@ struct EverywhereTests {
     return whole.finally { _ in probe.finalized("hide") }
   }
 
-  @Test("A handler of a nested chain that has not begun need not run", arguments: Nesting.allCases)
-  func nestedHandlers(nesting: Nesting) async throws {
+  @Test(arguments: Nesting.allCases)
+  func `A handler of a nested chain that has not begun need not run`(nesting: Nesting) async throws {
     #expect(try await cancelEverywhere(input: 1) { Self.order(nesting, $0) } > 10)
     #expect(try await failEverywhere(input: 1) { Self.order(nesting, $0) } > 1)
   }
 
-  @Test("A handler of a nested chain that has begun must run")
-  func nestedHandlerIsMissing() async {
+  @Test
+  func `A handler of a nested chain that has begun must run`() async {
     let found = await violations { probe in
       Chain { (number: Int) in number }
         .appending(
@@ -114,7 +114,7 @@ struct EverywhereTests {
     return failure?.violations.joined(separator: " ") ?? ""
   }
 
-  @Test func aStepThatIgnoresCancellationForEverIsFound() async {
+  @Test func `A step that ignores cancellation for ever is found`() async {
     let found = await violations { probe in
       Chain { (number: Int) in
         try? await probe.clock.sleep(for: .seconds(1))
@@ -125,7 +125,7 @@ struct EverywhereTests {
     #expect(found.contains("does not complete"))
   }
 
-  @Test func anUndoThatRunsTwiceIsFound() async {
+  @Test func `An undo that runs twice is found`() async {
     let found = await violations { probe in
       Chain(undo: { (_: Int) in
         probe.undone("a")
@@ -142,7 +142,7 @@ struct EverywhereTests {
     #expect(found.contains("'a' was undone, but it had not completed"))
   }
 
-  @Test func anUndoThatIsMissingIsFound() async {
+  @Test func `An undo that is missing is found`() async {
     let found = await violations { probe in
       Chain { (number: Int) in
         probe.completed("a")
@@ -153,7 +153,7 @@ struct EverywhereTests {
     #expect(found.contains("completed and were not undone"))
   }
 
-  @Test func aHandlerThatDoesNotRunIsFound() async {
+  @Test func `A handler that does not run is found`() async {
     let found = await violations { probe in
       Chain { (number: Int) in
         try await probe.clock.sleep(for: .seconds(1))
@@ -166,7 +166,7 @@ struct EverywhereTests {
     #expect(found.contains("handlers [] ran, not [\"close\"]"))
   }
 
-  @Test func aTaskThatIsLeftWaitingIsFound() async {
+  @Test func `A task that waits for ever is found`() async {
     let found = await violations { probe in
       Chain { (number: Int) in
         Task { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
@@ -176,7 +176,7 @@ struct EverywhereTests {
     #expect(found.contains("still alive"))
   }
 
-  @Test func anObjectThatLeaksIsFound() async {
+  @Test func `An object that leaks is found`() async {
     let kept = Recorder<LifetimeTracker.Tracked>()
     let found = await violations { probe in
       Chain { (number: Int) in
@@ -187,7 +187,7 @@ struct EverywhereTests {
     #expect(found.contains("not released"))
   }
 
-  @Test func aFailureNamesItsPoint() async throws {
+  @Test func `A failure names its cancellation point`() async throws {
     let failure = try #require(
       await #expect(throws: EverywhereFailure.self) {
         try await failEverywhere(input: 1) { probe in

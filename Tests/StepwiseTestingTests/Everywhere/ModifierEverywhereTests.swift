@@ -124,10 +124,9 @@ struct ModifierEverywhereTests {
   }
 
   @Test(
-    "Wherever it fails or is cancelled, a chain completes exactly once",
     arguments: Form.allCases
   )
-  func everyForm(form: Form) async throws {
+  func `Wherever it fails or is cancelled, a chain completes exactly once`(form: Form) async throws {
     let makeChain: @Sendable (RunProbe) -> Chain<Int, Int> = { probe in
       Self.middle(form, probe).appending(Self.part("last", probe))
         .finally { _ in probe.finalized("close") }

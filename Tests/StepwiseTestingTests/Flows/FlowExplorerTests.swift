@@ -34,7 +34,7 @@ struct FlowExplorerTests {
       }
   }
 
-  @Test func aSoundFlowHasNoFindingsAndPresentsNoStep() {
+  @Test func `A correct flow has no findings and presents no step`() {
     let report = FlowExplorer(flow)
       .answers(profile, .edit, .download, .quit)
       .answers(edit, "Bob")
@@ -45,20 +45,20 @@ struct FlowExplorerTests {
     #expect(profile.content == nil)
   }
 
-  @Test func stepsNeverReached() {
+  @Test func `Steps that are never reached are found`() {
     let report = FlowExplorer(flow).answers(profile, .edit, .quit).answers(edit, "Bob").explore()
     #expect(report.unreached == ["network"])
     #expect(!report.isSound)
     #expect(report.description.contains("never reached: network"))
   }
 
-  @Test func deadEnds() {
+  @Test func `Dead ends are found`() {
     let report = FlowExplorer(flow).answers(profile, .edit, .download, .quit).answers(network, "Cid").explore()
     #expect(report.deadEnds == ["edit"])
     #expect(report.loops.isEmpty)
   }
 
-  @Test func loopsWithoutAWayOut() {
+  @Test func `Loops without an exit are found`() {
     let report = FlowExplorer(flow)
       .answers(profile, .edit, .download)
       .answers(edit, "Bob")
@@ -68,14 +68,14 @@ struct FlowExplorerTests {
     #expect(report.deadEnds.isEmpty)
   }
 
-  @Test func aLoopBehindAWayOutIsFoundToo() {
+  @Test func `A loop behind an exit is found, too`() {
     let flow = flow.on(edit) { [edit] _, _ in .next(edit, "again") }
     let report = FlowExplorer(flow).answers(profile, .edit, .quit, .download).answers(edit, "Bob")
       .answers(network, "Cid").explore()
     #expect(report.loops == [["edit"]])
   }
 
-  @Test func resultsWithoutARule() {
+  @Test func `Results without a rule are found`() {
     let last = FlowStep<Void, Int>("last") { _ in }
     let flow = flow.on(edit) { _, _ in .next(last) }
     let report = FlowExplorer(flow)
@@ -89,7 +89,7 @@ struct FlowExplorerTests {
     #expect(report.deadEnds == ["last"])
   }
 
-  @Test func endingsAreWalkedWhenSupplied() {
+  @Test func `Endings are explored when supplied`() {
     let report = FlowExplorer(flow).endings(profile, .back, .abandoned).explore()
     #expect(report.deadEnds.isEmpty)
     let rescued = FlowExplorer(flow.on(edit, ended: { _, _ in .finish("gone") }))
@@ -99,7 +99,7 @@ struct FlowExplorerTests {
     #expect(rescued.loops.isEmpty && rescued.deadEnds.isEmpty)
   }
 
-  @Test func contentsTellPositionsApart() {
+  @Test func `Contents distinguish positions`() {
     let count = FlowStep<Int, Bool>("count") { _ in }
     let flow = Flow<Int>("flow", first: count, content: 0).on(count) { _, step in
       step.content == 5 ? .finish(5) : .next(count, step.content + 1)
@@ -111,8 +111,8 @@ struct FlowExplorerTests {
     #expect(report.loops == [["count"]])
   }
 
-  @Test("The explorer restores the content of transition-only steps")
-  func theContentsOfStepsThatOnlyATransitionNamesAreAsTheyWere() {
+  @Test
+  func `The explorer restores the content of transition-only steps`() {
     let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("asked") }
     let set = FlowStep<Int, Bool>("set") { _ in Issue.record("asked") }
     hidden.content = 42
@@ -127,8 +127,8 @@ struct FlowExplorerTests {
     #expect(set.content == 42)
   }
 
-  @Test("The content of a transition-only step distinguishes positions")
-  func theContentOfAStepThatOnlyATransitionNamesTellsPositionsApart() {
+  @Test
+  func `The content of a transition-only step distinguishes positions`() {
     let count = FlowStep<Int, Bool>("count") { _ in Issue.record("asked") }
     let flow = Flow<Void>("flow", first: network)
       .on(network) { _, _ in .next(count, 0) }
@@ -138,7 +138,7 @@ struct FlowExplorerTests {
   }
 
   /// A walk goes through each turn once, so its length grows with the number of positions alone.
-  @Test func eachTurnIsWalkedOnce() {
+  @Test func `Each turn is explored once`() {
     var turns = 0
     let there = FlowStep<Int, Bool>("there") { _ in Issue.record("asked") }
     let back = FlowStep<Int, Bool>("back") { _ in Issue.record("asked") }
@@ -157,7 +157,7 @@ struct FlowExplorerTests {
     #expect(there.content == nil && back.content == nil)
   }
 
-  @Test func twoStepsOfOneNameAreReported() {
+  @Test func `Two steps with one name are reported`() {
     let other = FlowStep<Void, Int>("network") { _ in Issue.record("asked") }
     let report = FlowExplorer(flow.on(edit) { _, _ in .next(other) })
       .answers(profile, .edit, .download, .quit)
@@ -168,7 +168,7 @@ struct FlowExplorerTests {
     #expect(report.unhandled.first?.error as? FlowError == .duplicateName)
   }
 
-  @Test func nestedFlowsAreWalkedThrough() {
+  @Test func `Nested flows are explored`() {
     let (inner, ask, nested) = nestedSteps()
     let outer = flow.on(profile) { [edit] action, step in
       switch action {
@@ -189,7 +189,7 @@ struct FlowExplorerTests {
     #expect(inner.content == nil && ask.content == nil && nested.content == nil)
   }
 
-  @Test func findingsInsideNestedFlowsAreReported() {
+  @Test func `Findings inside nested flows are reported`() {
     let (inner, ask, nested) = nestedSteps()
     let outer = Flow<String>("outer", first: nested, content: 3)
     #expect(FlowExplorer(outer).answers(inner, true).explore().deadEnds == ["ask"])
@@ -197,8 +197,8 @@ struct FlowExplorerTests {
     #expect(FlowExplorer(outer).explore().deadEnds == ["inner"])
   }
 
-  @Test("A nested flow whose answers are supplied is not explored")
-  func aNestedFlowWhoseAnswersAreSuppliedIsNotWalkedThrough() {
+  @Test
+  func `A nested flow whose answers are supplied is not explored`() {
     let (_, _, nested) = nestedSteps()
     let report = FlowExplorer(Flow<String>("outer", first: nested, content: 3)).answers(nested, "x").explore()
     #expect(report.isSound && report.reached == ["nested"], "\(report)")

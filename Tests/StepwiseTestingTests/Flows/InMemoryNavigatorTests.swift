@@ -15,7 +15,7 @@ struct InMemoryNavigatorTests {
   let b = Screen()
   let c = Screen()
 
-  @Test func pushesPopsAndReplaces() {
+  @Test func `A navigator pushes, pops and replaces`() {
     navigator.push(a)
     navigator.push(b)
     navigator.replace(a, with: c)
@@ -28,7 +28,7 @@ struct InMemoryNavigatorTests {
     #expect(navigator.calls == ["push", "push", "replace", "replace", "pop"])
   }
 
-  @Test func presentsOverAll() {
+  @Test func `A presented screen covers all others`() {
     navigator.push(a)
     navigator.present(b)
     #expect(navigator.visible === b)
@@ -38,7 +38,7 @@ struct InMemoryNavigatorTests {
     #expect(navigator.calls == ["push", "present", "dismiss"])
   }
 
-  @Test func theUserTakesScreensAway() {
+  @Test func `The user removes screens`() {
     navigator.push(a)
     navigator.present(b)
     #expect(navigator.swipeDismiss() === b)

@@ -10,7 +10,7 @@ struct LifetimeTrackerTests {
     { withExtendedLifetime(token) {} }
   }
 
-  @Test func countsWhatClosuresHold() async {
+  @Test func `Objects held by closures are counted`() async {
     let tracker = LifetimeTracker()
     await tracker.allReleased()
     var closures = (0..<3).map { _ in holding(tracker.track()) }
@@ -24,13 +24,13 @@ struct LifetimeTrackerTests {
     await tracker.allReleased()
   }
 
-  @Test func anObjectOutlivesItsTracker() {
+  @Test func `An object may outlive its tracker`() {
     var token: LifetimeTracker.Tracked? = LifetimeTracker().track()
     #expect(token != nil)
     token = nil
   }
 
-  @Test func waitsUntilAllAreReleased() async {
+  @Test func `A tracker waits until all objects are released`() async {
     let tracker = LifetimeTracker()
     let (gate, continuation) = AsyncStream.makeStream(of: Void.self)
     let holders = (0..<10).map { _ in
@@ -46,7 +46,7 @@ struct LifetimeTrackerTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func waitingEndsWhenCancelled() async {
+  @Test func `Waiting ends when cancelled`() async {
     let tracker = LifetimeTracker()
     let token = tracker.track()
     let task = Task { await tracker.allReleased() }

@@ -8,7 +8,7 @@ import Testing
 struct RecorderTests {
   private struct Failure: Error {}
 
-  @Test func keepsTheOrder() async {
+  @Test func `A recorder keeps the order`() async {
     let recorder = Recorder<Int>()
     #expect(recorder.elements == [])
     for element in 1...3 { recorder.record(element) }
@@ -16,14 +16,14 @@ struct RecorderTests {
     #expect(await recorder.elements(atLeast: 2) == [1, 2, 3])
   }
 
-  @Test func waitsForTheCount() async {
+  @Test func `A recorder waits for the count`() async {
     let recorder = Recorder<Int>()
     let task = Task { await recorder.elements(atLeast: 3) }
     for element in 1...3 { recorder.record(element) }
     #expect(await task.value == [1, 2, 3])
   }
 
-  @Test func returnsWhatThereIsWhenCancelled() async {
+  @Test func `A cancelled wait returns what there is`() async {
     let recorder = Recorder<Int>()
     recorder.record(1)
     let task = Task { await recorder.elements(atLeast: 2) }
@@ -31,8 +31,8 @@ struct RecorderTests {
     #expect(await task.value == [1])
   }
 
-  @Test("The first match is returned, recorded or still to come")
-  func findsTheFirstMatch() async {
+  @Test
+  func `The first match is returned, recorded or still to come`() async {
     let recorder = Recorder<Int>()
     for element in [1, 4, 6] { recorder.record(element) }
     #expect(await recorder.first { $0.isMultiple(of: 2) } == 4)
@@ -55,8 +55,8 @@ struct RecorderTests {
     #expect(asked.elements == [1, 4, 6, 7, 9])
   }
 
-  @Test("A cancelled wait for a match returns nil, or the match that is there")
-  func returnsNoMatchWhenCancelled() async {
+  @Test
+  func `A cancelled wait for a match returns nil, or the match that is there`() async {
     let recorder = Recorder<Int>()
     recorder.record(1)
     let task = Task { await recorder.first { $0 == 2 } }
@@ -69,7 +69,7 @@ struct RecorderTests {
     #expect(await late.value == 1)
   }
 
-  @Test func recordsFromManyThreads() async {
+  @Test func `A recorder records from many threads`() async {
     let recorder = Recorder<Int>()
     await withTaskGroup { group in
       for element in 0..<1_000 {
@@ -81,7 +81,7 @@ struct RecorderTests {
   }
 
   /// A sequence that cannot fail needs no `try`.
-  @Test func recordsASequence() async {
+  @Test func `A recorder records a sequence`() async {
     let recorder = Recorder<Int>()
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     for element in 1...3 { continuation.yield(element) }
@@ -90,7 +90,7 @@ struct RecorderTests {
     #expect(recorder.elements == [1, 2, 3])
   }
 
-  @Test func keepsWhatCameBeforeAnErrorAndThrowsIt() async {
+  @Test func `A recorder keeps elements before an error and throws it`() async {
     let recorder = Recorder<Int>()
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
     continuation.yield(1)
@@ -99,7 +99,7 @@ struct RecorderTests {
     #expect(recorder.elements == [1])
   }
 
-  @Test @MainActor func recordsOnAnActorWhatIsNotSendable() async {
+  @Test @MainActor func `A recorder on an actor records values that are not Sendable`() async {
     final class Local: AsyncSequence, AsyncIteratorProtocol {
       var left = 2
       func makeAsyncIterator() -> Local { self }

@@ -9,11 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PlantedBugTests {
   @Test(
-    "`explore` finds each planted bug at the seed of the article",
     arguments: PlantedBug.allCases,
     [Scheduling.uniform, .pct(depth: 3)]
   )
-  func isFound(_ bug: PlantedBug, scheduling: Scheduling) async throws {
+  func `explore finds each planted bug at the seed of the article`(_ bug: PlantedBug, scheduling: Scheduling)
+    async throws
+  {
     let failure = try #require(
       await #expect(throws: SimulationFailure.self) {
         try await explore(seeds: 0..<1_000, scheduling: scheduling, bug.run)
@@ -31,8 +32,8 @@ struct PlantedBugTests {
   }
 
   /// Where one task has to stay behind for 40 turns of another, uniform choice needs about 2^40 seeds.
-  @Test("PCT finds in 100 seeds what uniform choice misses in 1,000")
-  func lateTask() async throws {
+  @Test
+  func `PCT finds in 100 seeds what uniform choice misses in 1,000`() async throws {
     let lateTask: @Sendable (ManualClock) async throws -> Void = { _ in
       let turns = Cell(0)
       async let fast: Void = { for _ in 0..<40 { await turns.update { $0 += 1 } } }()

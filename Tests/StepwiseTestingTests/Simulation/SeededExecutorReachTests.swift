@@ -33,7 +33,7 @@ struct SeededExecutorReachTests {
     }
   }
 
-  @Test func everythingRunsOnTheCallingThread() throws {
+  @Test func `Everything runs on the calling thread`() throws {
     let threads = Recorder<ObjectIdentifier>()
     try SeededExecutor(seed: 1).run {
       threads.record(currentThread())
@@ -62,7 +62,7 @@ struct SeededExecutorReachTests {
 
   /// Tasks that meet at an actor stay on the thread, and no turn is lost.
   @Test(arguments: 0..<50 as Range<UInt64>)
-  func actorsRunOnTheCallingThread(seed: UInt64) throws {
+  func `Actors run on the calling thread`(seed: UInt64) throws {
     let (count, threads) = try SeededExecutor(seed: seed).run {
       let counter = Counter()
       await withTaskGroup { group in
@@ -80,7 +80,7 @@ struct SeededExecutorReachTests {
   }
 
   /// The lost update of a re-entrant actor: some seeds show it, others do not, and each seed always does the same.
-  @Test func seedsFindWhatOrderDecides() throws {
+  @Test func `Seeds find what the order decides`() throws {
     func count(seed: UInt64) throws -> Int {
       try SeededExecutor(seed: seed).run {
         let counter = Counter()
@@ -100,7 +100,7 @@ struct SeededExecutorReachTests {
     #expect(try (0..<200 as Range<UInt64>).map(count) == counts)
   }
 
-  @Test func theTaskAroundTheRunStaysAsItWas() async throws {
+  @Test func `The surrounding task is unchanged`() async throws {
     try await Self.$local.withValue(1) {
       let task = withUnsafeCurrentTask { $0?.hashValue }
       let seen = try SeededExecutor(seed: 1).run { Self.local }
@@ -113,7 +113,7 @@ struct SeededExecutorReachTests {
   }
 
   @available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
-  @Test func theExecutorIsFoundAndPassedOn() throws {
+  @Test func `The executor is found and passed on`() throws {
     let executor = SeededExecutor(seed: 1)
     let found = try executor.run {
       let preference = withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
@@ -130,12 +130,12 @@ struct SeededExecutorReachTests {
     #expect(found.1.1 as? SeededExecutor === executor)
   }
 
-  @Test func withoutAnExecutorThereIsNoneToPassOn() async {
+  @Test func `Without an executor there is none to pass on`() async {
     let preference = withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
     #expect(preference == true)
   }
 
-  @Test func sleepsPassInVirtualTime() throws {
+  @Test func `Sleeps pass in virtual time`() throws {
     let clock = ManualClock()
     let trace = Recorder<String>()
     try SeededExecutor(seed: 1, clock: clock).run {
@@ -154,7 +154,7 @@ struct SeededExecutorReachTests {
   }
 
   /// Sleepers of one deadline are ready together, and the seed decides who goes first.
-  @Test func theSeedOrdersThoseWhoWakeTogether() throws {
+  @Test func `The seed orders tasks that wake together`() throws {
     let orders = try (0..<50 as Range<UInt64>).map { seed in
       let clock = ManualClock()
       return try SeededExecutor(seed: seed, clock: clock).run {
@@ -173,7 +173,7 @@ struct SeededExecutorReachTests {
     #expect(Set(orders).count == 6)
   }
 
-  @Test func timeStandsStillForThoseLeftBehind() throws {
+  @Test func `Time stands still for tasks left behind`() throws {
     let clock = ManualClock()
     let executor = SeededExecutor(seed: 1, clock: clock)
     let woken = Recorder<Int>()
@@ -191,7 +191,7 @@ struct SeededExecutorReachTests {
   }
 
   /// In any order of sleeping, cancelling and advancing, each sleep ends once, one way or the other.
-  @Test func eachSleepEndsOnceInAnyOrder() throws {
+  @Test func `Each sleep ends once in any order`() throws {
     var ways: Set<String> = []
     for seed in 0..<1_000 as Range<UInt64> {
       let clock = ManualClock()

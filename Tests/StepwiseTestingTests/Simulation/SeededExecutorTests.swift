@@ -31,7 +31,7 @@ struct SeededExecutorTests {
     return currentThread()
   }
 
-  @Test func threeSeedsGiveThreeInterleavings() throws {
+  @Test func `Three seeds give three interleavings`() throws {
     let traces = try (1...3 as ClosedRange<UInt64>).map { try trace(SeededExecutor(seed: $0)) }
     #expect(Set(traces).count == 3)
     for trace in traces {
@@ -40,7 +40,7 @@ struct SeededExecutorTests {
     }
   }
 
-  @Test func theSameSeedGivesTheSameTrace() throws {
+  @Test func `The same seed gives the same trace`() throws {
     var traces: Set<[String]> = []
     for seed in 0..<100 as Range<UInt64> {
       let first = try trace(SeededExecutor(seed: seed))
@@ -50,7 +50,7 @@ struct SeededExecutorTests {
     #expect(traces.count > 90)
   }
 
-  @Test func aFurtherRunGoesOnWithTheSameDice() throws {
+  @Test func `A further run continues the same random sequence`() throws {
     let executor = SeededExecutor(seed: 1)
     let again = SeededExecutor(seed: 1)
     let first = try trace(executor)
@@ -59,11 +59,11 @@ struct SeededExecutorTests {
     #expect(try [trace(again), trace(again)] == [first, second])
   }
 
-  @Test func throwsTheErrorOfTheBody() {
+  @Test func `The body's error is thrown`() {
     #expect(throws: Failure.self) { try SeededExecutor(seed: 1).run { throw Failure() } }
   }
 
-  @Test func tasksLeftBehindRunToTheirEnd() throws {
+  @Test func `Tasks left behind run to their end`() throws {
     let recorder = Recorder<Int>()
     let executor = SeededExecutor(seed: 1)
     try executor.run {
@@ -77,7 +77,7 @@ struct SeededExecutorTests {
     #expect(recorder.elements == [1, 2, 3, 4, 5])
   }
 
-  @Test func aStallIsReportedWithItsSeed() {
+  @Test func `A stall is reported with its seed`() {
     let tracker = LifetimeTracker()
     #expect(throws: SimulationError.stalled) {
       try SeededExecutor(seed: 7).run { [token = tracker.track()] in
@@ -89,7 +89,7 @@ struct SeededExecutorTests {
     #expect("\(SimulationError.stalled)".contains("deadlock"))
   }
 
-  @Test func aStallIsReportedWhenNoTaskSleeps() {
+  @Test func `A stall is reported when no task sleeps`() {
     let clock = ManualClock()
     #expect(throws: SimulationError.stalled) {
       try SeededExecutor(seed: 3, clock: clock).run {
@@ -100,7 +100,7 @@ struct SeededExecutorTests {
     #expect(clock.now.offset == .seconds(1))
   }
 
-  @Test func aSecondRunAtTheSameTimeIsRefused() throws {
+  @Test func `A second run at the same time is refused`() throws {
     let executor = SeededExecutor(seed: 4)
     try executor.run {
       _ = #expect(throws: SimulationError.busy) { try executor.run {} }
@@ -110,7 +110,7 @@ struct SeededExecutorTests {
   }
 
   /// Jobs that come from other threads between two runs wait for the next one.
-  @Test func jobsFromOtherThreadsAreRunByTheNextRun() async throws {
+  @Test func `Jobs from other threads are run by the next run`() async throws {
     let executor = SeededExecutor(seed: 1)
     let wakeUp = Recorder<Int>()
     let awake = Recorder<Int>()
@@ -133,7 +133,7 @@ struct SeededExecutorTests {
   }
 
   /// A job that comes back from the main actor too late is run by a later run, on the thread of that run.
-  @Test @MainActor func aJobThatComesBackFromTheMainActorIsNotLost() async throws {
+  @Test @MainActor func `A job that returns from the main actor is not lost`() async throws {
     let executor = SeededExecutor(seed: 1)
     let visits = Recorder<String>()
     let threads = Recorder<ObjectIdentifier>()

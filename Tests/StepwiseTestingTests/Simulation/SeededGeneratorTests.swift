@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SeededGeneratorTests {
   /// The published numbers of SplitMix64 for this seed.
-  @Test func givesTheNumbersOfSplitMix64() {
+  @Test func `The generator gives the numbers of SplitMix64`() {
     var generator = SeededGenerator(seed: 1_234_567)
     let numbers = (0..<5).map { _ in generator.next() }
     #expect(
@@ -18,7 +18,7 @@ struct SeededGeneratorTests {
     )
   }
 
-  @Test func aCopyGoesItsOwnWay() {
+  @Test func `A copy is independent`() {
     var generator = SeededGenerator(seed: 1)
     var copy = generator
     #expect(generator.next() == copy.next())
@@ -26,7 +26,7 @@ struct SeededGeneratorTests {
     #expect(generator.next() != copy.next())
   }
 
-  @Test func neighbouringSeedsDiffer() {
+  @Test func `Neighbouring seeds differ`() {
     let first = (0..<1_000 as Range<UInt64>).map { seed in
       var generator = SeededGenerator(seed: seed)
       return generator.next()

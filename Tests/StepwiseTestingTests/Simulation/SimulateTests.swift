@@ -32,7 +32,7 @@ struct SimulateTests {
     return log.elements
   }
 
-  @Test func theSameSeedGivesTheSameTrace() async throws {
+  @Test func `The same seed gives the same trace`() async throws {
     let first = try await simulate(seed: 7, Self.mixed)
     let second = try await simulate(seed: 7, Self.mixed)
     #expect(first.value == second.value)
@@ -42,7 +42,7 @@ struct SimulateTests {
   }
 
   /// A change of the generator, of the choice or of the numbering shows here: seeds in users' reports must keep their meaning.
-  @Test func aSeedKeepsItsMeaning() async throws {
+  @Test func `A seed keeps its meaning`() async throws {
     let run = try await simulate(seed: 42) { clock in
       await withTaskGroup { group in
         for _ in 0..<3 { group.addTask { await Task.yield() } }
@@ -58,13 +58,13 @@ struct SimulateTests {
     )
   }
 
-  @Test func anotherSeedGivesAnotherOrder() async throws {
+  @Test func `Another seed gives another order`() async throws {
     var orders: Set<[String]> = []
     for seed in 0..<20 as Range<UInt64> { orders.insert(try await simulate(seed: seed, Self.mixed).value) }
     #expect(orders.count > 10)
   }
 
-  @Test func aScheduleRepeatsASeed() async throws {
+  @Test func `A schedule repeats a seed`() async throws {
     for scheduling in [Scheduling.uniform, .pct(depth: 4)] {
       let original = try await simulate(seed: 3, scheduling: scheduling, Self.mixed)
       let repeated = try await simulate(schedule: original.schedule, Self.mixed)
@@ -72,7 +72,7 @@ struct SimulateTests {
     }
   }
 
-  @Test func timeMovesToTheNextDeadlineWhenNothingIsReady() async throws {
+  @Test func `Time moves to the next deadline when nothing is ready`() async throws {
     let run = try await simulate(seed: 1) { clock in
       try await clock.sleep(for: .seconds(3_600))
       return clock.now.offset
@@ -81,22 +81,22 @@ struct SimulateTests {
     #expect(run.trace.description.contains("the clock moves to 3600.0 seconds"))
   }
 
-  @Test func tasksWithoutTheExecutorAreTakenOverAndNamed() async throws {
+  @Test func `Tasks without the executor are taken over and named`() async throws {
     let run = try await simulate(seed: 1) { _ in
       await Task.detached { await Task.yield() }.value
     }
     #expect(run.escapes.map(\.destination) == [.globalExecutor])
   }
 
-  @Test func theMainActorIsNamed() async throws {
+  @Test func `The main actor is named`() async throws {
     let run = try await simulate(seed: 1) { _ in await MainActor.run { 5 } }
     #expect(run.value == 5)
     #expect(run.escapes.map(\.destination).contains(.mainActor))
   }
 
   /// Without that, a virtual timeout would pass while the main actor is busy with other tests.
-  @Test("Time does not move while a task waits for the main actor")
-  func timeWaitsForTheMainActor() async throws {
+  @Test
+  func `Time does not move while a task waits for the main actor`() async throws {
     for seed in 0..<50 as Range<UInt64> {
       let run = try await simulate(seed: seed) { clock in
         async let sleeper: Void = clock.sleep(for: .seconds(1))
@@ -110,8 +110,8 @@ struct SimulateTests {
 
   enum Elsewhere: CaseIterable, Sendable { case thread, dispatch, actorWithAnExecutor }
 
-  @Test("What resumes a task from another thread is named", arguments: Elsewhere.allCases)
-  func whatComesFromElsewhereIsNamed(place: Elsewhere) async throws {
+  @Test(arguments: Elsewhere.allCases)
+  func `What resumes a task from another thread is named`(place: Elsewhere) async throws {
     let run = try await simulate(seed: 1) { _ in
       switch place {
       case .thread: await Self.resumed { resume in Thread.detachNewThread(resume) }
@@ -124,12 +124,12 @@ struct SimulateTests {
   }
 
   /// The thread still uses the executor when its job has ended the run, and with it what owned the executor.
-  @Test func aThreadOutlivesTheRunThatItsJobEnds() async throws {
+  @Test func `A thread outlives the run that its job ends`() async throws {
     for seed in 0..<200 { _ = try await simulate(seed: UInt64(seed)) { _ in await Apart().visit() } }
   }
 
   /// A process of its own, as the clock resumes on the threads of Tasks, which other tests keep busy.
-  @Test func aRealClockIsNamed() async {
+  @Test func `A real clock is named`() async {
     await #expect(processExitsWith: .success) {
       // A sleep that is over before the task has suspended leaves nothing, so there are several.
       var escapes: [SimulationEscape] = []
@@ -151,8 +151,8 @@ struct SimulateTests {
     await waiting
   }
 
-  @Test("A failure's report names the seed, the error and the schedule")
-  func theReport() async throws {
+  @Test
+  func `A failure's report names the seed, the error and the schedule`() async throws {
     let body: @Sendable (ManualClock) async throws -> Void = { clock in
       async let late: Void = clock.sleep(for: .seconds(1))
       let detached = Task.detached { simulationNote("on its way") }
@@ -181,7 +181,7 @@ struct SimulateTests {
     )
   }
 
-  @Test func aStallEndsAndReportsTheSchedule() async throws {
+  @Test func `A stall ends and reports the schedule`() async throws {
     let failure = await #expect(throws: SimulationFailure.self) {
       try await simulate(seed: 9) { _ in _ = await Recorder<Int>().elements(atLeast: 1) }
     }
@@ -190,18 +190,20 @@ struct SimulateTests {
     #expect(failure?.fileID.hasSuffix("SimulateTests.swift") == true)
   }
 
-  @Test(arguments: ["x", "1", "1:x", "2:1 1:1", "-1:2"]) func aTextThatIsNoScheduleIsRefused(_ text: String) async {
+  @Test(arguments: ["x", "1", "1:x", "2:1 1:1", "-1:2"]) func `Text that is not a schedule is refused`(_ text: String)
+    async
+  {
     await #expect(throws: SimulationError.invalidSchedule(text)) { try await simulate(schedule: text) { _ in } }
   }
 
-  @Test func exploringAFaultlessBodyTriesAllSeeds() async throws {
+  @Test func `Exploring a correct body tries all seeds`() async throws {
     let count = Recorder<Int>()
     let escapes = try await explore(seeds: 0..<50) { _ in count.record(1) }
     #expect(count.elements.count == 50)
     #expect(escapes.isEmpty)
   }
 
-  @Test func exploringEndsWhenItsTaskIsCancelled() async {
+  @Test func `Exploring ends when its task is cancelled`() async {
     let task = Task { try await explore(seeds: 0..<UInt64.max) { _ in withUnsafeCurrentTask { _ in } } }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -214,8 +216,8 @@ struct SimulateTests {
     }
   }
 
-  @Test("A yield in an actor stays in the simulation")
-  func yieldsInActors() async throws {
+  @Test
+  func `A yield in an actor stays in the simulation`() async throws {
     for seed in 0..<200 as Range<UInt64> {
       let run = try await simulate(seed: seed) { _ in
         let (thread, account) = (currentThread(), Account())
@@ -237,14 +239,14 @@ struct SimulateTests {
     }
   }
 
-  @Test func taskLocalsReachTheBody() async throws {
+  @Test func `Task-local values reach the body`() async throws {
     try await Local.$name.withValue("test") {
       let run = try await simulate(seed: 1) { _ in Local.name }
       #expect(run.value == "test")
     }
   }
 
-  @Test func notesAppearInTheTrace() async throws {
+  @Test func `Notes appear in the trace`() async throws {
     let run = try await simulate(seed: 1) { _ in simulationNote("half way") }
     #expect(run.trace.description.contains("half way"))
   }

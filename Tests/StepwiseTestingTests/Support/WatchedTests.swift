@@ -6,20 +6,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct WatchedTests {
-  @Test func returnsAtOnceWhenTheConditionHolds() async {
+  @Test func `Waiting returns immediately when the condition holds`() async {
     let watched = Watched(1)
     await watched.wait { $0 == 1 }
     #expect(watched.read { $0 } == 1)
   }
 
-  @Test func answersWhatTheBodyReturns() {
+  @Test func `The body's value is returned`() {
     let watched = Watched([1])
     #expect(watched.mutate { $0.removeLast() } == 1)
     #expect(watched.read(\.isEmpty))
   }
 
   @Test(arguments: 0..<100 as Range<UInt64>)
-  func wakesThoseWhoseConditionHolds(seed: UInt64) throws {
+  func `Waiters whose condition holds are woken`(seed: UInt64) throws {
     let woken = try SeededExecutor(seed: seed).run {
       let watched = Watched(0)
       let woken = Recorder<Int>()
@@ -40,7 +40,7 @@ struct WatchedTests {
     #expect(woken == [1, 2, 3, 4, 5])
   }
 
-  @Test func returnsEarlyWhenCancelledBefore() async {
+  @Test func `A wait that is cancelled before returns early`() async {
     let watched = Watched(0)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -50,7 +50,7 @@ struct WatchedTests {
   }
 
   @Test(arguments: 0..<100 as Range<UInt64>)
-  func returnsEarlyWhenCancelledAtAnyMoment(seed: UInt64) throws {
+  func `A wait that is cancelled at any moment returns early`(seed: UInt64) throws {
     try SeededExecutor(seed: seed).run {
       let watched = Watched(0)
       await withTaskGroup { group in
@@ -62,7 +62,7 @@ struct WatchedTests {
   }
 
   /// Change and cancel race on real threads: every waiter returns, and the continuation is resumed once.
-  @Test func returnsOnceWhenChangeAndCancelRace() async {
+  @Test func `A wait returns once when change and cancel race`() async {
     for _ in 0..<2_000 {
       let watched = Watched(0)
       await withTaskGroup { group in
@@ -74,7 +74,7 @@ struct WatchedTests {
     }
   }
 
-  @Test @MainActor func staysOnTheCallersActor() async {
+  @Test @MainActor func `A wait stays on the caller's actor`() async {
     let watched = Watched(0)
     let task = Task { await watched.wait { $0 > 0 } }
     watched.mutate { $0 = 1 }

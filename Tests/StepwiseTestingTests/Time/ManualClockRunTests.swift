@@ -9,8 +9,8 @@ import Testing
 struct ManualClockRunTests {
   private struct Failure: Error {}
 
-  @Test("The time passes while the body sleeps, and only then")
-  func passes() async throws {
+  @Test
+  func `The time passes while the body sleeps, and only then`() async throws {
     let clock = ManualClock()
     let end = try await clock.run {
       #expect(clock.now.offset == .zero)
@@ -24,8 +24,8 @@ struct ManualClockRunTests {
     #expect(clock.now.offset == .seconds(3_601))
   }
 
-  @Test("A retried chain passes its backoff without advancing the clock")
-  func runsAChain() async throws {
+  @Test
+  func `A retried chain passes its backoff without advancing the clock`() async throws {
     let clock = ManualClock()
     let attempts = Recorder<Duration>()
     let policy = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(60)))
@@ -41,8 +41,8 @@ struct ManualClockRunTests {
     #expect(try await clock.run { try await chain.start(2).value } == 2)
   }
 
-  @Test("Concurrent sleepers wake in the order of their deadlines, 1,000 seeds")
-  func ordersSleepers() async throws {
+  @Test
+  func `Concurrent sleepers wake in the order of their deadlines, 1,000 seeds`() async throws {
     for seed: UInt64 in 0..<1_000 {
       var random = SeededGenerator(seed: seed)
       let naps = (0..<5).map { _ in (0..<3).map { _ in Int.random(in: 1...20, using: &random) } }
@@ -69,8 +69,8 @@ struct ManualClockRunTests {
     }
   }
 
-  @Test("The body's error is thrown, and remaining sleepers are cancelled")
-  func throwsTheError() async {
+  @Test
+  func `The body's error is thrown, and remaining sleepers are cancelled`() async {
     let clock = ManualClock()
     await #expect(throws: Failure.self) {
       try await clock.run {
@@ -81,8 +81,8 @@ struct ManualClockRunTests {
     }
   }
 
-  @Test("Cancellation reaches the body")
-  func cancels() async {
+  @Test
+  func `Cancellation reaches the body`() async {
     let clock = ManualClock()
     let began = Recorder<Void>()
     let task = Task {
@@ -98,8 +98,8 @@ struct ManualClockRunTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @MainActor @Test("A sleeper on the main actor does not keep the time from passing")
-  func servesTheMainActor() async throws {
+  @MainActor @Test
+  func `A sleeper on the main actor does not keep the time from passing`() async throws {
     let clock = ManualClock()
     try await clock.run { @MainActor in
       try await clock.sleep(for: .seconds(5))

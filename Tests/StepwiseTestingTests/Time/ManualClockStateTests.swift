@@ -26,7 +26,7 @@ struct ManualClockStateTests {
     return try #require(sleep)
   }
 
-  @Test func wakesByDeadlineThenByArrival() throws {
+  @Test func `Sleepers wake by deadline, then by arrival`() throws {
     var state = State()
     for (waiter, seconds) in [("a", 3), ("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
       _ = try putToSleep(&state, until: seconds, waiter)
@@ -42,13 +42,13 @@ struct ManualClockStateTests {
     #expect(state.nextDeadline == nil)
   }
 
-  @Test(arguments: [-1, 0, 5]) func aDeadlineThatHasPassedDoesNotSleep(seconds: Int) {
+  @Test(arguments: [-1, 0, 5]) func `A deadline that has passed does not sleep`(seconds: Int) {
     var state = State(now: at(5))
     #expect(state.add("a", until: at(seconds)) == nil)
     #expect(state.sleeperCount == 0)
   }
 
-  @Test func cancellationTakesTheSleeperOut() throws {
+  @Test func `Cancellation removes the sleeper`() throws {
     var state = State()
     let first = try putToSleep(&state, until: 1, "a")
     _ = try putToSleep(&state, until: 1, "b")
@@ -59,7 +59,7 @@ struct ManualClockStateTests {
     #expect(move(&state) == ["b@1"])
   }
 
-  @Test func lateCancellationDoesNothing() throws {
+  @Test func `Late cancellation does nothing`() throws {
     var state = State()
     let first = try putToSleep(&state, until: 1, "a")
     state.aim(by: .seconds(1))
@@ -69,7 +69,7 @@ struct ManualClockStateTests {
     #expect(state.sleeperCount == 1)
   }
 
-  @Test func timeNeverGoesBack() {
+  @Test func `Time never goes back`() {
     var state = State(now: at(5))
     state.aim(by: .seconds(-1))
     #expect(move(&state) == [])
@@ -78,7 +78,7 @@ struct ManualClockStateTests {
     #expect(state.now == at(5))
   }
 
-  @Test func advancesAtTheSameTimeAddUp() throws {
+  @Test func `Concurrent advances add up`() throws {
     var state = State()
     _ = try putToSleep(&state, until: 3, "a")
     state.aim(by: .seconds(2))
@@ -88,7 +88,7 @@ struct ManualClockStateTests {
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)
-  func eachSleeperEndsOnceAndInOrder(seed: UInt64) throws {
+  func `Each sleeper ends once and in order`(seed: UInt64) throws {
     var dice = SeededGenerator(seed: seed)
     var state = State()
     var asleep: [String: State.Sleep] = [:]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ManualClockTests {
-  @Test func instantsAreMeasuredInDurations() {
+  @Test func `Instants are measured in durations`() {
     let zero = ManualClock.Instant()
     let later = zero.advanced(by: .seconds(3))
     #expect(later.offset == .seconds(3))
@@ -18,7 +18,7 @@ struct ManualClockTests {
     #expect(clock.minimumResolution == .zero)
   }
 
-  @Test func timePassesOnlyWhenTold() {
+  @Test func `Time passes only when advanced`() {
     let clock = ManualClock()
     clock.advance(by: .milliseconds(1_500))
     #expect(clock.now.offset == .milliseconds(1_500))
@@ -29,7 +29,7 @@ struct ManualClockTests {
     #expect(clock.now.offset == .seconds(2))
   }
 
-  @Test func sleepsUntilItIsAdvanced() async throws {
+  @Test func `A sleep lasts until the clock is advanced`() async throws {
     let clock = ManualClock()
     let task = Task {
       try await clock.sleep(for: .seconds(2))
@@ -45,7 +45,7 @@ struct ManualClockTests {
     #expect(try await task.value.offset == .seconds(2))
   }
 
-  @Test func aDeadlineInThePastReturnsAtOnce() async throws {
+  @Test func `A deadline in the past returns immediately`() async throws {
     let clock = ManualClock()
     try await clock.sleep(until: clock.now)
     try await clock.sleep(for: .seconds(-1))
@@ -56,7 +56,7 @@ struct ManualClockTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func worksAsAnyClock() async throws {
+  @Test func `A manual clock works as any Clock`() async throws {
     let manual = ManualClock()
     let clock: any Clock<Duration> = manual
     let task = Task { try await clock.sleep(for: .seconds(1)) }
@@ -65,7 +65,7 @@ struct ManualClockTests {
     try await task.value
   }
 
-  @Test func cancelledBeforeItSleepsThrows() async {
+  @Test func `A sleep that is cancelled before it begins throws`() async {
     let clock = ManualClock()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -75,7 +75,7 @@ struct ManualClockTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func cancelledWhileItSleepsThrows() async {
+  @Test func `A sleep that is cancelled throws`() async {
     let clock = ManualClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.sleepers(atLeast: 1)
@@ -84,7 +84,7 @@ struct ManualClockTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func cancelledAfterItWokeReturns() async throws {
+  @Test func `A sleep that is cancelled after it woke returns`() async throws {
     let clock = ManualClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.sleepers(atLeast: 1)
@@ -93,7 +93,7 @@ struct ManualClockTests {
     try await task.value
   }
 
-  @Test func waitingForSleepersEndsWhenCancelled() async {
+  @Test func `Waiting for sleepers ends when cancelled`() async {
     let clock = ManualClock()
     let task = Task { await clock.sleepers(atLeast: 1) }
     task.cancel()
@@ -101,7 +101,7 @@ struct ManualClockTests {
     await clock.sleepers(atLeast: 0)
   }
 
-  @Test @MainActor func mayBeUsedOnAnActor() async throws {
+  @Test @MainActor func `A manual clock may be used on an actor`() async throws {
     let clock = ManualClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.sleepers(atLeast: 1)
@@ -109,7 +109,7 @@ struct ManualClockTests {
     try await task.value
   }
 
-  @Test func advancesFromManyThreadsAddUp() async throws {
+  @Test func `Advances from many threads add up`() async throws {
     let clock = ManualClock()
     let sleepers = (1...100).map { second in
       Task { try await clock.sleep(for: .seconds(second)) }
@@ -125,7 +125,7 @@ struct ManualClockTests {
   }
 
   /// Advance and cancel race on real threads: every sleep ends, once, in one of the two ways.
-  @Test func endsOnceWhenAdvanceAndCancelRace() async {
+  @Test func `A sleep ends once when advance and cancel race`() async {
     for _ in 0..<2_000 {
       let clock = ManualClock()
       let sleeper = Task { try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1))) }

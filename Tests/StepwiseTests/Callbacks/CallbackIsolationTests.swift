@@ -9,7 +9,7 @@ import Testing
 /// `withResolver` and `start { }` from plain async code, an actor, and a class on the main actor.
 @Suite(.timeLimit(.minutes(5)))
 struct CallbackIsolationTests {
-  @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
+  @Test func `In plain async code, the body may capture anything`() async throws {
     let lineLog = LineLog()
     var count = 0
     let value = try await withResolver { (resolver: Resolver<Int>) in
@@ -68,13 +68,13 @@ struct CallbackIsolationTests {
     }
   }
 
-  @Test func onTheMainActorTheBodyRunsThere() async throws {
+  @Test func `On the main actor, the body runs there`() async throws {
     let screen = await Screen()
     #expect(try await screen.load() == 9)
     #expect(await screen.lines == ["body"])
   }
 
-  @Test func aCompletionOnTheMainActorRunsThere() async {
+  @Test func `A completion on the main actor runs there`() async {
     let log = Recorder<String>()
     let screen = await Screen()
     await screen.start(Chain { $0 + 1 }, log: log)
@@ -124,7 +124,7 @@ struct CallbackIsolationTests {
     private func receive(_ result: Result<Int, any Error>) { lineLog.write("\(result)") }
   }
 
-  @Test func inAnActorTheBodyRunsThere() async throws {
+  @Test func `In an actor, the body runs there`() async throws {
     let account = Account()
     #expect(try await account.load() == 8)
     #expect(try await account.locals() == ["body", "7 1"])
@@ -135,7 +135,7 @@ struct CallbackIsolationTests {
   }
 
   /// The body of a step runs off the caller's actor, unless it is bound to one itself.
-  @Test @MainActor func theBodyOfAStepRunsWhereItSays() async throws {
+  @Test @MainActor func `The body of a step runs where it says`() async throws {
     let log = Recorder<String>()
     let chain = Chain(
       Step.callback { @MainActor (number: Int, resolver: Resolver<Int>) in

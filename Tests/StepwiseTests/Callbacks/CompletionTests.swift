@@ -21,7 +21,7 @@ struct CompletionTests {
   // G21
   /// Once, whatever happened, after the `finally` handlers.
   @Test(arguments: [1, -1])
-  func theCompletionIsCalledOnceAfterFinally(number: Int) async {
+  func `The completion is called once after finally`(number: Int) async {
     let chain = Chain { (number: Int) in if number < 0 { throw Fault(number) } else { number } }
       .onError { [log] _ in log.record("onError") }
       .finally { [log] _ in log.record("finally") }
@@ -34,7 +34,7 @@ struct CompletionTests {
     #expect(log.elements == expected)
   }
 
-  @Test func theCompletionIsCalledOnceAlsoForCancellation() async {
+  @Test func `The completion is called once for a cancelled run, too`() async {
     let entered = Recorder<Int>()
     let chain = Chain { (number: Int) in
       entered.record(number)
@@ -51,7 +51,7 @@ struct CompletionTests {
     #expect(await log.elements(atLeast: 2) == ["finally cancelled left", "failure CancellationError()"])
   }
 
-  @Test func theCompletionOfARefusedRunIsCalledToo() async throws {
+  @Test func `The completion of a refused run is called, too`() async throws {
     let gate = Recorder<Int>()
     let chain = Chain { (number: Int) in
       await gate.elements(atLeast: 1)
@@ -66,13 +66,13 @@ struct CompletionTests {
   }
 
   /// The handle need not be kept.
-  @Test func lettingTheHandleGoCancelsNothing() async {
+  @Test func `Releasing the handle cancels nothing`() async {
     Chain { (number: Int) in number + 1 }.start(1) { result in note(result) }
     Chain { 7 }.start { result in note(result) }
     #expect(Set(await log.elements(atLeast: 2)) == ["success 2", "success 7"])
   }
 
-  @Test func theCompletionMayAwaitAndStartAgain() async {
+  @Test func `The completion may await and start again`() async {
     let chain = Chain { (number: Int) in number + 1 }
     chain.start(1) { result in
       await Task.yield()
@@ -82,14 +82,14 @@ struct CompletionTests {
     #expect(await log.elements(atLeast: 1) == ["success 3"])
   }
 
-  @Test func itMayBeStartedFromAForeignThread() async {
+  @Test func `A run may be started from a foreign thread`() async {
     await onForeignThread { [log] in
       _ = Chain { (number: Int) in number + 1 }.start(1) { result in log.record("\(result)") }
     }
     #expect(await log.elements(atLeast: 1) == ["success(2)"])
   }
 
-  @Test func nothingIsHeldAfterTheCompletion() async {
+  @Test func `Nothing is retained after the completion`() async {
     let tracker = LifetimeTracker()
     for number in 0..<50 {
       Chain { [tracked = tracker.track()] (number: Int) in withExtendedLifetime(tracked) { number } }

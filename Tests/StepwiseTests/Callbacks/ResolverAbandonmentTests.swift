@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverAbandonmentTests {
   // G86
-  @Test func aReleasedResolverFailsAsAbandoned() async {
+  @Test func `A released resolver fails as abandoned`() async {
     let line: UInt = #line + 1
     let wait = { try await withResolver { (_: Resolver<Int>) in } }
     let error = await #expect(throws: ResolverError.self) { try await wait() }
@@ -20,7 +20,7 @@ struct ResolverAbandonmentTests {
     #expect(error?.description.contains("\(#fileID):\(line)") == true)
   }
 
-  @Test func aCallbackThatIsDroppedLaterFailsAsAbandoned() async {
+  @Test func `A callback that is dropped later fails as abandoned`() async {
     let callbacks = Recorder<Int>()
     let kept = Lock<(@Sendable () -> Void)?>(nil)
     let task = Task {
@@ -38,7 +38,7 @@ struct ResolverAbandonmentTests {
     await #expect(throws: ResolverError.abandoned) { try await task.value }
   }
 
-  @Test func aStepNamesTheLineThatMadeIt() async {
+  @Test func `A step names the line that created it`() async {
     let line: UInt = #line + 1
     let step = Step.callback { (_: Int, _: Resolver<Int>) in }
     let outcome = await Chain(step).start(1).outcome
@@ -51,7 +51,7 @@ struct ResolverAbandonmentTests {
     #expect(error.line == line)
   }
 
-  @Test func aCatchClauseMatchesTheError() async {
+  @Test func `A catch clause matches the error`() async {
     do {
       _ = try await withResolver { (_: Resolver<Int>) in }
       Issue.record("it was abandoned")
@@ -64,7 +64,7 @@ struct ResolverAbandonmentTests {
   }
 
   /// An error like any other: it can be recovered from, and retried.
-  @Test func anAbandonedStepCanBeRetriedAndRecovered() async throws {
+  @Test func `An abandoned step can be retried and recovered`() async throws {
     let attempts = Recorder<Int>()
     let step = Step.callback { (_: Int, resolver: Resolver<Int>) in
       attempts.record(1)
@@ -75,7 +75,7 @@ struct ResolverAbandonmentTests {
     #expect(try await recovered.run(1) == 8)
   }
 
-  @Test func theBodysFramesDoNotKeepTheResolver() async {
+  @Test func `The body's frames do not retain the resolver`() async {
     await #expect(throws: ResolverError.abandoned) {
       try await withResolver { (resolver: Resolver<Int>) in
         await Task.yield()
@@ -87,7 +87,7 @@ struct ResolverAbandonmentTests {
 
   // MARK: - Lifetimes
 
-  @Test func nothingOfAResolverIsHeldAfterTheWait() async throws {
+  @Test func `Nothing of a resolver is retained after the wait`() async throws {
     let tracker = LifetimeTracker()
     let kept = Recorder<Resolver<Int>>()
     let value = try await withResolver { (resolver: Resolver<Int>) in
@@ -103,7 +103,7 @@ struct ResolverAbandonmentTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func handlersThatHoldTheResolverGoWithTheCall() async throws {
+  @Test func `Handlers that retain the resolver are released with the call`() async throws {
     let tracker = LifetimeTracker()
     weak var watched: Resolver<Int>?
     let value = try await withResolver { (resolver: Resolver<Int>) in

@@ -25,7 +25,7 @@ struct ResolverCancellationTests {
   }
 
   // G87
-  @Test func theStepEndsAtOnceAfterItsHandlersHaveReturned() async {
+  @Test func `A cancelled step ends once its handlers have returned`() async {
     let run = waiting.start(1)
     await kept.elements(atLeast: 1)
     #expect(run.cancel(reason: "left"))
@@ -34,7 +34,7 @@ struct ResolverCancellationTests {
   }
 
   /// The step ends only when they have returned, on whatever thread they run.
-  @Test func theStepWaitsForAHandlerThatTakesItsTime() async {
+  @Test func `A cancelled step waits for a slow handler`() async {
     let task = Task { [kept, log] in
       defer { log.record("step ended") }
       return try await withResolver { (resolver: Resolver<Int>) in
@@ -53,7 +53,7 @@ struct ResolverCancellationTests {
   }
 
   // G87
-  @Test func aLateValueGoesToItsHandlerOnce() async {
+  @Test func `A late value goes to its handler once`() async {
     let run = waiting.start(1)
     let resolver = await kept.elements(atLeast: 1)[0]
     run.cancel()
@@ -62,7 +62,7 @@ struct ResolverCancellationTests {
     #expect(log.elements.last == "late 7")
   }
 
-  @Test func aLateErrorIsNoLateValue() async {
+  @Test func `A late error is not a late value`() async {
     let run = waiting.start(1)
     let resolver = await kept.elements(atLeast: 1)[0]
     run.cancel()
@@ -71,7 +71,7 @@ struct ResolverCancellationTests {
     #expect(!log.elements.contains { $0.hasPrefix("late") })
   }
 
-  @Test func aLateValueWithoutAHandlerIsNothing() async {
+  @Test func `A late value without a handler is dropped`() async {
     let task = Task { [kept] in try await withResolver { (resolver: Resolver<Int>) in kept.record(resolver) } }
     let resolver = await kept.elements(atLeast: 1)[0]
     task.cancel()
@@ -79,7 +79,7 @@ struct ResolverCancellationTests {
     #expect(!resolver.resolve(7))
   }
 
-  @Test func aLateValueHandlerMaySetAfterTheCancel() async {
+  @Test func `A late value handler may be set after the cancel`() async {
     let run = waiting.start(1)
     let resolver = await kept.elements(atLeast: 1)[0]
     run.cancel()
@@ -90,7 +90,7 @@ struct ResolverCancellationTests {
   }
 
   /// The first call after a timeout is late, too.
-  @Test func theValueAfterATimeoutIsLate() async {
+  @Test func `A value after a timeout is late`() async {
     let clock = ManualClock()
     let step = Step.callback("slow") { [log, kept] (_: Int, resolver: Resolver<Int>) in
       resolver.onCancel { reason in log.record("cancelled \(reason ?? "-")") }
@@ -107,7 +107,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["cancelled -", "late 7"])
   }
 
-  @Test func aResolverReleasedAfterTheCancelIsNotAbandoned() async {
+  @Test func `A resolver released after the cancel is not abandoned`() async {
     let run = Chain(
       Step.callback { [log] (_: Int, resolver: Resolver<Int>) in
         log.record("waits")
@@ -121,7 +121,7 @@ struct ResolverCancellationTests {
     #expect(cancellation?.underlyingError == nil)
   }
 
-  @Test func aHandlerMayUseTheResolverAndCancel() async {
+  @Test func `A handler may use the resolver and cancel`() async {
     let runs = Recorder<Run<Int>>()
     let chain = Chain(
       Step.callback { [kept, log] (_: Int, resolver: Resolver<Int>) in
@@ -141,7 +141,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["cancel false", "resolve false", "inner left"])
   }
 
-  @Test func handlersAreNotCalledAfterTheCall() async throws {
+  @Test func `Cancel handlers are not called after the call`() async throws {
     let value = try await withResolver { [log] (resolver: Resolver<Int>) in
       resolver.onCancel { _ in log.record("cancelled") }
       resolver.resolve(7)
@@ -155,7 +155,7 @@ struct ResolverCancellationTests {
 
   // G88
   /// Until the body returns, a cancel reaches it as Task cancellation only.
-  @Test func aCancelReachesAnAsyncBodyAsTaskCancellationOnly() async {
+  @Test func `A cancel reaches an async body as task cancellation only`() async {
     let gate = Recorder<Int>()
     let task = Task { [log, kept] in
       try await withResolver { (resolver: Resolver<Int>) in
@@ -173,7 +173,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["body ends, cancelled true", "handler"])
   }
 
-  @Test func aCallBeforeACancelledBodyReturnedWins() async throws {
+  @Test func `A call before a cancelled body returns wins`() async throws {
     let task = Task { [log] in
       try await withResolver { (resolver: Resolver<Int>) in
         resolver.onCancel { _ in log.record("handler") }
@@ -185,8 +185,8 @@ struct ResolverCancellationTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test("A cancelled body's error is thrown after the handlers return")
-  func whatACancelledBodyThrowsIsThrownAfterTheHandlersHaveReturned() async {
+  @Test
+  func `A cancelled body's error is thrown after the handlers return`() async {
     let task = Task { [log] in
       try await withResolver { (resolver: Resolver<Int>) in
         resolver.onCancel { _ in log.record("handler") }
@@ -198,7 +198,7 @@ struct ResolverCancellationTests {
     #expect(log.elements == ["handler"])
   }
 
-  @Test func inACancelledTaskTheBodyRunsAndTheWaitEndsAtOnce() async {
+  @Test func `In a cancelled task the body runs and the wait ends immediately`() async {
     let task = Task { [log] in
       withUnsafeCurrentTask { $0?.cancel() }
       return try await withResolver { (resolver: Resolver<Int>) in
@@ -213,7 +213,7 @@ struct ResolverCancellationTests {
   // MARK: - Many
 
   /// 10,000 runs, each waiting on a callback that never comes, end by one token.
-  @Test func tenThousandWaitingRunsEndByOneToken() async {
+  @Test func `One token ends ten thousand waiting runs`() async {
     let count = 10_000
     let (entered, cancelled, finished) = (Tally(), Tally(), Tally())
     let all = Recorder<Int>()

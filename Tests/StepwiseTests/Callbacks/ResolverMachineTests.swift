@@ -76,14 +76,14 @@ struct ResolverMachineTests {
       ([.fail, .fail, .release], [.failed, .nothing, .nothing]),
     ] as [([Event], [Answer])]
   )
-  func answersAsTheTableSays(events: [Event], answers: [Answer]) {
+  func `A resolver answers as the table says`(events: [Event], answers: [Answer]) {
     #expect(Self.answers(to: events) == answers)
   }
 
   // G84
   /// In any order of events the wait is ended exactly once by whichever came first, calls are counted without a gap, and
   /// only a first call can be late.
-  @Test func keepsItsPromisesInAnyOrderOfEvents() {
+  @Test func `A resolver keeps its promises in any order of events`() {
     for seed in seeds(10_000) {
       var generator = SeededGenerator(seed: seed)
       var events: [Event] = []
@@ -122,7 +122,7 @@ struct ResolverMachineTests {
 
   /// The first end returns the handlers, to be released outside the lock.
   @Test(arguments: [Event.call, .fail, .release, .cancel])
-  func holdsNoCancelHandlerAfterItsEnd(_ event: Event) {
+  func `A resolver retains no cancel handler after its end`(_ event: Event) {
     let tracker = LifetimeTracker()
     var machine = ResolverMachine<Int>()
     let tracked = Lock<LifetimeTracker.Tracked?>(tracker.track())

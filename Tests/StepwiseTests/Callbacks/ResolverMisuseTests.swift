@@ -12,8 +12,8 @@ import Testing
 struct ResolverMisuseTests {
   // G85
   /// Duplicates are reported and not fatal.
-  @Test("A second call returns `false` and is reported with location and count")
-  func secondCallIsReported() async {
+  @Test
+  func `A second call returns false and is reported with location and count`() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<ResolverMisuse>()
       ResolverMisuse.handler = { misuses.record($0) }
@@ -34,7 +34,7 @@ struct ResolverMisuseTests {
     }
   }
 
-  @Test func theSiteIsTheCallers() async {
+  @Test func `The reported location is the caller's`() async {
     await #expect(processExitsWith: .success) { try await Self.misuseOnKnownLines() }
   }
 
@@ -58,7 +58,7 @@ struct ResolverMisuseTests {
   }
 
   /// A resolver used after its run has no effect and is reported.
-  @Test func aResolverUsedAfterItsRunChangesNothing() async {
+  @Test func `A resolver used after its run changes nothing`() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()
       ResolverMisuse.handler = { misuses.record($0.count) }
@@ -84,7 +84,7 @@ struct ResolverMisuseTests {
   }
 
   // G85
-  @Test func theFirstCallAfterACancelIsNoMisuseAndTheSecondIs() async {
+  @Test func `Only the second call after a cancel is misuse`() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()
       ResolverMisuse.handler = { misuses.record($0.count) }
@@ -108,7 +108,7 @@ struct ResolverMisuseTests {
     }
   }
 
-  @Test func aBodyThatThrowsIsNoCall() async {
+  @Test func `A body that throws does not count as a call`() async {
     await #expect(processExitsWith: .success) {
       let misuses = Recorder<Int>()
       ResolverMisuse.handler = { misuses.record($0.count) }
@@ -132,7 +132,7 @@ struct ResolverMisuseTests {
   }
 
   /// The handler may itself use the resolver.
-  @Test func theHandlerRunsOutsideTheLock() async {
+  @Test func `The diagnostic handler runs outside the lock`() async {
     await #expect(processExitsWith: .success) {
       let kept = Recorder<Resolver<Int>>()
       let counts = Recorder<Int>()
@@ -149,7 +149,7 @@ struct ResolverMisuseTests {
     }
   }
 
-  @Test func byDefaultALineGoesToStandardErrorInDebugBuilds() async throws {
+  @Test func `Debug builds print misuse to standard error`() async throws {
     let result = try await #require(
       processExitsWith: .success,
       observing: [\.standardErrorContent]
@@ -168,7 +168,7 @@ struct ResolverMisuseTests {
   }
 
   /// A user's object may die with the handler that is replaced, and may use a resolver then.
-  @Test func aHandlerThatIsReplacedIsReleasedOutsideTheLock() async {
+  @Test func `A handler that is replaced is released outside the lock`() async {
     await #expect(processExitsWith: .success) {
       let counts = Recorder<Int>()
       do {

@@ -10,7 +10,7 @@ import Testing
 struct ResolverSimulationTests {
   // G87
   /// A call and a cancel meet: one of them ends the step, handlers return before it does, no value is lost.
-  @Test func aCallAndACancelMeet() async {
+  @Test func `A call and a cancel race`() async {
     let ends = Recorder<String>()
     await forEachSeed { _ in
       let (log, kept, late) = (Recorder<String>(), Recorder<Resolver<Int>>(), Recorder<Int>())
@@ -52,7 +52,7 @@ struct ResolverSimulationTests {
   }
 
   /// Cancellation races the release of the resolver.
-  @Test func aCancelAndTheReleaseMeet() async {
+  @Test func `A cancel and the release race`() async {
     let ends = Recorder<String>()
     await forEachSeed { _ in
       let log = Recorder<String>()
@@ -88,7 +88,7 @@ struct ResolverSimulationTests {
   }
 
   /// Late values, the body's end and a completion handler, each in its order.
-  @Test func theCompletionIsCalledOnceAndLast() async {
+  @Test func `The completion is called once, at the end`() async {
     await forEachSeed { _ in
       let (log, kept) = (Recorder<String>(), Recorder<Resolver<Int>>())
       let chain = Chain(Step.callback { (_: Int, resolver: Resolver<Int>) in kept.record(resolver) })

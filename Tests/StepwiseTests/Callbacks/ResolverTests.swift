@@ -15,21 +15,21 @@ struct ResolverTests {
     try await withResolver { (resolver: Resolver<Value>) in #expect(call(resolver)) }
   }
 
-  @Test func resolveGivesTheValue() async throws {
+  @Test func `resolve gives the value`() async throws {
     #expect(try await value { $0.resolve(7) } == 7)
   }
 
-  @Test func failThrowsTheErrorAsItIs() async {
+  @Test func `fail throws the error as it is`() async {
     await #expect(throws: Fault(7)) { try await value(of: Int.self) { $0.fail(Fault(7)) } }
   }
 
-  @Test func resolveWithGivesTheResult() async throws {
+  @Test func `resolve(with:) gives the result`() async throws {
     #expect(try await value { $0.resolve(with: .success(7)) } == 7)
     await #expect(throws: Fault(7)) { try await value(of: Int.self) { $0.resolve(with: .failure(Fault(7))) } }
   }
 
   // G89
-  @Test func ofAValueAndAnErrorTheErrorWins() async throws {
+  @Test func `Given a value and an error, the error wins`() async throws {
     let (some, none): (Int?, Int?) = (7, nil)
     #expect(try await value { $0.resolve(some, nil) } == 7)
     await #expect(throws: Fault(1)) { try await value(of: Int.self) { $0.resolve(none, Fault(1)) } }
@@ -37,7 +37,7 @@ struct ResolverTests {
   }
 
   // G89
-  @Test func neitherAValueNorAnErrorIsAnErrorWithTheSite() async throws {
+  @Test func `Neither a value nor an error is an error with its location`() async throws {
     let error = await #expect(throws: ResolverError.self) {
       try await withResolver(file: "Module/File.swift", line: 42) { (resolver: Resolver<Int>) in
         resolver.resolve(nil, nil)
@@ -50,14 +50,14 @@ struct ResolverTests {
     #expect(error?.description.contains("Module/File.swift:42") == true)
   }
 
-  @Test func aClosureGivesItsValueOrItsError() async throws {
+  @Test func `A closure returns its value or its error`() async throws {
     #expect(try await value { resolver in resolver.resolve { 7 } } == 7)
     await #expect(throws: Fault(7)) {
       try await value(of: Int.self) { resolver in resolver.resolve { throw Fault(7) } }
     }
   }
 
-  @Test func anOptionalValueMayBeNil() async throws {
+  @Test func `An optional value may be nil`() async throws {
     let none = try await value(of: Int?.self) { $0.resolve(nil) }
     #expect(none == nil)
     let inner = try await value(of: Int?.self) { $0.resolve(.some(nil), nil) }
@@ -66,7 +66,7 @@ struct ResolverTests {
     #expect(some == 7)
   }
 
-  @Test func aResolverOfNothingIsResolvedWithNothing() async throws {
+  @Test func `A resolver of Void is resolved without a value`() async throws {
     try await value(of: Void.self) { $0.resolve() }
     try await value(of: Void.self) { $0.resolve(nil) }
     try await value(of: Void.self) { resolver in resolver.resolve {} }
@@ -105,7 +105,7 @@ struct ResolverTests {
   // G84
   /// Exactly once, the first wins. (The second is reported to `ResolverMisuse.handler`.)
   @Test(arguments: Call.allCases)
-  func theFirstCallIsTrueAndGivesTheOutcome(_ call: Call) async {
+  func `The first call returns true and decides the outcome`(_ call: Call) async {
     let outcome: String
     do {
       outcome = try await withResolver { (resolver: Resolver<String>) in #expect(call(resolver)) }
@@ -115,7 +115,7 @@ struct ResolverTests {
     #expect(outcome == call.outcome)
   }
 
-  @Test func theCallMayComeBeforeTheBodyReturnsOrLongAfter() async throws {
+  @Test func `The call may come before the body returns or long after`() async throws {
     let before = try await withResolver { (resolver: Resolver<Int>) in
       resolver.resolve(1)
       await Task.yield()
@@ -130,7 +130,7 @@ struct ResolverTests {
 
   // MARK: - The body
 
-  @Test func anErrorOfTheBodyIsThrownAsItIs() async {
+  @Test func `An error of the body is thrown as it is`() async {
     await #expect(throws: Fault(7)) {
       try await withResolver { (_: Resolver<Int>) in throw Fault(7) }
     }
@@ -144,7 +144,7 @@ struct ResolverTests {
     }
   }
 
-  @Test func aCallBeforeTheBodyThrowsWins() async throws {
+  @Test func `A call before the body throws wins`() async throws {
     let value = try await withResolver { (resolver: Resolver<Int>) in
       #expect(resolver.resolve(7))
       throw Fault(1)
@@ -152,7 +152,7 @@ struct ResolverTests {
     #expect(value == 7)
   }
 
-  @Test func aBodyThatThrewLeavesTheFirstCallAsALateValue() async {
+  @Test func `A body that threw leaves the first call as a late value`() async {
     let kept = Recorder<Resolver<Int>>()
     let late = Recorder<Int>()
     await #expect(throws: Fault(1)) {
@@ -168,7 +168,7 @@ struct ResolverTests {
   }
 
   /// The handlers that the body registered may be the only owner of the resolver, so releasing them may release it.
-  @Test func theResolverMayGoWithTheHandlersOfABodyThatThrew() async {
+  @Test func `The resolver may go with the handlers of a body that threw`() async {
     await #expect(throws: Fault(1)) {
       try await withResolver { (resolver: Resolver<Int>) in
         let request = Request { resolver.resolve($0) }

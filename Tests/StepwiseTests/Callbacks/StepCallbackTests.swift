@@ -21,7 +21,7 @@ struct StepCallbackTests {
     }
   }
 
-  @Test func aCallbackIsAStepLikeAnyOther() async throws {
+  @Test func `A callback is a step like any other`() async throws {
     let chain = Chain { (number: Int) in number + 1 }.appending(fetch).then { "\($0)" }
     #expect(try await chain.run(1) == "20")
     #expect(try await chain.start(2).value == "30")
@@ -30,13 +30,13 @@ struct StepCallbackTests {
     #expect(Step.callback { (_: Int, _: Resolver<Int>) in }.name == nil)
   }
 
-  @Test func anErrorOfTheBodyIsTheStepsError() async {
+  @Test func `An error of the body is the step's error`() async {
     let chain = Chain(Step.callback { (number: Int, _: Resolver<Int>) in throw Fault(number) })
     await #expect(throws: Fault(7)) { try await chain.run(7) }
   }
 
-  @Test("A callback step runs many times, each with a separate resolver")
-  func aStepIsUsedAnyNumberOfTimesEachWithAResolverOfItsOwn() async throws {
+  @Test
+  func `A callback step runs many times, each with a separate resolver`() async throws {
     let chain = Chain(fetch)
     let values = try await withThrowingTaskGroup { group in
       for number in 0..<100 { group.addTask { try await chain.run(number) } }
@@ -48,8 +48,8 @@ struct StepCallbackTests {
   // MARK: - Progress
 
   /// Task-locals do not reach foreign threads: the resolver carries its step there.
-  @Test("Reports from other threads appear in the progress of the run")
-  func reportsFromForeignThreadsAreSeenInTheProgressOfTheRun() async throws {
+  @Test
+  func `Reports from other threads appear in the progress of the run`() async throws {
     let resolvers = Recorder<Resolver<Int>>()
     let run = Chain(Step.callback("load") { (_: Int, resolver: Resolver<Int>) in resolvers.record(resolver) }).start(1)
     let resolver = await resolvers.elements(atLeast: 1)[0]
@@ -71,7 +71,7 @@ struct StepCallbackTests {
     #expect(last == 1)
   }
 
-  @Test func aReportAfterTheStepHasEndedChangesNothing() async throws {
+  @Test func `A report after the step has ended changes nothing`() async throws {
     let resolvers = Recorder<Resolver<Int>>()
     let gate = Recorder<Int>()
     let entered = Recorder<Int>()
@@ -95,7 +95,7 @@ struct StepCallbackTests {
     _ = try await run.value
   }
 
-  @Test func aReportWithoutObserversHasNoEffect() async throws {
+  @Test func `A report without observers has no effect`() async throws {
     let value = try await withResolver { (resolver: Resolver<Int>) in
       resolver.report(0.5)
       resolver.resolve(7)

@@ -12,7 +12,7 @@ struct CancellationHandlerTests {
 
   // G73
   /// A token's handlers run outside its lock.
-  @Test func aHandlerMayUseItsToken() {
+  @Test func `A handler may use its token`() {
     let token = CancellationToken()
     let calls = Recorder<String>()
     token.onCancel { reason in
@@ -26,7 +26,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == ["handler stop true stop", "cancels false", "inner stop", "after"])
   }
 
-  @Test func aTokenCancelledFromItsOwnHandlerStaysAsItWas() {
+  @Test func `A token that its own handler cancels is unchanged`() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
     for number in 0..<3 {
@@ -40,7 +40,7 @@ struct CancellationHandlerTests {
     #expect(token.reason == "first")
   }
 
-  @Test func handlersThatCancelEachOthersTokensEnd() {
+  @Test func `Handlers that cancel each other's tokens end`() {
     let (left, right) = (CancellationToken(), CancellationToken())
     let calls = Recorder<String>()
     left.onCancel { _ in calls.record("left, right is cancelled here: \(right.cancel(reason: "from left"))") }
@@ -53,7 +53,7 @@ struct CancellationHandlerTests {
     #expect(right.reason == "from left")
   }
 
-  @Test func handlersRunOnTheThreadThatCancels() async {
+  @Test func `Handlers run on the thread that cancels`() async {
     let token = CancellationToken()
     let threads = Recorder<UInt>()
     token.onCancel { _ in threads.record(Platform.currentThread) }
@@ -67,7 +67,7 @@ struct CancellationHandlerTests {
   // MARK: - Registrations
 
   // G74
-  @Test func aRemovedHandlerIsNotCalled() {
+  @Test func `A removed handler is not called`() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
     let registrations = (0..<4).map { number in token.onCancel { _ in calls.record(number) } }
@@ -79,7 +79,7 @@ struct CancellationHandlerTests {
   }
 
   // G75
-  @Test func lettingTheRegistrationGoChangesNothing() {
+  @Test func `Releasing the registration changes nothing`() {
     let token = CancellationToken()
     let calls = Recorder<String?>()
     _ = token.onCancel { calls.record($0) }
@@ -91,7 +91,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == ["stop", "stop"])
   }
 
-  @Test func removingAfterTheHandlerRanDoesNothing() {
+  @Test func `Removing after the handler ran does nothing`() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
     let before = token.onCancel { _ in calls.record(0) }
@@ -102,7 +102,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == [0, 1])
   }
 
-  @Test func removingAStaleRegistrationLeavesTheOthers() {
+  @Test func `Removing a stale registration leaves the others`() {
     let token = CancellationToken()
     let calls = Recorder<Int>()
     let stale = token.onCancel { _ in calls.record(0) }
@@ -113,7 +113,7 @@ struct CancellationHandlerTests {
     #expect(calls.elements == [1])
   }
 
-  @Test func aHandlerMayRemoveALaterOne() throws {
+  @Test func `A handler may remove a later one`() throws {
     let token = CancellationToken()
     let calls = Recorder<String>()
     let later = Once<CancellationRegistration>()
@@ -130,8 +130,8 @@ struct CancellationHandlerTests {
   // MARK: - What a removal returns
 
   // G74
-  @Test("Removing a handler returns true unless it was called")
-  func removalSaysWhetherTheHandlerRan() {
+  @Test
+  func `Removing a handler returns true unless it was called`() {
     let (token, calls) = (CancellationToken(), Recorder<Int>())
     let removed = token.onCancel { _ in calls.record(0) }
     let called = token.onCancel { _ in calls.record(1) }
@@ -143,8 +143,8 @@ struct CancellationHandlerTests {
   }
 
   // G74
-  @Test("A removal does not wait for a handler that runs on another thread")
-  func removalDoesNotWait() async {
+  @Test
+  func `A removal does not wait for a handler that runs on another thread`() async {
     let (token, log, isEnding) = (CancellationToken(), Recorder<String>(), Latch())
     let registration = token.onCancel { _ in
       log.record("handler begins")
@@ -160,8 +160,8 @@ struct CancellationHandlerTests {
     #expect(log.elements == ["handler begins", "removed", "handler ends"])
   }
 
-  @Test("A handler that removes itself learns that it was called")
-  func aHandlerMayRemoveItself() {
+  @Test
+  func `A handler that removes itself learns that it was called`() {
     let (token, log, own) = (CancellationToken(), Recorder<Bool>(), Once<CancellationRegistration>())
     own.settle(token.onCancel { _ in log.record(own.settled?.remove() ?? true) })
     token.cancel()

@@ -10,7 +10,7 @@ import Testing
 struct CancellationIsolationTests {
   // MARK: - Plain async code
 
-  @Test func inPlainAsyncCodeTheBodyMayCaptureAnything() async throws {
+  @Test func `In plain async code, the body may capture anything`() async throws {
     let lineLog = LineLog()
     var count = 0
     let value = try await withCancellation(by: CancellationToken()) {
@@ -30,7 +30,7 @@ struct CancellationIsolationTests {
   }
 
   /// A result that is not Sendable stays with the Task of `withCancellationToken`.
-  @Test func withCancellationTokenMayReturnWhatIsNotSendable() async {
+  @Test func `withCancellationToken may return a value that is not Sendable`() async {
     let lineLog = await withCancellationToken { _ in
       let lineLog = LineLog()
       lineLog.write("inside")
@@ -83,7 +83,7 @@ struct CancellationIsolationTests {
   }
 
   // G77
-  @Test func onTheMainActorTheBodyRunsThere() async throws {
+  @Test func `On the main actor, the body runs there`() async throws {
     let screen = await Screen()
     #expect(try await screen.load(by: CancellationToken()) == 21)
     await #expect(throws: Fault(-1)) { try await screen.fail(by: CancellationToken()) }
@@ -92,7 +92,7 @@ struct CancellationIsolationTests {
   }
 
   /// The wait does not hold the main actor: what the body waits for may happen there.
-  @Test @MainActor func theMainActorIsFreeWhileTheBodyWaits() async throws {
+  @Test @MainActor func `The main actor is free while the body waits`() async throws {
     let log = Recorder<String>()
     Task { @MainActor in
       await log.elements(atLeast: 1)
@@ -105,7 +105,7 @@ struct CancellationIsolationTests {
     #expect(log.elements == ["waits", "meanwhile"])
   }
 
-  @Test @MainActor func onTheMainActorACancelledBodyRunsThereToo() async throws {
+  @Test @MainActor func `On the main actor, a cancelled body runs there, too`() async throws {
     let token = CancellationToken()
     token.cancel()
     var isCancelled = false
@@ -175,7 +175,7 @@ struct CancellationIsolationTests {
     }
   }
 
-  @Test func inAnActorTheBodyRunsThere() async throws {
+  @Test func `In an actor, the body runs there`() async throws {
     let account = Account()
     #expect(try await account.deposit(by: CancellationToken()) == 1)
     try await account.nested(by: CancellationToken())
@@ -189,8 +189,8 @@ struct CancellationIsolationTests {
   // MARK: - Handlers
 
   /// Handlers are synchronous and `@Sendable`: they reach an actor's state by asking it.
-  @Test("A handler made on the main actor runs wherever the token is cancelled") @MainActor
-  func aHandlerMadeOnTheMainActorRunsWhereverTheTokenIsCancelled() async {
+  @Test @MainActor
+  func `A handler made on the main actor runs wherever the token is cancelled`() async {
     let token = CancellationToken()
     let log = Recorder<String>()
     token.onCancel { reason in

@@ -16,7 +16,7 @@ struct CancellationLifetimeTests {
     return token.onCancel { _ in withExtendedLifetime(tracked) {} }
   }
 
-  @Test func aHandlerIsHeldUntilItHasRun() {
+  @Test func `A handler is retained until it has run`() {
     let token = CancellationToken()
     let registration = hold(token)
     #expect(tracker.alive == 1)
@@ -25,7 +25,7 @@ struct CancellationLifetimeTests {
     withExtendedLifetime(registration) {}
   }
 
-  @Test func aHandlerIsHeldUntilItIsRemoved() {
+  @Test func `A handler is retained until it is removed`() {
     let token = CancellationToken()
     let registration = hold(token)
     registration.remove()
@@ -34,7 +34,7 @@ struct CancellationLifetimeTests {
     withExtendedLifetime(registration) {}
   }
 
-  @Test func aHandlerCalledAtOnceIsNotHeld() {
+  @Test func `A handler that is called immediately is not retained`() {
     let token = CancellationToken()
     token.cancel()
     let registration = hold(token)
@@ -43,13 +43,13 @@ struct CancellationLifetimeTests {
     withExtendedLifetime(registration) {}
   }
 
-  @Test func aHandlerGoesWithItsToken() {
+  @Test func `A handler is released with its token`() {
     do { _ = hold(CancellationToken()) }
     #expect(tracker.made == 1)
     #expect(tracker.alive == 0)
   }
 
-  @Test func aRegistrationKeepsItsTokenUntilItIsRemoved() throws {
+  @Test func `A registration retains its token until it is removed`() throws {
     var token: CancellationToken? = CancellationToken()
     weak let watched = token
     let registration = try #require(token).onCancel { _ in }
@@ -60,7 +60,7 @@ struct CancellationLifetimeTests {
     registration.remove()
   }
 
-  @Test func aHandlerThatHoldsItsOwnTokenGoesWithTheCancel() throws {
+  @Test func `A handler that retains its token is released by the cancel`() throws {
     var token: CancellationToken? = CancellationToken()
     weak let watched = token
     try #require(token).onCancel { [token] _ in withExtendedLifetime(token) {} }
@@ -70,7 +70,7 @@ struct CancellationLifetimeTests {
   }
 
   /// A user's `deinit` may use the token: nothing that a handler holds is released inside a lock.
-  @Test func anObjectReleasedByItsRemovalMayRemoveItself() {
+  @Test func `An object released by its removal may remove itself`() {
     let token = CancellationToken()
     let own = Once<CancellationRegistration>()
     do {
@@ -82,8 +82,8 @@ struct CancellationLifetimeTests {
     #expect(token.handlerCount == 0)
   }
 
-  @Test("A wait for a token that is never cancelled leaves nothing behind")
-  func nothingIsLeftOfWaitingForATokenThatIsNeverCancelled() async {
+  @Test
+  func `A wait for a token that is never cancelled leaves nothing behind`() async {
     let token = CancellationToken()
     for _ in 0..<100 {
       let waiter = Task { await token.cancellation }
@@ -93,7 +93,7 @@ struct CancellationLifetimeTests {
     #expect(token.handlerCount == 0)
   }
 
-  @Test func nothingIsLeftOfBodiesThatHaveEnded() async throws {
+  @Test func `Finished bodies leave nothing behind`() async throws {
     let token = CancellationToken()
     for _ in 0..<100 {
       let tracked = tracker.track()
@@ -109,7 +109,7 @@ struct CancellationLifetimeTests {
   }
 
   // G81
-  @Test func nothingIsLeftOfRunsThatHaveEndedUnderAToken() async throws {
+  @Test func `Finished runs under a token leave nothing behind`() async throws {
     let token = CancellationToken()
     for number in 0..<50 {
       let chain = Chain { [tracked = tracker.track()] (number: Int) in
@@ -128,7 +128,7 @@ struct CancellationLifetimeTests {
     #expect(token.handlerCount == 0)
   }
 
-  @Test func aChainsTokenKeepsNoChainAlive() async throws {
+  @Test func `A chain's token retains no chain`() async throws {
     var tokens: [CancellationToken] = []
     for number in 0..<50 {
       let chain = Chain { [tracked = tracker.track()] (number: Int) in withExtendedLifetime(tracked) { number } }
@@ -142,7 +142,7 @@ struct CancellationLifetimeTests {
   }
 
   /// What outlives everything else here is a token: nothing else does.
-  @Test func nothingIsHeldAfterRunsAreCancelledWhileTheyWait() async {
+  @Test func `Runs that are cancelled while waiting retain nothing`() async {
     let token = CancellationToken()
     let waiting = Recorder<Int>()
     let runs = Recorder<Run<Int>>()

@@ -8,7 +8,7 @@ import Testing
 /// The guarantees of tokens, and of chains under them, in 1,000 interleavings each.
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationSimulationTests {
-  @Test func oneCancelIsTheFirstAndHandlersRunOnceInOrder() async {
+  @Test func `One cancel is the first, and handlers run once and in order`() async {
     await forEachSeed { _ in
       let token = CancellationToken()
       let (winners, calls, removed) = (Recorder<String>(), Recorder<String>(), Recorder<Int>())
@@ -46,7 +46,7 @@ struct CancellationSimulationTests {
     }
   }
 
-  @Test func linkedTokensFollowInAnyOrder() async {
+  @Test func `Linked tokens follow in any order`() async {
     await forEachSeed { _ in
       let parent = CancellationToken()
       let children = Recorder<CancellationToken>()
@@ -70,7 +70,7 @@ struct CancellationSimulationTests {
     }
   }
 
-  @Test func theBodyOfWithCancellationSeesEveryCancel() async {
+  @Test func `The body of withCancellation sees every cancel`() async {
     await forEachSeed { _ in
       let token = CancellationToken()
       let seen = try await withThrowingTaskGroup { group in
@@ -94,7 +94,7 @@ struct CancellationSimulationTests {
   }
 
   /// Each run under a token ends once, resolved or cancelled for the token's reason, `finally` included.
-  @Test func everyRunUnderATokenEndsOnceAndIsInTheKnow() async {
+  @Test func `Every run under a token ends once and has its reason`() async {
     let ends = Recorder<String>()
     await forEachSeed { _ in
       let token = CancellationToken()
@@ -135,7 +135,7 @@ struct CancellationSimulationTests {
   }
 
   /// A handler, a token around the run and the chain's token ask at once: the run ends once, for one of the reasons.
-  @Test func aRunCancelledByManySourcesEndsOnceForOneReason() async {
+  @Test func `A run cancelled by many sources ends once for one reason`() async {
     let reasons = Recorder<String>()
     await forEachSeed { _ in
       let (outer, log) = (CancellationToken(), Recorder<String>())
@@ -162,8 +162,8 @@ struct CancellationSimulationTests {
     #expect(Set(reasons.elements) == ["handle", "outer", "chain", "runs"])
   }
 
-  @Test("Cancelling a shared token at any moment ends all runs")
-  func relatedChainsEndWithTheirToken() async {
+  @Test
+  func `Cancelling a shared token at any moment ends all runs`() async {
     await forEachSeed { _ in
       let log = Recorder<String>()
       let base = Chain { (number: Int) in

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationTokenTests {
   // G72
-  @Test func cancelIsTrueTheFirstTimeOnly() {
+  @Test func `cancel returns true only the first time`() {
     let token = CancellationToken()
     #expect(!token.isCancelled)
     #expect(token.reason == nil)
@@ -18,7 +18,7 @@ struct CancellationTokenTests {
   }
 
   // G72
-  @Test func cancelIsIrreversibleAndKeepsTheFirstReason() {
+  @Test func `cancel is irreversible and keeps the first reason`() {
     let token = CancellationToken()
     token.cancel(reason: "first")
     token.cancel(reason: "second")
@@ -26,7 +26,7 @@ struct CancellationTokenTests {
     #expect(token.reason == "first")
   }
 
-  @Test func aCancelWithoutReasonHasNone() {
+  @Test func `A cancel without reason has none`() {
     let token = CancellationToken()
     let reasons = Recorder<String?>()
     token.onCancel { reasons.record($0) }
@@ -37,7 +37,7 @@ struct CancellationTokenTests {
     #expect(reasons.elements == [nil])
   }
 
-  @Test func checkCancellationThrowsOnceCancelled() throws {
+  @Test func `checkCancellation throws once the token is cancelled`() throws {
     let token = CancellationToken()
     try token.checkCancellation()
     token.cancel(reason: "stop")
@@ -46,7 +46,7 @@ struct CancellationTokenTests {
   }
 
   // G73
-  @Test func handlersAreToldTheReasonOnceAndInOrder() {
+  @Test func `Handlers receive the reason once and in order`() {
     let token = CancellationToken()
     let calls = Recorder<String>()
     for number in 0..<5 { token.onCancel { reason in calls.record("\(number) \(reason ?? "-")") } }
@@ -58,7 +58,7 @@ struct CancellationTokenTests {
 
   // G73
   /// A token's handlers run exactly once, also when registered after the cancel.
-  @Test func aHandlerOfACancelledTokenIsCalledAtOnceAndOnce() {
+  @Test func `A handler of a cancelled token is called immediately and once`() {
     let token = CancellationToken()
     token.cancel(reason: "before")
     let calls = Recorder<String?>()
@@ -68,7 +68,7 @@ struct CancellationTokenTests {
     #expect(calls.elements == ["before"])
   }
 
-  @Test func theTokenIsCancelledBeforeItsHandlersAreCalled() {
+  @Test func `The token is cancelled before its handlers are called`() {
     let token = CancellationToken()
     let seen = Recorder<Bool>()
     token.onCancel { _ in seen.record(token.isCancelled && token.reason == "stop") }
@@ -78,14 +78,14 @@ struct CancellationTokenTests {
 
   // MARK: - Waiting
 
-  @Test func cancellationReturnsAtOnceWhenTheTokenIsCancelled() async {
+  @Test func `cancellation() returns immediately if the token is cancelled`() async {
     let token = CancellationToken()
     token.cancel()
     let _: Void = await token.cancellation
   }
 
   // G79
-  @Test func cancellationReturnsWhenTheTokenIsCancelled() async {
+  @Test func `cancellation() returns when the token is cancelled`() async {
     let token = CancellationToken()
     let log = Recorder<String>()
     let waiters = (0..<10).map { _ in
@@ -103,8 +103,8 @@ struct CancellationTokenTests {
   }
 
   // G79
-  @Test("Cancelling a task that waits for a token ends the wait only")
-  func waitEndsWithItsTask() async {
+  @Test
+  func `Cancelling a task that waits for a token ends the wait only`() async {
     let token = CancellationToken()
     let other = Task { await token.cancellation }
     let waiter = Task { await token.cancellation }
@@ -115,7 +115,7 @@ struct CancellationTokenTests {
     await other.value
   }
 
-  @Test func cancellationReturnsAtOnceInACancelledTask() async {
+  @Test func `cancellation() returns immediately in a cancelled task`() async {
     let token = CancellationToken()
     let waiter = Task {
       withUnsafeCurrentTask { $0?.cancel() }

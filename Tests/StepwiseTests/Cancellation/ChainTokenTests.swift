@@ -40,7 +40,7 @@ struct ChainTokenTests {
 
   // MARK: - Whose it is
 
-  @Test func theTokenIsMadeOnFirstUse() {
+  @Test func `A chain's token is created on first use`() {
     let chain = Chain { (number: Int) in number }
     #expect(chain.core.registry.tokenIfTaken == nil)
     let token = chain.cancellationToken
@@ -48,7 +48,7 @@ struct ChainTokenTests {
     #expect(chain.cancellationToken === token)
   }
 
-  @Test func theTokenIsSharedUpwardsAndDownwards() {
+  @Test func `A chain shares its token with derived chains`() {
     let base = Chain { (number: Int) in number }
     let derived = base.then { $0 + 1 }
     let sibling = base.then { "\($0)" }.onError { _ in }
@@ -60,7 +60,7 @@ struct ChainTokenTests {
     #expect(grandchild.then { $0 }.cancellationToken === token)
   }
 
-  @Test func chainsMadeApartHaveTokensOfTheirOwn() {
+  @Test func `Chains created separately have separate tokens`() {
     let (one, other) = (Chain { (number: Int) in number }, Chain { (number: Int) in number })
     #expect(one.cancellationToken !== other.cancellationToken)
     #expect(one.appending(other).cancellationToken === one.cancellationToken)
@@ -69,7 +69,7 @@ struct ChainTokenTests {
 
   // G82
   /// It ends all of them for good.
-  @Test func aCancelledTokenEndsAllRunsForGood() async {
+  @Test func `A cancelled token ends all runs for good`() async {
     let base = waiting
     let derived = base.then { $0 + 1 }
     derived.cancellationToken.cancel(reason: "over")
@@ -85,8 +85,8 @@ struct ChainTokenTests {
 
   // MARK: - Runs made by start
 
-  @Test("A token accessed before `start` interrupts the run immediately")
-  func startedRunsAreInterruptedAtOnceWhenTheTokenWasTakenBefore() async {
+  @Test
+  func `A token accessed before start interrupts the run immediately`() async {
     let chain = waiting
     let token = chain.cancellationToken
     let run = chain.start(1)
@@ -96,7 +96,7 @@ struct ChainTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test("A token that is accessed after `start` interrupts the run immediately") func tokenAccessedAfterStart() async {
+  @Test func `A token that is accessed after start interrupts the run immediately`() async {
     let chain = waiting
     let run = chain.start(1)
     await entered.elements(atLeast: 1)
@@ -106,7 +106,7 @@ struct ChainTokenTests {
   }
 
   // G82
-  @Test func oneTokenInterruptsTheRunsOfAWholeFamily() async {
+  @Test func `One token interrupts the runs of all derived chains`() async {
     let base = waiting
     let family = [base, base.then { $0 + 1 }, base.onError { _ in }, base.overlap(.concurrent).then { $0 }]
     let runs = family.map { $0.start(1) }
@@ -115,7 +115,7 @@ struct ChainTokenTests {
     for run in runs { #expect(await run.outcome.cancellation?.reason == "all") }
   }
 
-  @Test func runsOfOtherFamiliesAreLeftAlone() async throws {
+  @Test func `Runs of unrelated chains are unaffected`() async throws {
     let (one, other) = (waiting, stubborn)
     let run = other.start(1)
     await entered.elements(atLeast: 1)
@@ -126,8 +126,8 @@ struct ChainTokenTests {
 
   // MARK: - Plain runs
 
-  @Test("A plain run after the token's access is interrupted immediately")
-  func aPlainRunThatBeganAfterTheTokenWasTakenIsInterruptedAtOnce() async {
+  @Test
+  func `A plain run after the token's access is interrupted immediately`() async {
     let chain = waiting
     let token = chain.cancellationToken
     let task = Task { try await chain.run(1) }
@@ -138,8 +138,8 @@ struct ChainTokenTests {
     #expect(!task.isCancelled)
   }
 
-  @Test("A plain run before the token's access stops at its next step")
-  func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
+  @Test
+  func `A plain run before the token's access stops at its next step`() async {
     let chain = stubborn
     let task = Task { try await chain.run(1) }
     await entered.elements(atLeast: 1)
@@ -149,7 +149,7 @@ struct ChainTokenTests {
     #expect(log.elements == ["interrupted false", "finally cancelled stop"])
   }
 
-  @Test func aPlainRunThatBeganBeforeKeepsTheValueOfItsLastStep() async throws {
+  @Test func `A plain run that began before keeps the value of its last step`() async throws {
     let chain = Chain { [entered, gate] (number: Int) in
       entered.record(number)
       await gate.elements(atLeast: 1)
@@ -163,8 +163,8 @@ struct ChainTokenTests {
   }
 
   /// A retry inside one step continues to its end.
-  @Test("A retry inside a step completes in a run before the token's access")
-  func aRetryInsideOneStepOfARunThatBeganBeforeGoesOnToItsEnd() async throws {
+  @Test
+  func `A retry inside a step completes in a run before the token's access`() async throws {
     let step = Step("flaky") { [entered, gate, log] (number: Int) in
       entered.record(number)
       if entered.elements.count == 1 { await gate.elements(atLeast: 1) }
@@ -185,7 +185,7 @@ struct ChainTokenTests {
   // MARK: - For nothing
 
   /// A chain whose token was never accessed has no cost for it: its `run` stays in the caller's task.
-  @Test func aChainWhoseTokenWasNotAccessedRunsInTheCallersTask() async throws {
+  @Test func `A chain whose token was not accessed runs in the caller's task`() async throws {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }
     #expect(try await chain.run() == own)

@@ -39,7 +39,7 @@ struct ChainsUnderTokenTests {
 
   // MARK: - run
 
-  @Test func aRunInTheBodyIsInterruptedAtOnce() async {
+  @Test func `A run in the body is interrupted immediately`() async {
     let task = Task { [token, waiting] in
       try await withCancellation(by: token) { try await waiting.run(1) }
     }
@@ -49,7 +49,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test func aRunInAChildTaskIsInterruptedAtOnce() async {
+  @Test func `A run in a child task is interrupted immediately`() async {
     let task = Task { [token, waiting] in
       try await withCancellation(by: token) {
         await withThrowingTaskGroup { group in
@@ -66,8 +66,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == Array(repeating: "finally cancelled stop", count: 3))
   }
 
-  @Test("A run in an unstructured task of the body stops at its next step")
-  func aRunInAnUnstructuredTaskMadeThereStopsAtItsNextStep() async throws {
+  @Test
+  func `A run in an unstructured task of the body stops at its next step`() async throws {
     let inner = try await withCancellation(by: token) { [stubborn] in
       Task { try await stubborn.run(1) }
     }
@@ -80,8 +80,8 @@ struct ChainsUnderTokenTests {
   }
 
   /// The run is not interrupted: the running step completes, and because it is the last one, its value stands.
-  @Test("A run in an unstructured task keeps the value of its last step")
-  func aRunInAnUnstructuredTaskMadeThereKeepsTheValueOfItsLastStep() async throws {
+  @Test
+  func `A run in an unstructured task keeps the value of its last step`() async throws {
     let inner = try await withCancellation(by: token) { [entered, gate, log] in
       Task {
         try await Chain {
@@ -101,8 +101,8 @@ struct ChainsUnderTokenTests {
   }
 
   /// A run cancelled before it began runs its `finally` handlers and nothing else.
-  @Test("A run under a cancelled token runs only `finally`")
-  func aRunUnderATokenCancelledBeforeRunsNothingButFinally() async {
+  @Test
+  func `A run under a cancelled token runs only finally`() async {
     token.cancel(reason: "before")
     await #expect(throws: CancellationError.self) {
       try await withCancellation(by: token) { [waiting] in try await waiting.run(1) }
@@ -113,7 +113,7 @@ struct ChainsUnderTokenTests {
 
   // MARK: - start
 
-  @Test func aRunStartedThereIsCancelledAtOnce() async throws {
+  @Test func `A run that was started in the body is cancelled immediately`() async throws {
     let run = try await withCancellation(by: token) { [token, waiting, entered] in
       let run = waiting.start(1)
       await entered.elements(atLeast: 1)
@@ -124,8 +124,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled stop"])
   }
 
-  @Test("A run started in the body is cancelled even after the body returns")
-  func aRunStartedThereIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
+  @Test
+  func `A run started in the body is cancelled even after the body returns`() async throws {
     let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
     await entered.elements(atLeast: 1)
     #expect(!run.isFinished)
@@ -135,8 +135,8 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled later"])
   }
 
-  @Test("A run started in an unstructured task is cancelled immediately")
-  func aRunStartedInAnUnstructuredTaskMadeThereIsCancelledAtOnce() async throws {
+  @Test
+  func `A run started in an unstructured task is cancelled immediately`() async throws {
     let inner = try await withCancellation(by: token) { [waiting, gate] in
       Task {
         await gate.elements(atLeast: 1)
@@ -150,8 +150,8 @@ struct ChainsUnderTokenTests {
     #expect(await run.outcome.cancellation?.reason == "later")
   }
 
-  @Test("A run started under a cancelled token runs only `finally`")
-  func aRunStartedUnderATokenCancelledBeforeRunsNothingButFinally() async throws {
+  @Test
+  func `A run started under a cancelled token runs only finally`() async throws {
     token.cancel(reason: "before")
     let run = try await withCancellation(by: token) { [waiting] in waiting.start(1) }
     #expect(await run.outcome.cancellation?.reason == "before")
@@ -159,14 +159,14 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled before"])
   }
 
-  @Test func theBodysEndAloneCancelsNothing() async throws {
+  @Test func `The end of the body cancels nothing`() async throws {
     let run = try await withCancellation(by: token) { [stubborn] in stubborn.start(1) }
     gate.record(1)
     #expect(try await run.value == 1)
     #expect(log.elements == ["next", "finally resolved 1"])
   }
 
-  @Test func anInterruptedCallingTaskLeavesAStartedRunAlone() async throws {
+  @Test func `An interrupted calling task leaves a started run alone`() async throws {
     let runs = Recorder<Run<Int>>()
     let task = Task { [token, stubborn, entered] in
       try await withCancellation(by: token) {
@@ -182,7 +182,7 @@ struct ChainsUnderTokenTests {
 
   // MARK: - Reasons
 
-  @Test func theInnermostTokenThatWasCancelledGivesTheReason() async throws {
+  @Test func `The innermost token that was cancelled gives the reason`() async throws {
     let inner = CancellationToken()
     let task = Task { [token, waiting] in
       try await withCancellation(by: token) {
@@ -196,7 +196,7 @@ struct ChainsUnderTokenTests {
     #expect(!token.isCancelled)
   }
 
-  @Test func theOuterTokenGivesItsReasonThroughTheInner() async throws {
+  @Test func `The outer token gives its reason through the inner`() async throws {
     let task = Task { [token, waiting] in
       try await withCancellation(by: token) {
         try await withCancellation(by: CancellationToken()) { try await waiting.run(1) }
@@ -208,7 +208,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled outer"])
   }
 
-  @Test func plainTaskCancellationHasNoReason() async {
+  @Test func `Plain task cancellation has no reason`() async {
     let task = Task { [token, waiting] in
       try await withCancellation(by: token) { try await waiting.run(1) }
     }
@@ -218,7 +218,7 @@ struct ChainsUnderTokenTests {
     #expect(log.elements == ["finally cancelled -"])
   }
 
-  @Test func whatTheInterruptedStepThrewIsTheUnderlyingError() async throws {
+  @Test func `The interrupted step's error is the underlying error`() async throws {
     let run = try await withCancellation(by: token) { [entered] in
       Chain {
         entered.record(1)
@@ -233,7 +233,7 @@ struct ChainsUnderTokenTests {
   }
 
   /// A chain that uses `withCancellation` in a step is not itself under that token.
-  @Test func aTokenInsideAStepIsNotAroundTheRun() async {
+  @Test func `A token inside a step does not cover the run`() async {
     let run = Chain { [token] in
       try await withCancellation(by: token) {
         token.cancel(reason: "inside")

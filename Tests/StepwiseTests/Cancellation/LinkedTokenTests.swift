@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LinkedTokenTests {
   // G76
-  @Test func aParentCancelsItsChildrenWithItsReason() {
+  @Test func `A parent cancels its children with its reason`() {
     let parent = CancellationToken()
     let children = (0..<3).map { _ in CancellationToken(linkedTo: parent) }
     parent.cancel(reason: "stop")
@@ -17,7 +17,7 @@ struct LinkedTokenTests {
     #expect(!children[0].cancel())
   }
 
-  @Test func aChildLeavesItsParentAndSiblingsAlone() {
+  @Test func `A child's cancel leaves its parent and siblings alone`() {
     let parent = CancellationToken()
     let (child, sibling) = (CancellationToken(linkedTo: parent), CancellationToken(linkedTo: parent))
     #expect(child.cancel(reason: "mine"))
@@ -28,7 +28,7 @@ struct LinkedTokenTests {
     #expect(sibling.reason == "all")
   }
 
-  @Test func aChildOfACancelledParentIsCancelledFromTheStart() {
+  @Test func `A child of a cancelled parent is cancelled from the start`() {
     let parent = CancellationToken()
     parent.cancel(reason: "before")
     let child = CancellationToken(linkedTo: parent)
@@ -37,7 +37,7 @@ struct LinkedTokenTests {
     #expect(!child.cancel())
   }
 
-  @Test func aChildsHandlersHaveRunWhenTheParentsCancelReturns() {
+  @Test func `A child's handlers have run when the parent's cancel returns`() {
     let parent = CancellationToken()
     let calls = Recorder<String?>()
     let child = CancellationToken(linkedTo: parent)
@@ -47,7 +47,7 @@ struct LinkedTokenTests {
     #expect(calls.elements == ["stop"])
   }
 
-  @Test func aHandlerOfTheChildMayCancelTheParent() {
+  @Test func `A handler of the child may cancel the parent`() {
     let parent = CancellationToken()
     let child = CancellationToken(linkedTo: parent)
     child.onCancel { _ in #expect(parent.cancel(reason: "from below")) }
@@ -59,7 +59,7 @@ struct LinkedTokenTests {
   // MARK: - Lifetimes
 
   // G76
-  @Test func aParentKeepsNoChildAlive() {
+  @Test func `A parent does not retain its children`() {
     let parent = CancellationToken()
     weak var child: CancellationToken?
     do {
@@ -71,7 +71,7 @@ struct LinkedTokenTests {
     parent.cancel()
   }
 
-  @Test func aChildKeepsItsParentAliveUntilItIsCancelled() throws {
+  @Test func `A child keeps its parent alive until it is cancelled`() throws {
     var parent: CancellationToken? = CancellationToken()
     weak let watched = parent
     let child = CancellationToken(linkedTo: try #require(parent))
@@ -81,7 +81,7 @@ struct LinkedTokenTests {
     #expect(watched == nil)
   }
 
-  @Test func aChildThatGoesTakesItsLinkWithIt() {
+  @Test func `A released child removes its link`() {
     let parent = CancellationToken()
     let children = 100_000
     let tracker = LifetimeTracker()
@@ -95,7 +95,7 @@ struct LinkedTokenTests {
     #expect(parent.handlerCount == 0)
   }
 
-  @Test func aCancelledChildTakesItsLinkWithIt() {
+  @Test func `A cancelled child removes its link`() {
     let parent = CancellationToken()
     let children = (0..<100).map { _ in CancellationToken(linkedTo: parent) }
     #expect(parent.handlerCount == 100)
@@ -103,7 +103,7 @@ struct LinkedTokenTests {
     #expect(parent.handlerCount == 0)
   }
 
-  @Test func nothingIsHeldOnceTheParentIsCancelled() throws {
+  @Test func `Nothing is retained once the parent is cancelled`() throws {
     var parent: CancellationToken? = CancellationToken()
     weak let watched = parent
     let children = try (0..<100).map { _ in CancellationToken(linkedTo: try #require(parent)) }
@@ -123,7 +123,7 @@ struct LinkedTokenTests {
   }
 
   // G76
-  @Test func aLineOfTokensIsCancelledInFlatStack() async throws {
+  @Test func `A long line of tokens is cancelled without recursion`() async throws {
     let reasons = try await onASmallStack {
       let line = Self.line(100_000)
       line[0].cancel(reason: "stop")
@@ -132,7 +132,7 @@ struct LinkedTokenTests {
     #expect(reasons == ["stop"])
   }
 
-  @Test func aLineOfTokensIsReleasedInFlatStack() async throws {
+  @Test func `A long line of tokens is released without recursion`() async throws {
     let tracker = LifetimeTracker()
     try await onASmallStack {
       // The last one alone keeps the line.
@@ -144,7 +144,7 @@ struct LinkedTokenTests {
     #expect(tracker.made == 2 && tracker.alive == 0)
   }
 
-  @Test func whatIsLeftOfALineOfTokensStaysLinked() throws {
+  @Test func `The rest of a line of tokens stays linked`() throws {
     var line: [CancellationToken] = Self.line(1_000)
     weak let middle = line[500]
     let (first, last) = (line[0], line[400])
@@ -155,8 +155,8 @@ struct LinkedTokenTests {
     #expect(last.reason == "stop")
   }
 
-  @Test("Handlers of a token and its children are called in order")
-  func handlersOfLinkedTokensAreInOrder() {
+  @Test
+  func `Handlers of a token and its children are called in order`() {
     let parent = CancellationToken()
     let calls = Recorder<Int>()
     parent.onCancel { _ in calls.record(1) }

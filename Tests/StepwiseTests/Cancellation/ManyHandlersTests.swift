@@ -16,7 +16,7 @@ struct ManyHandlersTests {
   private let token = CancellationToken()
   private let calls = Tally()
 
-  @Test func aMillionHandlersAreEachCalledOnce() async {
+  @Test func `A million handlers are each called once`() async {
     await onForeignThread { [token, calls] in
       for _ in 0..<Self.count { token.onCancel { _ in calls.add(1) } }
       #expect(token.cancel())
@@ -26,8 +26,8 @@ struct ManyHandlersTests {
     }
   }
 
-  @Test("Of a million handlers, those not removed are called in order")
-  func halfOfAMillionHandlersAreRemovedAndTheOthersCalledInOrder() async {
+  @Test
+  func `Of a million handlers, those not removed are called in order`() async {
     await onForeignThread { [token, calls] in
       let previous = Tally()
       let registrations = (0..<Self.count).map { index in
@@ -43,7 +43,7 @@ struct ManyHandlersTests {
   }
 
   @Test(arguments: RemovalOrder.allCases)
-  func manyHandlersAreRemovedInAnyOrder(_ order: RemovalOrder) async {
+  func `Many handlers are removed in any order`(_ order: RemovalOrder) async {
     let count = Self.count / 5
     await onForeignThread { [token, calls] in
       let registrations = (0..<count).map { _ in token.onCancel { _ in calls.add(1) } }
@@ -54,7 +54,7 @@ struct ManyHandlersTests {
     }
   }
 
-  @Test func handlersThatComeAndGoLeaveNothing() async {
+  @Test func `Handlers that come and go leave nothing`() async {
     let count = Self.count / 10
     await onForeignThread { [token] in
       let tracker = LifetimeTracker()

@@ -15,11 +15,10 @@ import Testing
 
     // G83
     @Test(
-      "The first signal cancels and waits for undos and `finally`",
       arguments: [SIGINT, SIGTERM],
       ["plain", "started"]
     )
-    func endsAfterItsRuns(number: Int32, form: String) async throws {
+    func `The first signal cancels and waits for undos and finally`(number: Int32, form: String) async throws {
       let tool = try Tool([form])
       await tool.lines.elements(atLeast: 1)
       tool.signal(number)
@@ -30,8 +29,8 @@ import Testing
     }
 
     // G83
-    @Test("After the first signal either signal ends the tool", arguments: [SIGINT, SIGTERM], [SIGINT, SIGTERM])
-    func theSecondSignalEndsTheTool(first: Int32, second: Int32) async throws {
+    @Test(arguments: [SIGINT, SIGTERM], [SIGINT, SIGTERM])
+    func `After the first signal either signal ends the tool`(first: Int32, second: Int32) async throws {
       let tool = try Tool(["stubborn"])
       await tool.lines.elements(atLeast: 1)
       tool.signal(first)
@@ -45,8 +44,8 @@ import Testing
     // MARK: - A process that signals itself
 
     // G83
-    @Test("A signal that the process ignored before stays ignored")
-    func ignoredSignalsStayIgnored() async {
+    @Test
+    func `A signal that the process ignored before stays ignored`() async {
       await #expect(processExitsWith: .exitCode(4)) {
         signal(SIGINT, SIG_IGN)
         let ignored = try await withTerminationSignals { unsafeBitCast(signal(SIGINT, SIG_IGN), to: Int.self) }
@@ -55,8 +54,8 @@ import Testing
     }
 
     // G83
-    @Test("Nested, concurrent and later calls share one signal handler")
-    func callsShareTheHandler() async {
+    @Test
+    func `Nested, concurrent and later calls share one signal handler`() async {
       await #expect(processExitsWith: .exitCode(7)) {
         let (begun, reasons) = (Recorder<Int>(), Recorder<String>())
         @Sendable func wait(_ number: Int) async {
@@ -84,8 +83,8 @@ import Testing
       }
     }
 
-    @Test("After the last call returns, the earlier signal action is restored")
-    func theEffectIsRestored() async {
+    @Test
+    func `After the last call returns, the earlier signal action is restored`() async {
       await #expect(processExitsWith: .signal(SIGTERM)) {
         try await withTerminationSignals { try await withTerminationSignals {} }
         kill(getpid(), SIGTERM)
@@ -99,8 +98,8 @@ import Testing
       }
     }
 
-    @Test("A call after one that was cancelled handles the signals again")
-    func laterCallsHandleSignals() async {
+    @Test
+    func `A call after one that was cancelled handles the signals again`() async {
       await #expect(processExitsWith: .exitCode(6)) {
         for number in [SIGINT, SIGTERM, SIGINT] {
           let chain = Chain("wait") {
@@ -117,8 +116,8 @@ import Testing
     // MARK: - Without a signal
 
     // G83
-    @Test("The call returns after every run that its body began")
-    func waitsForRuns() async throws {
+    @Test
+    func `The call returns after every run that its body began`() async throws {
       let (log, begun) = (Recorder<String>(), Recorder<String>())
       let isEnding = Once<Void>()
       @Sendable func chain(_ name: String) -> Chain<Void, Void> {
@@ -148,8 +147,8 @@ import Testing
       #expect(log.elements.sorted().count == 6 && log.elements.last == "returned", "\(log.elements)")
     }
 
-    @Test("It throws the error of the body, after the runs that were begun in it")
-    func throwsTheErrorOfTheBody() async throws {
+    @Test
+    func `It throws the error of the body, after the runs that were begun in it`() async throws {
       let log = Recorder<String>()
       await #expect(throws: Fault(3)) {
         try await withTerminationSignals {

@@ -13,17 +13,17 @@ struct WithCancellationTests {
 
   // MARK: - Outcomes
 
-  @Test func theBodysValueIsReturned() async throws {
+  @Test func `The body's value is returned`() async throws {
     #expect(try await withCancellation(by: token) { 7 } == 7)
   }
 
-  @Test func theBodysErrorIsThrown() async {
+  @Test func `The body's error is thrown`() async {
     await #expect(throws: Fault(7)) { try await withCancellation(by: token) { throw Fault(7) } }
   }
 
   // G77
   /// A cancel does not destroy the value.
-  @Test func aCancelledBodysValueIsStillReturned() async throws {
+  @Test func `A cancelled body's value is still returned`() async throws {
     let value = try await withCancellation(by: token) { [token] in
       token.cancel()
       #expect(Task.isCancelled)
@@ -32,7 +32,7 @@ struct WithCancellationTests {
     #expect(value == 7)
   }
 
-  @Test func aCancelledBodysOwnErrorIsThrown() async {
+  @Test func `A cancelled body's own error is thrown`() async {
     await #expect(throws: Fault(7)) {
       try await withCancellation(by: token) { [token] in
         token.cancel()
@@ -41,7 +41,7 @@ struct WithCancellationTests {
     }
   }
 
-  @Test func theTokenInterruptsTheBody() async {
+  @Test func `The token interrupts the body`() async {
     let log = Recorder<String>()
     let task = Task { [token] in
       try await withCancellation(by: token) {
@@ -54,8 +54,8 @@ struct WithCancellationTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("Cancelling the calling task interrupts the body, not the token")
-  func theCallingTaskInterruptsTheBodyAndLeavesTheTokenAlone() async {
+  @Test
+  func `Cancelling the calling task interrupts the body, not the token`() async {
     let log = Recorder<String>()
     let task = Task { [token] in
       try await withCancellation(by: token) {
@@ -72,8 +72,8 @@ struct WithCancellationTests {
   // MARK: - Cancelled before
 
   /// What happens when it was cancelled before is decided: the body runs, in a cancelled Task.
-  @Test("With a cancelled token the body runs in a cancelled task")
-  func withATokenCancelledBeforeTheBodyRunsInACancelledTask() async throws {
+  @Test
+  func `With a cancelled token the body runs in a cancelled task`() async throws {
     token.cancel(reason: "before")
     for _ in 0..<1_000 {
       let isCancelled = try await withCancellation(by: token) { Task.isCancelled }
@@ -81,7 +81,7 @@ struct WithCancellationTests {
     }
   }
 
-  @Test func inACancelledTaskTheBodyRunsInACancelledTask() async throws {
+  @Test func `In a cancelled task the body runs in a cancelled task`() async throws {
     let task = Task { [token] in
       withUnsafeCurrentTask { $0?.cancel() }
       var all = true
@@ -94,7 +94,7 @@ struct WithCancellationTests {
 
   // MARK: - Afterwards
 
-  @Test func theCallingTaskIsNotCancelledByTheToken() async throws {
+  @Test func `The calling task is not cancelled by the token`() async throws {
     try await withCancellation(by: token) { [token] in
       token.cancel()
       #expect(Task.isCancelled)
@@ -102,7 +102,7 @@ struct WithCancellationTests {
     #expect(!Task.isCancelled)
   }
 
-  @Test func aTokenCancelledAfterwardsReachesNothing() async throws {
+  @Test func `A token that is cancelled afterwards has no effect`() async throws {
     let log = Recorder<String>()
     let left = try await withCancellation(by: token) {
       Task {
@@ -120,7 +120,7 @@ struct WithCancellationTests {
   // MARK: - Several
 
   @Test(arguments: [0, 1])
-  func eitherOfTwoTokensInterruptsTheBody(which: Int) async throws {
+  func `Either of two tokens interrupts the body`(which: Int) async throws {
     let tokens = [CancellationToken(), CancellationToken()]
     let isCancelled = try await withCancellation(by: tokens[0]) {
       try await withCancellation(by: tokens[1]) {
@@ -132,7 +132,7 @@ struct WithCancellationTests {
     #expect(!tokens[1 - which].isCancelled)
   }
 
-  @Test func theInnerTokenLeavesTheOuterBodyAlone() async throws {
+  @Test func `The inner token leaves the outer body alone`() async throws {
     let inner = CancellationToken()
     try await withCancellation(by: token) {
       _ = try await withCancellation(by: inner) { inner.cancel() }
@@ -140,7 +140,7 @@ struct WithCancellationTests {
     }
   }
 
-  @Test func oneTokenInterruptsManyBodies() async {
+  @Test func `One token interrupts many bodies`() async {
     let waiting = Recorder<Int>()
     let bodies = (0..<100).map { number in
       Task { [token] in
@@ -155,7 +155,7 @@ struct WithCancellationTests {
     for body in bodies { await #expect(throws: CancellationError.self) { try await body.value } }
   }
 
-  @Test func theSameTokenTwiceIsOnce() async throws {
+  @Test func `The same token twice counts once`() async throws {
     let isCancelled = try await withCancellation(by: token) { [token] in
       try await withCancellation(by: token) {
         token.cancel()
@@ -167,7 +167,7 @@ struct WithCancellationTests {
 
   // MARK: - What the body keeps
 
-  @Test func theBodyKeepsTaskLocalsAndPriority() async throws {
+  @Test func `The body keeps task-local values and priority`() async throws {
     try await Self.$local.withValue(7) {
       let task = Task(priority: .utility) { [token] in
         try await withCancellation(by: token) { (Self.local, Task.currentPriority >= .utility) }
@@ -178,7 +178,7 @@ struct WithCancellationTests {
     }
   }
 
-  @Test func childTasksOfTheBodyAreCancelled() async throws {
+  @Test func `Child tasks of the body are cancelled`() async throws {
     let cancelled = try await withCancellation(by: token) { [token] in
       async let child = {
         await token.cancellation

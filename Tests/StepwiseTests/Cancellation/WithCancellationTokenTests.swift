@@ -7,17 +7,17 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct WithCancellationTokenTests {
-  @Test func theBodysValueIsReturned() async {
+  @Test func `The body's value is returned`() async {
     let value = await withCancellationToken { token in token.isCancelled ? 0 : 7 }
     #expect(value == 7)
   }
 
-  @Test func theBodysErrorIsThrown() async {
+  @Test func `The body's error is thrown`() async {
     await #expect(throws: Fault(7)) { try await withCancellationToken { _ in throw Fault(7) } }
   }
 
   // G78
-  @Test func theTokenIsCancelledWithTheTask() async {
+  @Test func `The token is cancelled with the task`() async {
     let log = Recorder<String>()
     let task = Task {
       await withCancellationToken { token in
@@ -34,7 +34,7 @@ struct WithCancellationTokenTests {
   }
 
   /// The handlers have returned when the Task's `cancel` has.
-  @Test func legacyCodeOnAnotherThreadIsToldAtOnce() async {
+  @Test func `Legacy code on another thread is notified immediately`() async {
     let tokens = Recorder<CancellationToken>()
     let latch = Recorder<Int>()
     let task = Task {
@@ -50,7 +50,7 @@ struct WithCancellationTokenTests {
     await task.value
   }
 
-  @Test func inACancelledTaskTheTokenIsCancelledFromTheStart() async {
+  @Test func `In a cancelled task the token is cancelled from the start`() async {
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await withCancellationToken { $0.isCancelled }
@@ -59,7 +59,7 @@ struct WithCancellationTokenTests {
   }
 
   // G78
-  @Test func aTokenThatOutlivesItsBodyIsNotCancelled() async {
+  @Test func `A token that outlives its body is not cancelled`() async {
     let task = Task {
       let token = await withCancellationToken { $0 }
       withUnsafeCurrentTask { $0?.cancel() }
@@ -68,7 +68,7 @@ struct WithCancellationTokenTests {
     #expect(await task.value.isCancelled == false)
   }
 
-  @Test func cancellingTheTokenLeavesTheTaskAlone() async {
+  @Test func `Cancelling the token leaves the task alone`() async {
     let isCancelled = await withCancellationToken { token in
       token.cancel(reason: "legacy")
       return Task.isCancelled
@@ -78,7 +78,7 @@ struct WithCancellationTokenTests {
 
   // MARK: - Reasons
 
-  @Test func theReasonOfATokenAroundItIsKnown() async throws {
+  @Test func `The reason of an outer token is known`() async throws {
     let outer = CancellationToken()
     let reason = try await withCancellation(by: outer) {
       await withCancellationToken { token in
@@ -89,7 +89,7 @@ struct WithCancellationTokenTests {
     #expect(reason == "stop")
   }
 
-  @Test func theReasonOfTheRunAroundItIsKnown() async {
+  @Test func `The reason of the surrounding run is known`() async {
     let log = Recorder<String?>()
     let entered = Recorder<Int>()
     let run = Chain {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ChainRunTests {
   // G1
-  @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
+  @Test func `Steps run in order, each on the previous output`() async throws {
     let chain = Chain("length") { (text: String) in text.count }
       .then("double") { $0 * 2 }
       .then { "\($0)" }
@@ -16,7 +16,7 @@ struct ChainRunTests {
     #expect(try await chain.start("four").value == "8")
   }
 
-  @Test func anErrorIsThrownAsItIsAndLaterStepsDoNotRun() async {
+  @Test func `An error is thrown as it is and later steps do not run`() async {
     let later = Recorder<Int>()
     let handled = Recorder<String>()
     let chain = Chain { (number: Int) -> Int in throw Fault(number) }
@@ -31,7 +31,7 @@ struct ChainRunTests {
     #expect(handled.elements.count == 2)
   }
 
-  @Test func optionalAndExistentialValuesArePassedOnAsTheyAre() async throws {
+  @Test func `Optional and existential values are passed on as they are`() async throws {
     let chain = Chain { (_: Int) -> Int?? in .some(nil) }
       .then { value -> (any Error)? in value == .some(nil) ? Fault(1) : nil }
       .then { error in "\(error.map { "\($0)" } ?? "none")" }
@@ -42,7 +42,7 @@ struct ChainRunTests {
     #expect(text == "3")
   }
 
-  @Test func undoRunsNewestFirst() async throws {
+  @Test func `Undo runs newest first`() async throws {
     let log = Recorder<String>()
     let chain = Chain { (n: Int) in n }
       .then("a", undo: { n in log.record("undo a \(n)") }) { n in n + 1 }
@@ -61,7 +61,7 @@ struct ChainRunTests {
   }
 
   // G25
-  @Test func cancelGivesReason() async throws {
+  @Test func `A cancelled run has its reason`() async throws {
     let states = Recorder<String>()
     let entered = Recorder<Int>()
     let chain = Chain { (n: Int) in
@@ -81,7 +81,7 @@ struct ChainRunTests {
     #expect(states.elements.first == "onCancel left")
   }
 
-  @Test func events() async throws {
+  @Test func `A run has events`() async throws {
     let chain = Chain("one") { (n: Int) in n }.then("two") { $0 }
     let run = chain.start(1)
     var seen: [String] = []

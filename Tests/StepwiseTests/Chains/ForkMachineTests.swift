@@ -17,7 +17,7 @@ struct ForkMachineTests {
     return machine
   }
 
-  @Test func ofAllTheLastValueEndsTheStep() {
+  @Test func `The last value of all branches ends the step`() {
     var machine = begun(3, .all)
     #expect(machine.firstRunning == 0)
     let ended1 = machine.end(at: 0, hasValue: true)
@@ -32,7 +32,7 @@ struct ForkMachineTests {
     #expect(machine.firstRunning == nil)
   }
 
-  @Test func ofAllTheFirstErrorEndsTheStep() {
+  @Test func `The first error of all branches ends the step`() {
     var machine = begun(3, .all)
     let ended4 = machine.end(at: 0, hasValue: true)
     #expect(!ended4)
@@ -43,7 +43,7 @@ struct ForkMachineTests {
     #expect(machine.decider == 2)
   }
 
-  @Test func ofAnyTheFirstValueEndsTheStep() {
+  @Test func `The first value of any branch ends the step`() {
     var machine = begun(3, .any)
     let ended7 = machine.end(at: 0, hasValue: false)
     #expect(!ended7)
@@ -54,7 +54,7 @@ struct ForkMachineTests {
     #expect(machine.decider == 1)
   }
 
-  @Test func ofAnyTheLastErrorEndsTheStep() {
+  @Test func `The last error of any branch ends the step`() {
     var machine = begun(2, .any)
     let ended10 = machine.end(at: 1, hasValue: false)
     #expect(!ended10)
@@ -62,7 +62,7 @@ struct ForkMachineTests {
     #expect(ended11)
   }
 
-  @Test func oneEndsOnce() {
+  @Test func `A single branch ends the step once`() {
     var machine = begun(2, .all)
     let ended12 = machine.end(at: 0, hasValue: true)
     #expect(!ended12)
@@ -75,7 +75,7 @@ struct ForkMachineTests {
   }
 
   /// A branch that was refused before it started counts as failed.
-  @Test func aBranchThatNeverBeganEndsToo() {
+  @Test func `A branch that never began ends, too`() {
     var machine = Machine(count: 2, rule: .any)
     machine.begin(1, at: 1)
     let ended16 = machine.end(at: 0, hasValue: false)
@@ -85,7 +85,7 @@ struct ForkMachineTests {
     #expect(machine.decider == 1)
   }
 
-  @Test func forEverySeedOneEndsTheStepAsTheRuleSays() throws {
+  @Test func `One branch ends the step for every seed`() throws {
     for seed in seeds() {
       var generator = SeededGenerator(seed: seed)
       let count = Int.random(in: 1..<6, using: &generator)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunMachineTests {
-  @Test func theFirstReasonWins() {
+  @Test func `The first reason wins`() {
     var machine = RunMachine()
     #expect(machine.requestCancellation(Cancellation(reason: "first")) == true)
     #expect(machine.requestCancellation(Cancellation(reason: "second")) == false)
@@ -17,7 +17,7 @@ struct RunMachineTests {
   }
 
   // G26
-  @Test func cancelAfterTheRunIsClosedIsFalseAndChangesNothing() {
+  @Test func `A cancel after the end returns false and changes nothing`() {
     var machine = RunMachine()
     #expect(machine.close(with: Fault(1)).brief == "failed Fault(number: 1)")
     #expect(machine.requestCancellation(Cancellation(reason: "late")) == false)
@@ -29,28 +29,28 @@ struct RunMachineTests {
     #expect(machine.request == nil)
   }
 
-  @Test func aCancelAfterSuccessDoesNotDestroyTheValue() {
+  @Test func `A cancel after success does not destroy the value`() {
     var machine = RunMachine()
     #expect(machine.requestCancellation(Cancellation(reason: "asked")) == true)
     #expect(machine.close(with: nil).brief == "resolved ()")
   }
 
   // G24
-  @Test func whatIsThrownAfterACancelIsUnderlying() {
+  @Test func `An error after a cancel is the underlying error`() {
     var machine = RunMachine()
     _ = machine.requestCancellation(Cancellation(reason: nil))
     #expect(machine.close(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
   }
 
-  @Test("A `CancellationError` without a request is an error like any other")
-  func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther() {
+  @Test
+  func `A CancellationError without a request is an error like any other`() {
     var machine = RunMachine()
     let reported = machine.close(with: CancellationError()).brief
     #expect(reported.hasPrefix("failed"))
   }
 
   /// Asks from token, handle, task, gate and policy, and one result, in every order: one outcome, no ask lost.
-  @Test func noOrderOfEventsEndsARunTwiceOrLosesACancel() {
+  @Test func `No order of events ends a run twice or loses a cancel`() {
     for seed in seeds(10_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = RunMachine()
@@ -84,7 +84,7 @@ struct RunMachineTests {
   }
 
   /// The Task is interrupted once when the run was cancelled in time, whether it was attached before or after, else never.
-  @Test func theTaskIsInterruptedExactlyWhenACancelWasInTime() {
+  @Test func `The task is interrupted exactly when a cancel was in time`() {
     let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)

@@ -9,7 +9,7 @@ import Testing
 /// Token, handle, task, timer, gate and step result in the interleavings of a thousand seeds.
 @Suite(.timeLimit(.minutes(5)))
 struct RunRaceTests {
-  @Test func noInterleavingEndsARunTwiceOrLosesACancel() throws {
+  @Test func `No interleaving ends a run twice or loses a cancel`() throws {
     var seen: Set<String> = []
     for seed in 0..<1_000 as Range<UInt64> {
       let clock = ManualClock()

@@ -21,7 +21,7 @@ struct RunValueTests {
     deinit { action() }
   }
 
-  @Test func aCancelledRunHasReleasedTheValueOfItsLastStep() async {
+  @Test func `A cancelled run has released the value of its last step`() async {
     let gate = Turnstile()
     let made = Mutex<WeakResource>(WeakResource())
     let chain = Chain { (_: Int) -> Resource in
@@ -51,7 +51,7 @@ struct RunValueTests {
     }
   }
 
-  @Test func anInputThatNoStepTookIsReleasedWithoutALock() async {
+  @Test func `An input that no step took is released without a lock`() async {
     let gate = Turnstile()
     let released = Recorder<Bool>()
     let waiting = Mutex<Run<Int>?>(nil)

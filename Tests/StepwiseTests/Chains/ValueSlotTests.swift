@@ -18,7 +18,7 @@ struct ValueSlotTests {
     }
   }
 
-  @Test func valuesOfAllSizesComeOutAsTheyWentIn() {
+  @Test func `Values of all sizes come out as they went in`() {
     var slot = ValueSlot()
     slot.put(())
     slot.take(Void.self)
@@ -34,7 +34,7 @@ struct ValueSlotTests {
   }
 
   /// How much a vector wants differs with the machine: 16 bytes at least, 128 at most.
-  @Test func overAlignedValuesLieWhereTheyMay() {
+  @Test func `Over-aligned values are aligned`() {
     let vector = SIMD16<Double>(repeating: 0.5)
     var slot = ValueSlot()
     for _ in 0..<50 {
@@ -49,7 +49,7 @@ struct ValueSlotTests {
     }
   }
 
-  @Test func optionalsAndExistentialsKeepTheirLayers() {
+  @Test func `Optionals and existentials keep their layers`() {
     var slot = ValueSlot()
     slot.put(Int??.some(nil))
     #expect(slot.take(Int??.self) == Int??.some(nil))
@@ -63,7 +63,7 @@ struct ValueSlotTests {
     #expect(slot.take((any Sendable).self) as? [Int] == [1, 2])
   }
 
-  @Test func aValueThatIsTakenIsNotKept() {
+  @Test func `A value that is taken is not kept`() {
     let tracker = LifetimeTracker()
     var slot = ValueSlot()
     slot.put(tracker.track())
@@ -74,7 +74,7 @@ struct ValueSlotTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func anUnusedValueIsReleasedWithTheSlot() {
+  @Test func `An unused value is released with the slot`() {
     let tracker = LifetimeTracker()
     do {
       var slot = ValueSlot()
@@ -89,7 +89,7 @@ struct ValueSlotTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func aRunThatEndsInBetweenReleasesWhatWasHandedOn() async {
+  @Test func `A run that ends between steps releases the passed value`() async {
     let tracker = LifetimeTracker()
     let chain = Chain { (_: Int) -> LifetimeTracker.Tracked in
       withUnsafeCurrentTask { $0?.cancel() }

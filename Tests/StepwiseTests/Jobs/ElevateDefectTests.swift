@@ -9,7 +9,7 @@ import Testing
 /// What was wrong with Elevate, and is not wrong here.
 @Suite(.timeLimit(.minutes(5)))
 struct ElevateDefectTests {
-  @Test func aTimeoutDoesNotCountTheWaitInTheQueue() async throws {
+  @Test func `A timeout does not count the wait in the queue`() async throws {
     let (clock, queue, goOn) = (ManualClock(), JobQueue(maxConcurrent: 1), Once<Void>())
     let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue).run
     let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue).run
@@ -20,7 +20,7 @@ struct ElevateDefectTests {
     #expect(try await quick.value == 1)
   }
 
-  @Test func oneSlowJobDoesNotHoldUpThoseOnOtherQueues() async throws {
+  @Test func `A slow job does not delay jobs on other queues`() async throws {
     let goOn = Once<Void>()
     let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1))
       .run
@@ -31,7 +31,7 @@ struct ElevateDefectTests {
     try await slow.value
   }
 
-  @Test func aCancelIsSeenByWorkThatDoesNoInputOrOutput() async {
+  @Test func `A cancel is seen by work that does no input or output`() async {
     let begun = Flag()
     let computing: Run<Int> = Job("computes") { () -> Int in
       begun.raise()
@@ -47,7 +47,7 @@ struct ElevateDefectTests {
     #expect(await computing.outcome.cancellation?.reason == "enough")
   }
 
-  @Test func aTimeoutIsSeenByWorkThatDoesNoInputOrOutput() async {
+  @Test func `A timeout is seen by work that does no input or output`() async {
     let (clock, notes) = (ManualClock(), JobNotes())
     let run: Run<Int> = Job("computes") { () -> Int in
       while true {

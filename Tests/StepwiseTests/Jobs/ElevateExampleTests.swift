@@ -39,7 +39,7 @@ struct ElevateExampleTests {
     ("ann", "guess", ["Logging In...", "Logged in!", "dismiss", "alert: Invalid username/password!"]),
     ("unknown", "", ["Logging In...", "dismiss", "alert: offline"]),
   ])
-  func logsIn(username: String, password: String, told: [String]) async {
+  func `A job logs in`(username: String, password: String, told: [String]) async {
     let loginTask = Job("login") { (input: (username: String, password: String), job: JobContext<String>) in
       let credentials = try await API.login(input.username, input.password)
       if let credentials { stored.record("\(credentials.username) \(credentials.token)") }
@@ -79,7 +79,7 @@ struct ElevateExampleTests {
     .onFinish { _ in notes.note("dismiss") }
   }
 
-  @Test func tracksAnArtist() async throws {
+  @Test func `A job tracks an artist`() async throws {
     let job = trackJob(ManualClock()) {}
     try await job.launch("Prince", on: JobQueue(maxConcurrent: 1)).value
     #expect(notes.lines == ["Adding...", "dismiss"])
@@ -87,7 +87,7 @@ struct ElevateExampleTests {
   }
 
   /// Unlike a cancel, a timeout is followed by the finish.
-  @Test func timesOut() async {
+  @Test func `A job times out`() async {
     let clock = ManualClock()
     let job = trackJob(clock) { try await clock.sleep(for: .seconds(60)) }
     let run = job.launch("Prince", on: JobQueue(maxConcurrent: 1))
@@ -99,7 +99,7 @@ struct ElevateExampleTests {
   }
 
   /// A cancel is raised within the work, and keeps all handlers from running.
-  @Test func isCancelled() async {
+  @Test func `A job is cancelled`() async {
     let begun = Once<Void>()
     let trackTask = trackJob(ManualClock()) {
       begun.settle(())
@@ -116,7 +116,7 @@ struct ElevateExampleTests {
   }
 
   /// The second edition: handlers by the error's name, `launch`, `cancel(:name)` and `cancel_all` of one screen.
-  @Test @MainActor func doesWhatTheSecondEditionDid() async {
+  @Test @MainActor func `A job does what the second edition did`() async {
     final class Screen {}
     let (screen, queue) = (Screen(), JobQueue(maxConcurrent: 1))
     let job = Job("login") { (username: String, job: JobContext<String>) in

@@ -10,7 +10,7 @@ import Testing
 struct JobCallsMachineTests {
   typealias Machine = JobCallsMachine<Int>
 
-  @Test func callsAreMadeInTheOrderInWhichTheyAreEnqueued() {
+  @Test func `Calls are made in the order in which they are enqueued`() {
     var machine = Machine()
     #expect(machine.enqueue(.start) == true)
     #expect(machine.enqueue(.update(1)) == false, "a task is on its way")
@@ -21,7 +21,7 @@ struct JobCallsMachineTests {
     #expect(machine.enqueue(.update(3)) == true, "no task was left to make it")
   }
 
-  @Test func afterTheCloseNothingIsAddedAndPendingCallsAreMade() {
+  @Test func `After closing, nothing is added and pending calls are made`() {
     var machine = Machine()
     _ = machine.enqueue(.start)
     machine.close()
@@ -31,8 +31,8 @@ struct JobCallsMachineTests {
     #expect(!machine.isSilent)
   }
 
-  @Test("A call stays in progress after `silence()`")
-  func aCallIsBeingMadeUntilTheNextIsAskedForAlsoAfterTheSilence() {
+  @Test
+  func `A call stays in progress after silence()`() {
     var machine = Machine()
     _ = machine.enqueue(.update(1))
     #expect(machine.next().brief == "1")
@@ -44,7 +44,7 @@ struct JobCallsMachineTests {
     #expect(!machine.isBusy)
   }
 
-  @Test func silenceDropsPendingCallsAndIsPermanent() {
+  @Test func `Silencing drops pending calls and is permanent`() {
     var machine = Machine()
     _ = machine.enqueue(.start)
     _ = machine.enqueue(.update(1))
@@ -60,7 +60,7 @@ struct JobCallsMachineTests {
 
   /// Whatever the order of events: calls come in order, each once; nothing comes after silence; and whenever something is
   /// pending, a task is on its way.
-  @Test func noOrderOfEventsLosesACallOrMakesOneTwice() {
+  @Test func `No order of events loses a call or makes one twice`() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = Machine()

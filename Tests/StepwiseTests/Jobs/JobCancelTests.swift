@@ -10,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct JobCancelTests {
   // G131
-  @Test("Once `cancel` has returned on the main actor, no handler is called") @MainActor
-  func onceCancelHasReturnedOnTheMainActorNoHandlerIsCalled() async {
+  @Test @MainActor
+  func `Once cancel has returned on the main actor, no handler is called`() async {
     let notes = JobNotes()
     let ended = Once<Void>()
     let job = Job("job") { (job: JobContext<Int>) in
@@ -28,8 +28,8 @@ struct JobCancelTests {
   }
 
   // G131
-  @Test("No handler is called after `cancel`, even with a decided outcome") @MainActor
-  func pendingHandlerIsNotCalled() async {
+  @Test @MainActor
+  func `No handler is called after cancel, even with a decided outcome`() async {
     let notes = JobNotes()
     let job = Job("job") { 7 }.onFinish { _ in notes.note("finish") }
     let run: JobRun<Never, Int> = job.launch(on: JobQueue(maxConcurrent: 1))
@@ -50,7 +50,7 @@ struct JobCancelTests {
     if case .resolved(7) = outcome {} else { Issue.record("a value is never thrown away: \(outcome)") }
   }
 
-  @Test @MainActor func aHandlerThatCancelsIsTheLast() async {
+  @Test @MainActor func `A handler that cancels is the last`() async {
     let notes = JobNotes()
     let handle = Lock<JobRun<Int, Void>?>(nil)
     let job = Job("job") { (job: JobContext<Int>) in
@@ -69,7 +69,7 @@ struct JobCancelTests {
     #expect(notes.lines == ["a 0", "b 0", "a 1", "b 1", "a 2", "b 2", "a 3"])
   }
 
-  @Test func aFinishHandlerThatCancelsSilencesThoseAfterIt() async {
+  @Test func `A finish handler that cancels silences later ones`() async {
     let notes = JobNotes()
     let handle = Once<JobRun<Never, Int>>()
     let job = Job("job") { () -> Int in
@@ -87,8 +87,8 @@ struct JobCancelTests {
     #expect(notes.lines == ["first"])
   }
 
-  @Test("`cancel` interrupts the work, and the outcome has the reason")
-  func cancelInterruptsTheWorkAtOnceAndTheOutcomeHasTheReason() async {
+  @Test
+  func `cancel interrupts the work, and the outcome has the reason`() async {
     let begun = Once<Void>()
     let job = Job("job") {
       begun.settle(())
@@ -107,7 +107,7 @@ struct JobCancelTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  @Test func aJobThatWaitsAndIsCancelledNeverBegins() async {
+  @Test func `A job that waits and is cancelled never begins`() async {
     let (notes, queue) = (JobNotes(), JobQueue(maxConcurrent: 1))
     queue.suspend()
     let run: JobRun<Never, Void> = Job("job") { notes.note("work") }.launch(on: queue)
@@ -118,8 +118,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("A token around the launch cancels the job after the body returned")
-  func aTokenAroundCancelsAndSilencesTheJobAlsoAfterTheBodyHasEnded() async throws {
+  @Test
+  func `A token around the launch cancels the job after the body returned`() async throws {
     let (notes, token, begun) = (JobNotes(), CancellationToken(), Once<Void>())
     let job = Job("job") {
       begun.settle(())
@@ -135,8 +135,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("Under a cancelled token, a job does not start")
-  func aTokenThatIsCancelledBeforeTheLaunchLetsNothingBegin() async throws {
+  @Test
+  func `Under a cancelled token, a job does not start`() async throws {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }
@@ -147,8 +147,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("Under a cancelled token, not even `onStart` is called")
-  func cancelledTokenCallsNoHandler() async throws {
+  @Test
+  func `Under a cancelled token, not even onStart is called`() async throws {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }
@@ -165,8 +165,8 @@ struct JobCancelTests {
     #expect(notes.lines == [])
   }
 
-  @Test("Cancelling a task that launched or awaits a job leaves the job")
-  func theTaskThatAwaitsAndTheOneThatLaunchedCancelNothing() async throws {
+  @Test
+  func `Cancelling a task that launched or awaits a job leaves the job`() async throws {
     let (goOn, queue) = (Once<Void>(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { () -> Int in
       await goOn.valueIgnoringCancellation()

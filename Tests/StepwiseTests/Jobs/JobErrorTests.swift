@@ -20,7 +20,7 @@ struct JobErrorTests {
     (CableError() as any Error, "cable"), (OfflineError(), "network"), (NetworkError(), "network"), (Full(), "problem"),
     (Other(), "any"), (Fault(1), "fault"), (CancellationError(), "any"),
   ])
-  func theMostSpecificHandlerAloneIsCalled(error: any Error, expected: String) async {
+  func `Only the most specific handler is called`(error: any Error, expected: String) async {
     let notes = JobNotes()
     let job = Job("job") { throw error }
       .onError { _ in notes.note("any") }
@@ -33,7 +33,7 @@ struct JobErrorTests {
   }
 
   @Test(arguments: [false, true])
-  func ofBaseClassesTheMostDerivedIsTheMostSpecific(isDerivedFirst: Bool) async {
+  func `The most derived of several base classes is the most specific`(isDerivedFirst: Bool) async {
     let notes = JobNotes()
     let plain = Job("job") { throw CableError() }
     func base(_ job: Job<Void, Never, Void>) -> Job<Void, Never, Void> {
@@ -47,7 +47,7 @@ struct JobErrorTests {
     #expect(notes.lines == ["offline"])
   }
 
-  @Test func amongEqualsItIsTheOneThatWasAttachedFirst() async {
+  @Test func `The first of several equal handlers is called`() async {
     let notes = JobNotes()
     let job = Job("job") { throw Fault(1) }
       .onError(of: Fault.self) { _ in notes.note("first") }
@@ -61,7 +61,7 @@ struct JobErrorTests {
     #expect(notes.lines == ["first", "first of all"])
   }
 
-  @Test func anErrorWithoutAHandlerIsToldToFinishAlone() async {
+  @Test func `An error without a handler is passed only to finish`() async {
     let notes = JobNotes()
     let job = Job("job") { throw Other() }
       .onError(of: Fault.self) { _ in notes.note("fault") }
@@ -70,21 +70,21 @@ struct JobErrorTests {
     #expect(notes.lines == ["finish"])
   }
 
-  @Test func aValueGoesToNoErrorHandler() async throws {
+  @Test func `A value goes to no error handler`() async throws {
     let notes = JobNotes()
     _ = try await Job("job") { 1 }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).value
     #expect(notes.lines == ["start", "finish 1"])
   }
 
   /// Without a request, a `CancellationError` is an error like any other.
-  @Test func aCancellationErrorWithoutARequestIsAnError() async {
+  @Test func `A CancellationError without a request is an error`() async {
     let notes = JobNotes()
     _ = await Job("job") { throw CancellationError() }.noting(notes).launch(on: JobQueue(maxConcurrent: 1)).outcome
     #expect(notes.lines == ["start", "error CancellationError", "finish CancellationError"])
   }
 
-  @Test("A main-actor conformance counts for a handler of the protocol")
-  func aConformanceOfTheMainActorCountsForAHandlerOfTheProtocol() async {
+  @Test
+  func `A main-actor conformance counts for a handler of the protocol`() async {
     let notes = JobNotes()
     let job = Job("job") { throw Bound() }
       .onError { _ in notes.note("any") }

@@ -13,8 +13,8 @@ struct JobLaunchCancelledByTests {
   private let began = Recorder<Int>()
 
   // G80
-  @Test("A token cancels exactly the jobs that were launched with it")
-  func cancelsItsJobs() async throws {
+  @Test
+  func `A token cancels exactly the jobs that were launched with it`() async throws {
     let token = CancellationToken()
     let job = Job("job") { (number: Int, _: JobContext<String>) in
       began.record(number)
@@ -38,8 +38,8 @@ struct JobLaunchCancelledByTests {
     #expect(notes.lines == ["start"])
   }
 
-  @Test("A job launched with a cancelled token calls no handler")
-  func isNotBegun() async {
+  @Test
+  func `A job launched with a cancelled token calls no handler`() async {
     let token = CancellationToken()
     token.cancel(reason: "before")
     let job = Job("job") { (_: JobContext<String>) in began.record(1) }.noting(notes)
@@ -50,8 +50,8 @@ struct JobLaunchCancelledByTests {
     #expect(began.elements == [])
   }
 
-  @Test("A job that has ended leaves nothing at the token")
-  func leavesTheToken() async throws {
+  @Test
+  func `A job that has ended leaves nothing at the token`() async throws {
     let token = CancellationToken()
     let run: Run<Int> = Job("job") { 1 }.launch(on: queue, cancelledBy: token).run
     #expect(try await run.value == 1)

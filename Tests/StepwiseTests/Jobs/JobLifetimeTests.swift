@@ -12,7 +12,7 @@ struct JobLifetimeTests {
   private let queue = JobQueue(maxConcurrent: 1)
 
   @Test(arguments: [false, true])
-  func theHandleOfAJobThatHasEndedKeepsNothingAlive(isCancelled: Bool) async {
+  func `The handle of a finished job retains nothing`(isCancelled: Bool) async {
     let run: JobRun<Int, Int>
     do {
       run = Job("job") { [held = tracker.track()] (input: LifetimeTracker.Tracked, job: JobContext<Int>) -> Int in
@@ -33,7 +33,7 @@ struct JobLifetimeTests {
     #expect(run.isFinished)
   }
 
-  @Test func aContextThatTheWorkHasKeptKeepsNoHandlerAlive() async throws {
+  @Test func `A context that outlives its job retains no handler`() async throws {
     let leaked = Recorder<JobContext<Int>>()
     do {
       let job = Job("job") { (job: JobContext<Int>) in leaked.record(job) }
@@ -44,7 +44,7 @@ struct JobLifetimeTests {
     leaked.elements.first?.update(1)
   }
 
-  @Test func lettingTheHandleGoCancelsNothing() async {
+  @Test func `Releasing the handle cancels nothing`() async {
     let ended = Once<Int>()
     do {
       Job("job") { 1 }.onFinish { outcome in ended.settle((try? outcome.get()) ?? 0) }.launch(on: queue)
@@ -52,7 +52,7 @@ struct JobLifetimeTests {
     #expect(await ended.valueIgnoringCancellation() == 1)
   }
 
-  @Test func aReleasedQueueRunsTheJobsItHas() async throws {
+  @Test func `A released queue runs the jobs it has`() async throws {
     let runs: [Run<Int>]
     do {
       let queue = JobQueue(maxConcurrent: 1)
@@ -62,7 +62,7 @@ struct JobLifetimeTests {
   }
 
   /// Pending updates are released with the cancellation.
-  @Test @MainActor func updatesThatAreNotDeliveredAreReleased() async {
+  @Test @MainActor func `Updates that are not delivered are released`() async {
     let (tracker, done) = (tracker, Flag())
     let run = Job("job") { (job: JobContext<LifetimeTracker.Tracked>) in
       for _ in 0..<10 { job.update(tracker.track()) }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct JobMemoryTests {
   #if os(Linux) || os(macOS)
-    @Test("Many jobs through one queue take no more memory than a few") func queueMemoryIsFlat() async {
+    @Test func `Many jobs through one queue take no more memory than a few`() async {
       await #expect(processExitsWith: .success) {
         let (queue, job) = (JobQueue(maxConcurrent: 4), JobMemoryTests.job)
         func launch(_ count: Int) async throws {
@@ -27,7 +27,7 @@ struct JobMemoryTests {
       }
     }
 
-    @Test func manyJobsThatWaitAreCancelledAtOnceInFlatMemory() async {
+    @Test func `Many waiting jobs are cancelled together in constant memory`() async {
       await #expect(processExitsWith: .success) {
         let (queue, job) = (JobQueue(maxConcurrent: 1), JobMemoryTests.job)
         queue.suspend()

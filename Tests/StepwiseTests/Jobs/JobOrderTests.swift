@@ -8,8 +8,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct JobOrderTests {
-  @Test("`onStart` is called after `launch` returns, before other handlers") @MainActor
-  func startIsToldAfterLaunchHasReturnedAndBeforeAnythingElse() async {
+  @Test @MainActor
+  func `onStart is called after launch returns, before other handlers`() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }.noting(notes)
     let run = job.launch(on: JobQueue(maxConcurrent: 1))
@@ -18,7 +18,7 @@ struct JobOrderTests {
     #expect(notes.lines == ["launched", "start", "update 1", "finish ()"])
   }
 
-  @Test func startIsToldWhileTheJobWaitsInItsQueue() async throws {
+  @Test func `The start handler is called while the job waits in its queue`() async throws {
     let (notes, queue) = (JobNotes(), JobQueue(maxConcurrent: 1))
     queue.suspend()
     let run = Job("waits") { 1 }.noting(notes).launch(on: queue)
@@ -29,7 +29,7 @@ struct JobOrderTests {
     #expect(notes.lines == ["start", "finish 1"])
   }
 
-  @Test func everyUpdateIsToldInOrderAndBeforeTheEnd() async throws {
+  @Test func `Every update is delivered in order and before the end`() async throws {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in
       for number in 0..<1_000 { job.update(number) }
@@ -39,7 +39,7 @@ struct JobOrderTests {
     #expect(notes.lines == ["start"] + (0..<1_000).map { "update \($0)" } + ["fault 1", "finish Fault"])
   }
 
-  @Test func noUpdateIsToldAfterTheFinish() async throws {
+  @Test func `No update is delivered after the finish`() async throws {
     let (notes, leaked) = (JobNotes(), Recorder<JobContext<Int>>())
     let job = Job("leaks its context") { (job: JobContext<Int>) in leaked.record(job) }.noting(notes)
     let run = job.launch(on: JobQueue(maxConcurrent: 1))
@@ -50,8 +50,8 @@ struct JobOrderTests {
     for await _ in run.updates { Issue.record("an update after the end") }
   }
 
-  @Test("Handlers of one kind are called in the order of attachment")
-  func handlersOfOneKindAreCalledInTheOrderInWhichTheyWereAttached() async {
+  @Test
+  func `Handlers of one kind are called in the order of attachment`() async {
     let notes = JobNotes()
     let job = Job("job") { (job: JobContext<Int>) in job.update(1) }
       .onFinish { _ in notes.note("finish a") }.onUpdate { _ in notes.note("update a") }
@@ -61,7 +61,7 @@ struct JobOrderTests {
     #expect(notes.lines == ["start a", "start b", "update a", "update b", "finish a", "finish b"])
   }
 
-  @Test func theRunCompletesAfterTheLastHandler() async throws {
+  @Test func `The run completes after the last handler`() async throws {
     let notes = JobNotes()
     let job = Job("job") { 1 }.onFinish { _ in notes.note("finish") }
     for _ in 0..<100 {
@@ -71,8 +71,8 @@ struct JobOrderTests {
     #expect(notes.lines == (0..<100).flatMap { _ in ["finish", "awaited"] })
   }
 
-  @Test("A job holds its slot in the queue until its last handler has returned")
-  func aJobHasItsPlaceInTheQueueUntilItsLastHandlerHasReturned() async throws {
+  @Test
+  func `A job holds its slot in the queue until its last handler has returned`() async throws {
     let (notes, queue) = (JobNotes(), JobQueue(maxConcurrent: 1))
     let job = Job("job") { (number: Int) in notes.recorder.record("work \(number)") }
       .onFinish { _ in notes.note("finish") }
@@ -81,7 +81,7 @@ struct JobOrderTests {
     #expect(notes.lines == (0..<20).flatMap { ["work \($0)", "finish"] })
   }
 
-  @Test func theWorkRunsOffTheMainActor() async throws {
+  @Test func `The work runs off the main actor`() async throws {
     let job = Job("job") { isOnMainActor() }
     #expect(try await launchedOnMainActor(job).value == false)
   }
@@ -90,14 +90,14 @@ struct JobOrderTests {
     job.launch(on: JobQueue(maxConcurrent: 1)).run
   }
 
-  @Test @MainActor func handlersMayHoldWhatIsNotSendable() async throws {
+  @Test @MainActor func `Handlers may retain values that are not Sendable`() async throws {
     let lineLog = LineLog()
     let job = Job("job") { 1 }.onFinish { _ in lineLog.write("finish") }
     _ = try await job.launch(on: JobQueue(maxConcurrent: 1)).value
     #expect(lineLog.lines == ["finish"])
   }
 
-  @Test func aHandlerMayLaunchAndCancelJobs() async throws {
+  @Test func `A handler may launch and cancel jobs`() async throws {
     let (notes, queue, ended) = (JobNotes(), JobQueue(maxConcurrent: 1), Once<Void>())
     let second = Job("second") { 2 }.onFinish { _ in
       notes.note("second")
@@ -117,7 +117,7 @@ struct JobOrderTests {
   }
 
   @Test(arguments: Handler.allCases, [false, true])
-  func theRunEndsWhenTheLastHandlerHasReturned(handler: Handler, isCancelled: Bool) async throws {
+  func `The run ends when the last handler has returned`(handler: Handler, isCancelled: Bool) async throws {
     let (begun, handle, finished) = (Once<Void>(), Once<JobRun<Int, Void>>(), Flag())
     let calling: @MainActor @Sendable () -> Void = {
       begun.settle(())

@@ -20,8 +20,8 @@ struct JobOwnerTests {
   private let queue = JobQueue(maxConcurrent: 1)
 
   // G132
-  @Test("After its owner's deallocation, a job calls no handler") @MainActor
-  func handlersAreSilentOnceTheOwnerIsGoneAndTheWorkGoesOn() async throws {
+  @Test @MainActor
+  func `After its owner's deallocation, a job calls no handler`() async throws {
     var screen: Screen? = Screen(notes)
     let goOn = Once<Void>()
     var job = Job("job") { (job: JobContext<Int>) -> Int in
@@ -40,7 +40,7 @@ struct JobOwnerTests {
     #expect(notes.lines == ["start", "update 1"])
   }
 
-  @Test @MainActor func anOwnerNeedNotBeSendable() async throws {
+  @Test @MainActor func `An owner need not be Sendable`() async throws {
     var owner: Plain? = Plain()
     var job = Job("job") { 7 }.noting(notes)
     if let owner { job = job.bound(to: owner) }
@@ -52,7 +52,7 @@ struct JobOwnerTests {
     #expect(notes.lines == ["start", "finish 7"])
   }
 
-  @Test @MainActor func theOwnerIsNotKeptAlive() async throws {
+  @Test @MainActor func `The owner is not retained`() async throws {
     let goOn = Once<Void>()
     weak var seen: Screen?
     let run: JobRun<Never, Void>
@@ -66,7 +66,7 @@ struct JobOwnerTests {
     try await run.value
   }
 
-  @Test @MainActor func cancelBoundToCancelsThoseOfTheNameAndTheOwnerOnly() async {
+  @Test @MainActor func `cancel(boundTo:) cancels only the owner's jobs of that name`() async {
     let (mine, other, plain) = (Screen(notes), Screen(notes), Plain())
     queue.suspend()
     let done = Recorder<String>()
@@ -88,7 +88,7 @@ struct JobOwnerTests {
     #expect(done.elements == ["other", "load", "unbound"])
   }
 
-  @Test func updatesAndTheOutcomeAreThereWithoutTheOwner() async throws {
+  @Test func `Updates and the outcome remain without the owner`() async throws {
     let goOn = Once<Void>()
     let run: JobRun<Int, Int>
     do {

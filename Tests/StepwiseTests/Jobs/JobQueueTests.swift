@@ -16,7 +16,7 @@ struct JobQueueTests {
   }
 
   // G135
-  @Test func jobsBeginInTheOrderOfTheCalls() async {
+  @Test func `Jobs begin in the order of the calls`() async {
     let queue = JobQueue(maxConcurrent: 1)
     let names = (0..<100).map { "\($0)" }
     let runs: [Run<Void>] = names.map { job($0).launch(on: queue).run }
@@ -25,7 +25,7 @@ struct JobQueueTests {
   }
 
   // G135
-  @Test("Jobs start by priority, and in order within one priority") func priorityDecides() async {
+  @Test func `Jobs start by priority, and in order within one priority`() async {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
@@ -40,7 +40,7 @@ struct JobQueueTests {
     #expect(done.elements == ["high 1", "high 2", "medium 1", "medium 2", "low 1", "low 2"])
   }
 
-  @Test func aLaunchMayHaveAPriorityOfItsOwn() async {
+  @Test func `A launch may have its own priority`() async {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
@@ -52,7 +52,7 @@ struct JobQueueTests {
     #expect(done.elements == ["high", "medium", "low"])
   }
 
-  @Test func thePriorityIsThatOfTheWork() async throws {
+  @Test func `The priority is that of the work`() async throws {
     let job = Job("job") { Task.currentPriority }.priority(.background)
     let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1)).run
     // Awaiting the value would raise it.
@@ -65,7 +65,7 @@ struct JobQueueTests {
   }
 
   @Test(arguments: [1, 2, 5])
-  func soManyRunAtOnceAndNoMore(maxConcurrent: Int) async {
+  func `No more jobs than allowed run at once`(maxConcurrent: Int) async {
     let queue = JobQueue(maxConcurrent: maxConcurrent)
     let (inside, most, goOn) = (Tally(), Recorder<Int>(), Once<Void>())
     let job = Job("job") {
@@ -81,8 +81,8 @@ struct JobQueueTests {
     #expect(most.elements.count == 20)
   }
 
-  @Test("The shared queue is serial, and no queue blocks another")
-  func theSharedQueueIsSerialAndAnInstanceBlocksNoOtherQueue() async throws {
+  @Test
+  func `The shared queue is serial, and no queue blocks another`() async throws {
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let slow: Run<Void> = Job("slow on shared") {
       begun.settle(())
@@ -100,7 +100,7 @@ struct JobQueueTests {
   }
 
   // G137
-  @Test func aSuspendedQueueBeginsNothingAndGoesOnAfterwards() async throws {
+  @Test func `A suspended queue begins nothing and continues when resumed`() async throws {
     let queue = JobQueue(maxConcurrent: 2)
     let (goOn, begun) = (Once<Void>(), Once<Void>())
     let running: Run<Void> = Job("running") {
@@ -120,7 +120,7 @@ struct JobQueueTests {
   }
 
   // G136
-  @Test func cancelNamedCancelsThoseOfTheNameThatRunAndThatWait() async {
+  @Test func `cancel(named:) cancels running and waiting jobs of that name`() async {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("a") {
       begun.settle(())
@@ -141,7 +141,7 @@ struct JobQueueTests {
   }
 
   // G136
-  @Test func cancelAllCancelsEverythingAndTheQueueStaysUsable() async throws {
+  @Test func `cancelAll cancels everything and the queue stays usable`() async throws {
     let (queue, begun) = (JobQueue(maxConcurrent: 1), Once<Void>())
     let running: Run<Void> = Job("running") {
       begun.settle(())
@@ -157,7 +157,7 @@ struct JobQueueTests {
     #expect(done.elements == ["after"])
   }
 
-  @Test func oneThatWaitsAndIsCancelledLeavesAtOnce() async throws {
+  @Test func `A waiting job that is cancelled leaves immediately`() async throws {
     let (queue, begun, goOn) = (JobQueue(maxConcurrent: 1), Once<Void>(), Once<Void>())
     let running: Run<Void> = Job("running") {
       begun.settle(())
@@ -173,7 +173,7 @@ struct JobQueueTests {
     try await running.value
   }
 
-  @Test func oneThatWaitsHasLeftWhenCancelReturns() {
+  @Test func `A waiting job has left when cancel returns`() {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue).run }
@@ -183,15 +183,15 @@ struct JobQueueTests {
     #expect(queue.gate.entrants.isEmpty)
   }
 
-  @Test func aJobIsLaunchedAnyNumberOfTimesOnAnyQueue() async throws {
+  @Test func `A job is launched any number of times on any queue`() async throws {
     let job = Job("double") { (number: Int) in number * 2 }
     let queues = [JobQueue(maxConcurrent: 1), JobQueue(maxConcurrent: 3)]
     let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]).run }
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
-  @Test("`drain()` waits for all jobs, including those launched later")
-  func drains() async throws {
+  @Test
+  func `drain() waits for all jobs, including those launched later`() async throws {
     let queue = JobQueue(maxConcurrent: 1)
     await queue.drain()
     queue.suspend()
@@ -212,7 +212,7 @@ struct JobQueueTests {
     #expect(done.elements == ["first", "first finished", "next"])
   }
 
-  @Test func aReleasedSuspendedQueueResumesItsJobs() async throws {
+  @Test func `A released suspended queue resumes its jobs`() async throws {
     weak var queue: JobQueue?
     let runs = { () -> [Run<Void>] in
       let suspended = JobQueue(maxConcurrent: 1)

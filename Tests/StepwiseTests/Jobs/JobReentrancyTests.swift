@@ -33,8 +33,8 @@ struct JobReentrancyTests {
   }
 
   // G138
-  @Test("A job that waits for a job behind it on its queue is reentrant", arguments: Way.allCases)
-  func waitsForItself(way: Way) async throws {
+  @Test(arguments: Way.allCases)
+  func `A job that waits for a job behind it on its queue is reentrant`(way: Way) async throws {
     let results = Recorder<String>()
     let run: Run<Void> = Job("first") {
       results.record(await resultOf { try await waitForTheNext(way) }.brief)
@@ -45,15 +45,15 @@ struct JobReentrancyTests {
     try await Job("last") {}.launch(on: queue).value
   }
 
-  @Test("A job that is limited in time or bound to a deadline finds out, too")
-  func limitedJobs() async throws {
+  @Test
+  func `A job that is limited in time or bound to a deadline finds out, too`() async throws {
     let run: Run<Int> = Job("first") { try await waitForTheNext(.value) }
       .timeout(.seconds(600)).deadline(.seconds(900)).launch(on: queue).run
     await #expect(throws: ChainError.reentrant) { try await run.value }
   }
 
-  @Test("A job may wait for a job that can start without it")
-  func noCycle() async throws {
+  @Test
+  func `A job may wait for a job that can start without it`() async throws {
     let wide = JobQueue(maxConcurrent: 2)
     let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide).run
     #expect(try await free.value == 7)
@@ -76,8 +76,8 @@ struct JobReentrancyTests {
     try await ahead.value
   }
 
-  @Test("A job may wait for a job behind it that it has cancelled")
-  func cancelledJob() async throws {
+  @Test
+  func `A job may wait for a job behind it that it has cancelled`() async throws {
     let outcomes = Recorder<String>()
     let run: Run<Void> = Job("first") { [queue] in
       let next: Run<Int> = Job("next") { 7 }.launch(on: queue).run
@@ -88,8 +88,8 @@ struct JobReentrancyTests {
     #expect(outcomes.elements == ["cancelled not needed"])
   }
 
-  @Test("Launching a job behind its own without waiting is not reentrant")
-  func launchWithoutWaiting() async throws {
+  @Test
+  func `Launching a job behind its own without waiting is not reentrant`() async throws {
     let done = Recorder<String>()
     let first: Run<Run<Int>> = Job("first") { [queue] in
       defer { done.record("first") }

@@ -24,7 +24,7 @@ struct JobSampleTests {
     func hide() { notes.note("hide") }
   }
 
-  @Test @MainActor func theSampleOfTheContractCompilesAndDoesWhatItSays() async throws {
+  @Test @MainActor func `The sample job works`() async throws {
     let (api, hud) = (API(), HUD())
     // swift-format-ignore
     let track = Job("track") { (artist: String, job: JobContext<String>) in job.update("Looking up…"); return try await api.track(artist) }
@@ -38,7 +38,7 @@ struct JobSampleTests {
     #expect(!run.cancel())
   }
 
-  @Test @MainActor func aLaunchWithoutAQueueIsOnTheSharedOne() async throws {
+  @Test @MainActor func `A launch without a queue uses the shared queue`() async throws {
     let track = Job("sample on shared") { (artist: String, job: JobContext<String>) in artist }
     let run = track.launch("Prince")
     run.cancel()
@@ -46,7 +46,7 @@ struct JobSampleTests {
     #expect(try await track.launch("Madonna").value == "Madonna")
   }
 
-  @Test func theHandleIsARunWhereOneIsAskedFor() async throws {
+  @Test func `The handle of a job has a Run`() async throws {
     let job = Job("job") { (number: Int, job: JobContext<String>) in number + 1 }
     let queue = JobQueue(maxConcurrent: 2)
     let run: Run<Int> = job.launch(1, on: queue).run
@@ -56,7 +56,7 @@ struct JobSampleTests {
     #expect(try await job.launch(3, on: queue).run.value == 4)
   }
 
-  @Test func aClosureTakesTheInputAndTheContextOrLess() async throws {
+  @Test func `A closure takes the input and the context or less`() async throws {
     let queue = JobQueue(maxConcurrent: 4)
     let both = Job("both") { (number: Int, job: JobContext<String>) in
       job.update("\(number)")
@@ -84,7 +84,7 @@ struct JobSampleTests {
     let _: Job<Void, Int, Void> = oneLine
   }
 
-  @Test func aPlainFunctionIsAJobsWorkAndSoIsAChain() async throws {
+  @Test func `A plain function or a chain is a job's work`() async throws {
     @Sendable func double(_ number: Int) async -> Int { number * 2 }
     let queue = JobQueue(maxConcurrent: 1)
     let chain = Chain { (number: Int) in number + 1 }.then(double)
@@ -92,7 +92,7 @@ struct JobSampleTests {
     #expect(try await Job("chain") { (number: Int) in try await chain.run(number) }.launch(2, on: queue).value == 6)
   }
 
-  @Test func modifiersReturnANewJobAndLeaveTheOldOneAsItWas() async throws {
+  @Test func `Modifiers return a new job and leave the old one unchanged`() async throws {
     let notes = JobNotes()
     let plain = Job("plain") { 1 }
     _ = plain.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }.timeout(.zero).deadline(.zero)

@@ -10,7 +10,7 @@ import Testing
 struct JobSimulationTests {
   // G135
   @Test(arguments: [1, 2, 3])
-  func aQueueRunsAllInOrderAndNeverMoreThanItLetsIn(maxConcurrent: Int) async {
+  func `A queue runs all jobs in order and never more than its limit`(maxConcurrent: Int) async {
     await forEachSeed(350) { generator in
       var generator = generator
       let (queue, begun, inside) = (JobQueue(maxConcurrent: maxConcurrent), Recorder<Int>(), Tally())
@@ -36,7 +36,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func aCancelAtAnyMomentEndsItsJobAndBlocksNoOther() async {
+  @Test func `A cancel at any moment ends its job and blocks no other`() async {
     await forEachSeed { generator in
       var generator = generator
       let (queue, worked) = (JobQueue(maxConcurrent: 2), Recorder<Int>())
@@ -65,7 +65,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func cancelAllSuspendAndResumeAtAnyMomentLoseNoJob() async {
+  @Test func `cancelAll, suspend and resume at any moment lose no job`() async {
     await forEachSeed { generator in
       var generator = generator
       let queue = JobQueue(maxConcurrent: 2)
@@ -93,7 +93,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func timersRaceTheWorkAndEndItOneWayOnly() async {
+  @Test func `Timers race the work and end it one way only`() async {
     await forEachSeed { generator in
       var generator = generator
       let (clock, queue) = (ManualClock(), JobQueue(maxConcurrent: 1))
@@ -123,7 +123,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func noTimeoutRunsWhileAJobWaits() async {
+  @Test func `No timeout runs while a job waits`() async {
     await forEachSeed { _ in
       let (clock, queue) = (ManualClock(), JobQueue(maxConcurrent: 1))
       queue.suspend()
@@ -136,7 +136,7 @@ struct JobSimulationTests {
     }
   }
 
-  @Test func aSubscriberSeesTheUpdatesRiseToTheLastOne() async {
+  @Test func `A subscriber sees the updates rise to the last one`() async {
     await forEachSeed { _ in
       let run = Job("job") { (job: JobContext<Int>) in
         for number in 0..<8 {

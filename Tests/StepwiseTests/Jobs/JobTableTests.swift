@@ -47,7 +47,7 @@ struct JobTableTests {
 
   // G130
   @Test(arguments: Ending.allCases, Place.allCases)
-  func handlersAreToldInOrderOnTheMainActor(ending: Ending, place: Place) async {
+  func `Handlers are called in order on the main actor`(ending: Ending, place: Place) async {
     let notes = JobNotes()
     let outcome = place == .mainActor ? await endOnMainActor(ending, notes) : await end(ending, notes)
     await letMainActorCatchUp()

@@ -23,7 +23,7 @@ struct JobTimeTests {
   }
 
   // G133
-  @Test func theTimeoutCountsFromTheStartOfTheWork() async {
+  @Test func `The timeout counts from the start of the work`() async {
     let begun = Once<Void>()
     queue.suspend()
     let run = Self.untilCancelled(begun).timeout(.seconds(10), clock: clock).noting(notes).launch(on: queue)
@@ -44,7 +44,7 @@ struct JobTimeTests {
   }
 
   // G133
-  @Test func theDeadlineCountsFromTheLaunch() async {
+  @Test func `The deadline counts from the launch`() async {
     let begun = Once<Void>()
     queue.suspend()
     let run = Self.untilCancelled(begun).deadline(.seconds(10), clock: clock).noting(notes).launch(on: queue)
@@ -58,7 +58,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start", "timeout", "finish TimeoutError"])
   }
 
-  @Test func aJobWhoseDeadlineComesWhileItWaitsNeverBegins() async throws {
+  @Test func `A job whose deadline comes while it waits never begins`() async throws {
     queue.suspend()
     let run = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock).noting(notes).launch(on: queue)
     await clock.sleepers(atLeast: 1)
@@ -69,8 +69,8 @@ struct JobTimeTests {
     #expect(try await Job("next") { 2 }.launch(on: queue).value == 2)
   }
 
-  @Test("A job that misses its deadline leaves the queue, then calls handlers")
-  func waitingJobLeavesAtItsDeadline() async {
+  @Test
+  func `A job that misses its deadline leaves the queue, then calls handlers`() async {
     queue.suspend()
     let job = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock)
       .onTimeout { [queue] in notes.note("timeout, \(queue.gate.entrants.count) in the queue") }
@@ -81,7 +81,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["timeout, 0 in the queue"])
   }
 
-  @Test func aValueThatTheWorkStillReturnsWins() async throws {
+  @Test func `A value that the work returns after its limit wins`() async throws {
     let begun = Once<Void>()
     let job = Job("job") { (_: JobContext<Int>) -> Int in
       begun.settle(())
@@ -96,7 +96,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start", "finish 7"])
   }
 
-  @Test func aTimeoutOfTheWorkItselfIsAnErrorAndNoTimeout() async {
+  @Test func `A timeout inside the work is an error, not the job's timeout`() async {
     let inner = Chain { try await ManualClock().sleep(for: .seconds(1)) }.timeout(.seconds(1), clock: clock)
     let job = Job("job") { (_: JobContext<Int>) in try await inner.run() }
     let run = job.timeout(.seconds(10), clock: clock).noting(notes).launch(on: queue)
@@ -106,7 +106,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start", "error TimeoutError", "finish TimeoutError"])
   }
 
-  @Test func aTimeoutWithoutAHandlerGoesToTheHandlersOfErrors() async {
+  @Test func `A timeout without a handler goes to the handlers of errors`() async {
     let begun = Once<Void>()
     let job = Self.untilCancelled(begun).timeout(.seconds(1), clock: clock)
       .onError(of: TimeoutError.self) { error in notes.note("\(error)") }
@@ -119,7 +119,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["job did not end within 1 second", "finish"])
   }
 
-  @Test func whatTheWorkThrewWhenItsTimeWasUpIsInTheError() async {
+  @Test func `The timeout error contains what the work threw`() async {
     let begun = Once<Void>()
     let job = Job("job") {
       begun.settle(())
@@ -136,7 +136,7 @@ struct JobTimeTests {
     #expect(error.underlyingError as? Fault == Fault(3))
   }
 
-  @Test func aCancelAfterTheTimeWasUpIsACancelAndTellsNothing() async {
+  @Test func `A cancel after the timeout is a cancel and calls no handler`() async {
     let (begun, goOn) = (Once<Void>(), Once<Void>())
     let job = Job("job") { (_: JobContext<Int>) -> Int in
       begun.settle(())
@@ -156,7 +156,7 @@ struct JobTimeTests {
     #expect(notes.lines == ["start"])
   }
 
-  @Test func theTimersOfAJobThatHasEndedSleepNoLonger() async throws {
+  @Test func `The timers of a job that has ended sleep no longer`() async throws {
     let job = Job("job") { 1 }.timeout(.seconds(1), clock: clock).deadline(.seconds(1), clock: clock)
     #expect(try await job.launch(on: queue).value == 1)
     #expect(clock.sleeperCount == 0)

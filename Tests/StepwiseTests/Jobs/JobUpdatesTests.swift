@@ -11,7 +11,7 @@ struct JobUpdatesTests {
   private let queue = JobQueue(maxConcurrent: 1)
 
   // G134
-  @Test func everyConsumerSeesTheUpdatesAndTheEnd() async throws {
+  @Test func `Every consumer sees the updates and the end`() async throws {
     let (goOn, seen) = (Once<Void>(), Recorder<Int>())
     let run = Job("job") { (job: JobContext<Int>) in
       job.update(1)
@@ -34,7 +34,7 @@ struct JobUpdatesTests {
   }
 
   // G134
-  @Test func whoComesLateIsGivenTheLatestAndTheEnd() async throws {
+  @Test func `A late consumer receives the latest update and the end`() async throws {
     let run = Job("job") { (job: JobContext<Int>) in
       for number in 0..<100 { job.update(number) }
     }.launch(on: queue)
@@ -46,7 +46,7 @@ struct JobUpdatesTests {
     }
   }
 
-  @Test func withoutAnUpdateThereIsTheEnd() async throws {
+  @Test func `Without updates a consumer receives the end`() async throws {
     let run: JobRun<Never, Int> = Job("job") { 1 }.launch(on: queue)
     for await _ in run.updates {}
     _ = try await run.value
@@ -56,7 +56,7 @@ struct JobUpdatesTests {
     for await _ in waiting.updates {}
   }
 
-  @Test func iteratingEndsWithTheTaskThatIterates() async throws {
+  @Test func `Iterating ends with the task that iterates`() async throws {
     let (goOn, queue) = (Once<Void>(), queue)
     let run = Job("job") { (_: JobContext<Int>) in await goOn.valueIgnoringCancellation() }.launch(on: queue)
     let consumer = Task { for await _ in run.updates {} }
@@ -68,7 +68,7 @@ struct JobUpdatesTests {
   }
 
   /// A flood of updates without handlers on the main actor stores only the latest.
-  @Test func aFloodOfUpdatesKeepsTheLatestAlone() async throws {
+  @Test func `A flood of updates keeps only the latest`() async throws {
     let tracker = LifetimeTracker()
     let (looked, goOn) = (Once<Void>(), Once<Void>())
     let job = Job("job") { (job: JobContext<LifetimeTracker.Tracked>) in
@@ -85,7 +85,7 @@ struct JobUpdatesTests {
     _ = consumer
   }
 
-  @Test func progressAndEventsAreThoseOfAnyRun() async throws {
+  @Test func `A job has the progress and events of a run`() async throws {
     let run: JobRun<Never, Int> = Job("job") {
       StepProgress.report(0.5)
       return 1

@@ -56,7 +56,7 @@ struct AbandonedRecordTests {
   }
 
   @Test(arguments: Form.allCases)
-  func theNextAttemptsRecordIsItsOwn(form: Form) async throws {
+  func `The next attempt has its own record`(form: Form) async throws {
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
     let chain = makeChain(form).abandon(after: .seconds(5), clock: clock).retry(policy)
     let run = chain.start(1)
@@ -79,7 +79,7 @@ struct AbandonedRecordTests {
   }
 
   // G68
-  @Test func aStepThatIsAbandonedEndsThenAndNotLater() async throws {
+  @Test func `An abandoned step ends when it is abandoned`() async throws {
     let chain = makeChain(.step).abandon(after: .seconds(5), clock: clock).recover { _ in 2 }
       .then { [second] number in
         try await second.pass()

@@ -14,7 +14,7 @@ import Testing
     return nil
   }
 
-  @Test func countsNoStepThatFailed() async {
+  @Test func `Progress counts no failed step`() async {
     let run = Chain { (number: Int) in number }
       .then { _ -> Int in throw Trouble() }
       .then { $0 }
@@ -24,7 +24,7 @@ import Testing
     #expect(await fraction(of: run) == 0.25)
   }
 
-  @Test func keepsWhatAStepReportedBeforeItFailed() async {
+  @Test func `Progress keeps what a step reported before it failed`() async {
     let run = Chain { (_: Int) -> Int in
       StepProgress.report(0.5)
       throw Trouble()
@@ -35,7 +35,7 @@ import Testing
     #expect(await fraction(of: run) == 0.25)
   }
 
-  @Test func leavesRoomForTheNextAttempt() async throws {
+  @Test func `Progress leaves room for the next attempt`() async throws {
     let attempts = Recorder<Int>()
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
     let run = Chain { (number: Int) -> Int in

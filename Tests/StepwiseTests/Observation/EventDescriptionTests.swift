@@ -9,8 +9,8 @@ import Testing
 struct EventDescriptionTests {
   private let step = ChainStep(index: 0, name: "load")
 
-  @Test("An event names the type of a stage or a value, and never contains it")
-  func namesTypes() {
+  @Test
+  func `An event names the type of a stage or a value, and never contains it`() {
     let events: [(ChainEvent, String)] = [
       (.started, "started"), (.stepStarted(step), "load started"), (.stepProgress(step, 0.5), "load at 0.5"),
       (.stepRetrying(step, attempt: 2), "load starts attempt 2"),
@@ -24,8 +24,8 @@ struct EventDescriptionTests {
     for (event, text) in events { #expect("\(event)" == text) }
   }
 
-  @Test("The debug description of an event has the stage or the value")
-  func debugDescriptionsHaveValues() {
+  @Test
+  func `The debug description of an event has the stage or the value`() {
     #expect(String(reflecting: ChainEvent.stageReached(step, ["secret"])) == "load reached [\"secret\"]")
     #expect(String(reflecting: ChainEvent.ended(.resolved("secret"))) == "succeeded with \"secret\"")
   }

@@ -24,7 +24,7 @@ struct HandlerReportTests {
   }
 
   @Test(arguments: Form.allCases)
-  func aHandlerOfARunInAStepDoesNotReportForTheStep(form: Form) async {
+  func `A handler of a run in a step does not report for the step`(form: Form) async {
     let inner = form == .gatedRun ? makeReporting().overlap(.serial) : makeReporting()
     let outer = Chain("outer") { (number: Int) in
       if form == .start { _ = await inner.start(number).outcome } else { _ = try? await inner.run(number) }
@@ -35,7 +35,7 @@ struct HandlerReportTests {
     #expect(events.filter { $0 != "progress outer 0.5" } == ["started", "begin outer", "end outer", "resolved 1"])
   }
 
-  @Test func whatAHandlerStartsDoesNotReportForTheStep() async {
+  @Test func `A run that a handler starts does not report for the step`() async {
     let reporting = Chain { (number: Int) in
       StepProgress.report(0.9)
       return number

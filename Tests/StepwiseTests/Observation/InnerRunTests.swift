@@ -8,7 +8,7 @@ import Testing
 /// A chain that is run in a step, and not appended as one, has progress of its own.
 @Suite(.timeLimit(.minutes(5)))
 struct InnerRunTests {
-  @Test(arguments: [false, true]) func whatHappensInItIsNotTheStepsProgress(takesToken: Bool) async {
+  @Test(arguments: [false, true]) func `Progress of an inner run is not that of the step`(takesToken: Bool) async {
     let attempts = Recorder<Int>()
     let inner = Chain(
       Step { (number: Int) in

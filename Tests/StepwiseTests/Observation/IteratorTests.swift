@@ -14,7 +14,7 @@ struct IteratorTests {
     return number
   }
 
-  @Test @MainActor func iteratorsReturnTheirElementsOnTheMainActor() async {
+  @Test @MainActor func `Iterators return their elements on the main actor`() async {
     let run = chain.start(1)
     _ = await run.outcome
     var events = run.events.makeAsyncIterator()
@@ -28,7 +28,7 @@ struct IteratorTests {
     #expect(await updates.next(isolation: nil) == nil)
   }
 
-  @Test func iteratorsReturnTheirElementsOutsideOfActors() async {
+  @Test func `Iterators return their elements outside of actors`() async {
     let run = chain.start(1)
     _ = await run.outcome
     var events = run.events.makeAsyncIterator()

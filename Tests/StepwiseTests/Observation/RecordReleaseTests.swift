@@ -15,7 +15,7 @@ struct RecordReleaseTests {
     deinit { action() }
   }
 
-  @Test func anErrorThatLooksAtTheRunWhenItGoesMayDoSo() async {
+  @Test func `An error may inspect the run while it is released`() async {
     let handle = Watched<Run<Int>?>(nil)
     let seen = Recorder<String>()
     let attempts = Recorder<Int>()

@@ -11,7 +11,7 @@ struct RetentionTests {
   enum Keeper: CaseIterable, Sendable { case task, startedRun, resolver, token }
 
   @Test(arguments: Keeper.allCases)
-  func whatOutlivesAStepDoesNotRetainTheOutputOfItsRun(keeper: Keeper) async throws {
+  func `Work that outlives a step does not retain the run's output`(keeper: Keeper) async throws {
     let tracker = LifetimeTracker()
     let turnstile = Turnstile()
     let resolvers = Recorder<Resolver<Void>>()

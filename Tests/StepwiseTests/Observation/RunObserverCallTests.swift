@@ -43,7 +43,7 @@ struct RunObserverCallTests {
 
   private struct Silent: RunObserver {}
 
-  @Test func noLockIsHeldWhileAnObserverIsCalled() async {
+  @Test func `No lock is held while an observer is called`() async {
     let observer = Curious()
     let run = observer.chain.start(1)
     observer.run.mutate { $0 = run }
@@ -71,7 +71,7 @@ struct RunObserverCallTests {
     func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) { call() }
   }
 
-  @Test func theCallsForARunAndItsBranchesNeverOverlap() async throws {
+  @Test func `The calls for a run and its branches never overlap`() async throws {
     let observer = Overlap()
     var branch = Chain { (number: Int) in number }
     for _ in 0..<50 { branch = branch.then { $0 + 1 } }
@@ -81,7 +81,7 @@ struct RunObserverCallTests {
     #expect(observer.calls.total == 20 * (4 * (51 * 2 + 1) + 1))
   }
 
-  @Test func manyRunsAtOnceAreObservedEachFromStartToEnd() async {
+  @Test func `Many concurrent runs are each observed from start to end`() async {
     let log = ObserverLog()
     let chain = Chain("step") { (number: Int) in number }.observed(by: log)
     await withTaskGroup { group in
@@ -99,8 +99,8 @@ struct RunObserverCallTests {
     }
   }
 
-  @Test("An observer sees each run start and end exactly once")
-  func everyRunIsStartedAndEndedOnceWhereverAnAbandonedStepStands() async {
+  @Test
+  func `An observer sees each run start and end exactly once`() async {
     await forEachSeed { seed in
       let log = ObserverLog()
       let inner = Chain("one") { await Task.yield() }.then("two") { await Task.yield() }

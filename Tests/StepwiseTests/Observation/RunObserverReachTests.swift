@@ -20,8 +20,8 @@ struct RunObserverReachTests {
     func runStarted(_ run: ObservedRun) { if run.name == name { recorder.record(label) } }
   }
 
-  @Test("Observers are called in the order process, scope, chain")
-  func observersOfTheProcessOfScopesAndOfChainsAreCalledInThisOrder() async throws {
+  @Test
+  func `Observers are called in the order process, scope, chain`() async throws {
     let calls = Recorder<String>()
     let observer = { (label: String) in Only(name: "order of observers", recorder: calls, label: label) }
     let chain = Chain {}.named("order of observers").observed(by: observer("chain 1")).observed(by: observer("chain 2"))
@@ -40,7 +40,7 @@ struct RunObserverReachTests {
     #expect(calls.elements.count == 11)
   }
 
-  @Test func aScopeReachesTasksAndStartedRunsAfterItsEnd() async throws {
+  @Test func `A scope reaches tasks and started runs after its end`() async throws {
     let turnstile = Turnstile()
     let run = await withRunObserver(log) {
       Chain("outer") {
@@ -56,7 +56,7 @@ struct RunObserverReachTests {
     #expect(log.lines.count == 8)
   }
 
-  @Test func nestedChainsAndBranchesAreRunsWithAParent() async throws {
+  @Test func `Nested chains and branches are runs with a parent`() async throws {
     let inner = Chain("a") { (number: Int) in number }.then("b") { $0 }
     let chain = Chain("first") { (number: Int) in number }.appending(inner.named("nested"))
       .appending(Chain<Int, (Int, Int)>.zip(Chain("left") { $0 }, Chain("right") { $0 }))
@@ -77,7 +77,7 @@ struct RunObserverReachTests {
     #expect(log.lines.last == "run 1 ended succeeded with Int")
   }
 
-  @Test func anObserverOfANestedChainReceivesOnlyThatRun() async throws {
+  @Test func `An observer of a nested chain receives only that run`() async throws {
     let inner = Chain("a") { (number: Int) in number }.observed(by: log)
     let chain = Chain("first") { (number: Int) in number }.appending(inner).then("last") { $0 }
     let expected = ["run 1 a started", "1 a started", "1 a finished", "run 1 ended succeeded with Int"]
@@ -89,7 +89,7 @@ struct RunObserverReachTests {
     #expect(log.lines[5] == "2 a started")
   }
 
-  @Test func aRunInAHandlerHasTheRunOfTheHandlerAsItsParent() async throws {
+  @Test func `A run in a handler has the run of the handler as its parent`() async throws {
     let cleanUp = Chain("clean up") {}
     let chain = Chain("reserve", undo: { _ in try await cleanUp.run() }) {}
       .then("fail") { throw Fault(1) }
@@ -99,7 +99,7 @@ struct RunObserverReachTests {
     #expect(log.lines.last == "run 1 ended failed: Fault(number: 1)")
   }
 
-  @Test func aJobIsARun() async throws {
+  @Test func `A job is observed as a run`() async throws {
     let job = Job("import") { (_: Void, _: JobContext<Never>) in 1 }
     try await withRunObserver(log) { _ = try await job.launch(()).value }
     #expect(
@@ -109,7 +109,7 @@ struct RunObserverReachTests {
     )
   }
 
-  @Test func theLosersOfARaceEndCancelledInTheirRuns() async throws {
+  @Test func `The losers of a race end cancelled in their runs`() async throws {
     let turnstile = Turnstile()
     let slow = Chain("slow") { (number: Int) in
       turnstile.open()

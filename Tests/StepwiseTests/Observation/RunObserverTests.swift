@@ -20,19 +20,19 @@ struct RunObserverTests {
     "run 1 ended succeeded with Int",
   ]
 
-  @Test func aPlainRunNotifiesItsObserverInOrder() async throws {
+  @Test func `A plain run notifies its observer in order`() async throws {
     #expect(try await chain.run(3) == 7)
     #expect(log.lines == expected)
   }
 
-  @Test("A started run notifies its observer before the waiting task resumes")
-  func aStartedRunNotifiesItsObserverBeforeItsWaiterResumes() async throws {
+  @Test
+  func `A started run notifies its observer before the waiting task resumes`() async throws {
     let run = chain.start(3)
     #expect(try await run.value == 7)
     #expect(log.lines == expected)
   }
 
-  @Test func aRunWhoseHandleIsReleasedIsObservedToItsEnd() async {
+  @Test func `A run whose handle is released is observed to its end`() async {
     let turnstile = Turnstile()
     var run: Run<Int>? = Chain("wait") { (number: Int) in
       await turnstile.passWhateverHappens()
@@ -46,7 +46,7 @@ struct RunObserverTests {
     #expect(await log.lines(atLeast: 4).last == "run 1 ended succeeded with Int")
   }
 
-  @Test func aChainDerivedLaterIsObservedAndTheOriginalIsNot() async throws {
+  @Test func `A chain derived later is observed and the original is not`() async throws {
     let original = Chain("one") { (number: Int) in number }
     let derived = original.observed(by: log).then("two") { $0 }
     _ = try await original.run(1)
@@ -56,13 +56,13 @@ struct RunObserverTests {
     #expect(log.lines.contains("1 two finished"))
   }
 
-  @Test func aNameReplacesTheNamesOfTheSteps() async throws {
+  @Test func `A name replaces the names of the steps`() async throws {
     _ = try await chain.named("sum").run(1)
     #expect(log.lines.first == "run 1 sum started")
     #expect(log.lines.count == 6)
   }
 
-  @Test func aFailedRunHasTheErrorOfItsStep() async {
+  @Test func `A failed run has the error of its step`() async {
     let chain = Chain("fail") { () -> Int in throw Fault(1) }.then("never") { $0 }.observed(by: log)
     await #expect(throws: Fault(1)) { try await chain.run() }
     #expect(
@@ -73,8 +73,8 @@ struct RunObserverTests {
     )
   }
 
-  @Test("A retried chain reports each failed attempt and counts the starts")
-  func aRetriedChainReportsEachFailedAttemptAndCountsTheStarts() async throws {
+  @Test
+  func `A retried chain reports each failed attempt and counts the starts`() async throws {
     let tally = Tally()
     let chain = Chain("undone", undo: { _ in }) { 1 }
       .then("flaky") { number in if tally.increment() < 3 { throw Fault(tally.total) } else { number } }
@@ -92,7 +92,7 @@ struct RunObserverTests {
     )
   }
 
-  @Test func aRetriedStepReportsEachFailedAttempt() async throws {
+  @Test func `A retried step reports each failed attempt`() async throws {
     let tally = Tally()
     let step = Step("flaky") { (_: Void) in if tally.increment() < 2 { throw Fault(1) } }
       .retry(RetryPolicy(maxAttempts: 2, backoff: .none))
@@ -105,14 +105,14 @@ struct RunObserverTests {
     )
   }
 
-  @Test func theUndoOfAFailedRunIsReportedBeforeItsEnd() async {
+  @Test func `The undo of a failed run is reported before its end`() async {
     let chain = Chain("reserve", undo: { (_: Int) in throw Fault(2) }) { 1 }
       .then("pay") { (_: Int) -> Int in throw Fault(1) }.observed(by: log)
     _ = try? await chain.run()
     #expect(log.lines.suffix(2) == ["1 reserve undone: Fault(number: 2)", "run 1 ended failed: Fault(number: 1)"])
   }
 
-  @Test func aCancelledRunEndsWithItsReason() async {
+  @Test func `A cancelled run ends with its reason`() async {
     let turnstile = Turnstile()
     let run = Chain("wait") { try await turnstile.pass() }.observed(by: log).start()
     _ = await log.lines(atLeast: 2)
@@ -126,8 +126,8 @@ struct RunObserverTests {
     )
   }
 
-  @Test("An observer sees a run that is cancelled before it starts, once")
-  func aRunThatIsCancelledBeforeItStartsIsStartedAndEndedOnce() async {
+  @Test
+  func `An observer sees a run that is cancelled before it starts, once`() async {
     let token = CancellationToken()
     token.cancel(reason: "late")
     let run = Chain("never") {}.observed(by: log).start(cancelledBy: token)
@@ -135,8 +135,8 @@ struct RunObserverTests {
     #expect(log.lines == ["run 1 never started", "run 1 ended cancelled: late"])
   }
 
-  @Test("An abandoned step finishes once, and its nested run ends later")
-  func anAbandonedStepIsFinishedOnceAndItsNestedRunEndsLater() async throws {
+  @Test
+  func `An abandoned step finishes once, and its nested run ends later`() async throws {
     let turnstile = Turnstile()
     let clock = ManualClock()
     let inner = Chain("slow") { await turnstile.passWhateverHappens() }.named("inner")

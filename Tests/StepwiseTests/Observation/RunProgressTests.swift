@@ -19,14 +19,14 @@ struct RunProgressTests {
 
   private let inner = Chain("a") { (number: Int) in number }.then("b") { $0 }.then("c") { $0 }.then("d") { $0 }
 
-  @Test func anObserverReceivesTheProgressOfAPlainRun() async throws {
+  @Test func `An observer receives the progress of a plain run`() async throws {
     let bar = Bar(fractions: Recorder())
     try await withRunObserver(bar) { _ = try await inner.named("run").run(1) }
     #expect(bar.fractions.elements == ["run 25 a", "run 50 b", "run 75 c", "run 100 d"])
   }
 
   @Test(arguments: [false, true])
-  func theProgressOfARunInAStepIsThatOfTheStep(isObserved: Bool) async throws {
+  func `The progress of a run in a step is that of the step`(isObserved: Bool) async throws {
     let inner = isObserved ? inner.observed(by: Bar(fractions: Recorder())) : inner
     let chain = Chain("first") { (number: Int) in number }.then("second") { try await inner.run($0) }
     var fractions: [Int] = []

@@ -42,7 +42,7 @@ struct ComposedProgressionTests {
   }
 
   // G94
-  @Test func innerStagesShowInTheOuterStream() async throws {
+  @Test func `The outer stream contains the inner stages`() async throws {
     let all = try await stages(of: Launch.counting(.at(1), name: "a"))
     let expected: [Launch] = [
       .counting(.at(1), name: "a"), .counting(.at(0), name: "a"), .counting(.landed("landed"), name: "a"),
@@ -51,12 +51,12 @@ struct ComposedProgressionTests {
     #expect(all == expected)
   }
 
-  @Test func anErrorOfATransformationEndsTheOuterOne() async {
+  @Test func `An error of a transformation ends the outer one`() async {
     await #expect(throws: Fault(1)) { try await Launch.counting(.at(1), name: "").run() }
   }
 
   // G94
-  @Test func mapLeavesTheStagesBeforeAndTransformsTheResult() async throws {
+  @Test func `map keeps the stages and transforms the result`() async throws {
     let mapped = Countdown.at(1).map { $0.count }
     #expect(try await mapped.run() == 6)
     let lines = try await stages(of: mapped).map { String(describing: $0) }
@@ -68,7 +68,7 @@ struct ComposedProgressionTests {
     await #expect(throws: ProgressionError.self) { try await stages(of: mapped).last?.next() }
   }
 
-  @Test func aTransformationRunsOnceForEachRun() async throws {
+  @Test func `A transformation runs once for each run`() async throws {
     let calls = Tally()
     let mapped = Countdown.at(1).map { _ in calls.increment() }
     for try await stage in mapped.stages { _ = (stage.result, stage.result) }
@@ -76,7 +76,7 @@ struct ComposedProgressionTests {
   }
 
   // G94
-  @Test func flatMapIsFollowedByAnotherProgression() async throws {
+  @Test func `flatMap continues with another progression`() async throws {
     let both = Countdown.at(1).flatMap { result in Launch.counting(.at(0), name: result) }
     #expect(try await both.run() == "landed landed!")
     let all = try await stages(of: both)
@@ -89,7 +89,7 @@ struct ComposedProgressionTests {
     #expect(try await Countdown.landed("x").flatMap { Countdown.landed($0 + "y") }.run() == "xy")
   }
 
-  @Test func transformationsMayBeBoundToAnActor() async throws {
+  @Test func `Transformations may be isolated to an actor`() async throws {
     let onMain = try await Countdown.at(1).map { @MainActor _ in isOnTheMainQueue() }.run()
     #expect(onMain)
     let off = try await Countdown.at(1).map { _ in isOnTheMainQueue() }.run()
@@ -97,7 +97,7 @@ struct ComposedProgressionTests {
   }
 
   // G96
-  @Test func serialRunsOneAfterTheOther() async throws {
+  @Test func `A serial runs one progression after the other`() async throws {
     let serial = Serial([Countdown.at(0), .landed("b"), .at(1)])
     #expect(try await serial.run() == ["landed", "b", "landed"])
     let all = try await stages(of: serial)
@@ -111,7 +111,7 @@ struct ComposedProgressionTests {
   }
 
   // G96
-  @Test func theFirstErrorEndsASerialAndItGoesOnFromThere() async throws {
+  @Test func `The first error ends a serial, which resumes from there`() async throws {
     let isBroken = Lock(true)
     let work = { @Sendable (number: Int) in
       Scripted(last: 1) { _ in
@@ -126,7 +126,7 @@ struct ComposedProgressionTests {
     #expect(try await last.run() == [1, 1, 1])
   }
 
-  @Test func aSerialIsStoredAndRestored() async throws {
+  @Test func `A serial is stored and restored`() async throws {
     enum Halving: Progression, Codable, Equatable {
       case at(Int)
       func next() async throws -> Halving {

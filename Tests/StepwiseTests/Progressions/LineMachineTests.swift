@@ -25,7 +25,7 @@ struct LineMachineTests {
     return machine
   }
 
-  @Test func workBeginsInOrderAsLongAsThereIsRoom() {
+  @Test func `Work begins in order as long as there is room`() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     let further = machine.resume()
     #expect(further.isEmpty)
@@ -35,11 +35,11 @@ struct LineMachineTests {
     }
   }
 
-  @Test(arguments: [Int.min, -1, 0, 1]) func lessThanOneAtOnceIsOne(maxConcurrent: Int) {
+  @Test(arguments: [Int.min, -1, 0, 1]) func `A limit below one counts as one`(maxConcurrent: Int) {
     _ = machine(maxConcurrent: maxConcurrent, work: 0..<2, starting: [0])
   }
 
-  @Test func aFullShelfParksTheWorkerUntilAProductIsTaken() {
+  @Test func `A full buffer parks the worker until a result is taken`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
     guard case .park = machine.finishWork(with: 0), case .suspend = machine.park(7) else {
       Issue.record("not parked")
@@ -55,7 +55,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func oneParkedWorkerIsWokenAtATimeAndWakesTheNext() {
+  @Test func `One parked worker is woken at a time and wakes the next`() {
     var machine = machine(maxConcurrent: 2, work: 0..<5, starting: [0, 1])
     guard case .work(2, wake: _, start: _, dismiss: _) = machine.finishWork(with: 0),
       case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
@@ -78,7 +78,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func aWorkerThatIsWokenTooLateParksAgain() {
+  @Test func `A worker that is woken too late parks again`() {
     var machine = machine(maxConcurrent: 1, work: 0..<3, starting: [0])
     _ = machine.finishWork(with: 0)
     _ = machine.park(7)
@@ -98,7 +98,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func aWorkerThatParksAfterItsWorkWasStartedLeaves() {
+  @Test func `A worker that parks after its work was started leaves`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
     guard case .park = machine.finishWork(with: 0), case .product(0, start: .new(1)?) = machine.take(),
       case .leave = machine.park(7)
@@ -108,7 +108,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func aWorkerThatParksAfterItsWorkWasDroppedLeaves() {
+  @Test func `A worker that parks after its work was dropped leaves`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
     guard case .park = machine.finishWork(with: 0) else {
       Issue.record("did not receive park")
@@ -122,7 +122,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func parkedWorkersAreDismissedWhenNothingIsLeft() {
+  @Test func `Parked workers are dismissed when nothing is left`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
     _ = machine.finishWork(with: 0)
     _ = machine.park(7)
@@ -132,8 +132,8 @@ struct LineMachineTests {
     #expect(again.dropped.isEmpty && again.dismiss.isEmpty)
   }
 
-  @Test("A parked worker ends when another one takes the last work")
-  func aParkedWorkerIsDismissedWhenAnotherTakesTheLastWork() {
+  @Test
+  func `A parked worker ends when another one takes the last work`() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
       case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
@@ -146,7 +146,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func aWokenWorkerLeavesWhenAnotherTakesTheLastWork() {
+  @Test func `A woken worker leaves when another takes the last work`() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
       case .park = machine.finishWork(with: 1), case .suspend = machine.park(7),
@@ -158,7 +158,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func aWaiterIsWokenByTheLastProductAndByTheEnd() {
+  @Test func `A waiter is woken by the last result and by the end`() {
     var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
     let woken = machine.finish()
     #expect(woken.isEmpty)
@@ -174,7 +174,7 @@ struct LineMachineTests {
     }
   }
 
-  @Test func droppingTheLastOfAFinishedLineWakesItsWaiters() {
+  @Test func `Dropping the last work of a finished line wakes its waiters`() {
     var machine = Machine(maxConcurrent: 1)
     machine.suspend()
     _ = machine.add(0)
@@ -188,7 +188,7 @@ struct LineMachineTests {
   }
 
   /// Random orders of events against the guarantees: order, limits, nothing twice, nothing lost, no waiter left behind.
-  @Test(arguments: seeds()) func everyOrderKeepsThePromises(seed: UInt64) {
+  @Test(arguments: seeds()) func `Every order of events keeps the promises`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var line = SimulatedLine(maxConcurrent: Int.random(in: 1...3, using: &generator))
     for _ in 0..<60 { line.event(Int.random(in: 0..<10, using: &generator), using: &generator) }

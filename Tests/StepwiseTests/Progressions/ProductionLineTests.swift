@@ -11,7 +11,7 @@ struct ProductionLineTests {
     Scripted(number: number, last: number + 1, work: body)
   }
 
-  @Test func resultsComeWithTheProgressionAsItWasAdded() async {
+  @Test func `Results come with the progression as it was added`() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 2)
     for number in 0..<10 {
       line.add(work(number) { if $0 == 4 { throw Fault(4) } })
@@ -29,7 +29,7 @@ struct ProductionLineTests {
   }
 
   // G99
-  @Test func noMoreThanTheLimitRunAtOnceAndInOrder() async {
+  @Test func `No more than the limit run at once, in order`() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 3)
     for number in 0..<6 {
@@ -49,7 +49,7 @@ struct ProductionLineTests {
   }
 
   // G99
-  @Test func aFullShelfStopsTheLine() async {
+  @Test func `A full buffer pauses the line`() async {
     let entered = Recorder<Int>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     for number in 0..<4 { line.add(work(number) { entered.record($0) }) }
@@ -63,7 +63,7 @@ struct ProductionLineTests {
   }
 
   // G100
-  @Test func addDoesNotWait() async {
+  @Test func `add does not wait`() async {
     let gate = Once<Void>()
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     let hold: @Sendable (Int) async -> Void = { _ in await gate.valueIgnoringCancellation() }
@@ -74,7 +74,7 @@ struct ProductionLineTests {
   }
 
   // G100
-  @Test func suspendBeginsNothingNewAndResumeGoesOn() async {
+  @Test func `suspend begins nothing new and resume continues`() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     line.add(
@@ -95,7 +95,7 @@ struct ProductionLineTests {
     #expect(await results.next()?.progression.number == 1)
   }
 
-  @Test func clearPendingDropsWhatHasNotBegun() async {
+  @Test func `clearPending drops work that has not begun`() async {
     let (entered, gate) = (Recorder<Int>(), Once<Void>())
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     for number in 0..<3 {
@@ -117,7 +117,7 @@ struct ProductionLineTests {
   }
 
   // G100
-  @Test func finishEndsTheResultsAndRefusesMore() async {
+  @Test func `finish ends the results and refuses more work`() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     let task = Task { [results = line.results] in
       var count = 0
@@ -131,7 +131,7 @@ struct ProductionLineTests {
     for await _ in line.results { Issue.record("a result after the end") }
   }
 
-  @Test func lettingTheLineGoFinishesIt() async {
+  @Test func `Releasing the line finishes it`() async {
     var line: ProductionLine<Scripted>? = ProductionLine(maxConcurrent: 1)
     let results = line?.results
     for number in 0..<3 { line?.add(work(number)) }
@@ -141,7 +141,7 @@ struct ProductionLineTests {
     #expect(count == 3)
   }
 
-  @Test func lettingASuspendedLineGoResumesIt() async {
+  @Test func `Releasing a suspended line resumes it`() async {
     var line: ProductionLine<Scripted>? = ProductionLine(maxConcurrent: 1)
     let results = line?.results
     line?.suspend()
@@ -152,7 +152,7 @@ struct ProductionLineTests {
     #expect(count == 3)
   }
 
-  @Test func whatIsAbandonedIsReleased() async {
+  @Test func `Abandoned work is released`() async {
     let tracker = LifetimeTracker()
     do {
       let line = ProductionLine<Scripted>(maxConcurrent: 2)
@@ -164,7 +164,7 @@ struct ProductionLineTests {
     await tracker.allReleased()
   }
 
-  @Test func aCancelledConsumerLeavesTheLineAlone() async {
+  @Test func `A cancelled consumer leaves the line alone`() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 1)
     let task = Task { [results = line.results] in
       var count = 0
@@ -180,7 +180,7 @@ struct ProductionLineTests {
     #expect(taken == [7])
   }
 
-  @Test func aHundredThousandPassThrough() async {
+  @Test func `A hundred thousand progressions pass through a line`() async {
     let line = ProductionLine<Scripted>(maxConcurrent: 4)
     for number in 0..<100_000 { line.add(work(number)) }
     line.finish()

@@ -8,31 +8,31 @@ import Testing
 /// `run`, `start` and `execute` of a progression.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionRunTests {
-  @Test func runGoesOnFromAnyStage() async throws {
+  @Test func `run continues from any stage`() async throws {
     #expect(try await Countdown.at(3).run() == "landed")
     #expect(try await Countdown.at(0).run() == "landed")
     #expect(try await Countdown.landed("here").run() == "here")
   }
 
-  @Test("A progression that returns itself runs until it has a result")
-  func pollsAsLongAsItTakes() async throws {
+  @Test
+  func `A progression that returns itself runs until it has a result`() async throws {
     #expect(try await Poll(polls: Tally(), enough: 20_000).run() == 20_000)
     #expect(try await Poll(polls: Tally(), enough: 20_000).map { $0 }.run() == 20_000)
   }
 
   // G93
-  @Test func theLastStageHasNothingAfterIt() async throws {
+  @Test func `The last stage has no next stage`() async throws {
     let error = try await #require(throws: ProgressionError.self) { try await Countdown.landed("here").next() }
     guard case .completed(let stage) = error else { throw error }
     #expect(stage == "landed(\"here\")")
   }
 
-  @Test func aStagesOwnErrorIsThrownAsItIs() async {
+  @Test func `A stage's own error is thrown as it is`() async {
     await #expect(throws: Fault(2)) { try await Scripted { if $0 == 2 { throw Fault(2) } }.run() }
   }
 
-  @Test("Cancellation never discards the result of the last stage")
-  func theResultOfTheLastStageIsNeverThrownAwayByCancellation() async throws {
+  @Test
+  func `Cancellation never discards the result of the last stage`() async throws {
     let task = Task {
       try await Scripted(last: 1) { _ in withUnsafeCurrentTask { $0?.cancel() } }.run()
     }
@@ -44,13 +44,13 @@ struct ProgressionRunTests {
     #expect(try await finished.value == "here")
   }
 
-  @Test func startStartsAnUnstructuredRun() async throws {
+  @Test func `start begins an unstructured run`() async throws {
     let run = Countdown.at(3).start()
     #expect(try await run.value == "landed")
     #expect(run.isFinished)
   }
 
-  @Test func aStartedRunShowsItsStagesInItsEvents() async throws {
+  @Test func `A started run shows its stages in its events`() async throws {
     let gate = Once<Void>()
     let run = Scripted(last: 2) { if $0 == 1 { await gate.valueIgnoringCancellation() } }.start()
     var lines: [String] = []
@@ -65,7 +65,7 @@ struct ProgressionRunTests {
     #expect(lines.last == "succeeded with Int")
   }
 
-  @Test func aStartedRunCanBeCancelledWithAReason() async throws {
+  @Test func `A started run can be cancelled with a reason`() async throws {
     let entered = Once<Void>()
     let run = Scripted { _ in
       entered.settle(())
@@ -80,7 +80,7 @@ struct ProgressionRunTests {
     #expect(cancellation.reason == "enough")
   }
 
-  @Test func executeGivesTheResultByAFunction() async {
+  @Test func `execute gives the result by a function`() async {
     let results = Recorder<String>()
     Countdown.at(2).execute { useResult in
       do { results.record(try useResult()) } catch { results.record("\(error)") }
@@ -88,7 +88,7 @@ struct ProgressionRunTests {
     #expect(await results.elements(atLeast: 1) == ["landed"])
   }
 
-  @Test func executeThrowsTheErrorWhereTheResultIsUsed() async {
+  @Test func `execute throws the error where the result is used`() async {
     let results = Recorder<Fault?>()
     Scripted { _ in throw Fault(3) }.execute { useResult in
       do {
@@ -101,7 +101,7 @@ struct ProgressionRunTests {
 
   // G95
   @Test(arguments: [TaskPriority?.none, .background, .high])
-  func executeRunsAtUtilityUnlessToldOtherwise(priority: TaskPriority?) async {
+  func `execute runs at utility priority by default`(priority: TaskPriority?) async {
     let priorities = Recorder<TaskPriority>()
     let work = Scripted(last: 1) { _ in priorities.record(Task.basePriority ?? .unspecifiedForTest) }
     let completion: @Sendable (@Sendable () throws -> Int) async -> Void = { _ in
@@ -117,7 +117,7 @@ struct ProgressionRunTests {
   }
 
   // G95
-  @Test func executeCompletesOnceForACancelledRun() async {
+  @Test func `execute completes once for a cancelled run`() async {
     let entered = Once<Void>()
     let ends = Recorder<Bool>()
     let run = Scripted { _ in
@@ -144,7 +144,7 @@ struct ProgressionRunTests {
     }
   }
 
-  @Test @MainActor func theCompletionMayBeBoundToAnActor() async {
+  @Test @MainActor func `The completion may be isolated to an actor`() async {
     let log = Recorder<String>()
     Screen().open(log: log)
     #expect(await log.elements(atLeast: 1) == ["landed"])

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionSimulationTests {
   // G97
-  @Test func withEveryStageNoConsumerMissesOneAfterItsFirst() async {
+  @Test func `With every stage, no consumer misses one after its first`() async {
     await forEachSeed { _ in
       let runs = Recorder<Int>()
       let shared = Scripted(last: 6) { number in
@@ -30,7 +30,7 @@ struct ProgressionSimulationTests {
     }
   }
 
-  @Test func withTheLatestStagesRiseToTheLastOne() async {
+  @Test func `With the latest stage, stages rise to the last`() async {
     await forEachSeed { _ in
       let runs = Recorder<Int>()
       let shared = Scripted(last: 6) { runs.record($0) }.stages.shared(.latest)
@@ -51,7 +51,7 @@ struct ProgressionSimulationTests {
 
   // G98
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func aCancelAtAnyMomentEndsOneConsumerOnly(sharing: StageSharing) async {
+  func `A cancel at any moment ends one consumer only`(sharing: StageSharing) async {
     await forEachSeed(500) { _ in
       let shared = Scripted(last: 6) { _ in
         await Task.yield()
@@ -70,7 +70,7 @@ struct ProgressionSimulationTests {
   }
 
   // G99
-  @Test func aLineKeepsItsLimitsAndLosesNothing() async {
+  @Test func `A line keeps its limits and loses nothing`() async {
     await forEachSeed { random in
       var random = random
       let limit = Int.random(in: 1...3, using: &random)

@@ -8,13 +8,13 @@ import Testing
 /// A progression as a step of a chain.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressionStepTests {
-  @Test func theResultIsTheStepsOutput() async throws {
+  @Test func `The result of a progression is the step's output`() async throws {
     let chain = Chain { (number: Int) in number + 1 }.appending(running: Countdown.at).then { $0.count }
     #expect(try await chain.run(2) == 6)
     #expect(try await chain.start(2).value == 6)
   }
 
-  @Test func theStagesShowInTheEvents() async throws {
+  @Test func `Events contain the stages`() async throws {
     let pull = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .appending(running: { last in Scripted(last: last) { number in await pull.wait(for: "\(number)") } })
@@ -29,7 +29,7 @@ struct ProgressionStepTests {
     #expect(lines.prefix(3) == ["1 0", "1 1", "1 2"])
   }
 
-  @Test func whoComesLateIsGivenTheNewestStage() async throws {
+  @Test func `A late consumer receives the newest stage`() async throws {
     let (entered, gate) = (Once<Void>(), Once<Void>())
     let run = Scripted(last: 3) { number in
       guard number == 2 else { return }
@@ -45,7 +45,7 @@ struct ProgressionStepTests {
     #expect(first.first == "2")
   }
 
-  @Test func cancellingInterruptsTheStage() async throws {
+  @Test func `Cancelling interrupts the stage`() async throws {
     let entered = Once<Void>()
     let log = Recorder<Int>()
     let chain = Chain { (number: Int) in number }
@@ -70,7 +70,7 @@ struct ProgressionStepTests {
   }
 
   /// A plain run cannot be interrupted from elsewhere; it stops at its next stage.
-  @Test func cancelRunsStopsAPlainRunAtItsNextStage() async throws {
+  @Test func `cancelRuns stops a plain run at its next stage`() async throws {
     let log = Recorder<Int>()
     let chainBox = Once<Chain<Int, Int>>()
     let chain = Chain { (number: Int) in number }.appending(running: { _ in
@@ -84,14 +84,14 @@ struct ProgressionStepTests {
     #expect(log.elements == [0, 1])
   }
 
-  @Test func anErrorOfAStageCanBeRecovered() async throws {
+  @Test func `An error of a stage can be recovered`() async throws {
     let chain = Chain { (number: Int) in number }
       .appending(running: { _ in Scripted { if $0 == 1 { throw Fault(1) } } })
       .recover { _ in 42 }
     #expect(try await chain.run(1) == 42)
   }
 
-  @Test func stagesReportProgressForTheirStep() async throws {
+  @Test func `Stages report progress for their step`() async throws {
     let gate = Once<Void>()
     let run = Scripted(last: 1) { _ in
       StepProgress.report(0.5)
@@ -102,7 +102,7 @@ struct ProgressionStepTests {
   }
 
   /// A stage that an abandoned step reaches later does not bring the step back to life.
-  @Test func aStageReachedAfterTheEndOfItsStepIsNotShown() async throws {
+  @Test func `A stage reached after the end of its step is not shown`() async throws {
     let (gate, left) = (Once<Void>(), Once<Void>())
     let clock = ManualClock()
     let chain = Chain { (number: Int) in number }
@@ -131,7 +131,7 @@ struct ProgressionStepTests {
     #expect(states.isEmpty)
   }
 
-  @Test func stagesRunOnTheChainsExecutor() async throws {
+  @Test func `Stages run on the chain's executor`() async throws {
     let executor = CountingExecutor()
     let chain = Chain { (number: Int) in number }
       .appending(running: { _ in Scripted { _ in #expect(executor.isCurrent) } })

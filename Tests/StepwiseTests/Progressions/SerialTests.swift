@@ -11,8 +11,8 @@ import Testing
     @concurrent func next() async throws -> Ready { try completed() }
   }
 
-  @Test("Two runs from one stage do not see each other's results")
-  func branches() async throws {
+  @Test
+  func `Two runs from one stage do not see each other's results`() async throws {
     let stage = try await Serial([1, 2].map { Ready(result: $0) }).next()
     let one = try await stage.next()
     let other = try await stage.next()

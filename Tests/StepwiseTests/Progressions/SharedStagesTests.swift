@@ -15,7 +15,7 @@ struct SharedStagesTests {
   }
 
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func oneConsumerSeesEveryStageOfOneRun(sharing: StageSharing) async throws {
+  func `One consumer sees every stage of one run`(sharing: StageSharing) async throws {
     let shared = work().stages.shared(sharing)
     var seen: [Int] = []
     for try await stage in shared { seen.append(stage.number) }
@@ -23,7 +23,7 @@ struct SharedStagesTests {
     #expect(log.elements == [0, 1, 2, 3, 4])
   }
 
-  @Test func severalConsumersShareOneRun() async throws {
+  @Test func `Several consumers share one run`() async throws {
     let shared = work().stages.shared(.everyStage)
     let start = Start(of: 4)
     let seen = try await withThrowingTaskGroup(of: [Int].self) { group in
@@ -34,7 +34,7 @@ struct SharedStagesTests {
     #expect(log.elements == [0, 1, 2, 3, 4])
   }
 
-  @Test func nothingRunsBeforeAConsumerAsks() async throws {
+  @Test func `Nothing runs before a consumer asks for a stage`() async throws {
     let shared = work().stages.shared(.latest)
     var consumer = shared.makeAsyncIterator()
     #expect(try await consumer.next()?.number == 0)
@@ -44,7 +44,7 @@ struct SharedStagesTests {
   }
 
   // G97
-  @Test func theSlowestConsumerPacesTheRun() async throws {
+  @Test func `The slowest consumer paces the run`() async throws {
     let shared = work().stages.shared(.everyStage)
     var slow = shared.makeAsyncIterator()
     let seen = Recorder<Int>()
@@ -60,7 +60,7 @@ struct SharedStagesTests {
   }
 
   // G97
-  @Test func withTheLatestTheSlowSkipToTheNewest() async throws {
+  @Test func `With the latest stage, slow consumers skip to the newest`() async throws {
     let shared = work(last: 100).stages.shared(.latest)
     var slow = shared.makeAsyncIterator()
     var fast = shared.makeAsyncIterator()
@@ -74,7 +74,7 @@ struct SharedStagesTests {
   }
 
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func aLateConsumerBeginsAtTheNewestStage(sharing: StageSharing) async throws {
+  func `A late consumer begins at the newest stage`(sharing: StageSharing) async throws {
     let shared = work().stages.shared(sharing)
     var early = shared.makeAsyncIterator()
     for _ in 0...2 { _ = try await early.next() }
@@ -91,7 +91,7 @@ struct SharedStagesTests {
   // G98
   /// One waiter's cancel does not cancel a shared result.
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func aCancelledConsumerLeavesTheOthersAlone(sharing: StageSharing) async throws {
+  func `A cancelled consumer leaves the others alone`(sharing: StageSharing) async throws {
     let gate = Once<Void>()
     let entered = Once<Void>()
     let shared = Scripted(last: 2) { _ in
@@ -109,7 +109,7 @@ struct SharedStagesTests {
   }
 
   // G98
-  @Test func theRunEndsWhenTheLastHasGone() async throws {
+  @Test func `The run ends when the last consumer has left`() async throws {
     let (entered, cancelled) = (Once<Void>(), Once<Void>())
     let shared = Scripted(last: 3) { _ in
       entered.settle(())
@@ -129,7 +129,7 @@ struct SharedStagesTests {
 
   /// Iteration that is abandoned frees the producer.
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func whatIsAbandonedIsReleased(sharing: StageSharing) async throws {
+  func `Abandoned work is released`(sharing: StageSharing) async throws {
     let tracker = LifetimeTracker()
     do {
       let tracked = tracker.track()
@@ -140,7 +140,7 @@ struct SharedStagesTests {
   }
 
   /// A user's object may die with the stage that held it, and may look at the stages then.
-  @Test func aSupersededStageIsReleasedOutsideTheLock() async throws {
+  @Test func `A superseded stage is released outside the lock`() async throws {
     let seen = Recorder<Int>()
     let stages = Once<any AsyncSequence<Holding, any Error> & Sendable>()
     let shared = Holding(number: 0) { number in
@@ -155,7 +155,7 @@ struct SharedStagesTests {
     #expect(seen.elements.prefix(2) == [1, 2])
   }
 
-  @Test func anErrorIsThrownToAll() async throws {
+  @Test func `An error is thrown to all`() async throws {
     let shared = Scripted { if $0 == 1 { throw Fault(1) } }.stages.shared(.everyStage)
     let start = Start(of: 3)
     await withTaskGroup { group in
@@ -165,7 +165,7 @@ struct SharedStagesTests {
     }
   }
 
-  @Test func aTokenAroundTheFirstConsumerStopsOnlyThatOne() async throws {
+  @Test func `A token around the first consumer stops only that one`() async throws {
     let token = CancellationToken()
     let chain = Chain { (number: Int) in number }
     let shared = Scripted(last: 3) { _ = try await chain.run($0) }.stages.shared(.latest)

@@ -11,7 +11,7 @@ import Testing
 struct SharingMachineTests {
   private typealias Machine = SharingMachine<Int, Int>
 
-  @Test func aRunBeginsWhenTheFirstConsumerAsksForMore() {
+  @Test func `A run begins when the first consumer asks for more`() {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
     guard case .stage(0) = machine.request(consumer, waiter: 1) else {
@@ -29,7 +29,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func withEveryStageAllMustHaveAsked() {
+  @Test func `With every stage, all consumers must have asked`() {
     var machine = Machine(first: 0, sharing: .everyStage)
     let (fast, slow) = (machine.join(), machine.join())
     _ = machine.request(fast, waiter: 1)
@@ -44,7 +44,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func theLastOneToGoStopsTheRun() {
+  @Test func `The last consumer to leave stops the run`() {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
     _ = machine.request(consumer, waiter: 1)
@@ -66,7 +66,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func aConsumerThatLeavesBeforeTheStartEndsNothing() {
+  @Test func `A consumer that leaves before the start ends nothing`() {
     var machine = Machine(first: 0, sharing: .latest)
     guard case .proceed(.none) = machine.leave(machine.join()) else {
       Issue.record("ended")
@@ -80,7 +80,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func aConsumerThatHasLeftReceivesNothing() {
+  @Test func `A consumer that has left receives nothing`() {
     var machine = Machine(first: 0, sharing: .everyStage)
     let (left, other) = (machine.join(), machine.join())
     _ = machine.leave(left)
@@ -95,7 +95,7 @@ struct SharingMachineTests {
   /// Random orders of events against the guarantees: no consumer misses or repeats a stage, no stage runs unrequested,
   /// and every waiter is woken.
   @Test(arguments: [StageSharing.everyStage, .latest])
-  func everyOrderOfEventsKeepsThePromises(sharing: StageSharing) throws {
+  func `Every order of events keeps the promises`(sharing: StageSharing) throws {
     for seed in 0..<2_000 as Range<UInt64> {
       var model = SharingModel(sharing: sharing, seed: seed)
       for _ in 0..<200 { try model.step() }

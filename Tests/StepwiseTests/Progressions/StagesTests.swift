@@ -8,20 +8,20 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct StagesTests {
   // G90
-  @Test func theFirstStageIsIncludedAndTheLastEndsTheSequence() async throws {
+  @Test func `The first stage is included and the last ends the sequence`() async throws {
     var seen: [Countdown] = []
     for try await stage in Countdown.at(2).stages { seen.append(stage) }
     #expect(seen == [.at(2), .at(1), .at(0), .landed("landed")])
   }
 
-  @Test func aStageWithAResultIsTheOnlyOne() async throws {
+  @Test func `A stage with a result is the only one`() async throws {
     var seen: [Countdown] = []
     for try await stage in Countdown.landed("here").stages { seen.append(stage) }
     #expect(seen == [.landed("here")])
   }
 
   // G90
-  @Test func nothingRunsAheadOfTheConsumer() async throws {
+  @Test func `Nothing runs ahead of the consumer`() async throws {
     let log = Recorder<Int>()
     let work = Scripted { log.record($0) }
     var stages = work.stages.makeAsyncIterator()
@@ -34,7 +34,7 @@ struct StagesTests {
     #expect(log.elements == [0, 1])
   }
 
-  @Test func anActorIteratesInItsIsolationWithALoopAndByHand() async throws {
+  @Test func `An actor iterates in its isolation, by loop and by hand`() async throws {
     let expected = ["2", "1", "0", "landed"]
     let reader = Reader()
     #expect(try await reader.readWithLoops() == [expected, expected, ["landed"]])
@@ -42,7 +42,7 @@ struct StagesTests {
   }
 
   // G91
-  @Test func breakStopsAndTheLastStageSeenGoesOn() async throws {
+  @Test func `break stops, and the last seen stage can continue`() async throws {
     let log = Recorder<Int>()
     var last = Countdown.at(5)
     try await Countdown.$log.withValue(log) {
@@ -59,7 +59,7 @@ struct StagesTests {
     }
   }
 
-  @Test func eachIteratorBeginsAtTheFirstStage() async throws {
+  @Test func `Each iterator begins at the first stage`() async throws {
     let stages = Countdown.at(1).stages
     for _ in 0..<2 {
       var count = 0
@@ -68,7 +68,7 @@ struct StagesTests {
     }
   }
 
-  @Test func anErrorIsThrownAsItIsAndEndsTheSequence() async throws {
+  @Test func `An error is thrown as it is and ends the sequence`() async throws {
     let work = Scripted { if $0 == 1 { throw Fault(7) } }
     var stages = work.stages.makeAsyncIterator()
     _ = try await stages.next()
@@ -78,7 +78,7 @@ struct StagesTests {
   }
 
   // G92
-  @Test func cancellationIsCheckedBeforeEachStage() async throws {
+  @Test func `Cancellation is checked before each stage`() async throws {
     let log = Recorder<Int>()
     let task = Task {
       for try await stage in Scripted(work: { log.record($0) }).stages where stage.number == 1 {
@@ -90,7 +90,7 @@ struct StagesTests {
   }
 
   /// What is cancelled before it began does no work.
-  @Test func inACancelledTaskNoStageRuns() async throws {
+  @Test func `In a cancelled task, no stage runs`() async throws {
     let log = Recorder<Int>()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -102,7 +102,7 @@ struct StagesTests {
   }
 
   // G92
-  @Test @MainActor func stagesRunOffTheCallersActor() async throws {
+  @Test @MainActor func `Stages run off the caller's actor`() async throws {
     let isOnMain = Recorder<Bool>()
     let work = Scripted { _ in isOnMain.record(isOnTheMainQueue()) }
     for try await _ in work.stages { #expect(isOnTheMainQueue()) }
@@ -111,13 +111,13 @@ struct StagesTests {
     #expect(isOnMain.elements.count == 6 && !isOnMain.elements.contains(true))
   }
 
-  @Test func manyStagesAreOnlyCounted() async throws {
+  @Test func `Many stages retain nothing`() async throws {
     var count = 0
     for try await _ in Countdown.at(200_000).stages { count += 1 }
     #expect(count == 200_002)
   }
 
-  @Test func whatAStageHoldsIsReleasedWithTheNextOne() async throws {
+  @Test func `Values of a stage are released with the next stage`() async throws {
     let tracker = LifetimeTracker()
     for try await stage in Holder(tracker: tracker, tracked: tracker.track()).stages {
       // The first stage stays with the sequence, to begin at again.

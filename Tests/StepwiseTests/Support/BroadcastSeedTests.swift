@@ -20,7 +20,7 @@ struct BroadcastSeedTests {
   }
 
   // G70
-  @Test func consumersThatComeAndGoReadWhatTheReferenceSays() async {
+  @Test func `Consumers that come and go read what the reference says`() async {
     for seed in seeds(2_000) { await check(seed) }
   }
 
@@ -71,7 +71,7 @@ struct BroadcastSeedTests {
   }
 
   /// Producer and consumers interleave as the seed decides: no subscriber misses a change or the end.
-  @Test func noWaitingSubscriberIsForgotten() throws {
+  @Test func `No waiting subscriber is forgotten`() throws {
     for seed in seeds() {
       let counts = try SeededExecutor(seed: seed).run {
         let board = Broadcast<[Int], Int>(Array(repeating: 0, count: 4))

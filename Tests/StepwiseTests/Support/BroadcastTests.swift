@@ -10,8 +10,8 @@ import Testing
 struct BroadcastTests {
   typealias Board = Broadcast<[Int: Int], Int>
 
-  @Test("A subscriber reads each key's newest state in order of change")
-  func aConsumerReadsTheLatestOfEachKeyAtThePlaceOfItsNewestChange() async {
+  @Test
+  func `A subscriber reads each key's newest state in order of change`() async {
     let board = Board([:])
     let consumer = board.subscribe { _ in [] }
     for (key, value) in [(1, 10), (2, 20), (3, 30), (1, 11)] { board.set(key, value) }
@@ -20,7 +20,7 @@ struct BroadcastTests {
   }
 
   // G70
-  @Test func whoComesLateIsOwedWhatTheStateSays() async {
+  @Test func `A late subscriber receives the current state`() async {
     let board = Board([:])
     for key in 0..<3 { board.set(key, key) }
     let consumer = board.subscribe { $0.keys.sorted() }
@@ -29,7 +29,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["1 1", "2 2", "0 5"])
   }
 
-  @Test func aConsumerIsToldOnlyOfWhatItIsInterestedIn() async {
+  @Test func `A consumer receives only what it is interested in`() async {
     let board = Board([:])
     let consumer = board.subscribe(to: { $0.isMultiple(of: 2) }) { _ in [1, 2] }
     for key in 1...4 { board.set(key, key) }
@@ -37,7 +37,7 @@ struct BroadcastTests {
     #expect(await consumer.rest() == ["2 2", "4 4"])
   }
 
-  @Test func aRetractedChangeIsNotDelivered() async {
+  @Test func `A retracted change is not delivered`() async {
     let board = Board([:])
     let consumer = board.subscribe { _ in [] }
     board.set(1, 1)
@@ -48,7 +48,7 @@ struct BroadcastTests {
   }
 
   // G70
-  @Test func theEndIsToldLastAndNeverLost() async {
+  @Test func `The end is delivered last and never lost`() async {
     let board = Board([:])
     let early = board.subscribe { _ in [] }
     board.set(1, 1)
@@ -60,7 +60,7 @@ struct BroadcastTests {
     #expect(await late.rest() == ["1 1", "2 2"])
   }
 
-  @Test func whoWaitsIsWoken() async {
+  @Test func `A waiting consumer is woken`() async {
     let board = Board([:])
     let reported = Recorder<String>()
     let consumer = board.subscribe { _ in [] }
@@ -74,7 +74,7 @@ struct BroadcastTests {
     #expect(reported.elements == (1...100).map { "0 \($0)" })
   }
 
-  @Test func aConsumerThatIsCancelledLeavesTheOthers() async {
+  @Test func `A cancelled consumer leaves the others alone`() async {
     let board = Board([:])
     let first = board.subscribe { _ in [] }
     let second = board.subscribe { _ in [] }
@@ -86,7 +86,7 @@ struct BroadcastTests {
     #expect(await second.rest() == ["1 1"])
   }
 
-  @Test func aReleasedSubscriptionIsForgotten() {
+  @Test func `A released subscription is removed`() {
     let board = Board([:])
     do {
       let consumer = board.subscribe { _ in [] }
@@ -95,7 +95,7 @@ struct BroadcastTests {
     #expect(!board.update { $0.isObserved })
   }
 
-  @Test func iterationAbandonedByBreakFreesTheConsumer() async {
+  @Test func `Iteration abandoned by break frees the consumer`() async {
     let board = Board([:])
     let lines = Lines(board: board)
     board.set(1, 1)
@@ -109,7 +109,7 @@ struct BroadcastTests {
   }
 
   /// With a copy of all pending keys at each change this would take minutes.
-  @Test func whatASlowConsumerIsOwedIsKeptWithoutCopies() async {
+  @Test func `Pending elements of a slow consumer are not copied`() async {
     let board = Broadcast<Int, Int>(0)
     let slow = board.subscribe { _ in [] }
     let other = board.subscribe { _ in [] }
@@ -123,7 +123,7 @@ struct BroadcastTests {
   }
 
   // G71
-  @Test func memoryIsBoundedByTheKeys() async {
+  @Test func `Memory is bounded by the keys`() async {
     let board = Board([:])
     let slow = board.subscribe { _ in [] }
     for value in 0..<100_000 { board.set(value % 3, value) }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct GateMachineSeedTests {
   @Test(arguments: [1, 2, 3, 7])
-  func everyOrderOfEventsGivesWhatTheReferenceGives(slots: Int) {
+  func `Every order of events gives what the reference gives`(slots: Int) {
     for seed in seeds(2_000) { check(seed, slots: slots) }
   }
 

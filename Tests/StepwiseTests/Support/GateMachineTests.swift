@@ -10,7 +10,7 @@ struct GateMachineTests {
   typealias Machine = GateMachine<String>
 
   @Test(arguments: [1, 2, 5])
-  func asManyAreInsideAsThereAreSlots(slots: Int) {
+  func `A gate admits as many as it has slots`(slots: Int) {
     var machine = Machine(slots: slots)
     for index in 0..<slots { #expect(machine.arrive("\(index)", mode: .queue).isAdmitted) }
     #expect(machine.arrive("next", mode: .queue).isWaiting)
@@ -19,13 +19,13 @@ struct GateMachineTests {
   }
 
   @Test(arguments: [0, -1, .min])
-  func fewerThanOneSlotCountsAsOne(slots: Int) {
+  func `Fewer than one slot counts as one`(slots: Int) {
     var machine = Machine(slots: slots)
     #expect(machine.arrive("a", mode: .queue).isAdmitted)
     #expect(machine.arrive("b", mode: .queue).isWaiting)
   }
 
-  @Test func thoseWhoWaitAreLetInInTheOrderInWhichTheyCame() {
+  @Test func `Waiters are admitted in the order of arrival`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .queue)
     let second = machine.arrive("b", mode: .queue)
@@ -34,7 +34,7 @@ struct GateMachineTests {
     #expect(machine.leave(second.id) == ["c"])
   }
 
-  @Test func aWaiterThatLeavesIsNotLetIn() {
+  @Test func `A waiter that leaves is not admitted`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .queue)
     let second = machine.arrive("b", mode: .queue)
@@ -44,7 +44,7 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test func anEntrantThatHasLeftChangesNothing() {
+  @Test func `An entrant that has left changes nothing`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .queue)
     _ = machine.arrive("b", mode: .queue)
@@ -55,7 +55,7 @@ struct GateMachineTests {
     #expect(machine.insideCount == 1)
   }
 
-  @Test func refuseAdmitsOnlyWhenThereIsRoom() {
+  @Test func `refuse admits only if there is room`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .refuse)
     #expect(first.isAdmitted)
@@ -68,7 +68,7 @@ struct GateMachineTests {
     #expect(machine.arrive("c", mode: .refuse).isAdmitted)
   }
 
-  @Test func replaceWaitingDisplacesTheOneThatWaits() {
+  @Test func `replaceWaiting displaces the waiting entrant`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .replaceWaiting)
     #expect(machine.arrive("b", mode: .replaceWaiting).displaced == [])
@@ -76,8 +76,8 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test("`replaceAll` displaces waiting entrants, then waits for the others")
-  func replaceAllDisplacesEverybodyAndStillWaitsForThoseInside() {
+  @Test
+  func `replaceAll displaces waiting entrants, then waits for the others`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .replaceAll)
     #expect(machine.arrive("b", mode: .replaceAll).displaced == ["a"])
@@ -87,7 +87,7 @@ struct GateMachineTests {
     #expect(machine.leave(first.id) == ["c"])
   }
 
-  @Test func aSuspendedGateAdmitsNoEntrant() {
+  @Test func `A suspended gate admits no entrant`() {
     var machine = Machine(slots: 2)
     let first = machine.arrive("a", mode: .queue)
     machine.suspend()
@@ -100,8 +100,8 @@ struct GateMachineTests {
     #expect(machine.resume() == [])
   }
 
-  @Test("Entrants are admitted by priority, and in order within one priority")
-  func priorityDecides() {
+  @Test
+  func `Entrants are admitted by priority, and in order within one priority`() {
     var machine = Machine(slots: 1)
     var last = machine.arrive("first", mode: .queue)
     #expect(machine.arrive("low", mode: .queue, priority: 1).isWaiting)
@@ -114,7 +114,7 @@ struct GateMachineTests {
     #expect(last.displaced == ["high 3", "low"])
   }
 
-  @Test func oneThatWaitsIsWithdrawnAndOneInsideStays() {
+  @Test func `A waiter is withdrawn and an entrant inside stays`() {
     var machine = Machine(slots: 1)
     let first = machine.arrive("a", mode: .queue)
     let second = machine.arrive("b", mode: .queue)
@@ -127,7 +127,7 @@ struct GateMachineTests {
   }
 
   /// With 100,000 waiters a removal that looked through the queue would take minutes.
-  @Test func aWaiterIsRemovedInConstantTime() {
+  @Test func `A waiter is removed in constant time`() {
     var machine = GateMachine<Int>(slots: 1)
     let first = machine.arrive(-1, mode: .queue)
     let waiters = (0..<100_000).map { machine.arrive($0, mode: .queue).id }

@@ -11,7 +11,7 @@ struct LockTests {
     let lock = Lock(0)
   }
 
-  @Test func noChangeIsLost() async {
+  @Test func `No change is lost`() async {
     let counter = Counter()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
@@ -23,7 +23,7 @@ struct LockTests {
     #expect(counter.lock.withLock { $0 } == 40_000)
   }
 
-  @Test func itIsOpenAgainAfterAnError() {
+  @Test func `A lock is released after an error`() {
     let counter = Counter()
     #expect(throws: Fault(1)) {
       try counter.lock.withLock { number in

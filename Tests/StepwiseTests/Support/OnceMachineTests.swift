@@ -10,7 +10,7 @@ import Testing
 struct OnceMachineTests {
   typealias Machine = OnceMachine<Int, String>
 
-  @Test func theFirstValueWins() {
+  @Test func `The first value wins`() {
     var machine = Machine()
     #expect(machine.value == nil)
     #expect(machine.settle(1).waiters == [])
@@ -18,7 +18,7 @@ struct OnceMachineTests {
     #expect(machine.value == 1)
   }
 
-  @Test func everybodyWhoWaitsIsToldOnce() {
+  @Test func `Every waiter is resumed once`() {
     var machine = Machine()
     for name in ["a", "b", "c"] {
       let position = machine.reserve()
@@ -28,7 +28,7 @@ struct OnceMachineTests {
     #expect(machine.settle(1).waiters == nil)
   }
 
-  @Test func whoWaitsAfterItIsSettledGetsTheValueAtOnce() {
+  @Test func `A late waiter gets the value immediately`() {
     var machine = Machine()
     let early = machine.reserve()
     _ = machine.settle(7).waiters
@@ -36,7 +36,7 @@ struct OnceMachineTests {
     #expect(machine.wait("late", at: machine.reserve()).resumed == 7)
   }
 
-  @Test func earlyCancellationRefusesTheWaiter() {
+  @Test func `Early cancellation refuses the waiter`() {
     var machine = Machine()
     let position = machine.reserve()
     #expect(machine.leave(position) == nil)
@@ -44,7 +44,7 @@ struct OnceMachineTests {
     #expect(machine.settle(1).waiters == [])
   }
 
-  @Test func lateCancellationHandsTheWaiterOutOnce() {
+  @Test func `Late cancellation returns the waiter once`() {
     var machine = Machine()
     let position = machine.reserve()
     _ = machine.wait("a", at: position)
@@ -53,7 +53,7 @@ struct OnceMachineTests {
     #expect(machine.settle(1).waiters == [])
   }
 
-  @Test func cancellationAfterTheValueChangesNothing() {
+  @Test func `Cancellation after the value changes nothing`() {
     var machine = Machine()
     let position = machine.reserve()
     _ = machine.wait("a", at: position)
@@ -65,7 +65,7 @@ struct OnceMachineTests {
   }
 
   /// Every waiter is resumed exactly once, with what the reference says, in whatever order things happen.
-  @Test func noOrderOfEventsLosesAWaiterOrResumesItTwice() {
+  @Test func `No order of events loses a waiter or resumes it twice`() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       var machine = OnceMachine<Int, Int>()

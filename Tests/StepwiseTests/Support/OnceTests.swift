@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OnceTests {
-  @Test func manyWaitForOneValue() async {
+  @Test func `Many tasks wait for one value`() async {
     let once = Once<Int>()
     let values = await withTaskGroup(of: Int?.self) { group in
       for index in 0..<100 {
@@ -26,14 +26,14 @@ struct OnceTests {
     #expect(once.settled == 7)
   }
 
-  @Test func aWaiterThatIsCancelledEarlyGetsNothing() async {
+  @Test func `A waiter that is cancelled early gets nothing`() async {
     let once = Once<Int>()
     let value = await cancelled { await once.value() }
     #expect(value == nil)
     #expect(once.settle(1), "the others are not touched by it")
   }
 
-  @Test func aWaiterThatIsCancelledLateGetsNothing() async {
+  @Test func `A waiter that is cancelled late gets nothing`() async {
     for seed in 0..<100 as Range<UInt64> {
       let once = Once<Int>()
       let value = try? SeededExecutor(seed: seed).run {
@@ -48,13 +48,13 @@ struct OnceTests {
     }
   }
 
-  @Test func aValueThatIsThereReachesACancelledTaskAsWell() async {
+  @Test func `An existing value reaches a cancelled task, too`() async {
     let once = Once<Int>()
     once.settle(3)
     #expect(await cancelled { await once.value() } == 3)
   }
 
-  @Test func whoWaitsWhateverHappensIsNotMovedByCancellation() async {
+  @Test func `A wait that ignores cancellation continues when cancelled`() async {
     let once = Once<Int>()
     let waiting = Recorder<Int>()
     let task = Task {
@@ -67,7 +67,7 @@ struct OnceTests {
     #expect(await task.value == 5)
   }
 
-  @Test func cancelOfOneWaiterLeavesTheOthersWaiting() async throws {
+  @Test func `Cancelling one waiter leaves the others waiting`() async throws {
     for seed in seeds(500) {
       let once = Once<Int>()
       let results = try SeededExecutor(seed: seed).run {

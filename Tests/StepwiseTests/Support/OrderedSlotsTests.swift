@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OrderedSlotsTests {
-  @Test func elementsComeInTheOrderOfTheirArrival() {
+  @Test func `Elements come in the order of arrival`() {
     var slots = OrderedSlots<Int>()
     for number in 0..<5 { _ = slots.append(number) }
     #expect(slots.popFirst() == 0)
@@ -17,7 +17,7 @@ struct OrderedSlotsTests {
     #expect(slots.isEmpty)
   }
 
-  @Test func aKeyOfAnElementThatIsGoneFindsNothing() {
+  @Test func `The key of a removed element finds nothing`() {
     var slots = OrderedSlots<Int>()
     let gone = slots.append(1)
     #expect(slots.remove(gone) == 1)
@@ -26,7 +26,7 @@ struct OrderedSlotsTests {
     #expect(slots.elements == [2])
   }
 
-  @Test func optionalElementsAreElements() {
+  @Test func `Optional elements are supported`() {
     var slots = OrderedSlots<Int?>()
     let key = slots.append(nil)
     #expect(slots.count == 1)
@@ -34,7 +34,7 @@ struct OrderedSlotsTests {
     #expect(slots.isEmpty)
   }
 
-  @Test func everyOrderOfEventsGivesWhatAnArrayGives() {
+  @Test func `Every order of events gives what an array gives`() {
     for seed in seeds(3_000) {
       var generator = SeededGenerator(seed: seed)
       var slots = OrderedSlots<Int>()
@@ -65,7 +65,7 @@ struct OrderedSlotsTests {
     }
   }
 
-  @Test func memoryFollowsThePeakAndNotTheThroughput() {
+  @Test func `Memory follows the peak and not the throughput`() {
     var slots = OrderedSlots<Int>()
     _ = slots.append(-1)
     var keys: [OrderedSlots<Int>.Key] = []
@@ -76,7 +76,7 @@ struct OrderedSlotsTests {
     #expect(places(of: slots) == 11)
   }
 
-  @Test func aListThatWasLongAndIsEmptyKeepsNothing() {
+  @Test func `An emptied long list retains nothing`() {
     var slots = OrderedSlots<Int>()
     for number in 0..<10_000 { _ = slots.append(number) }
     #expect(places(of: slots) == 10_000)
@@ -84,7 +84,7 @@ struct OrderedSlotsTests {
     #expect(places(of: slots) == 0)
   }
 
-  @Test func whatIsRemovedIsReleased() {
+  @Test func `Removed elements are released`() {
     let tracker = LifetimeTracker()
     var slots = OrderedSlots<LifetimeTracker.Tracked>()
     _ = slots.append(tracker.track())

@@ -10,7 +10,7 @@ import Testing
 struct ShieldTests {
   @TaskLocal static var mark = "none"
 
-  @Test func cancellationFromBeforeIsHidden() async {
+  @Test func `Earlier cancellation is hidden`() async {
     let seen = await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return (await shielded { Task.isCancelled }, Task.isCancelled)
@@ -18,7 +18,7 @@ struct ShieldTests {
     #expect(seen == (false, true))
   }
 
-  @Test func cancellationThatComesMeanwhileIsHidden() async {
+  @Test func `Cancellation inside the shield is hidden`() async {
     let inside = Once<Void>()
     let goOn = Once<Void>()
     let task = Task {
@@ -34,7 +34,7 @@ struct ShieldTests {
     #expect(await task.value == false)
   }
 
-  @Test func priorityAndTaskLocalsAreKept() async {
+  @Test func `Priority and task-local values are kept`() async {
     let seen = Recorder<String>()
     _ = Task.detached(priority: .utility) {
       await Self.$mark.withValue("caller") {
@@ -44,7 +44,7 @@ struct ShieldTests {
     #expect(await seen.elements(atLeast: 1) == ["true caller"])
   }
 
-  @Test func theExecutorPreferenceIsKept() throws {
+  @Test func `The executor preference is kept`() throws {
     let executor = SeededExecutor(seed: 1)
     let isThere = try executor.run {
       await shielded { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == executor.asUnownedTaskExecutor() }
@@ -52,7 +52,7 @@ struct ShieldTests {
     #expect(isThere)
   }
 
-  @Test func nothingAroundItAsksHandlersToStop() async throws {
+  @Test func `A shield calls no outer cancellation handlers`() async throws {
     let token = CancellationToken()
     let requests = try await withCancellation(by: token) {
       token.cancel(reason: "asked")

@@ -11,37 +11,37 @@ import Testing
 struct SpawnTests {
   @TaskLocal static var mark = "none"
 
-  @Test func itPassesOnTheName() async {
+  @Test func `A spawned task has the name`() async {
     let name = await Task(name: "caller") { await spawn { Task.name }.value }.value
     #expect(name == "caller")
     let own = await Task(name: "caller") { await spawn(name: "own") { Task.name }.value }.value
     #expect(own == "own")
   }
 
-  @Test func aCallerWithoutATaskHasNoNameToPassOn() async {
+  @Test func `A caller without a task passes on no name`() async {
     #expect(await Self.spawned(named: nil).value == nil)
     #expect(await Self.spawned(named: "own").value == "own")
   }
 
   @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
-  func itPassesOnThePriority(priority: TaskPriority) async {
+  func `A spawned task has the priority`(priority: TaskPriority) async {
     let seen = Recorder<TaskPriority>()
     _ = Task.detached(priority: priority) { _ = spawn { seen.record(Task.currentPriority) } }
     #expect(await seen.elements(atLeast: 1) == [priority])
   }
 
-  @Test func aPriorityOfItsOwnIsTaken() async {
+  @Test func `A given priority is used`() async {
     let seen = Recorder<TaskPriority>()
     _ = Task.detached(priority: .background) { _ = spawn(priority: .high) { seen.record(Task.currentPriority) } }
     #expect(await seen.elements(atLeast: 1) == [.high])
   }
 
-  @Test func itPassesOnTaskLocals() async {
+  @Test func `A spawned task has the task-local values`() async {
     let mark = await Self.$mark.withValue("caller") { await spawn { Self.mark }.value }
     #expect(mark == "caller")
   }
 
-  @Test func itPassesOnTheExecutorPreference() async throws {
+  @Test func `A spawned task has the executor preference`() async throws {
     let executor = SeededExecutor(seed: 1)
     let isThere = try executor.run {
       await spawn { withUnsafeCurrentTask { $0?.unownedTaskExecutor } == executor.asUnownedTaskExecutor() }.value
@@ -52,7 +52,7 @@ struct SpawnTests {
     #expect(isNone, "a caller without a preference has none to pass on")
   }
 
-  @Test func itPassesOnAllOfThemAtOnce() throws {
+  @Test func `A spawned task has all of them together`() throws {
     let executor = SeededExecutor(seed: 1)
     let seen = try executor.run {
       await Self.$mark.withValue("caller") {
@@ -65,7 +65,7 @@ struct SpawnTests {
     #expect(seen == ["named", "caller", "true"])
   }
 
-  @Test func itIsNotCancelledWithTheCaller() async {
+  @Test func `A spawned task is not cancelled with its caller`() async {
     let isCancelled = await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await spawn { Task.isCancelled }.value
@@ -73,7 +73,7 @@ struct SpawnTests {
     #expect(!isCancelled)
   }
 
-  @Test @MainActor func theOperationKeepsItsIsolation() async {
+  @Test @MainActor func `The operation keeps its isolation`() async {
     await spawn { @MainActor in MainActor.assertIsolated() }.value
   }
 

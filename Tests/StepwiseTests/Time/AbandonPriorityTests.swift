@@ -15,7 +15,7 @@ struct AbandonPriorityTests {
   }
 
   @Test(arguments: [TaskPriority.background, .utility])
-  func theWorkStartsWithThePriorityOfTheRun(priority: TaskPriority) async throws {
+  func `The work starts with the priority of the run`(priority: TaskPriority) async throws {
     let seen = Recorder<TaskPriority>()
     let chain = abandoned {
       seen.record(Task.currentPriority)
@@ -27,7 +27,7 @@ struct AbandonPriorityTests {
   }
 
   @Test
-  func theWorkFollowsARunWhosePriorityIsRaised() async throws {
+  func `The work follows a run whose priority is raised`() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let begun = Once<Void>()
     let chain = abandoned {

@@ -8,29 +8,29 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BackoffTests {
-  @Test func noneNeverWaits() {
+  @Test func `Backoff none never waits`() {
     #expect(waits(.none, 5) == Array(repeating: .zero, count: 5))
   }
 
-  @Test func constantWaitsTheSameEachTime() {
+  @Test func `A constant backoff waits the same each time`() {
     #expect(waits(.constant(.seconds(2)), 3) == [.seconds(2), .seconds(2), .seconds(2)])
   }
 
-  @Test func exponentialGrowsByItsFactor() {
+  @Test func `An exponential backoff grows by its factor`() {
     let doubled = waits(.exponential(from: .milliseconds(100), jitter: .none), 5)
     #expect(doubled == [100, 200, 400, 800, 1_600].map { .milliseconds($0) })
     let tripled = waits(.exponential(from: .seconds(1), factor: 3, jitter: .none), 4)
     #expect(tripled == [1, 3, 9, 27].map { .seconds($0) })
   }
 
-  @Test func theCapHolds() {
+  @Test func `A backoff keeps its cap`() {
     let capped = waits(.exponential(from: .seconds(1), cap: .seconds(5), jitter: .none), 5)
     #expect(capped == [1, 2, 4, 5, 5].map { .seconds($0) })
     #expect(waits(.exponential(from: .seconds(9), cap: .seconds(5), jitter: .none), 2) == [.seconds(5), .seconds(5)])
   }
 
   @Test(arguments: [0.5, 0, -3, -.infinity, .nan])
-  func aFactorBelowOneCountsAsOne(factor: Double) {
+  func `A factor below one counts as one`(factor: Double) {
     let waits = waits(.exponential(from: .seconds(2), factor: factor, jitter: .none), 4)
     #expect(waits == Array(repeating: .seconds(2), count: 4))
   }
@@ -40,19 +40,19 @@ struct BackoffTests {
     .exponential(from: .seconds(1), cap: .seconds(-1)),
     .exponential(from: .seconds(-1), cap: .seconds(-2), jitter: .none), .exponential(from: .zero, factor: .infinity),
   ])
-  func negativeDurationsCountAsZero(backoff: Backoff) {
+  func `Negative durations count as zero`(backoff: Backoff) {
     #expect(waits(backoff, 50).allSatisfy { $0 == .zero })
   }
 
   @Test(arguments: [Int.min, -1, 0, 1])
-  func fewerThanOneFailureCountsAsOne(failures: Int) {
+  func `Fewer than one failure counts as one`(failures: Int) {
     var generator = SeededGenerator(seed: 0)
     let backoff = Backoff.exponential(from: .seconds(3), jitter: .none)
     #expect(backoff.delay(afterFailures: failures, using: &generator) == .seconds(3))
   }
 
   /// Every delay is between zero and the cap, and the longest one is that without jitter.
-  @Test func noWaitIsNegativeOrLongerThanWithoutJitter() {
+  @Test func `No wait is negative or longer than without jitter`() {
     for seed in seeds(5_000) {
       var generator = SeededGenerator(seed: seed)
       let start = Duration.milliseconds(Int.random(in: -10...100_000, using: &generator))
@@ -72,7 +72,7 @@ struct BackoffTests {
   }
 
   /// The wait itself is a chance too: the top of the range must not be rounded up over the cap.
-  @Test func fullJitterNeverExceedsTheCapByRounding() {
+  @Test func `Full jitter never exceeds the cap by rounding`() {
     var highest = HighestGenerator()
     for odd in [1, 3, 7, 999_999_999_999_999_999] as [Int64] {
       let cap = Duration(secondsComponent: 3_000_000, attosecondsComponent: odd)

@@ -45,7 +45,7 @@ struct ChainAbandonTests {
     return run
   }
 
-  @Test func whatWasCompletedIsUndoneBeforeItThrows() async {
+  @Test func `Completed steps are undone before the timeout throws`() async {
     let run = await abandoned(chain())
     let error = await #expect(throws: TimeoutError.self) { try await run.value }
     #expect(error?.step == "late")
@@ -53,7 +53,7 @@ struct ChainAbandonTests {
     comesBack.settle(())
   }
 
-  @Test func anAbandonedStepThatCanBeUndoneIsUndoneLate() async {
+  @Test func `An abandoned step that can be undone is undone late`() async {
     let run = await abandoned(chain())
     _ = await run.outcome
     comesBack.settle(())
@@ -63,7 +63,7 @@ struct ChainAbandonTests {
   }
 
   /// The handlers have been called by then.
-  @Test func anErrorOfALateUndoIsListed() async {
+  @Test func `An error of a late undo is listed`() async {
     let run = await abandoned(chain(undoThrows: Fault(8)))
     _ = await run.outcome
     comesBack.settle(())
@@ -74,7 +74,7 @@ struct ChainAbandonTests {
   }
 
   // G67
-  @Test func aLateValueIsDiscarded() async {
+  @Test func `A late value is discarded`() async {
     let chain = Chain("stubborn") { [log, comesBack] (number: Int) in
       log.record("late began")
       await comesBack.valueIgnoringCancellation()
@@ -87,7 +87,7 @@ struct ChainAbandonTests {
     await log.wait(for: "discarded 1 false")
   }
 
-  @Test func aChainThatEndsInTimeIsUndoneByALaterFailure() async {
+  @Test func `A chain that ends in time is undone by a later failure`() async {
     comesBack.settle(())
     let chain = chain().then { _ -> Int in throw Fault(1) }
     await #expect(throws: Fault(1)) { try await chain.run(1) }
@@ -96,7 +96,7 @@ struct ChainAbandonTests {
     )
   }
 
-  @Test func nothingFollowsTheEndOfTheEventsOfALateUndo() async {
+  @Test func `A late undo adds nothing after the end of the events`() async {
     let chain = chain()
     let run = chain.start(1)
     var iterator = run.events.makeAsyncIterator()
@@ -113,7 +113,7 @@ struct ChainAbandonTests {
   }
 
   /// The part has failed and is undoing when its time is up: a failed undo must not be lost.
-  @Test func anUndoThatIsRunningWhenTheTimeIsUpIsNotLost() throws {
+  @Test func `An undo that runs at the time limit is not lost`() throws {
     let (clock, log) = (clock, log)
     let chain = Chain { (number: Int) in number }
       .then(

@@ -27,8 +27,8 @@ struct ChainRetryTests {
     }
   }
 
-  @Test("A failed attempt is undone before the next one starts")
-  func aFailedAttemptIsUndoneBeforeTheNextBeginsFromTheFirstStep() async throws {
+  @Test
+  func `A failed attempt is undone before the next one starts`() async throws {
     let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1)))
     let chain = booking(until: 2).retry(policy, clock: clock).finally { [log] _ in log.record("finally") }
     let run = chain.start(0)
@@ -40,8 +40,8 @@ struct ChainRetryTests {
   }
 
   // G61
-  @Test("The last error is thrown unchanged, and the last attempt is undone")
-  func theLastErrorIsThrownAsItIsAndTheLastAttemptIsUndone() async {
+  @Test
+  func `The last error is thrown unchanged, and the last attempt is undone`() async {
     let chain = booking(until: .max).retry(RetryPolicy(maxAttempts: 2, backoff: .none), clock: clock)
       .onError { [log] in log.record("error \(($0 as? Fault)?.number ?? 0)") }
     await #expect(throws: Fault(2)) { try await chain.run(0) }
@@ -49,7 +49,7 @@ struct ChainRetryTests {
     #expect(log.elements == attempt + attempt + ["error 2"], "errors that were retried are not reported")
   }
 
-  @Test func waitsAndTheLimitAreThoseOfThePolicy() throws {
+  @Test func `Delays and the limit are those of the policy`() throws {
     let times = Recorder<Duration>()
     let policy = RetryPolicy(
       maxAttempts: 50,
@@ -63,14 +63,14 @@ struct ChainRetryTests {
     #expect(times.elements == [0, 1, 3, 7, 15].map { .seconds($0) })
   }
 
-  @Test func onlyErrorsThatThePredicateLikesAreRetried() async {
+  @Test func `Only errors that the predicate accepts are retried`() async {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .none)
     let chain = booking(until: .max).retry(policy) { $0 as? Fault != Fault(3) }
     await #expect(throws: Fault(3)) { try await chain.run(0) }
   }
 
   // G62
-  @Test func cancellationIsNoticedInABackoffAtOnce() async {
+  @Test func `Cancellation ends a backoff immediately`() async {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60)))
     let run = booking(until: .max).retry(policy, clock: clock).start(0)
     await clock.sleepers(atLeast: 1)
@@ -84,7 +84,7 @@ struct ChainRetryTests {
     #expect(log.elements == ["begin 0", "undo seat 3", "undo room 2"], "undone once")
   }
 
-  @Test func aCancelledAttemptIsNotRetried() async {
+  @Test func `A cancelled attempt is not retried`() async {
     let chain = Chain { [log] (_: Int) -> Int in
       log.record("begin")
       withUnsafeCurrentTask { $0?.cancel() }
@@ -95,8 +95,8 @@ struct ChainRetryTests {
     #expect(log.elements == ["begin"])
   }
 
-  @Test("Failed undos are reported at the end, even when a retry succeeded")
-  func whatCouldNotBeUndoneIsToldAtTheEndAlsoWhenARetrySucceeded() async throws {
+  @Test
+  func `Failed undos are reported at the end, even when a retry succeeded`() async throws {
     let failed = Recorder<Bool>()
     let chain = Chain { (number: Int) in number }
       .then("room", undo: { _ in throw Fault(9) }) { $0 }
@@ -113,7 +113,7 @@ struct ChainRetryTests {
     #expect(run.undoErrors.map(\.step) == ["room"])
   }
 
-  @Test func eventsTellOfTheFurtherAttempts() async {
+  @Test func `Events report further attempts`() async {
     let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)))
     let chain = Chain("a") { (number: Int) in number }
       .then("b") { [log] (number: Int) -> Int in
@@ -141,8 +141,8 @@ struct ChainRetryTests {
     #expect(lines.elements.contains("b retrying 2"))
   }
 
-  @Test("A `retry` before another modifier covers only what is before it")
-  func aRetryBeforeAnotherModifierCoversWhatIsBeforeItOnly() async throws {
+  @Test
+  func `A retry before another modifier covers only what is before it`() async throws {
     let counts = Recorder<String>()
     let chain = Chain { (number: Int) -> Int in
       counts.record("first")

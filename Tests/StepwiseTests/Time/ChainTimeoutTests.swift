@@ -32,14 +32,14 @@ struct ChainTimeoutTests {
 
   // G65
   @Test(arguments: [("a", 1, 100, 1, 1), ("b", 6, 1, 100, 1), ("c", 9, 1, 1, 100)])
-  func itNamesTheStepThatRan(name: String, limit: Int, first: Int, second: Int, third: Int) throws {
+  func `A timeout names the running step`(name: String, limit: Int, first: Int, second: Int, third: Int) throws {
     let chain = steps(first, second, third).timeout(.seconds(limit), clock: clock)
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
     #expect(error?.step == name)
     #expect(error?.duration == .seconds(limit))
   }
 
-  @Test func itNamesAStepOfANestedChain() throws {
+  @Test func `A timeout names a step of a nested chain`() throws {
     let inner = Chain("deep") { [clock] (number: Int) -> Int in
       try await clock.sleep(for: .seconds(100))
       return number
@@ -50,7 +50,7 @@ struct ChainTimeoutTests {
     #expect(error?.step == "deep")
   }
 
-  @Test func whatWasCompletedIsUndoneBeforeItThrows() throws {
+  @Test func `Completed steps are undone before the timeout throws`() throws {
     let log = log
     let chain = steps(1, 1, 100).timeout(.seconds(5), clock: clock)
       .recover { error in
@@ -61,21 +61,21 @@ struct ChainTimeoutTests {
     #expect(log.elements == ["undo b", "undo a", "recover"])
   }
 
-  @Test func aChainThatEndsInTimeIsUndoneByALaterFailure() throws {
+  @Test func `A chain that ends in time is undone by a later failure`() throws {
     let chain = steps(1, 1, 1).timeout(.seconds(5), clock: clock).then { _ -> Int in throw Fault(1) }
     #expect(throws: Fault(1)) { try simulated { try await chain.run(1) } }
     #expect(log.elements == ["undo b", "undo a"])
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func stepsAfterItAreNotCovered() throws {
+  @Test func `Steps after a timeout are not covered`() throws {
     let chain = steps(1, 1, 1).timeout(.seconds(5), clock: clock).then(sleeping(100))
     #expect(try simulated { try await chain.run(3) } == 3)
     #expect(clock.now.offset == .seconds(103))
   }
 
   // G65
-  @Test func nestedTimeoutsKeepTheirIdentity() throws {
+  @Test func `Nested timeouts keep their identity`() throws {
     let chain = steps(1, 100, 1).timeout(.seconds(5), clock: clock)
       .then(sleeping(1))
       .timeout(.seconds(8), clock: clock)
@@ -84,7 +84,7 @@ struct ChainTimeoutTests {
     #expect(error?.step == "b")
   }
 
-  @Test func cancelDuringATimeoutUndoesAndGivesTheReason() async {
+  @Test func `A cancel during a timeout undoes and gives the reason`() async {
     let chain = steps(1, 1, 100).timeout(.seconds(50), clock: clock)
     let run = chain.start(1)
     for _ in 0..<2 {
@@ -102,7 +102,7 @@ struct ChainTimeoutTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func aTimedOutAttemptIsRetriedFromTheFirstStep() throws {
+  @Test func `A timed out attempt is retried from the first step`() throws {
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
     let chain = steps(1, 1, 100).timeout(.seconds(5), clock: clock).retry(policy, clock: clock)
     #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }

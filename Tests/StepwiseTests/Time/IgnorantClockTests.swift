@@ -17,7 +17,7 @@ struct IgnorantClockTests {
     func sleep(until deadline: Instant, tolerance: Duration?) async throws { await woken.passWhateverHappens() }
   }
 
-  @Test func aTimeoutEndsWithItsWork() throws {
+  @Test func `A timeout ends with its work`() throws {
     let clock = IgnorantClock()
     let values = try SeededExecutor(seed: 1).run {
       let limited = try await Chain { 1 }.timeout(.seconds(5), clock: clock).run()

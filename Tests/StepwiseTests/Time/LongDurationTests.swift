@@ -20,18 +20,18 @@ struct LongDurationTests {
 
   // G69
   @Test(arguments: durations, clocks)
-  func aLimitForEverLimitsNothing(duration: Duration, clock: any Clock<Duration>) async throws {
+  func `An endless limit limits nothing`(duration: Duration, clock: any Clock<Duration>) async throws {
     #expect(try await Chain(step.timeout(duration, clock: clock)).run(1) == 1)
     #expect(try await Chain(step).timeout(duration, clock: clock).run(3) == 3)
     #expect(try await Chain(step).abandon(after: duration, clock: clock).run(4) == 4)
   }
 
-  @Test(arguments: durations) func aLongDurationHasADescription(duration: Duration) {
+  @Test(arguments: durations) func `A long duration has a description`(duration: Duration) {
     #expect(duration.spoken.contains("seconds"))
   }
 
   @Test(arguments: durations, clocks)
-  func aBackoffForEverEndsWithTheCancel(duration: Duration, clock: any Clock<Duration>) async {
+  func `An endless backoff ends with the cancel`(duration: Duration, clock: any Clock<Duration>) async {
     let policies = [
       RetryPolicy(maxAttempts: 2, backoff: .constant(duration)),
       RetryPolicy(maxAttempts: 2, backoff: .constant(duration), maxElapsed: .seconds(Int64.max) * 18),
@@ -58,7 +58,7 @@ struct LongDurationTests {
 
   // G69
   @Test(arguments: [Duration.seconds(Int64.min), .seconds(Int64.min) * 18, .zero], clocks)
-  func aLimitBelowZeroIsUpAtOnce(duration: Duration, clock: any Clock<Duration>) async throws {
+  func `A negative limit is up immediately`(duration: Duration, clock: any Clock<Duration>) async throws {
     let waiting = Step { (_: Int) async throws -> Int in
       _ = await Once<Void>().value()
       throw CancellationError()
@@ -74,7 +74,7 @@ struct LongDurationTests {
     }
   }
 
-  @Test(arguments: durations) func aJobIsLimitedByNothing(duration: Duration) async throws {
+  @Test(arguments: durations) func `A job may have endless limits`(duration: Duration) async throws {
     let job = Job("work") { (number: Int) in number }.timeout(duration).deadline(duration)
     #expect(try await job.launch(1, on: JobQueue(maxConcurrent: 1)).value == 1)
   }

@@ -28,8 +28,8 @@ struct RetryDelayTests {
   }
 
   // G63
-  @Test("The delay is the error's if it has one, else the backoff's", arguments: [true, false])
-  func delayOfTheError(asStep: Bool) throws {
+  @Test(arguments: [true, false])
+  func `The delay is the error's if it has one, else the backoff's`(asStep: Bool) throws {
     let attempts = Recorder<Int>()
     let policy = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1))) { error, attempt in
       attempts.record(attempt)
@@ -41,8 +41,8 @@ struct RetryDelayTests {
   }
 
   // G64
-  @Test("A delay of the error is limited by `maxElapsed`, and never negative")
-  func limitsOfTheDelay() throws {
+  @Test
+  func `A delay of the error is limited by maxElapsed, and never negative`() throws {
     let policy = RetryPolicy(maxAttempts: 9, backoff: .none, maxElapsed: .seconds(10)) { error, _ in
       (error as? Busy)?.delay
     }
@@ -51,8 +51,8 @@ struct RetryDelayTests {
   }
 
   // G63
-  @Test("Each run draws its jitter from a copy of the random source", arguments: [true, false])
-  func randomSource(asStep: Bool) throws {
+  @Test(arguments: [true, false])
+  func `Each run draws its jitter from a copy of the random source`(asStep: Bool) throws {
     let policy = RetryPolicy(maxAttempts: 4, backoff: Self.backoff, randomSource: SeededGenerator(seed: 7))
     var generator = SeededGenerator(seed: 7)
     let expected = (1...3).map { Self.backoff.delay(afterFailures: $0, using: &generator) }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct RetryPitfallTests {
   // G61
-  @Test func offByOneOfAttempts() async {
+  @Test func `The number of attempts is exact`() async {
     for most in 1...20 {
       let calls = Recorder<Int>()
       let step = Step<Int, Int> { number in
@@ -24,7 +24,7 @@ struct RetryPitfallTests {
   }
 
   @Test(arguments: [0, -1, .min])
-  func fewerThanOneAttemptCountsAsOne(most: Int) async {
+  func `Fewer than one attempt counts as one`(most: Int) async {
     let calls = Recorder<Int>()
     let step = Step<Int, Int> { number in
       calls.record(number)
@@ -37,7 +37,7 @@ struct RetryPitfallTests {
   }
 
   /// The first wait follows the first failure, and none follows the last.
-  @Test func delayOnTheWrongAttempt() async throws {
+  @Test func `Each attempt has its own delay`() async throws {
     let clock = ManualClock()
     let times = Recorder<Duration>()
     let executor = SeededExecutor(seed: 1, clock: clock)
@@ -54,7 +54,7 @@ struct RetryPitfallTests {
     #expect(clock.now.offset == .seconds(111))
   }
 
-  @Test func capAfterJitter() {
+  @Test func `The cap holds after jitter`() {
     let backoff = Backoff.exponential(from: .seconds(1), factor: 4, cap: .seconds(10))
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
@@ -65,7 +65,7 @@ struct RetryPitfallTests {
   }
 
   @Test(arguments: [100, 1_000, 1_000_000_000, Int.max])
-  func exponentThatOverflows(failures: Int) {
+  func `A large exponent does not overflow`(failures: Int) {
     var generator = SeededGenerator(seed: 1)
     for factor in [1, 1.000_000_000_001, 1.5, 2, 1e300, .greatestFiniteMagnitude, .infinity] {
       let capped = Backoff.exponential(from: .seconds(1), factor: factor, cap: .seconds(30), jitter: .none)
@@ -79,7 +79,7 @@ struct RetryPitfallTests {
   }
 
   /// Full jitter is even over the whole of zero to the wait: each tenth has a tenth, and the mean is the middle.
-  @Test func jitterThatIsNotFull() {
+  @Test func `Full jitter covers the whole range`() {
     let backoff = Backoff.exponential(from: .seconds(8))
     var generator = SeededGenerator(seed: 42)
     var tenths = Array(repeating: 0, count: 10)
@@ -93,7 +93,7 @@ struct RetryPitfallTests {
     #expect(abs(sum / .seconds(20_000) - 4) < 0.1)
   }
 
-  @Test func jitterThatIsComputedOnceAndShared() {
+  @Test func `Jitter is computed for each wait`() {
     let backoff = Backoff.exponential(from: .seconds(8))
     var generator = SeededGenerator(seed: 7)
     let waits = (0..<1_000).map { _ in backoff.delay(afterFailures: 1, using: &generator) }
@@ -102,7 +102,7 @@ struct RetryPitfallTests {
     #expect(backoff.delay(afterFailures: 1, using: &same) == waits[0], "of the generator's making alone")
   }
 
-  @Test func runsThatComeBackAtTheSameInstant() async throws {
+  @Test func `Runs that fail together retry at different instants`() async throws {
     let clock = ManualClock()
     let policy = RetryPolicy(maxAttempts: 2, backoff: .exponential(from: .seconds(1_000)))
     let deadlines = Recorder<Duration>()
@@ -120,7 +120,7 @@ struct RetryPitfallTests {
   }
 
   // G62
-  @Test func aCancelIsNeverRetried() async {
+  @Test func `A cancellation is never retried`() async {
     let calls = Recorder<Int>()
     let chain = Chain(
       Step<Int, Int> { number in

@@ -24,8 +24,8 @@ struct StepAbandonTests {
   }
 
   // G67
-  @Test("`abandon` leaves a step that ignores cancellation")
-  func aStepThatNeverReturnsAndIgnoresCancellationIsLeftAtOnce() async {
+  @Test
+  func `abandon leaves a step that ignores cancellation`() async {
     let run = abandoning(stubborn).start(1)
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(5))
@@ -36,7 +36,7 @@ struct StepAbandonTests {
     #expect(await discarded.elements(atLeast: 1) == ["7 false"], "receives the late value, shielded from cancellation")
   }
 
-  @Test func aValueInTimeIsTheStepsAndIsNotDiscarded() async throws {
+  @Test func `A value in time is the step's and is not discarded`() async throws {
     let run = abandoning(stubborn).start(1)
     await clock.sleepers(atLeast: 1)
     comesBack.settle(7)
@@ -45,12 +45,12 @@ struct StepAbandonTests {
     #expect(discarded.elements.isEmpty)
   }
 
-  @Test func anErrorInTimeIsThrownAsItIs() async {
+  @Test func `An error in time is thrown as it is`() async {
     let step = Step<Int, Int> { _ in throw Fault(4) }
     await #expect(throws: Fault(4)) { try await abandoning(step).run(1) }
   }
 
-  @Test func theAbandonedStepIsCancelled() async {
+  @Test func `The abandoned step is cancelled`() async {
     let cancelled = Recorder<Bool>()
     let step = Step<Int, Int> { [clock] number in
       do {
@@ -69,7 +69,7 @@ struct StepAbandonTests {
     #expect(discarded.elements.isEmpty, "a late error is not passed to `discarding`")
   }
 
-  @Test func aCancelReachesTheStepBeforeItsTimeIsUp() async {
+  @Test func `A cancel reaches the step before its time is up`() async {
     let step = Step<Int, Int> { [clock] number in
       try await clock.sleep(for: .seconds(3))
       return number
@@ -85,7 +85,7 @@ struct StepAbandonTests {
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func aCancelledStepThatIgnoresItIsLeftWhenItsTimeIsUp() async {
+  @Test func `A step that ignores cancellation is abandoned at its limit`() async {
     let run = abandoning(stubborn).start(1)
     await clock.sleepers(atLeast: 1)
     #expect(run.cancel(reason: "left"))
@@ -100,7 +100,7 @@ struct StepAbandonTests {
   }
 
   // G68
-  @Test func nothingFollowsTheEndOfTheEvents() async {
+  @Test func `Nothing follows the end of the events`() async {
     let run = abandoning(stubborn).start(1)
     let subscription = run.events.makeAsyncIterator()
     await clock.sleepers(atLeast: 1)

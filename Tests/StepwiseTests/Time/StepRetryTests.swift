@@ -19,7 +19,7 @@ struct StepRetryTests {
     }
   }
 
-  @Test func waitsAreExactlyThoseOfTheBackoff() async throws {
+  @Test func `Delays are exactly those of the backoff`() async throws {
     let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(100), jitter: .none))
     let run = Chain(failing(until: 5).retry(policy, clock: clock)).start(7)
     for wait in [100, 200, 400, 800] {
@@ -31,12 +31,12 @@ struct StepRetryTests {
     #expect(calls.elements == [0, 100, 300, 700, 1_500].map { .milliseconds($0) })
   }
 
-  @Test func theLastErrorIsThrownAsItIs() async {
+  @Test func `The last error is thrown as it is`() async {
     let chain = Chain(failing().retry(RetryPolicy(maxAttempts: 3, backoff: .none), clock: clock))
     await #expect(throws: Fault(3)) { try await chain.run(1) }
   }
 
-  @Test func noAttemptBeginsLaterThanAllowed() throws {
+  @Test func `No attempt begins after maxElapsed`() throws {
     let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(10)), maxElapsed: .seconds(30))
     let chain = Chain(failing().retry(policy, clock: clock))
     #expect(throws: Fault(4)) { try SeededExecutor(seed: 1, clock: clock).run { try await chain.run(1) } }
@@ -45,7 +45,7 @@ struct StepRetryTests {
   }
 
   // G64
-  @Test func timeElapsedCountsTheAttemptsThemselves() throws {
+  @Test func `Elapsed time includes the attempts`() throws {
     let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(1)), maxElapsed: .seconds(10))
     let step = Step<Int, Int> { [calls, clock] _ in
       calls.record(clock.now.offset)
@@ -57,7 +57,7 @@ struct StepRetryTests {
     #expect(calls.elements == [0, 5, 10].map { .seconds($0) })
   }
 
-  @Test func onlyErrorsThatThePredicateLikesAreRetried() async {
+  @Test func `Only errors that the predicate accepts are retried`() async {
     let asked = Recorder<Int>()
     let chain = Chain(
       failing().retry(RetryPolicy(maxAttempts: 9, backoff: .none)) { error in
@@ -69,7 +69,7 @@ struct StepRetryTests {
     #expect(asked.elements == [1, 2, 3])
   }
 
-  @Test func thePredicateIsNotAskedAfterTheLastAttempt() async {
+  @Test func `The predicate is not called after the last attempt`() async {
     let asked = Recorder<Bool>()
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
     let chain = Chain(
@@ -83,7 +83,7 @@ struct StepRetryTests {
   }
 
   // G62
-  @Test func cancellationIsNoticedInABackoffAtOnce() async {
+  @Test func `Cancellation ends a backoff immediately`() async {
     let run = Chain(failing().retry(RetryPolicy(maxAttempts: 9, backoff: .constant(.seconds(60))), clock: clock)).start(
       1
     )
@@ -100,7 +100,7 @@ struct StepRetryTests {
   }
 
   /// Whatever the seed, a cancel that meets the end of a wait ends the run, and no attempt follows it.
-  @Test func noAttemptFollowsACancelThatMeetsTheEndOfAWait() throws {
+  @Test func `No attempt follows a cancel at the end of a delay`() throws {
     var counts: Set<Int> = []
     for seed in seeds() {
       let clock = ManualClock()
@@ -130,7 +130,7 @@ struct StepRetryTests {
     #expect(counts == [2, 3], "both orders were met")
   }
 
-  @Test func eventsTellOfTheFurtherAttempts() async throws {
+  @Test func `Events report further attempts`() async throws {
     let run = Chain(failing(until: 3).retry(RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1))), clock: clock))
       .start(1)
     let lines = Recorder<String>()

@@ -22,7 +22,7 @@ struct StepTimeoutTests {
     try SeededExecutor(seed: 1, clock: clock).run(body)
   }
 
-  @Test func itNamesItsStep() throws {
+  @Test func `A timeout names its step`() throws {
     let chain = Chain { (number: Int) in number }.appending(sleeping(100).timeout(.seconds(5), clock: clock))
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
     #expect(error?.step == "slow")
@@ -32,7 +32,7 @@ struct StepTimeoutTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func aStepWithoutANameIsNamedByItsPlace() throws {
+  @Test func `A step without a name is numbered`() throws {
     let step = Step<Int, Int> { [clock] number in
       try await clock.sleep(for: .seconds(100))
       return number
@@ -42,7 +42,7 @@ struct StepTimeoutTests {
     #expect(error?.step == "step 2")
   }
 
-  @Test func aStepThatEndsInTimeLeavesNoTimerBehind() throws {
+  @Test func `A step that ends in time leaves no timer behind`() throws {
     let chain = Chain(sleeping(3).timeout(.seconds(5), clock: clock))
     #expect(try simulated { try await chain.run(7) } == 7)
     #expect(clock.now.offset == .seconds(3))
@@ -50,7 +50,7 @@ struct StepTimeoutTests {
   }
 
   // G65
-  @Test func itWaitsForABodyThatIgnoresCancellation() throws {
+  @Test func `A timeout waits for a body that ignores cancellation`() throws {
     let clock = clock
     let step = Step<Int, Int>("stubborn") { _ in
       await shielded { try? await clock.sleep(for: .seconds(50)) }
@@ -65,7 +65,7 @@ struct StepTimeoutTests {
   }
 
   // G66
-  @Test func aValueThatComesAfterTheTimerWins() throws {
+  @Test func `A value that is returned after the limit wins`() throws {
     let clock = clock
     let step = Step<Int, Int> { number in
       await shielded { try? await clock.sleep(for: .seconds(50)) }
@@ -74,7 +74,7 @@ struct StepTimeoutTests {
     #expect(try simulated { try await Chain(step.timeout(.seconds(5), clock: clock)).run(7) } == 7)
   }
 
-  @Test func whatTheStepThrowsWhenItsTimeIsUpIsUnderlying() throws {
+  @Test func `The step's error at the time limit is the underlying error`() throws {
     let clock = clock
     let step = Step<Int, Int> { _ in
       try? await clock.sleep(for: .seconds(50))
@@ -86,20 +86,20 @@ struct StepTimeoutTests {
     #expect(error?.description.contains("Fault(number: 3)") == true)
   }
 
-  @Test func anErrorInTimeIsThrownAsItIs() async {
+  @Test func `An error in time is thrown as it is`() async {
     let step = Step<Int, Int> { _ in throw Fault(2) }.timeout(.seconds(5), clock: clock)
     await #expect(throws: Fault(2)) { try await Chain(step).run(1) }
     #expect(clock.sleeperCount == 0)
   }
 
   @Test(arguments: [(3, 5), (5, 3)])
-  func timeoutIdentityIsDecidedBeforeCancellingTheBody(inner: Int, outer: Int) throws {
+  func `The timeout is decided before its body is cancelled`(inner: Int, outer: Int) throws {
     let step = sleeping(100).timeout(.seconds(inner), clock: clock).timeout(.seconds(outer), clock: clock)
     let error = #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
     #expect(error?.duration == .seconds(min(inner, outer)))
   }
 
-  @Test func anInnerTimeoutErrorIsNotTakenForTheOuter() throws {
+  @Test func `An inner timeout is not mistaken for the outer one`() throws {
     let clock = clock
     let chain = Chain<Int, Int>("inner") { _ in
       try await clock.sleep(for: .seconds(100))
@@ -112,14 +112,14 @@ struct StepTimeoutTests {
     #expect(clock.now.offset == .seconds(3))
   }
 
-  @Test func aTimeoutIsAnErrorThatARetryMayTryAgain() throws {
+  @Test func `A timeout is an error that can be retried`() throws {
     let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(1)))
     let step = sleeping(100).timeout(.seconds(5), clock: clock).retry(policy, clock: clock)
     #expect(throws: TimeoutError.self) { try simulated { try await Chain(step).run(1) } }
     #expect(clock.now.offset == .seconds(17))
   }
 
-  @Test func aTimeoutAroundARetryEndsIt() throws {
+  @Test func `A timeout around a retry ends it`() throws {
     let policy = RetryPolicy(maxAttempts: 100, backoff: .constant(.seconds(10)))
     let step = Step<Int, Int>("flaky") { _ in throw Fault(1) }
       .retry(policy, clock: clock)
@@ -129,7 +129,7 @@ struct StepTimeoutTests {
     #expect(clock.now.offset == .seconds(25))
   }
 
-  @Test func cancelDuringATimeoutIsACancel() async {
+  @Test func `A cancel during a timeout is a cancel`() async {
     let run = Chain(sleeping(100).timeout(.seconds(5), clock: clock)).start(1)
     await clock.sleepers(atLeast: 2)
     #expect(run.cancel(reason: "left"))
@@ -143,7 +143,7 @@ struct StepTimeoutTests {
   }
 
   /// The task of the body may begin only after the cancellation.
-  @Test func aBodyDoesNotBeginAfterCancelHasReturned() async {
+  @Test func `A body does not begin after cancel has returned`() async {
     let late = Tally()
     await forEachSeed { generator in
       var generator = generator

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct TimeRaceTests {
   // G66
-  @Test func aValueThatMeetsTheTimerWins() throws {
+  @Test func `A value that races the timer wins`() throws {
     var kinds: Set<Bool> = []
     for seed in seeds() {
       let clock = ManualClock()
@@ -32,7 +32,7 @@ struct TimeRaceTests {
     #expect(!kinds.isEmpty)
   }
 
-  @Test func nestedTimersThatMeetKeepTheirIdentity() throws {
+  @Test func `Nested timers that race keep their identity`() throws {
     var durations: Set<Duration> = []
     for seed in seeds() {
       let clock = ManualClock()
@@ -59,7 +59,7 @@ struct TimeRaceTests {
     #expect(durations == [.seconds(5), .seconds(6)], "both orders were met")
   }
 
-  @Test func aCancelThatMeetsTheTimerIsNotLost() throws {
+  @Test func `A cancel that races the timer is not lost`() throws {
     var kinds: Set<String> = []
     for seed in seeds() {
       let clock = ManualClock()
@@ -97,7 +97,7 @@ struct TimeRaceTests {
   // G67
   /// A value is either the run's or given to `discarding`, never both and never neither.
   @Test(arguments: [true, false])
-  func anAbandonedValueIsDeliveredExactlyOnce(isWholeChain: Bool) throws {
+  func `An abandoned value is delivered exactly once`(isWholeChain: Bool) throws {
     var kinds: Set<Bool> = []
     for seed in seeds() {
       let clock = ManualClock()

@@ -34,7 +34,7 @@ struct TimeoutNameTests {
   }
 
   @Test(arguments: [false, true])
-  func theOneThatRunsBesideOthersThatHaveEnded(isAbandoned: Bool) throws {
+  func `A timeout names the step that runs beside finished ones`(isAbandoned: Bool) throws {
     let chains: [Chain<Int, Int>] = [
       both(slow("slow"), fast("fast1").appending(fast("fast2"))),
       both(fast("fast1").appending(fast("fast2")), slow("slow")),
@@ -48,19 +48,19 @@ struct TimeoutNameTests {
   }
 
   @Test(arguments: [false, true])
-  func ofSeveralThatRunTheFirst(isAbandoned: Bool) throws {
+  func `A timeout names the first of several running steps`(isAbandoned: Bool) throws {
     let chain = both(fast("fast"), both(slow("one"), slow("two")))
     #expect(try named(chain, isAbandoned: isAbandoned) == "one")
   }
 
-  @Test func theStepOfAChainWithinOneWithin() throws {
+  @Test func `A timeout names a step of a doubly nested chain`() throws {
     var chain = slow("deep")
     for level in 0..<50 { chain = fast("level \(level)").appending(chain).appending(fast("after \(level)")) }
     #expect(try named(chain, isAbandoned: false) == "deep")
   }
 
   /// The step that failed is the one that is tried again, not one beside it that was cancelled for it.
-  @Test func aRetryNamesTheStepThatFailed() async {
+  @Test func `A retry names the step that failed`() async {
     let failing = Chain("failing") { (number: Int) -> Int in throw Fault(number) }
     let beside = Chain("beside") { (_: Int) -> Int in
       _ = await Once<Void>().value()

@@ -8,7 +8,7 @@ import Testing
 /// What the description of a chain says.
 @Suite(.timeLimit(.minutes(5)))
 struct DescriptionTests {
-  @Test func aModifierIsDrawnAroundTheStepsThatItCovers() {
+  @Test func `A modifier is drawn around the steps that it covers`() {
     let inner = Chain("d") { (number: Int) in number }.then("e") { $0 }
     let chain = Chain("a") { (number: Int) in number }
       .then("b") { $0 }
@@ -36,7 +36,7 @@ struct DescriptionTests {
     )
   }
 
-  @Test func aStepWithAnUndoIsMarked() {
+  @Test func `A step with an undo is marked`() {
     let chain = Chain("plain") { (number: Int) in number }.then("charge", undo: { _ in }) { $0 }.then(undo: { _ in }) {
       $0
     }

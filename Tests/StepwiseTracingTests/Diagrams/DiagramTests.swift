@@ -21,8 +21,8 @@ struct DiagramTests {
     try Data(text.utf8).write(to: URL(fileURLWithPath: folder).appending(path: name))
   }
 
-  @Test("Diagrams are the same bytes as the expected ones")
-  func areAsExpected() async throws {
+  @Test
+  func `Diagrams are the same bytes as the expected ones`() async throws {
     for (name, text) in try await DiagramSamples.all().sorted(by: { $0.key < $1.key }) {
       try export(text, name)
       let expected = try? String(contentsOf: Self.golden.appending(path: name), encoding: .utf8)
@@ -30,8 +30,8 @@ struct DiagramTests {
     }
   }
 
-  @Test("Diagrams of random chains are valid and name every step")
-  func followTheSyntax() throws {
+  @Test
+  func `Diagrams of random chains are valid and name every step`() throws {
     for seed in seeds(100) {
       let (chain, names) = RandomChain.make(seed: seed)
       let (text, mermaid) = (chain.describe(), chain.describe(.mermaid))
@@ -44,14 +44,12 @@ struct DiagramTests {
     }
   }
 
-  @Test(
-    "The check of the syntax finds mistakes",
-    arguments: [
-      ("n1[\"a\"]", "n1[\"a\"b\"]"), ("n1[\"a\"]", "n1[\"<b>\"]"), ("\nend", ""), ("end\n", "end\nend\n"),
-      ("c0[", "end["), ("end\n", "end\nn1 --> n9\n"), ("end\n", "end\nn1[\"b\"]\n"), ("flowchart TD", "flowchart"),
-    ]
+  @Test(arguments: [
+    ("n1[\"a\"]", "n1[\"a\"b\"]"), ("n1[\"a\"]", "n1[\"<b>\"]"), ("\nend", ""), ("end\n", "end\nend\n"),
+    ("c0[", "end["), ("end\n", "end\nn1 --> n9\n"), ("end\n", "end\nn1[\"b\"]\n"), ("flowchart TD", "flowchart"),
+  ]
   )
-  func findsMistakesInMermaid(text: String, mistake: String) throws {
+  func `The check of the syntax finds mistakes`(text: String, mistake: String) throws {
     let chart = Chain("a") { (number: Int) in number }.retry(DiagramSamples.policy).describe(.mermaid)
     try DiagramSyntax.checkMermaid(chart)
     #expect(throws: DiagramSyntax.Problem.self) {
@@ -59,8 +57,8 @@ struct DiagramTests {
     }
   }
 
-  @Test("A chain of nested chains of any depth is drawn on a small stack")
-  func areDrawnWithoutRecursion() async throws {
+  @Test
+  func `A chain of nested chains of any depth is drawn on a small stack`() async throws {
     let depth = scaled(50_000)
     var chain = Chain("a") { (number: Int) in number }
     for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
@@ -70,8 +68,8 @@ struct DiagramTests {
     #expect(lines == 5 * depth + 2)
   }
 
-  @Test("The outline of nested chains grows linearly")
-  func theIndentationIsLimited() {
+  @Test
+  func `The outline of nested chains grows linearly`() {
     let depth = scaled(20_000)
     var chain = Chain("a") { (number: Int) in number }
     for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
@@ -83,8 +81,8 @@ struct DiagramTests {
     for line in lines[64...66] { #expect(line.hasPrefix(String(repeating: "  ", count: 32) + "- ")) }
   }
 
-  @Test("Overrides of the writing direction in names are escaped", arguments: DiagramSamples.formats.map(\.format))
-  func overridesAreEscaped(format: DiagramFormat) {
+  @Test(arguments: DiagramSamples.formats.map(\.format))
+  func `Overrides of the writing direction in names are escaped`(format: DiagramFormat) {
     let overrides = (0x202A...0x202E).map { $0 } + (0x2066...0x2069).map { $0 }
     for value in overrides {
       guard let override = Unicode.Scalar(value) else { continue }

@@ -43,7 +43,7 @@ struct RunTraceExportTests {
   }
 
   /// The fields of the Trace Event Format for complete, instant and metadata events, and their types.
-  @Test func eachEventOfTheChromeTraceHasTheFieldsOfItsPhase() async throws {
+  @Test func `Each event of the Chrome trace has the fields of its phase`() async throws {
     let trace = try object(await sample().chromeTrace)
     #expect(trace["displayTimeUnit"] as? String == "ms")
     let events = try #require(trace["traceEvents"] as? [[String: Any]])
@@ -75,7 +75,7 @@ struct RunTraceExportTests {
     )
   }
 
-  @Test func eventsOnOneThreadOfTheChromeTraceAreNested() async throws {
+  @Test func `Events on one thread of the Chrome trace are nested`() async throws {
     let (left, right) = (Turnstile(), Turnstile())
     let clock = clock
     let branch = { (own: Turnstile, other: Turnstile) in
@@ -104,7 +104,7 @@ struct RunTraceExportTests {
     }
   }
 
-  @Test func thePictureIsWellFormedWhateverTheNamesAre() async {
+  @Test func `The picture is well-formed for any names`() async {
     let names = ["a<b>&\"c'", "\u{0}\u{1}\u{B}", "\u{FFFE}]]>", String(repeating: "long ", count: 100), "😀é"]
     var chain = Chain("first") { (number: Int) in number }
     for name in names { chain = chain.then(name) { $0 } }
@@ -115,7 +115,7 @@ struct RunTraceExportTests {
     #expect(svg.contains("prefers-color-scheme: dark"))
   }
 
-  @Test func thePictureHasARowForEachSpanAndIsStable() async {
+  @Test func `The picture is stable and has a row for each span`() async {
     let svg = await sample().svg
     let names = svg.split(separator: "\n").filter {
       $0.contains("<text") && !$0.contains("class=\"end\"") && !$0.contains("dim")
@@ -130,7 +130,7 @@ struct RunTraceExportTests {
   }
 
   /// Programs that know no CSS variables ignore the style, and fill with black what says nothing else.
-  @Test func everyElementOfThePictureHasAPlainColour() async {
+  @Test func `Every element of the picture has a plain colour`() async {
     let svg = await sample().svg
     let plain = /fill="#[0-9a-f]{6}"/
     for line in svg.split(separator: "\n") {
@@ -142,7 +142,7 @@ struct RunTraceExportTests {
   }
 
   @Test(arguments: [Character("\u{202A}"), "\u{202E}", "\u{2066}", "\u{2069}"])
-  func overridesOfTheDirectionAreEscaped(override: Character) async throws {
+  func `Direction overrides are escaped`(override: Character) async throws {
     let clock = clock
     let chain = Chain("pay\(override)eno", undo: { (_: Int) in }) { (number: Int) in
       clock.advance(by: .milliseconds(10))
@@ -168,7 +168,7 @@ struct RunTraceExportTests {
     let description: String
   }
 
-  @Test func durationsHaveThreeDigits() {
+  @Test func `Durations have three digits`() {
     let times: [(Duration, String)] = [
       (.zero, "0 ns"), (.nanoseconds(999), "999 ns"), (.nanoseconds(1_500), "1.5 µs"),
       (.microseconds(12_345), "12.3 ms"),

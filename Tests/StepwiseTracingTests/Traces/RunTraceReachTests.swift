@@ -19,7 +19,7 @@ struct RunTraceReachTests {
     }
   }
 
-  @Test func aStartedRunHasATraceWithoutHavingBeenRequested() async {
+  @Test func `A started run has a trace without asking for one`() async {
     let tally = Tally()
     let run = Chain("reserve", undo: { _ in }) { 1 }
       .appending(Chain("nested") { $0 })
@@ -40,7 +40,7 @@ struct RunTraceReachTests {
     )
   }
 
-  @Test func aRunInFlightIsRunningAndSoIsItsStep() async {
+  @Test func `A run in flight is running and so is its step`() async {
     let turnstile = Turnstile()
     let run = Chain("wait") { await turnstile.passWhateverHappens() }.start()
     await turnstile.visitors(atLeast: 1)
@@ -53,7 +53,7 @@ struct RunTraceReachTests {
   enum Source: CaseIterable, Sendable { case handle, token, cancelRuns, scope, task, overlap }
 
   @Test(arguments: Source.allCases)
-  func aCancelledRunSaysThroughWhatAndWhy(source: Source) async throws {
+  func `A cancelled run shows its origin and reason`(source: Source) async throws {
     let turnstile = Turnstile()
     var chain = Chain("wait") { try await turnstile.pass() }
     if source == .overlap { chain = chain.overlap(.cancelPrevious) }
@@ -94,8 +94,8 @@ struct RunTraceReachTests {
     #expect(run.trace.runs.first?.children.first?.status == .cancelled)
   }
 
-  @Test("A cancelled branch names the kind of branch that decided")
-  func branchesThatAreCancelledSayWhichKindOfBranchDecided() async throws {
+  @Test
+  func `A cancelled branch names the kind of branch that decided`() async throws {
     let turnstile = Turnstile()
     let slow = Chain("slow") { try await turnstile.pass() }
     let fast = Chain("fast") { await turnstile.visitors(atLeast: 1) }
@@ -110,7 +110,7 @@ struct RunTraceReachTests {
     #expect(zip.status == .failed)
   }
 
-  @Test func aFailingBodyHasItsTraceAsWell() async throws {
+  @Test func `A failing body has a trace, too`() async throws {
     let traced = await trace(clock: clock) { try await Chain("fail") { throw Fault(1) }.run() }
     #expect(throws: Fault(1)) { try traced.value }
     #expect(traced.trace.runs.map(\.status) == [.failed])
@@ -119,8 +119,8 @@ struct RunTraceReachTests {
     #expect(value.trace.text == "")
   }
 
-  @Test("The description of a result names its type and never its value")
-  func theDescriptionOfAResultNamesItsTypeAndNeverContainsIt() async {
+  @Test
+  func `The description of a result names its type and never its value`() async {
     let traced = await trace(clock: clock) { try await Chain("load") { "secret" }.named("page").run() }
     #expect("\(traced)" == "succeeded with String\npage · 0 ns\n╰─ load · 0 ns\n")
     #expect(String(reflecting: traced) == "succeeded with \"secret\"\npage · 0 ns\n╰─ load · 0 ns\n")
@@ -128,7 +128,7 @@ struct RunTraceReachTests {
     #expect("\(failed)".hasPrefix("failed: Fault(number: 1)\n"))
   }
 
-  @Test func runsThatStepsAndHandlersStartAreInTheStepOrTheRun() async {
+  @Test func `Runs are traced in the step or handler that starts them`() async {
     let inner = Chain("look up") {}
     let clock = clock
     let pass = { @Sendable in clock.advance(by: .seconds(1)) }
@@ -155,7 +155,7 @@ struct RunTraceReachTests {
     )
   }
 
-  @Test func runsOfConcurrentTasksAreRunsOfTheirOwn() async {
+  @Test func `Runs of concurrent tasks are separate`() async {
     let chain = Chain("work") { (number: Int) in number }
     let traced = await trace {
       await withTaskGroup { group in
@@ -166,7 +166,7 @@ struct RunTraceReachTests {
     #expect(traced.trace.runs.allSatisfy { $0.children.count == 1 && $0.status == .succeeded })
   }
 
-  @Test func aFullTraceKeepsTheNewestEventsAndCountsTheOthers() async {
+  @Test func `A full trace keeps the newest events and counts the others`() async {
     var chain = Chain("step 0") { (number: Int) in number }
     for number in 1..<10 { chain = chain.then("step \(number)") { $0 } }
     let traced = await trace(capacity: 6, clock: clock) { [chain] in try await chain.run(1) }
@@ -178,7 +178,7 @@ struct RunTraceReachTests {
     #expect(traced.trace.runs[0].status == .succeeded)
   }
 
-  @Test func theTraceOfDeeplyNestedChainsIsShort() async {
+  @Test func `The trace of deeply nested chains is short`() async {
     let depth = scaled(20_000)
     var chain = Chain("a") { (number: Int) in number }
     for _ in 0..<depth { chain = Chain("b") { (number: Int) in number }.appending(chain) }
@@ -190,14 +190,14 @@ struct RunTraceReachTests {
     #expect(traced.trace.chromeTrace.utf8.count < 1_000 * depth)
   }
 
-  @Test func aTraceRetainsTheNewestRunsAndCountsTheOthers() async {
+  @Test func `A trace retains the newest runs and counts the others`() async {
     let chain = Chain("work") {}
     let traced = await trace { for _ in 0..<300 { try await chain.run() } }
     #expect(traced.trace.runs.count == 256)
     #expect(traced.trace.droppedRunCount == 44)
   }
 
-  @Test func theTraceOfAStartedRunIsBounded() async {
+  @Test func `The trace of a started run is bounded`() async {
     let failing = Step("again") { (_: Int) -> Int in throw Fault(1) }
       .retry(RetryPolicy(maxAttempts: 3_000, backoff: .none))
     let chain = Chain("work") { (number: Int) in number }.appending(failing).recover { _ in 1 }

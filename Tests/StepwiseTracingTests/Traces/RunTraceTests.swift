@@ -25,7 +25,7 @@ struct RunTraceTests {
     await trace(clock: clock) { try await chain.run(1) }.trace.text
   }
 
-  @Test func stepsHaveTheirDurations() async {
+  @Test func `Steps have their durations`() async {
     let chain = Chain(step("download", 120)).appending(step("decode", 30)).named("thumbnail")
     #expect(
       await text(chain) == """
@@ -37,7 +37,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func aRetryUndoesAndNumbersTheAttempts() async {
+  @Test func `A retry undoes and numbers its attempts`() async {
     let tally = Tally()
     let clock = clock
     let chain = Chain("reserve", undo: { (_: Int) in clock.advance(by: .milliseconds(5)) }) { (number: Int) in
@@ -64,7 +64,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func aRetriedStepHasItsAttemptsAsNotes() async {
+  @Test func `A retried step has its attempts as notes`() async {
     let tally = Tally()
     let clock = clock
     let step = Step("flaky") { (number: Int) in
@@ -84,7 +84,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func aFailedRunHasItsErrorAndItsUndos() async {
+  @Test func `A failed run has its error and its undos`() async {
     let clock = clock
     let chain = Chain("reserve", undo: { (_: Int) in throw Fault(9) }) { (number: Int) in number }
       .then("ship", undo: { _ in clock.advance(by: .milliseconds(3)) }) { $0 }.appending(step("pay", 20, 1))
@@ -101,7 +101,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func nestedChainsAreNestedSpans() async {
+  @Test func `Nested chains are nested spans`() async {
     let inner = Chain(step("a", 10)).appending(step("b", 20)).named("inner")
     let chain = Chain(step("first", 5)).appending(inner).appending(step("last", 5)).named("outer")
     #expect(
@@ -117,7 +117,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func aChainThatOnlyNestsAnotherHasBothSpans() async {
+  @Test func `A chain that only nests another has both spans`() async {
     let inner = Chain(step("a", 10)).named("inner")
     let outer = Chain<Int, Int>.race(inner).named("outer")
     #expect(
@@ -130,7 +130,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func theBranchesOfAZipAreSpansOfTheirOwn() async {
+  @Test func `The branches of a zip have their own spans`() async {
     let (left, right) = (Turnstile(), Turnstile())
     let clock = clock
     let chain = Chain<Int, (Int, Int)>.zip(
@@ -154,7 +154,7 @@ struct RunTraceTests {
     #expect(spans[0].children.last?.name == "add")
   }
 
-  @Test func aTimeLimitIsNamedAtTheStepThatItCancelled() async {
+  @Test func `A time limit is named at the step that it cancelled`() async {
     let clock = clock
     let chain = Chain("wait") { (number: Int) in
       try await Turnstile().pass()
@@ -175,7 +175,7 @@ struct RunTraceTests {
     )
   }
 
-  @Test func anAbandonedStepEndsWhenTheRunAbandonsIt() async {
+  @Test func `An abandoned step ends when the run abandons it`() async {
     let turnstile = Turnstile()
     let clock = clock
     let inner = Chain("ignorant") { (number: Int) in

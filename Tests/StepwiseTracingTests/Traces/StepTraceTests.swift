@@ -13,7 +13,7 @@ struct StepTraceTests {
   private struct Fault: Error {}
 
   // G46
-  @Test func aTraceNestsSteps() async throws {
+  @Test func `A trace nests steps`() async throws {
     let chain = Chain("plan") { () in
       try await step("a") {
         var attempt = 0

@@ -12,14 +12,14 @@ import Testing
 struct TraceAbandonTests {
   private let clock = ManualClock()
 
-  @Test func aStepThatFailsInTimeIsNotAbandoned() async {
+  @Test func `A step that fails in time is not abandoned`() async {
     let chain = Chain("pay") { (_: Int) -> Int in throw Fault(1) }.abandon(after: .seconds(10), clock: clock)
     let text = await trace(clock: clock) { try await chain.run(1) }.trace.text
     #expect(text.contains("pay · failed: Fault(number: 1)"))
     #expect(!text.contains("abandoned"))
   }
 
-  @Test func anAttemptAfterAnAbandonedOneIsBesideIt() async throws {
+  @Test func `An attempt after an abandoned one is beside it`() async throws {
     let (gate, tally) = (Turnstile(), Tally())
     let inner = Chain("wait") { (number: Int) in
       if tally.increment() == 1 { await gate.passWhateverHappens() }
@@ -43,7 +43,7 @@ struct TraceAbandonTests {
 
   private final class Problem: Error {}
 
-  @Test func nothingIsRetainedAfterATrace() async {
+  @Test func `Nothing is retained after a trace`() async {
     let thrown = Mutex(Weak())
     do {
       let traced = await trace {
@@ -67,7 +67,7 @@ struct TraceAbandonTests {
     }
   }
 
-  @Test func theOutermostRunIsRetainedWhenThereAreTooMany() async throws {
+  @Test func `The outermost run is retained when there are too many`() async throws {
     let small = Chain("small") { (number: Int) in number }
     let large = Chain("large") { (number: Int) in
       for number in 0..<300 { _ = try await small.run(number) }

@@ -16,7 +16,7 @@ import Testing
     (ProcessInfo.processInfo.environment["STEPWISE_ROUNDS"].flatMap(Int.init) ?? 0) / 1_000
   )
 
-  @Test func noInstantIsABadMomentToDie() async throws {
+  @Test func `A crash at any instant loses nothing`() async throws {
     let bytes = Array(0..<UInt64(20_000_000 / 8)).withUnsafeBytes { Array($0) }
     let resumed = Lock(0)
     let server = try LoopbackServer { request in

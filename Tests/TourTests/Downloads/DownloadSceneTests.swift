@@ -20,7 +20,7 @@ import Testing
     try LoopbackServer { request in reply(request) }
   }
 
-  @Test func aFileOfOnesOwnIsSavedAndNothingElseIsLeft() async throws {
+  @Test func `Your own file is saved and nothing else is left`() async throws {
     let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
     let arguments = ["download", "\(server.address)/a.bin"]
@@ -31,7 +31,7 @@ import Testing
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
   }
 
-  @Test func theServerThatMisbehavesIsOutlasted() async throws {
+  @Test func `A download outlasts a misbehaving server`() async throws {
     let result = try await TourProcess.run(["download"])
     #expect(result.exitCode == 0, "\(result.output)\(result.error)")
     for name in ["dropped", "busy", "stalled", "misreported"] {
@@ -40,14 +40,14 @@ import Testing
     #expect(result.errorLines.contains("busy.bin: the server answered 503"))
   }
 
-  @Test func anAddressThatIsNoneLeavesNothing() async throws {
+  @Test func `An invalid URL leaves no file`() async throws {
     let workshop = try Workshop()
     let result = try await TourProcess.run(["download", "ftp://host/a.bin"], in: workshop.directory)
     #expect(result.exitCode == 1)
     #expect(try workshop.names == [])
   }
 
-  @Test(arguments: [404, 403, 410]) func aRefusalIsNotRepeated(status: Int) async throws {
+  @Test(arguments: [404, 403, 410]) func `A refused request is not repeated`(status: Int) async throws {
     let server = try serve { _ in .text("no", status: status) }
     let workshop = try Workshop()
     let result = try await TourProcess.run(["download", "\(server.address)/a.bin"], in: workshop.directory)
@@ -56,7 +56,7 @@ import Testing
     #expect(try workshop.names == [])
   }
 
-  @Test func aServerWithoutRangesIsAskedForAllOfIt() async throws {
+  @Test func `A server without ranges is asked for the whole file`() async throws {
     let attempts = Lock(0)
     let server = try serve { _ in
       let attempt = attempts.withLock { count in
@@ -72,7 +72,7 @@ import Testing
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
   }
 
-  @Test func aFileThatHasChangedIsNotMixed() async throws {
+  @Test func `A file that has changed is not mixed`() async throws {
     let other = Self.bytes.map { ~$0 }
     let attempts = Lock(0)
     let server = try serve { request in
@@ -89,7 +89,7 @@ import Testing
     #expect(try workshop.bytes(of: "a.bin") == other)
   }
 
-  @Test func ctrlCStopsAndTheSameCommandGoesOn() async throws {
+  @Test func `Ctrl-C stops and the same command continues`() async throws {
     let ranges = Lock<[String?]>([])
     let server = try serve { request in
       ranges.withLock { $0.append(request.header("Range")) }
@@ -109,7 +109,7 @@ import Testing
     #expect(asked.count == 2 && asked[0] == nil && asked[1]?.hasPrefix("bytes=") == true, "\(asked)")
   }
 
-  @Test func aSecondDownloaderOfTheFileIsRefused() async throws {
+  @Test func `A second downloader of the file is refused`() async throws {
     let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
     let part = FileLocation(workshop.directory.appendingPathComponent("a.bin.part").path)
@@ -123,7 +123,7 @@ import Testing
     #expect(try await TourProcess.run(arguments, in: workshop.directory).exitCode == 0)
   }
 
-  @Test func savesManyFiles() async throws {
+  @Test func `Many files are saved`() async throws {
     let server = try serve { .part(of: Self.bytes, for: $0, tag: "\"1\"") }
     let workshop = try Workshop()
     let addresses = (1...31).map { "\(server.address)/\($0).bin" }
@@ -136,12 +136,12 @@ import Testing
     ("http://h/a/b.zip?c=d", "b.zip"), ("http://h/", "download"), ("http://h", "download"), ("http://h/..", "download"),
     ("", "download"), ("http://h/a%2Fb", "download"),
   ])
-  func suggestsAName(address: String, name: String) {
+  func `A file name is suggested`(address: String, name: String) {
     #expect(DownloadedFile.suggestedName(for: address) == name)
   }
 
   #if os(Linux) || os(macOS)
-    @Test func aFullDiskLeavesWhatCanBeGoneOnFrom() async throws {
+    @Test func `A full disk leaves a file that can be resumed`() async throws {
       let ranges = Lock<[String?]>([])
       let server = try serve { request in
         ranges.withLock { $0.append(request.header("Range")) }

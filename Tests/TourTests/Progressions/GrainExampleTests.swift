@@ -23,7 +23,7 @@ import Testing
     return workshop.directory.appendingPathComponent("example.json")
   }
 
-  @Test func opensAFile() async throws {
+  @Test func `A file is opened`() async throws {
     let url = try file(text)
     let content = try await JSONFileRead.read(url).run()
     #expect(content == JSONFileRead.Content(text: "abc", number: 5, arrayOfText: ["def", "ghi"]))
@@ -35,7 +35,7 @@ import Testing
     await #expect(throws: DecodingError.self) { try await JSONFileRead.read(file("{}")).run() }
   }
 
-  @Test func executesOnAFile() async throws {
+  @Test func `A progression executes on a file`() async throws {
     let url = try file(text)
     let content = try await withResolver { (resolver: Resolver<JSONFileRead.Content>) in
       JSONFileRead.read(url).execute { useResult in resolver.resolve { try useResult() } }
@@ -43,7 +43,7 @@ import Testing
     #expect(content.number == 5)
   }
 
-  @Test func scopesTheAccessToAFile() async throws {
+  @Test func `Access to a file is scoped`() async throws {
     let url = try file(text)
     let access = try await FileAccess.start(url, forgiving: false).run()
     #expect(access.hasAccess)
@@ -55,7 +55,7 @@ import Testing
     #expect(try await !FileAccess.start(missing, forgiving: true).run().hasAccess)
   }
 
-  @Test func sendsRequests() async throws {
+  @Test func `Requests are sent`() async throws {
     let server = try LoopbackServer(routes: [
       "/echo": { request in .text("\(request.method) \(String(decoding: request.body, as: UTF8.self))") }
     ])
@@ -67,7 +67,7 @@ import Testing
     await #expect(throws: URLError.self) { try await HTTPRequest.get(url).run() }
   }
 
-  @Test func uploadsAFile() async throws {
+  @Test func `A file is uploaded`() async throws {
     let server = try LoopbackServer(routes: [
       "/number": { request in .ok(request.body) },
       "/wrong": { _ in LoopbackServer.Reply(status: 400, body: Array("no".utf8)) },
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func cancellingARequestEndsItAtOnce() async throws {
+  @Test func `Cancelling a request ends it immediately`() async throws {
     let arrived = Once<Void>()
     let server = try LoopbackServer { _ in
       arrived.settle(())

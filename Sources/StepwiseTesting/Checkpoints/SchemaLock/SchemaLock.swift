@@ -16,7 +16,7 @@ public import StepwiseTracing
 /// Add one test for each progression that you store.
 ///
 /// ```swift
-/// @Test func storedStagesStayReadable() throws {
+/// @Test func `Stored stages stay readable`() throws {
 ///   try SchemaLock(samples: [Import.start(file), .split(lines: ["a"]), .done(count: 1)]).check()
 /// }
 /// ```

@@ -12,7 +12,7 @@ struct FlowStateCrossingTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func anOldStepIsAskedInANewFlow() async {
+  @Test func `An old step is presented in a new flow`() async {
     let screens = OldScreens(telling: seen)
     let step = screens.step("a", next: screens.step("not started"))
     _ = NewFlows.run(step.modern, with: "x", telling: seen)
@@ -22,7 +22,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func noResultIsGoingBack() async {
+  @Test func `No result means going back`() async {
     let screens = OldScreens(telling: seen)
     _ = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
     await seen.elements(atLeast: 1)
@@ -31,7 +31,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func anOldScreenThatDiesAbandonsTheAsk() async {
+  @Test func `An old screen that is released abandons its presentation`() async {
     let screens = OldScreens(telling: seen)
     _ = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
     await seen.elements(atLeast: 1)
@@ -40,8 +40,8 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test("The content of the new step also reaches the old screen")
-  func contentReachesTheOldScreen() async {
+  @Test
+  func `The content of the new step also reaches the old screen`() async {
     let screens = OldScreens(telling: seen)
     let modern = screens.step("a").modern
     _ = NewFlows.run(modern, with: "x", telling: seen)
@@ -56,7 +56,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func cancellingTheNewFlowEndsIt() async {
+  @Test func `Cancelling the new flow ends it`() async {
     let screens = OldScreens(telling: seen)
     let run = NewFlows.run(screens.step("a").modern, with: "x", telling: seen)
     await seen.elements(atLeast: 1)
@@ -65,7 +65,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func aNewStepIsAStepOfAnOldFlow() async throws {
+  @Test func `A new step is a step of an old flow`() async throws {
     let screens = OldScreens(telling: seen)
     let step = NewFlows.step(telling: seen, keeping: handlers).legacy
     step.content = "x"
@@ -80,7 +80,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func goingBackFromANewStepIsNoResult() async throws {
+  @Test func `Going back from a new step is no result`() async throws {
     let step = NewFlows.step(telling: seen, keeping: handlers).legacy
     step.content = "x"
     step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
@@ -91,7 +91,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func aNewStepThatIsStartedWhileItIsPresentedStartsOver() async throws {
+  @Test func `A new step that is started while it is presented starts over`() async throws {
     let step = NewFlows.step(telling: seen, keeping: handlers).legacy
     step.content = "x"
     step.setCompletion { [seen] _, number in seen.record("old: \(number ?? 0)") }
@@ -107,7 +107,7 @@ struct FlowStateCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func aNewFlowIsAStepOfAnOldOne() async {
+  @Test func `A new flow is a step of an old one`() async {
     let step = NewFlows.flow(answering: 3).legacy
     let failing = NewFlows.failingFlow().legacy
     for step in [step, failing] {

@@ -9,8 +9,8 @@ import Testing
 @MainActor
 struct FlowStateMeaningTests {
   @available(*, deprecated)
-  @Test("A released coordinator is freed with its screens")
-  func aReleasedCoordinatorThatWaitsAtItsFirstScreen() {
+  @Test
+  func `A released coordinator is freed with its screens`() {
     #expect(
       FlowStateScenarios.aReleasedCoordinatorThatWaitsAtItsFirstScreen() == [
         "a shows = nil",
@@ -23,8 +23,8 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Completing a handler after the owner was released does nothing")
-  func completingAfterTheOwnerWasReleased() {
+  @Test
+  func `Completing a handler after the owner was released does nothing`() {
     #expect(
       FlowStateScenarios.completingAfterTheOwnerWasReleased() == [
         "display shows = nil", "display = go", "edit shows = nil", "completed",
@@ -33,8 +33,8 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Going back calls no completion, and the previous screen is active")
-  func goingBackFromAnEditor() {
+  @Test
+  func `Going back calls no completion, and the previous screen is active`() {
     #expect(
       FlowStateScenarios.goingBackFromAnEditor() == [
         "display shows = Ann",
@@ -51,14 +51,14 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A screen that stays answers again while its follower lives")
-  func aListThatPushesDetails() {
+  @Test
+  func `A screen that stays answers again while its follower lives`() {
     #expect(FlowStateScenarios.aListThatPushesDetails() == [1, 2, 3])
   }
 
   @available(*, deprecated)
-  @Test("A completion is called before complete returns")
-  func whatACompletionSees() {
+  @Test
+  func `A completion is called before complete returns`() {
     #expect(
       FlowStateScenarios.whatACompletionSees() == [
         "a shows = first",
@@ -70,22 +70,22 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Of several early results, the last is delivered once")
-  func anIntentThatCompletesTwiceBeforeItReturns() {
+  @Test
+  func `Of several early results, the last is delivered once`() {
     #expect(
       FlowStateScenarios.anIntentThatCompletesTwiceBeforeItReturns() == ["returns", "early = 2", "b shows = nil"]
     )
   }
 
   @available(*, deprecated)
-  @Test("A handler that outlives its step completes the next step that gets it")
-  func aHandlerThatOutlivesItsStep() {
+  @Test
+  func `A handler that outlives its step completes the next step that gets it`() {
     #expect(FlowStateScenarios.aHandlerThatOutlivesItsStep() == ["the first step is released", "second = x"])
   }
 
   @available(*, deprecated)
-  @Test("A step restarted while it waits accepts results from both screens")
-  func aStepThatIsStartedWhileItWaits() {
+  @Test
+  func `A step restarted while it waits accepts results from both screens`() {
     #expect(
       FlowStateScenarios.aStepThatIsStartedWhileItWaits() == [
         "a shows = nil", "a shows = nil", "a = old", "a shows = x", "a = new",
@@ -94,26 +94,26 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A content handler that is set later receives the next content")
-  func aContentHandlerThatIsSetLater() {
+  @Test
+  func `A content handler that is set later receives the next content`() {
     #expect(FlowStateScenarios.aContentHandlerThatIsSetLater() == ["holds = x", "shows = y"])
   }
 
   @available(*, deprecated)
-  @Test("A step does not retain its screen")
-  func aScreenThatOnlyTheIntentHad() {
+  @Test
+  func `A step does not retain its screen`() {
     #expect(FlowStateScenarios.aScreenThatOnlyTheIntentHad() == ["released"])
   }
 
   @available(*, deprecated)
-  @Test("A coordinator starts its first step and not its next step")
-  func aCoordinatorInsideAnother() {
+  @Test
+  func `A coordinator starts its first step and not its next step`() {
     #expect(FlowStateScenarios.aCoordinatorInsideAnother() == ["a shows = nil", "a = x", "true outer"])
   }
 
   @available(*, deprecated)
-  @Test("A concurrent step waits for an asynchronous step of the caller's own")
-  func aStepOfOnesOwnAmongSeveral() {
+  @Test
+  func `A concurrent step waits for an asynchronous step of the caller's own`() {
     #expect(
       FlowStateScenarios.aStepOfOnesOwnAmongSeveral() == [
         "a shows = nil", "started", "a = x", "own ends", "after shows = nil",
@@ -122,8 +122,8 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A concurrent step replaces what follows its steps")
-  func whatFollowsOneOfSeveral() {
+  @Test
+  func `A concurrent step replaces what follows its steps`() {
     #expect(
       FlowStateScenarios.whatFollowsOneOfSeveral() == [
         "a shows = nil",
@@ -137,8 +137,8 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A concurrent step of immediate steps completes at each start")
-  func severalThatAreCompletedAtOnce() {
+  @Test
+  func `A concurrent step of immediate steps completes at each start`() {
     #expect(
       FlowStateScenarios.severalThatAreCompletedAtOnce() == [
         "none = nil",
@@ -152,14 +152,14 @@ struct FlowStateMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A structure can be a step, and a concurrent step cannot wait for it")
-  func aStructureAsAStep() {
+  @Test
+  func `A structure can be a step, and a concurrent step cannot wait for it`() {
     #expect(FlowStateScenarios.aStructureAsAStep() == ["value starts", "none = nil", "value starts"])
   }
 
   @available(*, deprecated)
-  @Test("A step accepts named closure types, and its identifier can be set")
-  func theSpellingsOfClosuresAndNames() {
+  @Test
+  func `A step accepts named closure types, and its identifier can be set`() {
     #expect(FlowStateScenarios.theSpellingsOfClosuresAndNames() == ["new = nil", "completed new"])
   }
 }

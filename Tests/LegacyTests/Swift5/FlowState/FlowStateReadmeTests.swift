@@ -22,7 +22,7 @@ struct FlowStateReadmeTests {
 
   // "This first step will display a user profile view controller."
   @available(*, deprecated)
-  @Test func displaysTheProfile() async throws {
+  @Test func `The profile is displayed`() async throws {
     let flow = ProfileFlow(navigation)
     flow.displayStep.content = UserProfile(name: "Ann")
     flow.displayStep.start()
@@ -34,7 +34,7 @@ struct FlowStateReadmeTests {
 
   // "Set the new profile on the display step, which automatically updates its view controller. Dismiss the loading modal."
   @available(*, deprecated)
-  @Test func downloadsTheProfile() async throws {
+  @Test func `The profile is downloaded`() async throws {
     let flow = ProfileFlow(navigation)
     flow.displayStep.start()
     let profile: UserProfileViewController = try await shown(after: 1)
@@ -48,7 +48,7 @@ struct FlowStateReadmeTests {
 
   // "A step that allows the user to edit their name."
   @available(*, deprecated)
-  @Test func editsTheName() async throws {
+  @Test func `The name is edited`() async throws {
     let flow = ProfileFlow(navigation)
     flow.editNameStep.content = "Ann"
     flow.editNameStep.start()
@@ -60,7 +60,7 @@ struct FlowStateReadmeTests {
 
   // "A network call that updates the username and returns the updated User Profile."
   @available(*, deprecated)
-  @Test func updatesTheName() async throws {
+  @Test func `The name is updated`() async throws {
     let flow = ProfileFlow(navigation)
     flow.updateNameStep.content = "Ada"
     flow.updateNameStep.start()
@@ -71,7 +71,7 @@ struct FlowStateReadmeTests {
 
   // "Now lets link the editNameStep to the updateNameStep"; "step.nextStep = nil" without a name.
   @available(*, deprecated)
-  @Test(arguments: [nil, "Ada"]) func linksTheSteps(name: String?) async throws {
+  @Test(arguments: [nil, "Ada"]) func `The steps are linked`(name: String?) async throws {
     let flow = ProfileFlow(navigation)
     flow.editNameStep.start()
     let entry: StringEntryViewController = try await shown(after: 1)
@@ -88,7 +88,7 @@ struct FlowStateReadmeTests {
 
   // "Switch between its results." Edited, downloaded, edited again: the profile stays on the screen all the while.
   @available(*, deprecated)
-  @Test func switchesBetweenTheResults() async throws {
+  @Test func `The flow switches over the results`() async throws {
     let flow = ProfileFlow(navigation)
     flow.displayStep.content = UserProfile(name: "Ann")
     flow.displayStep.start()

@@ -13,8 +13,8 @@ struct FlowStateStepTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test("A handler of a more general content receives the step's content")
-  func moreGeneralContent() {
+  @Test
+  func `A handler of a more general content receives the step's content`() {
     let handler = FlowStepHandler(Any.self, Int.self)
     handler.contentUpdateHandler = { [seen] content in seen.record("\(content as? String ?? "nothing")") }
     let step = FlowStep(String.self, Int.self, identifier: "any", { _ in handler })
@@ -25,8 +25,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("A result from another queue completes the step on the main actor")
-  func resultFromAnotherQueue() async {
+  @Test
+  func `A result from another queue completes the step on the main actor`() async {
     let screens = OldScreens(telling: seen)
     let step = screens.step("a", next: screens.step("b"))
     step.setCompletion { [seen] _, result in
@@ -40,8 +40,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("Results from another queue are delivered in their order")
-  func orderFromAnotherQueue() async {
+  @Test
+  func `Results from another queue are delivered in their order`() async {
     let screens = OldScreens(telling: seen)
     let step = screens.step("a")
     step.start()
@@ -52,8 +52,8 @@ struct FlowStateStepTests {
 
   // As a network callback does; the original called what follows on that thread, too.
   @available(*, deprecated)
-  @Test("Content set on another thread reaches the handler synchronously")
-  func contentFromAnotherThread() async {
+  @Test
+  func `Content set on another thread reaches the handler synchronously`() async {
     await #expect(processExitsWith: .success) {
       let seen = Recorder<String>()
       let step = await OldCallbacks.profile(telling: seen)
@@ -64,8 +64,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("Steps started on another thread call their intents synchronously")
-  func startsOnAnotherThread() async {
+  @Test
+  func `Steps started on another thread call their intents synchronously`() async {
     await #expect(processExitsWith: .success) {
       let seen = Recorder<String>()
       let step = await OldCallbacks.profile(telling: seen)
@@ -76,8 +76,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("A result keeps its type when it is no value of Sendable")
-  func typeOfResult() {
+  @Test
+  func `A result keeps its type when it is no value of Sendable`() {
     final class Box {
       var value = 1
     }
@@ -98,8 +98,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("A concurrent step that was released is not completed")
-  func releasedConcurrentStep() {
+  @Test
+  func `A concurrent step that was released is not completed`() {
     let screens = OldScreens(telling: seen)
     let step = screens.step("a")
     var both: ConcurentFlowStep? = ConcurentFlowStep(identifier: "both", steps: [step])
@@ -111,8 +111,8 @@ struct FlowStateStepTests {
   }
 
   @available(*, deprecated)
-  @Test("FlowState 1.0's name of a handler is that of the handler")
-  func firstNameOfHandler() {
+  @Test
+  func `FlowState 1.0's name of a handler is that of the handler`() {
     let intent: FlowStepIntent<String, Int> = FlowStepHandler(String.self, Int.self)
     #expect(intent.content == nil)
   }

@@ -29,7 +29,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func unitsAndFuturesGiveTheirResultOrThrow() async {
+  @Test func `Units and futures give their result or throw`() async {
     #expect(await text(of: Deferred.unit { 1 }) == "1")
     #expect(await text(of: Deferred(running: { 1 })) == "1")
     #expect(await text(of: Deferred { 1 }) == "1")
@@ -40,7 +40,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func performCallsAUnitHereAndNow() {
+  @Test func `Performing a unit calls it immediately`() {
     Deferred { seen.record("unit") }.perform { useResult in
       try? useResult()
       seen.record("handler")
@@ -49,7 +49,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func theFirstCallOfResolveCounts() async {
+  @Test func `The first call of resolve counts`() async {
     let twice = Deferred<Int>.future { resolve in
       resolve { 1 }
       resolve { 2 }
@@ -58,7 +58,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func resultsAreTransformed() async {
+  @Test func `Results are transformed`() async {
     #expect(await text(of: Deferred { 1 }.map { $0 + 1 }) == "2")
     #expect(await text(of: later(1).map { "\($0) later" }) == "1 later")
     #expect(await text(of: later(1).map { _ -> Int in throw Fault("no") }) == "error: no")
@@ -67,7 +67,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func oneFollowsTheOther() async {
+  @Test func `A deferred value follows another`() async {
     #expect(await text(of: later(1).flatMap { useNumber in later(try useNumber() + 1) }) == "2")
     #expect(await text(of: later(1).flatMap { _ -> Deferred<Int> in throw Fault("no") }) == "error: no")
     let failing = Deferred<Int>(throwing: Fault("no"))
@@ -79,13 +79,13 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func theOperatorPerforms() async {
+  @Test func `The operator performs`() async {
     later(1) >>= { useResult in seen.record("\((try? useResult()) ?? 0)") }
     #expect(await seen.elements(atLeast: 1) == ["1"])
   }
 
   @available(*, deprecated)
-  @Test func theOperatorLetsOneFollowTheOther() async {
+  @Test func `The operator lets one follow the other`() async {
     #expect(await text(of: later(1) >>= { useNumber in later(try useNumber() + 1) }) == "2")
     let recovered: Deferred<Int> =
       Deferred<Int>(throwing: Fault("no")) >>= { useResult in
@@ -95,7 +95,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func functionsRunInTheirQueue() async {
+  @Test func `Functions run in their queue`() async {
     let key = DispatchSpecificKey<String>()
     let queue = DispatchQueue(label: "queue")
     queue.setSpecific(key: key, value: "queue")
@@ -108,7 +108,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func handlersRunInTheirQueue() async {
+  @Test func `Handlers run in their queue`() async {
     let key = DispatchSpecificKey<String>()
     DispatchQueue.main.setSpecific(key: key, value: "main")
     let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
@@ -121,7 +121,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func whatHasNoResultIsNotPartOfAPair() async {
+  @Test func `A value without a result is not part of a pair`() async {
     let nothing = Deferred<Void> { [seen] in seen.record("nothing") }
     #expect(await text(of: later(1) & nothing) == "1")
     #expect(await text(of: nothing & later(2)) == "2")
@@ -133,7 +133,7 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
-  @Test func bothAreDoneOneAfterTheOther() async {
+  @Test func `Both parts of a pair are performed one after the other`() async {
     let first = Deferred<Int>.future { [seen] resolve in
       seen.record("first")
       resolve { 1 }
@@ -150,7 +150,7 @@ struct DeferredTests {
 
   // All of them in one turn of the queue, as the original did.
   @available(*, deprecated)
-  @Test func functionsAreCalledInATurnOfTheQueue() async {
+  @Test func `Functions are called in a turn of the queue`() async {
     let queue = DispatchQueue(label: "queue")
     let functions = (1...30).map { number in { () -> Int in number * 2 } }
     (functions / queue).perform { useResult in seen.record("\((try? useResult().count) ?? 0)") }

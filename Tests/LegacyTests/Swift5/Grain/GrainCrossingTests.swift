@@ -8,14 +8,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct GrainCrossingTests {
   @available(*, deprecated)
-  @Test func anOldProgressionRunsAsANewOne() async throws {
+  @Test func `An old progression runs as a new one`() async throws {
     #expect(try await NewProgressions.run(Countdown.at(2).modern) == "zero")
     #expect(try await NewProgressions.stageCount(Countdown.at(2).modern) == 3)
     await #expect(throws: Fault("failing")) { try await NewProgressions.run(Countdown.failing.modern) }
   }
 
   @available(*, deprecated)
-  @Test func aNewProgressionIsAStageOfAnOldOne() async throws {
+  @Test func `A new progression is a stage of an old one`() async throws {
     let seen = Recorder<String>()
     NewProgressions.halving(12).legacy.execute { useResult in
       seen.record((try? useResult()) ?? "error")

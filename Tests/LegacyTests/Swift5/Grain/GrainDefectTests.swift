@@ -25,7 +25,7 @@ struct GrainDefectTests {
 
   // In the original each called the other until the stack was full.
   @available(*, deprecated)
-  @Test func aProgressionWithNeitherMethodIsAnError() async {
+  @Test func `A progression with neither method is an error`() async {
     Unwritten().execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == [#"notImplemented(type: "Unwritten")"#])
     Unwritten().next().perform { useNext in record(useNext) }
@@ -35,19 +35,19 @@ struct GrainDefectTests {
 
   // In the original it was as if nothing had happened, for ever.
   @available(*, deprecated)
-  @Test func aFutureThatIsNeverResolvedIsAnError() async {
+  @Test func `A future that is never resolved is an error`() async {
     Forgetful.start.execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["abandoned"])
   }
 
   @available(*, deprecated)
-  @Test func aFutureThatIsResolvedTwiceGoesOnOnce() async {
+  @Test func `A future that is resolved twice continues once`() async {
     Twice.start.execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["1"])
   }
 
   @available(*, deprecated)
-  @Test func completedStageStopsTheProgram() async {
+  @Test func `A completed stage stops the program`() async {
     await #expect(processExitsWith: .failure) { completedStage(Standstill.here(1)) }
   }
 }

@@ -31,7 +31,7 @@ struct GrainMeaningTests {
   // MARK: - Units
 
   @available(*, deprecated)
-  @Test func aUnitIsDoneWhereItsResultIsUsed() async {
+  @Test func `A unit is performed where its result is used`() async {
     let seen = seen
     work >>=
       queue + { useResult in
@@ -42,14 +42,14 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aUnitWhoseResultIsNotUsedIsNotDone() {
+  @Test func `A unit whose result is not used is not performed`() {
     work.perform { _ in seen.record("performed") }
     work.map { $0 + 1 }.perform { _ in seen.record("mapped") }
     #expect(seen.elements == ["performed", "mapped"])
   }
 
   @available(*, deprecated)
-  @Test func aUnitIsDoneEachTimeThatItsResultIsUsed() {
+  @Test func `A unit is performed each time its result is used`() {
     work.map { number in number + 1 }.perform { useResult in
       record(useResult)
       record(useResult)
@@ -58,13 +58,13 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aUnitWithAQueueIsDoneInTheQueue() async {
+  @Test func `A unit with a queue is performed in the queue`() async {
     (work + queue).perform { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 2) == ["work in queue", "1"])
   }
 
   @available(*, deprecated)
-  @Test func flatMapOfAUnitCallsItsFunctionNow() {
+  @Test func `flatMap of a unit calls its function immediately`() {
     let deferred: Deferred<Int> = work.flatMap { useResult in
       seen.record("transform")
       return Deferred { try useResult() }
@@ -75,7 +75,8 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func aFunctionThatIgnoresItsResultIsCalledAlsoAfterAnError(isUnit: Bool) {
+  @Test(arguments: [true, false]) func `A function that ignores its result is called even after an error`(isUnit: Bool)
+  {
     let failing: Deferred<Int> =
       isUnit ? Deferred(throwing: Fault("no")) : Deferred.future { resolve in resolve { throw Fault("no") } }
     let next: Deferred<Int> =
@@ -88,7 +89,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func theFirstOfTwoUnitsIsDoneWhenTheyAreCombined() {
+  @Test func `The first of two units is performed when they are combined`() {
     let both = work & Deferred { "second" }
     seen.record("composed")
     both.perform { useResult in record(useResult) }
@@ -98,7 +99,7 @@ struct GrainMeaningTests {
   // MARK: - Futures
 
   @available(*, deprecated)
-  @Test func aFutureThatIsNeverResolvedIsAnError() {
+  @Test func `A future that is never resolved is an error`() {
     Deferred<Int>.future { _ in }.perform { useResult in record(useResult) }
     Deferred<Int>.future { _ in }.map { $0 + 1 }.flatMap { use in Deferred { try use() } }
       .perform { useResult in record(useResult) }
@@ -107,7 +108,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aFutureThatIsStillHeldMayBeResolvedLater() {
+  @Test func `A future that is still retained can be resolved later`() {
     let callbacks = Recorder<@Sendable () -> Void>()
     Deferred<Int>.future { resolve in callbacks.record { resolve { 1 } } }.perform { useResult in record(useResult) }
     #expect(seen.elements.isEmpty)
@@ -118,7 +119,7 @@ struct GrainMeaningTests {
   // MARK: - Progressions
 
   @available(*, deprecated)
-  @Test func progressionsPerformedInOrderOnASerialQueueAreDoneInOrder() {
+  @Test func `Progressions performed on a serial queue keep their order`() {
     for _ in 0..<max(1, rounds / 100) {
       let queue = DispatchQueue(label: "serial")
       var order: [Int] = []
@@ -131,7 +132,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aStageIsHandedToItsQueueBeforePerformReturns() {
+  @Test func `A stage is enqueued before perform returns`() {
     for _ in 0..<200 {
       let queue = DispatchQueue(label: "serial")
       let stages = Recorder<Int>()
@@ -141,7 +142,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aProgressionIsDoneEachTimeThatItIsPerformed() {
+  @Test func `A progression runs each time it is performed`() {
     let stages = Recorder<Int>()
     let deferred = Counting(number: 2, stages: stages).deferred(queue: queue)
     #expect(queue.sync { stages.elements }.isEmpty)
@@ -153,7 +154,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func anErrorArrivesWhereItArises() async {
+  @Test func `An error arrives where it is thrown`() async {
     let failing = Deferred<Countdown>.future { resolve in
       NamedQueue.make("callback").async { resolve { throw Fault("no") } }
     }
@@ -170,7 +171,7 @@ struct GrainMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func nextOfAnUpdatingStageIsLazy() {
+  @Test func `The next stage of an updating stage is lazy`() {
     let stages = Recorder<Int>()
     let next = Counting(number: 2, stages: stages).next()
     #expect(stages.elements.isEmpty)
@@ -180,7 +181,7 @@ struct GrainMeaningTests {
 
   // The original's stack was full; the stages of a performer that runs its work at once nested.
   @available(*, deprecated)
-  @Test func aPerformerMayRunItsWorkAtOnce() {
+  @Test func `A performer may run its work immediately`() {
     Countdown.at(100_000).deferred(performer: { work in work() }).perform { useResult in record(useResult) }
     #expect(seen.elements == ["zero"])
   }

@@ -18,7 +18,7 @@ struct GrainReadmeTests {
   // Edit: the sample's braces are not balanced: the one that ends `do` is missing, and the one after `catch` is too many.
   // The recordings are the test's.
   @available(*, deprecated)
-  @Test func scopesTheAccessToAFile() async throws {
+  @Test func `Access to a file is scoped`() async throws {
     let workshop = try Workshop()
     let fileURL = try workshop.file("{}")
     FileAccessProgression.start(fileURL: fileURL, forgiving: true).execute { useResult in
@@ -48,7 +48,9 @@ struct GrainReadmeTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func aFileThatCannotBeAccessedIsAnErrorUnlessForgiven(forgiving: Bool) async throws {
+  @Test(arguments: [true, false]) func `A file without access is an error unless it is optional`(forgiving: Bool)
+    async throws
+  {
     FileAccessProgression.start(fileURL: URL(fileURLWithPath: "/nowhere/file"), forgiving: forgiving)
       .execute { useResult in
         do {
@@ -64,7 +66,7 @@ struct GrainReadmeTests {
   }
 
   @available(*, deprecated)
-  @Test func sendsRequests() async throws {
+  @Test func `Requests are sent`() async throws {
     let server = try TestServer()
     HTTPRequestProgression.get(url: try server.url("/method")).execute { useResult in
       do {
@@ -83,7 +85,7 @@ struct GrainReadmeTests {
   }
 
   @available(*, deprecated)
-  @Test func composesAFileReadWithAnUpload() async throws {
+  @Test func `Reading a file is composed with an upload`() async throws {
     let (workshop, server) = (try Workshop(), try TestServer())
     let fileURL = try workshop.file(#"{"text": "abc", "number": 5, "arrayOfText": ["def", "ghi"]}"#)
     FileUploadProgression.openFile(fileStage: .read(fileURL: fileURL), destinationURL: try server.url("/echo"))
@@ -109,7 +111,7 @@ struct GrainReadmeTests {
 
   // The text: "you can resume at any stage, not just initial ones".
   @available(*, deprecated)
-  @Test func resumesAtAnyStage() async {
+  @Test func `A progression resumes at any stage`() async {
     FileUploadProgression.parseUploadResponse(data: Data("[1]".utf8)).execute { useResult in
       seen.record("\((try? useResult()) as? [Int] ?? [])")
     }
@@ -119,7 +121,7 @@ struct GrainReadmeTests {
 
   // The text: "by default with a utility quality of service", on a background queue, even synchronous ones.
   @available(*, deprecated)
-  @Test func stagesRunInABackgroundQueue() async {
+  @Test func `Stages run in a background queue`() async {
     WhereStage.start.execute { useResult in seen.record((try? useResult()) ?? "none") }
 
     #expect(await seen.elements(atLeast: 1) == ["main thread: false"])

@@ -13,7 +13,7 @@ struct GrainSpellingTests {
   let queue = NamedQueue.make("queue")
 
   @available(*, deprecated)
-  @Test func aDeferredIsAUnitOrAFuture() {
+  @Test func `A deferred is a unit or a future`() {
     for deferred in [Deferred { 1 }, Deferred.future { resolve in resolve { 2 } }] {
       switch deferred {
       case .unit(let useResult): seen.record("unit \((try? useResult()) ?? 0)")
@@ -24,7 +24,7 @@ struct GrainSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aQueueAndAClosureAreAClosure() async {
+  @Test func `A queue and a closure are a closure`() async {
     let run: (()) -> Void = queue + { seen.record(NamedQueue.current) }
     let global: (Int) -> Void = .utility + { number in seen.record("\(number)") }
     #expect(seen.elements.isEmpty)
@@ -35,7 +35,7 @@ struct GrainSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func resolveAndItsErrorHaveNames() {
+  @Test func `resolve and its error have names`() {
     let errors = Deferred<Int>.Error.underlyingErrors([Fault("first"), Fault("second")])
     let resolve: Deferred<Int>.Resolve = { useResult in
       do { _ = try useResult() } catch Deferred<Int>.Error.underlyingErrors(let all) {
@@ -47,7 +47,7 @@ struct GrainSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aProgressionIsDeferredToAQueue() async {
+  @Test func `A progression is deferred to a queue`() async {
     Countdown.at(1).deferred(queue: queue).perform { useResult in
       seen.record("\((try? useResult()) ?? "") \(NamedQueue.current)")
     }
@@ -55,7 +55,7 @@ struct GrainSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func theCasesOfSerialNameTheirPerformer() async {
+  @Test func `The cases of serial name their performer`() async {
     Serial.start(stages: [Countdown.at(2), .at(0)], performer: { work in work() })
       .deferred(queue: queue) { stage in
         switch stage {

@@ -13,7 +13,7 @@ struct ProductionLineTests {
 
   // The original never counted its active ones, so that its limit did not limit.
   @available(*, deprecated)
-  @Test func noMoreThanTheLimitRunAtOnce() async {
+  @Test func `No more than the limit run at once`() async {
     let line = ProductionLine<Held>(maxCount: 2, performer: .global())
     line.add((0..<6).map { _ in Held.start(begun: begun, resolvers: resolvers) })
 
@@ -26,7 +26,7 @@ struct ProductionLineTests {
   }
 
   @available(*, deprecated)
-  @Test func nothingBeginsWhileItIsSuspended() async {
+  @Test func `Nothing begins while the line is suspended`() async {
     let line = ProductionLine<Held>(maxCount: 1) { work in work() }
     line.suspend()
     line.add(.start(begun: begun, resolvers: resolvers))

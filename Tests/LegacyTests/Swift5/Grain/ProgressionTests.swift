@@ -17,7 +17,7 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func executesToTheResult() async {
+  @Test func `A progression executes to its result`() async {
     Countdown.at(3).execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["zero"])
     Countdown.failing.execute { useResult in record(useResult) }
@@ -27,7 +27,7 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func updatesInPlaceOrDefers() async {
+  @Test func `A progression updates in place or defers`() async {
     UpdatingCountdown(number: 25).execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["zero"])
     UpdatingCountdown(number: -1).execute { useResult in record(useResult) }
@@ -35,7 +35,7 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func eachOfTheTwoMethodsIsMadeOfTheOther() async throws {
+  @Test func `Each of the two methods is derived from the other`() async throws {
     UpdatingCountdown(number: 10).next().perform { useNext in record { try useNext().number } }
     UpdatingCountdown(number: 9).next().perform { useNext in record { try useNext().number } }
     #expect(await seen.elements(atLeast: 2).sorted() == ["8", "9"])
@@ -46,7 +46,7 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func composesInTheOlderSpelling() async {
+  @Test func `Progressions compose in the older spelling`() async {
     let stages = Recorder<String>()
     TwoCountdowns.first(.at(1)).deferred(performer: .global()) { stage in
       stages.record("\(stage)")
@@ -60,7 +60,7 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func progressStopsBetweenStages() async {
+  @Test func `Progress stops between stages`() async {
     let stages = Recorder<Int>()
     Countdown.at(5).deferred(performer: { work in DispatchQueue.global().async(execute: work) }) { stage in
       guard case .at(let number) = stage else { return false }
@@ -73,13 +73,13 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func progressStopsAlsoAtTheLastStage() async {
+  @Test func `Progress stops at the last stage, too`() async {
     Countdown.at(0).deferred(performer: .global()) { _ in false }.perform { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["error: cancelled"])
   }
 
   @available(*, deprecated)
-  @Test func stagesAndTheCompletionRunWhereThePerformerSays() async {
+  @Test func `Stages and the completion run where the performer says`() async {
     let key = DispatchSpecificKey<String>()
     let queue = DispatchQueue(label: "queue")
     queue.setSpecific(key: key, value: "queue")
@@ -101,14 +101,14 @@ struct ProgressionTests {
   }
 
   @available(*, deprecated)
-  @Test func resultsOfProgressionsAreTransformed() async {
+  @Test func `Results of progressions are transformed`() async {
     Countdown.at(1).map { $0 + "!" }.perform { useResult in record(useResult) }
     Countdown.at(1).flatMap { text in Deferred { text + "?" } }.perform { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 2).sorted() == ["zero!", "zero?"])
   }
 
   @available(*, deprecated)
-  @Test func severalRunInARow() async {
+  @Test func `Several progressions run in a row`() async {
     let stages = [Countdown.at(2), .at(0), .at(1)]
     stages.serially(on: DispatchQueue.global()).perform { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == [#"["zero", "zero", "zero"]"#])

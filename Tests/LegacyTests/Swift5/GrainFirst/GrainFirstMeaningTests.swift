@@ -23,7 +23,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func theCompletionOfExecuteIsCalledInTheMainQueue() async {
+  @Test func `The completion of execute is called in the main queue`() async {
     NamedQueue.name(.main, "main")
     Counting.at(2).execute { useResult in record(useResult) }
     await seen.elements(atLeast: 1)
@@ -32,7 +32,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func theCompletionOfLaterVersionsIsCalledWhereTheLastStageRuns() async {
+  @Test func `Later versions call the completion where the last stage runs`() async {
     NamedQueue.name(.main, "main")
     Reporting.at(2).execute { useResult in record(useResult) }
     await seen.elements(atLeast: 1)
@@ -43,7 +43,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aCustomizerChoosesTheQueueOfEachStageAndStopsThem() async {
+  @Test func `A customizer chooses each stage's queue and stops stages`() async {
     var customizer = GCDExecutionCustomizer<Counting>()
     let (odd, even) = (NamedQueue.make("odd"), NamedQueue.make("even"))
     customizer.serviceForStage = { stage in
@@ -60,7 +60,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func anEnvironmentChoosesTheQueueOfEachStageAndStopsThem() async {
+  @Test func `An environment chooses each stage's queue and stops stages`() async {
     Reporting.at(3).execute(environment: Stopping(seen: seen), completionService: nil) { useResult in record(useResult)
     }
     let expected = ["at(3) in own", "at(2) in own", "error: stopped in own"]
@@ -68,7 +68,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func stagesOnASerialQueueKeepTheirOrder() {
+  @Test func `Stages on a serial queue keep their order`() {
     let queue = DispatchQueue(label: "serial")
     var order: [Int] = []
     for number in 0..<5_000 {
@@ -78,7 +78,7 @@ struct GrainFirstMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aSubroutineIsCalledWhereItsResultIsUsed() async {
+  @Test func `A subroutine is called where its result is used`() async {
     let seen = seen
     let task = Task { seen.record(NamedQueue.current) } + GCDService.customQueue(NamedQueue.make("own"))
     task.perform { useResult in try? useResult() }

@@ -23,7 +23,7 @@ struct GrainFirstReadmeTests {
     (#"{"text": "abc", "number": 5, "arrayOfText": ["def", "ghi"]}"#, #"abc 5.0 ["def", "ghi"]"#),
     ("[]", "invalidJSON"), ("{}", "missingData"),
   ])
-  func opensAFile(text: String, expected: String) async throws {
+  func `A file is opened`(text: String, expected: String) async throws {
     let workshop = try Workshop()
     let fileURL = NSURL(fileURLWithPath: try workshop.file(text).path)
     let expectation = Expectation()
@@ -54,7 +54,7 @@ struct GrainFirstReadmeTests {
 
   // The text: "Stages can have multiple choices of initial stages or success stages".
   @available(*, deprecated)
-  @Test func aTaskMayBeAFuture() async {
+  @Test func `A task may be a future`() async {
     FutureStage.wait("text").execute { useResult in
       if case .end(let text) = try? useResult() { seen.record(text) }
     }

@@ -17,7 +17,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aTaskIsMadeOfAClosureOrAnError() {
+  @Test func `A task is created from a closure or an error`() {
     Task { 1 }.map { $0 + 1 }.perform { useResult in record(useResult) }
     Task<Int>(Fault("no")).perform { useResult in record(useResult) }
     Task<Int>(Fault("no")).flatMap { useResult in Task { (try? useResult()) ?? 7 } }
@@ -30,7 +30,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aStageIsPartOfAnother() async {
+  @Test func `A stage is part of another`() async {
     Outer.inner(.at(2)).execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1) == ["end"])
     Inner.at(0).mapNext { Outer.inner($0) }.perform { useResult in record(useResult) }
@@ -42,7 +42,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func executingIsATask() async {
+  @Test func `An execution is a task`() async {
     var customizer = GCDExecutionCustomizer<Inner>()
     customizer.completionService = .customQueue(DispatchQueue(label: "completion"))
     customizer.serviceForStage = { stage in
@@ -66,7 +66,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func workIsDoneBeforeAndAfter() {
+  @Test func `Work is done before and after`() {
     Task<Int>.future { resolve in resolve { 1 } }
       .withBefore(
         Task<Int>.future { resolve in
@@ -85,7 +85,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aServiceMayBeDelayedOrAdded() async {
+  @Test func `A service can be delayed or added`() async {
     var task = Task { 1 } + (GCDService.utility + 0.001)
     task += GCDService.mainQueue
     task.perform { useResult in record(useResult) }
@@ -93,7 +93,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func severalRunInARow() async {
+  @Test func `Several progressions run in a row`() async {
     [Counted.at(1), .failing, .at(0)].executeSerially(GCDService.utility) { useResults in
       for useResult in (try? useResults()) ?? [] { record(useResult) }
     }
@@ -101,7 +101,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aLineRunsStagesInOrder() async {
+  @Test func `A line runs stages in order`() async {
     let line = ProductionLine<Counted>(maxCount: 1, environment: Watching(seen: seen))
     line.suspend()
     line.add([.at(1), .failing])
@@ -113,7 +113,7 @@ struct GrainFirstSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aStageWithoutACompletionIsAnError() async {
+  @Test func `A stage without a completion is an error`() async {
     Endless.start.execute { useResult in record(useResult) }
     #expect(await seen.elements(atLeast: 1).allSatisfy { $0.hasPrefix("error: expectedCompletion") })
     #expect(throws: StageError<Endless>.self) { try Endless.start.requireCompletion() }

@@ -18,7 +18,7 @@ struct GrainThirdReadmeTests {
     (#"{"text": "abc", "number": 5, "arrayOfText": ["def", "ghi"]}"#, #"abc 5.0 ["def", "ghi"]"#),
     ("[]", "invalidJSON"), ("{}", "missingData"),
   ])
-  func opensAFile(text: String, expected: String) async throws {
+  func `A file is opened`(text: String, expected: String) async throws {
     let workshop = try Workshop()
     let fileURL = NSURL(fileURLWithPath: try workshop.file(text).path)
     FileOpenStage3.read(fileURL: fileURL).execute { useResult in
@@ -38,7 +38,7 @@ struct GrainThirdReadmeTests {
 
   // Edits: `print` records, and tells the case alone.
   @available(*, deprecated)
-  @Test func customizesQueues() async throws {
+  @Test func `Queues are customized`() async throws {
     let seen = seen
     @Sendable func print(_ text: String) { seen.record(String(text.prefix { $0 != "(" })) }
     let workshop = try Workshop()
@@ -73,7 +73,7 @@ struct GrainThirdReadmeTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["/echo", "/wrong"]) func uploadsAFile(path: String) async throws {
+  @Test(arguments: ["/echo", "/wrong"]) func `A file is uploaded`(path: String) async throws {
     let (workshop, server) = (try Workshop(), try TestServer())
     let file = try workshop.file(#"{"text": "abc", "number": 5, "arrayOfText": []}"#)
     FileUploadStage3.openFile(

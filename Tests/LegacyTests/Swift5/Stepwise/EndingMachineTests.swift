@@ -7,23 +7,23 @@ import Testing
 
 /// The pure part of a step that has a handler: which event ends it.
 @Suite struct EndingMachineTests {
-  @Test("The first call ends the step, and later ones are counted")
-  func calls() {
+  @Test
+  func `The first call ends the step, and later ones are counted`() {
     var machine = EndingMachine()
     let counts = [machine.call(), machine.call()]
     let ends = [machine.closureReturned(), machine.abandon()]
     #expect(counts == [1, 2] && ends == [false, false])
   }
 
-  @Test("A handler released in its closure ends the step")
-  func abandonedDuringTheClosure() {
+  @Test
+  func `A handler released in its closure ends the step`() {
     var machine = EndingMachine()
     let ends = [machine.abandon(), machine.closureReturned()]
     #expect(ends == [false, true])
   }
 
-  @Test("A step ends once in every order of events")
-  func endsOnce() {
+  @Test
+  func `A step ends once in every order of events`() {
     let events: [(inout EndingMachine) -> Bool] = [
       { $0.call() == 1 }, { $0.closureReturned() }, { $0.abandon() },
     ]

@@ -13,7 +13,7 @@ struct SecondEditionTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func stepsTakeAnInputAndReturn() async {
+  @Test func `Steps take an input and return a value`() async {
     toStep { (text: String) -> Int in text.utf8.count }
       .then { number in number * 2 }
       .then { number in seen.record("\(number)") }
@@ -23,7 +23,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func stepsThrow() async {
+  @Test func `Steps throw`() async {
     toStep { () -> String in throw Fault("no") }
       .then { text in seen.record(text) }
       .onError { error in seen.record("\(error)") }
@@ -33,7 +33,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func aHandlerFailsTheChain() async {
+  @Test func `A handler fails the chain`() async {
     let failing = toStep { (text: String, handler: Handler<Int>) in
       DispatchQueue.global().async { handler.fail(Fault(text)) }
     }.onError { error in seen.record("\(error)") }
@@ -43,7 +43,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func aHandlerPassesWhatTheNextStepIsGiven() async {
+  @Test func `A handler passes the input of the next step`() async {
     toStep { (text: String, handler: Handler<Int>) in
       DispatchQueue.global().async { handler.pass(text.utf8.count) }
     }.then { (number, handler: Handler<Void>) in
@@ -57,14 +57,14 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func functionsAreSteps() async {
+  @Test func `Functions are steps`() async {
     toStep(characterCount).then("double", body: doubled).then { number in seen.record("\(number)") }.start("four")
 
     #expect(await seen.elements(atLeast: 1) == ["8"])
   }
 
   @available(*, deprecated)
-  @Test func stepsRunInTheirQueue() async {
+  @Test func `Steps run in their queue`() async {
     let key = DispatchSpecificKey<String>()
     let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
     first.setSpecific(key: key, value: "first")
@@ -88,7 +88,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func stepsRunInTheMainQueue() async {
+  @Test func `Steps run in the main queue`() async {
     let key = DispatchSpecificKey<Bool>()
     DispatchQueue.main.setSpecific(key: key, value: true)
     toStep { 1 }
@@ -99,7 +99,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func aRunningStepChoosesHowToGoOn() async {
+  @Test func `A running step chooses how to continue`() async {
     let small = toStep { (data: NSData) in seen.record("small, \(data.length)") }
     let large = toStep { (data: NSData) in seen.record("large, \(data.length)") }
     for count in [3, 300, 4] {
@@ -114,7 +114,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepGoesOnWithItsOwnChainAgainAndAgain() async {
+  @Test func `A step continues with its own chain repeatedly`() async {
     let chains = Recorder<StepChain<Int, Int, Int, Int>>()
     let countdown = toStep { (step: Step<Int, Int>) in
       guard let chain = chains.elements.first else { return }
@@ -129,7 +129,7 @@ struct SecondEditionTests {
   }
 
   @available(*, deprecated)
-  @Test func debugLoggingPrintsEachStep() async {
+  @Test func `Debug logging prints each step`() async {
     let output = DebugLog.output.value
     DebugLog.output.value = { [seen] line in if line.contains("logged") { seen.record(line) } }
     StepDebugLoggingEnabled = true

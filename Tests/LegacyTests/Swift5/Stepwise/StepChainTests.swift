@@ -12,7 +12,7 @@ struct StepChainTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func theLatestErrorHandlerIsTheOnlyOne() async {
+  @Test func `Only the latest error handler is called`() async {
     toStep { () -> Int in throw Fault("no") }
       .onError { _ in seen.record("first") }
       .then { _ in 1 }
@@ -24,7 +24,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func theLatestFinallyAloneRunsAtTheVeryEnd() async {
+  @Test func `Only the latest finally runs, at the very end`() async {
     toStep { 1 }
       .then { number in number }
       .finally { _ in seen.record("first") }
@@ -38,7 +38,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func whatIsAttachedCountsAlsoWhenTheResultIsIgnored() async {
+  @Test func `Handlers count even if the result is ignored`() async {
     let chain = toStep { (number: Int) -> Int in number }
     chain.then { number in seen.record("\(number)") }
     chain.onError { _ in seen.record("error") }
@@ -49,7 +49,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func aSecondThenReplacesTheFirst() async {
+  @Test func `A second then replaces the first`() async {
     let chain = toStep { 1 }
     chain.then { _ in seen.record("first") }
     chain.then { _ in seen.record("second") }.finally { _ in seen.record("end") }
@@ -59,7 +59,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func startReturnsTheChain() async {
+  @Test func `start returns the chain`() async {
     let token = toStep { 1 }
       .then { (_, handler: Handler<Int>) in _ = handler }
       .start()
@@ -72,7 +72,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func theStateHasTheValueTheErrorOrTheToken() async {
+  @Test func `The state has the value, the error or the token`() async {
     let ends = Recorder<String>()
     let record: @Sendable (ChainState) -> Void = { state in
       switch state {
@@ -95,7 +95,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func anAppendedChainIsCoveredByTheOuterOnError() async {
+  @Test func `An appended chain is covered by the outer onError`() async {
     let inner = toStep { (_: Int) -> Int in throw Fault("inner failed") }.onError { _ in seen.record("inner") }
     toStep { 1 }.then(inner).onError { error in seen.record("outer: \(error)") }.finally { _ in seen.record("end") }
       .start()
@@ -104,7 +104,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func anAppendedChainHasTheOuterToken() async {
+  @Test func `An appended chain has the outer token`() async {
     let handlers = Recorder<Handler<Int>>()
     let inner = toStep { (_: Int, handler: Handler<Int>) in handlers.record(handler) }
     let old = inner.cancellationToken
@@ -122,7 +122,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func theFinallyOfAnAppendedChainIsTheLatest() async {
+  @Test func `The finally of an appended chain is the latest`() async {
     let inner = toStep { (number: Int) -> Int in number }.finally { _ in seen.record("inner") }
     toStep { 1 }.finally { _ in seen.record("outer") }.then(inner).then { number in seen.record("\(number)") }.start()
 
@@ -130,7 +130,7 @@ struct StepChainTests {
   }
 
   @available(*, deprecated)
-  @Test func aHandlerOfTheNamedTypeFits() async {
+  @Test func `A handler of the named type fits`() async {
     let handler: StepErrorHandler = { [seen] error in seen.record("\(error)") }
     toStep { () -> Int in throw Fault("no") }.onError(handler).start()
 

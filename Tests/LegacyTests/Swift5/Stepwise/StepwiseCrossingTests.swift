@@ -11,7 +11,7 @@ struct StepwiseCrossingTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func anOldChainRunsAsANewOne() async throws {
+  @Test func `An old chain runs as a new one`() async throws {
     let chain = OldChains.characterCount(telling: seen)
 
     #expect(try await NewChains.run(chain.modern, with: "four") == 4)
@@ -21,7 +21,7 @@ struct StepwiseCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func cancellingTheNewChainCancelsTheOldPart() async throws {
+  @Test func `Cancelling the new chain cancels the old part`() async throws {
     let handlers = Recorder<Handler<Int>>()
     let chain = OldChains.waiting(telling: seen, handlers: handlers).modern
     let reason = await NewChains.cancel(chain, after: seen) { handlers.elements.first?.pass(1) }
@@ -30,7 +30,7 @@ struct StepwiseCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func anOldTokenEndsTheOldPart() async throws {
+  @Test func `An old token ends the old part`() async throws {
     let chain = OldChains.waiting(telling: seen)
     chain.cancellationToken.cancel(reason: "old")
     await #expect(throws: CancellationError.self) { try await NewChains.run(chain.modern, with: 1) }
@@ -38,14 +38,14 @@ struct StepwiseCrossingTests {
   }
 
   @available(*, deprecated)
-  @Test func aNewChainIsAStepOfAnOldOne() async {
+  @Test func `A new chain is a step of an old one`() async {
     OldChains.printLength(of: NewChains.characterCount(telling: seen).legacy, telling: seen).start("four")
 
     #expect(await seen.elements(atLeast: 3) == ["new finally", "4", "old finally: true"])
   }
 
   @available(*, deprecated)
-  @Test func cancellingTheOldChainCancelsTheNewPart() async {
+  @Test func `Cancelling the old chain cancels the new part`() async {
     let chain = OldChains.printLength(of: NewChains.endless(telling: seen).legacy, telling: seen)
     chain.start("four")
     await seen.elements(atLeast: 1)

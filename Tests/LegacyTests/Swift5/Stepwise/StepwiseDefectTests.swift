@@ -14,7 +14,7 @@ struct StepwiseDefectTests {
 
   // The original ran the rest of the chain twice.
   @available(*, deprecated)
-  @Test func aHandlerCalledTwiceRunsTheNextStepOnce() async {
+  @Test func `A handler called twice runs the next step once`() async {
     toStep { (text: String, handler: Handler<String>) in
       handler.pass(text + " first")
       handler.pass(text + " second")
@@ -31,7 +31,7 @@ struct StepwiseDefectTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepResolvedTwiceRunsTheNextStepOnce() async {
+  @Test func `A step resolved twice runs the next step once`() async {
     toStep { (step: Step<Int, Int>) in
       step.resolve(1)
       step.error(Fault("late"))
@@ -48,7 +48,7 @@ struct StepwiseDefectTests {
 
   // The original hung for ever, and skipped `finally`.
   @available(*, deprecated)
-  @Test func aHandlerThatIsNeverCalledEndsTheChain() async {
+  @Test func `A handler that is never called ends the chain`() async {
     toStep { (text: String, handler: Handler<String>) in
     }.then { text in
       seen.record(text)
@@ -62,7 +62,7 @@ struct StepwiseDefectTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepThatNeverEndsEndsTheChain() async {
+  @Test func `A step that never ends ends the chain`() async {
     toStep { (step: Step<Void, Int>) in
     }.finally { state in
       seen.record("errored: \(state.errored)")
@@ -73,8 +73,8 @@ struct StepwiseDefectTests {
 
   // The original hung forever.
   @available(*, deprecated)
-  @Test("A handler that is released after a cancel ends the chain as cancelled")
-  func aHandlerThatIsReleasedAfterACancel() async {
+  @Test
+  func `A handler that is released after a cancel ends the chain as cancelled`() async {
     final class Callback {
       var handler: Handler<Int>?
     }
@@ -99,7 +99,7 @@ struct StepwiseDefectTests {
 
   // A closure that is still at work is waited for: `finally` may close what it works on.
   @available(*, deprecated)
-  @Test func aCancelWaitsForTheClosureThatRuns() async {
+  @Test func `A cancel waits for the running closure`() async {
     let (begun, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let chain = toStep { (step: Step<Void, Int>) in
       begun.signal()
@@ -122,7 +122,7 @@ struct StepwiseDefectTests {
 
   // In the original both could be told so.
   @available(*, deprecated)
-  @Test func ofManyCancelsOneReportsTrue() async {
+  @Test func `One of many cancels returns true`() async {
     for _ in 0..<200 {
       let token = toStep { 1 }.cancellationToken
       let count = await withTaskGroup(of: Bool.self) { group in
@@ -135,7 +135,7 @@ struct StepwiseDefectTests {
 
   // A step in a queue that is busy looks at the token when its turn has come.
   @available(*, deprecated)
-  @Test func aStepThatWaitsForItsQueueIsNotBegunAfterACancel() async {
+  @Test func `A step that waits for its queue does not begin after a cancel`() async {
     let queue = DispatchQueue(label: "busy")
     queue.suspend()
     let chain = toStep(inQueue: queue) { seen.record("executed") }
@@ -153,8 +153,8 @@ struct StepwiseDefectTests {
   }
 
   // The log would end the process: its lock would be taken twice.
-  @Test("A replaced output of the debug log is released outside the lock")
-  func replacedOutputsAreReleasedOutsideTheLock() async {
+  @Test
+  func `A replaced output of the debug log is released outside the lock`() async {
     await #expect(processExitsWith: .success) {
       DebugLog.output.value = { [reader = Reader()] _ in withExtendedLifetime(reader) {} }
       DebugLog.output.value = { _ in }

@@ -16,7 +16,7 @@ struct StepwiseMeaningTests {
   // MARK: - Cancellation
 
   @available(*, deprecated)
-  @Test func aCancelDuringTheLastSynchronousStepLeavesTheChainResolved() async {
+  @Test func `A cancel in the last synchronous step leaves the chain resolved`() async {
     let tokens = Recorder<CancellationToken>()
     let chain = toStep { (number: Int) -> Int in number }
       .then { (number: Int) -> Int in
@@ -31,7 +31,7 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aHandlerCalledInsideItsClosureAfterACancelCounts() async {
+  @Test func `A handler called inside its closure after a cancel counts`() async {
     let tokens = Recorder<CancellationToken>()
     let chain = toStep { (number: Int, handler: Handler<Int>) in
       tokens.elements.first?.cancel()
@@ -45,7 +45,7 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func anErrorAfterACancelIsAnError(hasNextStep: Bool) async {
+  @Test(arguments: [true, false]) func `An error after a cancel is an error`(hasNextStep: Bool) async {
     let tokens = Recorder<CancellationToken>()
     let chain = toStep { (_: Int) -> Int in
       tokens.elements.first?.cancel()
@@ -78,10 +78,9 @@ struct StepwiseMeaningTests {
 
   @available(*, deprecated)
   @Test(
-    "A cancelled step is in use until its handler is called",
     arguments: zip([false, true], ["canceled: true", "canceled: false"])
   )
-  func aPassAfterACancel(isLast: Bool, end: String) async {
+  func `A cancelled step is in use until its handler is called`(isLast: Bool, end: String) async {
     let handler = await cancelledWhileWaiting(isLast: isLast)
     seen.record("written")
     handler?.pass(1)
@@ -90,8 +89,8 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A failure after a cancel reaches onError", arguments: [false, true])
-  func aFailureAfterACancel(isLast: Bool) async {
+  @Test(arguments: [false, true])
+  func `A failure after a cancel reaches onError`(isLast: Bool) async {
     await cancelledWhileWaiting(isLast: isLast)?.fail(Fault("disk full"))
     #expect(await seen.elements(atLeast: 2) == ["disk full", "resolved: false, errored: true, canceled: false"])
   }
@@ -99,8 +98,8 @@ struct StepwiseMeaningTests {
   // MARK: - Started again
 
   @available(*, deprecated)
-  @Test("Runs of a chain that is started again do not wait for one another")
-  func runsAreConcurrent() async {
+  @Test
+  func `Runs of a chain that is started again do not wait for one another`() async {
     let ready = DispatchSemaphore(value: 0)
     let chain = toStep { (role: String) -> String in
       if role == "consumer" { ready.wait() } else { ready.signal() }
@@ -113,8 +112,8 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("Handlers of a chain that is started again do not wait for one another")
-  func handlersAreConcurrent() async {
+  @Test
+  func `Handlers of a chain that is started again do not wait for one another`() async {
     let (failed, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let chain = toStep { (role: String) -> Int in throw Fault(role) }
       .onError { error in
@@ -165,8 +164,8 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A screen that keeps the Step or Handler that it has called is freed", arguments: [1, 2])
-  @MainActor func aScreenThatKeepsItsStepIsFreed(edition: Int) async {
+  @Test(arguments: [1, 2])
+  @MainActor func `A screen that keeps the Step or Handler that it has called is freed`(edition: Int) async {
     var screen: Screen? = Screen(seen)
     if edition == 1 { screen?.ask() } else { screen?.askAgain() }
     await seen.elements(atLeast: 1)
@@ -178,8 +177,8 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test("A second call of a Step is ignored, and of a Handler reported")
-  func secondCalls() async {
+  @Test
+  func `A second call of a Step is ignored, and of a Handler reported`() async {
     await #expect(processExitsWith: .success) {
       let reports = NewChains.recordingMisuse()
       let ends = Recorder<Bool>()
@@ -203,7 +202,7 @@ struct StepwiseMeaningTests {
   // MARK: - After the start
 
   @available(*, deprecated)
-  @Test func stepsAndHandlersMayBeAttachedAfterTheStart() async {
+  @Test func `Steps and handlers may be attached after the start`() async {
     let queue = DispatchQueue(label: "suspended")
     queue.suspend()
     toStep(inQueue: queue) { (_: Int) in seen.record("first") }
@@ -218,7 +217,7 @@ struct StepwiseMeaningTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepAppendedToAnAppendedChainFollowsInTheWhole() async {
+  @Test func `A step appended to an appended chain follows the whole`() async {
     let inner = toStep { (_: Int) in seen.record("inner") }
     let outer = toStep { (number: Int) -> Int in number }.then(inner)
     inner.then { _ in seen.record("later") }
@@ -236,14 +235,14 @@ struct StepwiseMeaningTests {
 
   @available(*, deprecated)
   @Test(arguments: zip(Place.allCases, [["end"], ["inner: inside", "end"], ["inner: after", "end"]]))
-  func theErrorHandlerOfAnAppendedChainAppliesFromItsFirstStepOn(place: Place, expected: [String]) async {
+  func `The onError of an appended chain applies from its first step`(place: Place, expected: [String]) async {
     whole(throwing: place, inner: "inner", outer: nil).finally { _ in seen.record("end") }.start(1)
 
     #expect(await seen.elements(atLeast: expected.count) == expected)
   }
 
   @available(*, deprecated)
-  @Test(arguments: Place.allCases) func theOuterErrorHandlerTakesPrecedence(place: Place) async {
+  @Test(arguments: Place.allCases) func `The outer error handler takes precedence`(place: Place) async {
     whole(throwing: place, inner: "inner", outer: "outer").finally { _ in seen.record("end") }.start(1)
 
     #expect(await seen.elements(atLeast: 2) == ["outer: \(place)", "end"])
@@ -251,7 +250,7 @@ struct StepwiseMeaningTests {
 
   @available(*, deprecated)
   @Test(arguments: zip(Place.allCases, ["outer", "inner", "inner"]))
-  func theFinallyOfAnAppendedChainTakesPrecedenceFromItsFirstStepOn(place: Place, expected: String) async {
+  func `The finally of an appended chain wins from its first step`(place: Place, expected: String) async {
     let inner = toStep { (number: Int) -> Int in try number.unless(place == .inside) }
       .then { number in number }
       .finally { _ in seen.record("inner") }
@@ -267,7 +266,7 @@ struct StepwiseMeaningTests {
   // The first step passes its `finally` on when a step is appended to it, and only then.
   @available(*, deprecated)
   @Test(arguments: zip(Place.allCases, ["second", "first", "first"]))
-  func aFinallyOfTheFirstStepAloneTakesPrecedenceOverALaterOne(place: Place, expected: String) async {
+  func `Only a finally of the first step wins over a later finally`(place: Place, expected: String) async {
     toStep { (number: Int) -> Int in try number.unless(place == .before) }
       .finally { _ in seen.record("first") }
       .then { number in try number.unless(place == .inside) }

@@ -14,7 +14,7 @@ struct StepwiseQueueTests {
   let seen = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func chainsStartedInOrderOnASerialQueueRunInOrder() {
+  @Test func `Chains started in order on a serial queue run in order`() {
     for _ in 0..<max(1, rounds / 100) {
       let queue = DispatchQueue(label: "serial")
       var order: [Int] = []
@@ -27,7 +27,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func aReadThatStartsAfterAWriteRunsAfterIt() {
+  @Test func `A read that starts after a write runs after it`() {
     for _ in 0..<300 {
       let queue = DispatchQueue(label: "serial")
       var order: [String] = []
@@ -40,7 +40,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func theNextStepIsEnqueuedBeforeTheStepBeforeReturnsToItsQueue() {
+  @Test func `A step is enqueued before the previous one returns`() {
     let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
     for _ in 0..<300 {
       var order: [String] = []
@@ -51,7 +51,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func onErrorAndFinallyRunInTheQueueOfTheStepThatThrows() async {
+  @Test func `onError and finally run in the queue of the step that throws`() async {
     toStep(inQueue: NamedQueue.make("first")) { (number: Int) -> Int in number }
       .then(inQueue: NamedQueue.make("second")) { (_: Int) -> Int in throw Fault("no") }
       .onError { _ in seen.record("error in \(NamedQueue.current)") }
@@ -62,7 +62,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func handlersOfAStepInTheMainQueueRunInTheMainQueue() async {
+  @Test func `Handlers of a step in the main queue run in the main queue`() async {
     NamedQueue.name(.main, "main")
     toStep(inQueue: .main) { (_: Int) -> Int in throw Fault("no") }
       .onError { _ in seen.record(NamedQueue.current) }
@@ -74,7 +74,7 @@ struct StepwiseQueueTests {
 
   // Also before the call of the handler returns.
   @available(*, deprecated)
-  @Test func aCallOfAHandlerRunsWhatFollowsOnTheThreadThatCalls() async {
+  @Test func `A handler runs what follows on the calling thread`() async {
     let callback = NamedQueue.make("callback")
     toStep(inQueue: NamedQueue.make("step")) { (fails: Bool, handler: Handler<Int>) in
       callback.async {
@@ -92,7 +92,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func aChainThatIsCancelledBeforeItsStartEndsBeforeStartReturns() {
+  @Test func `A chain that is cancelled early ends before start returns`() {
     let chain = toStep { (_: Int) in seen.record("step") }.finally { state in seen.record("canceled: \(state.canceled)")
     }
     chain.cancellationToken.cancel()
@@ -103,7 +103,7 @@ struct StepwiseQueueTests {
   }
 
   @available(*, deprecated)
-  @Test func aCancelBetweenTwoStepsEndsTheChainInTheQueueOfTheFirst() async {
+  @Test func `A cancel between two steps ends the chain in the queue of the first`() async {
     let tokens = Recorder<CancellationToken>()
     let chain = toStep(inQueue: NamedQueue.make("first")) { (number: Int) -> Int in
       tokens.elements.first?.cancel()

@@ -20,7 +20,7 @@ struct StepwiseReadmeTests {
 
   // Edits: the address is that of a file. What a user does with the image is to record it.
   @available(*, deprecated)
-  @Test func fetchesAndResizesAnImage() async throws {
+  @Test func `An image is fetched and resized`() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("lime-cat-\(UUID()).jpg")
     try Data([64, 48]).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
@@ -74,7 +74,7 @@ struct StepwiseReadmeTests {
 
   // The text: "If it fails the step results in an error and calls step.error()."
   @available(*, deprecated)
-  @Test func aMissingImageIsAnError() async {
+  @Test func `A missing image is an error`() async {
     let errors = Recorder<Int>()
     toStep { (step: Step<NSURL, NSData>) in
       if let data = NSData(contentsOf: step.input as URL) {
@@ -91,7 +91,7 @@ struct StepwiseReadmeTests {
 
   // Edits: `countElements(step.input)` is `step.input.count`. The last handler is the test's.
   @available(*, deprecated)
-  @Test func printsTheErrorOfAStep() async {
+  @Test func `The error of a step is printed`() async {
     // prints "ERROR: Error in step 1!"
     toStep { (step: Step<Void, String>) in
       step.error(
@@ -112,7 +112,7 @@ struct StepwiseReadmeTests {
   // Edits: the step has a queue, which is suspended, so that the step has not begun when the next line cancels. The recording
   // is the test's.
   @available(*, deprecated)
-  @Test func cancelsBeforeTheStepExecutes() async {
+  @Test func `A chain is cancelled before its step executes`() async {
     let queue = DispatchQueue(label: "suspended")
     queue.suspend()
     let willCancelStep = toStep(queue) { (step: Step<Void, String>) in

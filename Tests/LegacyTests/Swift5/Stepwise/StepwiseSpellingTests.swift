@@ -14,7 +14,7 @@ struct StepwiseSpellingTests {
   let queue = NamedQueue.make("queue")
 
   @available(*, deprecated)
-  @Test func edition1HadNoLabelsInToStep() async {
+  @Test func `Edition 1 has no labels in toStep`() async {
     let (queue, seen) = (queue, seen)
     toStep(queue) { (step: Step<Int, Void>) in
       seen.record("\(step.input) in \(NamedQueue.current)")
@@ -35,7 +35,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func edition1LabelledThen() async {
+  @Test func `Edition 1 labels then`() async {
     toStep { (step: Step<Int, Int>) in
       step.resolve(step.input)
     }.then(name: "n") { (step: Step<Int, Int>) in
@@ -53,7 +53,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func theErrorOfEdition1HasACodeADomainAndDetails() async {
+  @Test func `The error of edition 1 has a code, a domain and details`() async {
     toStep { (step: Step<Int, Int>) in
       step.error(NSError(domain: "com.my.domain", code: -1, userInfo: ["key": "value"]))
     }.onError { error in
@@ -71,7 +71,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepMayBeReferencedWeakly() async {
+  @Test func `A step may be referenced weakly`() async {
     let callbacks = Recorder<@Sendable () -> Void>()
     toStep { (step: Step<Int, Int>) in
       let screen = Screen()
@@ -89,7 +89,7 @@ struct StepwiseSpellingTests {
 
   // Each closure has statements, so that the compiler does not look into it to choose an overload.
   @available(*, deprecated)
-  @Test func stepsOfEdition1OfSeveralStatementsNeedNoFurtherTypes() async {
+  @Test func `Steps of several statements in edition 1 need no more types`() async {
     let chain = toStep { (step: Step<Void, String>) in
       seen.record("1")
       step.resolve("two")
@@ -106,7 +106,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func aClosureThatIgnoresItsInputIsNoStepOfEdition1() async {
+  @Test func `A closure that ignores its input is no step of edition 1`() async {
     toStep { (_: Int) in
       seen.record("1")
     }.then { _ in
@@ -120,7 +120,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func edition2LabelledTheBody() async {
+  @Test func `Edition 2 labels the body`() async {
     let here: @Sendable (String) throws -> String = { text in text + NamedQueue.current + "," }
     let later: @Sendable (String, Handler<String>) -> Void = { text, handler in
       handler.pass(text + NamedQueue.current + ",")
@@ -143,7 +143,7 @@ struct StepwiseSpellingTests {
   }
 
   @available(*, deprecated)
-  @Test func theReasonOfATokenMayBeAssigned() {
+  @Test func `The reason of a token may be assigned`() {
     let token = toStep { 1 }.cancellationToken
     token.reason = "assigned"
     #expect(token.reason == "assigned" && !token.cancelled)

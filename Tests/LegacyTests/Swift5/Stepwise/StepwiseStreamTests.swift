@@ -18,7 +18,7 @@ struct StepwiseStreamTests {
   // Edits: the two things that the sample assumes are parameters; `bytes` of `NSData` is an untyped pointer, which is bound.
   // The recordings are the test's.
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func closesTheStreamWhateverHappens(exists: Bool) async throws {
+  @Test(arguments: [true, false]) func `The stream is closed whatever happens`(exists: Bool) async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("some-data-\(UUID())")
     if exists { try Data("some data".utf8).write(to: file) }
     defer { try? FileManager.default.removeItem(at: file) }

@@ -14,7 +14,7 @@ struct EndPairTests {
   let old = Recorder<String>()
 
   @available(*, deprecated)
-  @Test func onErrorIsGivenAnyError() async {
+  @Test func `onError receives any error`() async {
     let printed = printed
     @Sendable func print(_ text: String) { printed.record(text) }
 
@@ -29,7 +29,7 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aHandlerOfTheOldTypeFits() async {
+  @Test func `A handler of the old type fits`() async {
     let printed = printed
     let handler: StepErrorHandler = { error in printed.record("\(error)") }
     let chain = Chain { () -> Int in throw Failure("no") }.onError(handler)
@@ -41,7 +41,7 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test func finallyClosesWhatWasOpened() async throws {
+  @Test func `finally closes what was opened`() async throws {
     let printed = printed
     @Sendable func close() { printed.record("closed") }
 
@@ -55,13 +55,13 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aStreamThatTwoClosuresShareIsWrittenAndClosed() async {
+  @Test func `A stream that two closures share is written and closed`() async {
     OldEnds.stream(to: old)
     #expect(await old.elements(atLeast: 2) == ["data", "closed"])
   }
 
   @available(*, deprecated)
-  @Test(arguments: End.allCases) func theStateIsMatched(end: End) async throws {
+  @Test(arguments: End.allCases) func `A state is matched`(end: End) async throws {
     let printed = printed
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
     let doubling = Chain { (number: Int) in
@@ -87,7 +87,7 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: End.allCases) func theOldBoolsAreAnExtension(end: End) async {
+  @Test(arguments: End.allCases) func `The old Booleans are an extension`(end: End) async {
     let states: [ChainState] = [.resolved(1), .failed(Failure("no")), .cancelled(Cancellation())]
     let state = states[end.index]
     OldEnds.bools(after: end, telling: old)
@@ -95,7 +95,7 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aTokenEndsAChainThatIsMadeForOnePieceOfWork() async throws {
+  @Test func `A token ends a chain made for one piece of work`() async throws {
     let chain = Chain { (number: Int) in number }
 
     let token = chain.cancellationToken
@@ -108,7 +108,7 @@ struct EndPairTests {
     #expect(await old.elements(atLeast: 1) == ["end"])
   }
 
-  @Test func aCancelDuringTheLastStepCounts() async throws {
+  @Test func `A cancel during the last step counts`() async throws {
     let endless = Endless()
 
     let chain = Chain { (row: Int) in row }
@@ -129,7 +129,7 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
-  @Test func theLastFinallyAloneIsOneFinally() async throws {
+  @Test func `The old last finally becomes one finally`() async throws {
     let printed = printed
     let chain = Chain { (number: Int) in number }
       .finally { _ in printed.record("first") }

@@ -50,11 +50,9 @@ struct FlowPairTests {
     override func save(_ newText: String) { handler?.complete(newText) }
   }
 
-  @Test(
-    "A step presented again makes a new screen by default",
-    arguments: [true, false]
+  @Test(arguments: [true, false]
   )
-  func aScreenThatStays(isOld: Bool) async throws {
+  func `A step presented again makes a new screen by default`(isOld: Bool) async throws {
     let old = Display()
     let display = FlowStep<String, String>("display", .push, on: navigator) { handler in
       let screen = isOld ? old : Display()
@@ -84,7 +82,7 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["Ada", nil]) func aStepAndItsHandler(name: String?) async throws {
+  @Test(arguments: ["Ada", nil]) func `A step and its handler become a step`(name: String?) async throws {
     let oldStep = OldFlowSteps.editName(oldNavigator)
     oldStep.tell(old, content: "Ann")
     let editName = editName()
@@ -100,14 +98,14 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test func workAsAStep() async throws {
+  @Test func `Work becomes a step`() async throws {
     OldFlowSteps.count().tell(old, content: "four")
     #expect(try await count().result(for: "four") == 4)
     #expect(await old.elements(atLeast: 1) == ["4"])
   }
 
   @available(*, deprecated)
-  @Test func linkedSteps() async throws {
+  @Test func `Linked steps become a flow`() async throws {
     let new = new
     let show: @MainActor (Int) -> Void = { number in new.record("\(number)") }
     let editName = editName()
@@ -133,7 +131,7 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepWithoutAResult() async throws {
+  @Test func `A step without a result becomes a step of Void`() async throws {
     let new = new
     let show: @MainActor (String) -> Void = { text in new.record(text) }
 
@@ -150,7 +148,7 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test func severalStepsAtOnce() async throws {
+  @Test func `Concurrent steps become one call`() async throws {
     let new = new
     let show: @MainActor (Int, Int) -> Void = { new.record("\($0), \($1)") }
     let left = count()
@@ -166,7 +164,7 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aCoordinator() async throws {
+  @Test func `A coordinator becomes a flow`() async throws {
     let editName = editName()
 
     let flow = Flow<String>("rename", first: editName, content: "Ann")
@@ -182,7 +180,7 @@ struct FlowPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepOfOnesOwn() async throws {
+  @Test func `A custom step becomes a step`() async throws {
     let new = new
     let greet: @MainActor () -> Void = { new.record("hello") }
 

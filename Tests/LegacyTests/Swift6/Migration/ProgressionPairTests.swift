@@ -27,7 +27,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["file:///abc", "https://localhost/abc", "file:///a"]) func executeBecomesRun(text: String)
+  @Test(arguments: ["file:///abc", "https://localhost/abc", "file:///a"]) func `execute becomes run`(text: String)
     async throws
   {
     let url = try #require(URL(string: text))
@@ -38,7 +38,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func updatingInPlaceBecomesNext() async {
+  @Test func `Updating in place becomes next`() async {
     await tell { try await NewStages.Countdown(number: 3).run() }
     OldProgressions.result(of: OldStages.Countdown(number: 3), telling: old)
     #expect(seen.elements == ["true"])
@@ -46,7 +46,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func allSpellingsOfComposeBecomeOne() async {
+  @Test func `All spellings of compose become one`() async {
     await tell { try await NewStages.Import.open(.read(file)).run() }
     OldProgressions.imports(from: file, telling: old)
     #expect(seen.elements == ["2"])
@@ -54,7 +54,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func aFutureBecomesAResolver(succeeds: Bool) async throws {
+  @Test(arguments: [true, false]) func `A future becomes a resolver`(succeeds: Bool) async throws {
     let session = FakeSession()
     let url = file
     OldProgressions.request(url, in: session, telling: old)
@@ -73,7 +73,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["/abc", "/abcdef"]) func mapAndFlatMapBecomeCalls(path: String) async {
+  @Test(arguments: ["/abc", "/abcdef"]) func `map and flatMap become calls`(path: String) async {
     let url = URL(filePath: path)
     func text(at url: URL) async throws -> String { try Document(load(url)).text }
     func checked(_ count: Int) async throws -> Int {
@@ -92,7 +92,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aPairBecomesATuple() async throws {
+  @Test func `A pair becomes a tuple`() async throws {
     let (first, second) = (URL(filePath: "/abc"), URL(filePath: "/xyz"))
     func text(at url: URL) async throws -> String { try Document(load(url)).text }
 
@@ -104,7 +104,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func functionsBesideOneAnotherBecomeAMap() async throws {
+  @Test func `Concurrent functions become a map`() async throws {
     let counts = try await Chain { ["a", "bb"] }
       .thenMap(maxConcurrent: 2) { text in text.count }
       .run()
@@ -115,7 +115,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aFunctionInAQueueBecomesAStepWithAnExecutor() async throws {
+  @Test func `A function in a queue becomes a step with an executor`() async throws {
     let key = DispatchSpecificKey<String>()
     let queue = DispatchQueue(label: "queue")
     queue.setSpecific(key: key, value: "queue")
@@ -129,7 +129,8 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["/abc", "/x"]) func aHandlerInTheMainQueueIsBoundToTheMainActor(path: String) async {
+  @Test(arguments: ["/abc", "/x"]) func `A handler in the main queue becomes one on the main actor`(path: String) async
+  {
     let key = DispatchSpecificKey<String>()
     DispatchQueue.main.setSpecific(key: key, value: "main")
     let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: key) ?? "none" }
@@ -148,7 +149,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func progressBecomesALoop(isWanted: Bool) async throws {
+  @Test(arguments: [true, false]) func `Progress becomes a loop`(isWanted: Bool) async throws {
     let url = file
     var document: Document?
     func show(_ stage: FileOpen) { seen.record(brief(stage)) }
@@ -165,7 +166,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["/xyz", "/x"]) func severalInARowAreSerial(path: String) async {
+  @Test(arguments: ["/xyz", "/x"]) func `Several in a row become a serial`(path: String) async {
     let (first, second) = (file, URL(filePath: path))
     func texts() async throws -> [String] {
       let documents = try await Serial([FileOpen.read(first), .read(second)]).run()
@@ -178,7 +179,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aLineHandsOutItsResults() async throws {
+  @Test func `A production line delivers its results`() async throws {
     let urls = ["/abc", "/def", "/ghi"].map { URL(filePath: $0) }
 
     let line = ProductionLine<FileOpen>(maxConcurrent: 2)
@@ -191,7 +192,7 @@ struct ProgressionPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: ["file:///abc", "https://localhost/abc"]) func aTaskBecomesNext(text: String) async throws {
+  @Test(arguments: ["file:///abc", "https://localhost/abc"]) func `A task becomes next`(text: String) async throws {
     let url = try #require(URL(string: text))
     func show(_ text: String) { seen.record(text) }
     do { show(try await Reading.read(url).run()) } catch { report(error) }

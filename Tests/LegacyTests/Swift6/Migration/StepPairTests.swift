@@ -17,7 +17,7 @@ struct StepPairTests {
   func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
 
   @available(*, deprecated)
-  @Test func toStepBecomesAChain() async throws {
+  @Test func `toStep becomes a chain`() async throws {
     let url = URL(filePath: "/cat.png")
     let fetch: @Sendable (URL) -> Data = { _ in Data(count: 8) }
     let shown = Recorder<Image>()
@@ -32,7 +32,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aStepObjectBecomesInputAndOutput() async throws {
+  @Test func `A step object becomes input and output`() async throws {
     let parse = Chain { (text: String) in
       guard let number = Int(text) else { throw Failure("not a number: \(text)") }
       return number
@@ -47,7 +47,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [true, false]) func aHandlerBecomesAResolver(succeeds: Bool) async throws {
+  @Test(arguments: [true, false]) func `A handler becomes a resolver`(succeeds: Bool) async throws {
     let session = FakeSession()
     let url = URL(filePath: "/cat.png")
 
@@ -67,7 +67,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test(arguments: [3, 300]) func aRunningStepChoosesHowToGoOn(count: Int) async throws {
+  @Test(arguments: [3, 300]) func `A running step chooses how to continue`(count: Int) async throws {
     let small = Chain { (data: Data) in "small, \(data.count)" }
     let large = Chain { (data: Data) in "large, \(data.count)" }
 
@@ -81,7 +81,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test func aNameAndAQueueBecomeANameAndAnExecutor() async throws {
+  @Test func `A name and a queue become a name and an executor`() async throws {
     let key = DispatchSpecificKey<Bool>()
     let queue = DispatchQueue(label: "parsing")
     queue.setSpecific(key: key, value: true)
@@ -102,7 +102,7 @@ struct StepPairTests {
 
   @available(*, deprecated)
   @MainActor
-  @Test func theMainQueueBecomesTheMainActor() async throws {
+  @Test func `The main queue becomes the main actor`() async throws {
     let spinner = Spinner()
     let chain = Chain { (number: Int) in number }
       .then { @MainActor number in
@@ -123,7 +123,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test func anAppendedChainKeepsItsHandlers() async throws {
+  @Test func `An appended chain keeps its handlers`() async throws {
     let load = Chain { (_: Int) -> Int in throw Failure("no") }
     let printed = printed
 
@@ -143,7 +143,7 @@ struct StepPairTests {
   }
 
   @available(*, deprecated)
-  @Test func debugLoggingBecomesEvents() async {
+  @Test func `Debug logging becomes events`() async {
     let chain = Chain("load") { (number: Int) in number }
 
     let run = chain.start(1)

@@ -39,7 +39,7 @@ struct ObserverAdapterTests {
       .named("outer")
   }
 
-  @Test func logs() async throws {
+  @Test func `An observer logs`() async throws {
     let log = Log()
     let logger = Logger(label: "test") { _ in LogRecorder(log: log) }
     _ = try await chain().observed(by: LoggingObserver(logger: logger)).run(1)
@@ -51,7 +51,7 @@ struct ObserverAdapterTests {
     )
   }
 
-  @Test func measures() async throws {
+  @Test func `An observer records metrics`() async throws {
     let metrics = TestMetrics()
     MetricsSystem.bootstrapInternal(metrics)
     _ = try await chain().observed(by: MetricsObserver()).run(1)
@@ -62,7 +62,7 @@ struct ObserverAdapterTests {
     #expect(ends.values.count == 1)
   }
 
-  @Test func traces() async throws {
+  @Test func `An observer traces`() async throws {
     let tracer = InMemoryTracer()
     InstrumentationSystem.bootstrap(tracer)
     _ = try await chain().observed(by: TracingObserver()).run(1)

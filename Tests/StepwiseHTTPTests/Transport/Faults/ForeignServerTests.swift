@@ -11,8 +11,8 @@
 
   /// What URLSession on Linux makes of these ends the process, hangs, or is an error; libcurl takes them.
   @Suite(.timeLimit(.minutes(5)), .serialized) struct ForeignServerTests {
-    @Test("A 401 that asks for Basic is a response", arguments: ["none", "wrong", "right"])
-    func basic(credentials: String) async throws {
+    @Test(arguments: ["none", "wrong", "right"])
+    func `A 401 that asks for Basic is a response`(credentials: String) async throws {
       let right = "Authorization: Basic " + Data("ann:right".utf8).base64EncodedString()
       let server = try RawServer { head in
         RawServer.Answer(
@@ -29,7 +29,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test("Header lines of one name stay apart, and Latin-1 values arrive") func fields() async throws {
+    @Test func `Header lines of one name stay apart, and Latin-1 values arrive`() async throws {
       let text =
         "HTTP/1.1 200 OK\nSet-Cookie: a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT\nSet-Cookie: b=2\nX-Name: caf\u{E9}\n\n"
       let bytes = text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
@@ -39,14 +39,14 @@
       #expect(response.headers["X-Name"] == "caf\u{E9}")
     }
 
-    @Test("A 302 without Location keeps its body") func redirect() async throws {
+    @Test func `A 302 without Location keeps its body`() async throws {
       let server = try RawServer("HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nhello")
       let response = try await TransportKind.libcurl.client(server.url()).get()
       #expect(response.status == 302 && response.body == Data("hello".utf8))
     }
 
-    @Test("A thousand cancelled requests end and close their descriptors")
-    func cancellation() async {
+    @Test
+    func `A thousand cancelled requests end and close their descriptors`() async {
       // In a process of its own, as other tests open descriptors as well.
       await #expect(processExitsWith: .success) {
         let server = try RawServer("", end: .hold)

@@ -11,13 +11,13 @@
 
   /// Answers of servers that misbehave: the same verdict as that of `curl` on the same bytes.
   @Suite(.timeLimit(.minutes(10)), .serialized) struct MisbehavingServerTests {
-    @Test("There are at least sixty answers, each with a name of its own") func table() {
+    @Test func `There are at least sixty answers, each with a name of its own`() {
       let names = MisbehavingAnswers.all.map(\.name)
       #expect(names.count >= 60 && Set(names).count == names.count, "\(names.count)")
     }
 
-    @Test("libcurl's transport has the verdict of the curl tool", arguments: MisbehavingAnswers.all.map(\.name))
-    func verdict(name: String) async throws {
+    @Test(arguments: MisbehavingAnswers.all.map(\.name))
+    func `libcurl's transport has the verdict of the curl tool`(name: String) async throws {
       let answer = try #require(MisbehavingAnswers.all.first { $0.name == name }).answer
       let server = try RawServer { _ in answer }
       let url = try server.url()

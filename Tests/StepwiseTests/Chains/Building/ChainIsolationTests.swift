@@ -101,7 +101,7 @@ extension Run {
 /// Chains are made and awaited from any isolation, beside state that must not leave it.
 @Suite(.timeLimit(.minutes(5)))
 struct ChainIsolationTests {
-  @Test @MainActor func fromAMainActorClass() async throws {
+  @Test @MainActor func `A chain is built in a main actor class`() async throws {
     let screen = Screen()
     #expect(try await screen.load() == "1")
     #expect(screen.texts == ["1", "2"])
@@ -111,7 +111,7 @@ struct ChainIsolationTests {
     #expect(screen.notes.lines == ["before", "after", "before", "after", "asked", "called back"])
   }
 
-  @Test func fromAnActor() async throws {
+  @Test func `A chain is built in an actor`() async throws {
     let archive = Archive()
     #expect(try await archive.load() == "1")
     #expect(await archive.texts.prefix(2) == ["1", "resolved 1"])
@@ -119,7 +119,7 @@ struct ChainIsolationTests {
     #expect(try await archive.loadFromACallback() == "called back")
   }
 
-  @Test func fromPlainAsyncCode() async throws {
+  @Test func `A chain is built in plain async code`() async throws {
     let notes = LineLog()
     let results = Recorder<String>()
     let chain = Chain { (number: Int) in "\(number)" }.finally { state in results.record(state.brief) }
@@ -142,7 +142,7 @@ struct ChainIsolationTests {
 
   // G2
   /// A step bound to the main actor runs there, and the plain one after it does not.
-  @Test @MainActor func eachStepRunsWhereItBelongs() async throws {
+  @Test @MainActor func `Each step runs where it belongs`() async throws {
     let chain = Chain { (number: Int) in number }
       .then { @MainActor number in
         MainActor.preconditionIsolated()

@@ -8,8 +8,8 @@
   /// What the compiler says of wrong code; `Tests/TypeChecking` measures how long it takes to.
   @Suite(.timeLimit(.minutes(5)))
   struct DiagnosticTests {
-    @Test("Wrong code does not compile, and the error names the mistake")
-    func mistakes() throws {
+    @Test
+    func `Wrong code does not compile, and the error names the mistake`() throws {
       let folder = URL(filePath: #filePath).deletingLastPathComponent()
       let file = folder.appending(path: "../../../TypeChecking/Mistakes.swift").standardizedFileURL
       let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")

@@ -32,7 +32,7 @@ struct OverloadTests {
     func unwrap(_ wrapper: Wrapper) throws -> Int { wrapper.number }
   }
 
-  @Test func closuresOfEveryKindFit() async throws {
+  @Test func `Closures of every kind fit`() async throws {
     let counter = Counter()
     let chain = Chain { (number: Int) in number + 1 }
       .then { $0 + 1 }
@@ -50,7 +50,7 @@ struct OverloadTests {
   }
 
   /// It compiles: where a second overload of `then` fits each closure, the type checker gives up.
-  @Test func closuresWithoutTypesFitInALongChain() async throws {
+  @Test func `Closures without types fit in a long chain`() async throws {
     let chain = Chain { (number: Int) in number + 1 }
       .then("first") { $0 + 1 }
       .then("second") { $0 + 1 }
@@ -66,7 +66,7 @@ struct OverloadTests {
 
   /// An initialiser or a static method needs a closure around it: the 6.3 compiler crashes when it is to convert a bare
   /// reference to one into a `nonisolated(nonsending)` function.
-  @Test func functionsOfEveryKindFit() async throws {
+  @Test func `Functions of every kind fit`() async throws {
     @Sendable func local(_ number: Int) -> Int { number + 1 }
     @Sendable func localAsync(_ number: Int) async throws -> Int { number + 1 }
     let chain = Chain(double)
@@ -82,7 +82,7 @@ struct OverloadTests {
     #expect(try await chain.run(2) == "<6>!!")
   }
 
-  @Test func stepsFit() async throws {
+  @Test func `Steps compose`() async throws {
     let increment = Step("increment") { (number: Int) in number + 1 }
     let text = Step { (number: Int) async throws -> String in "\(number)" }
     let wrap = Step(double)
@@ -92,13 +92,13 @@ struct OverloadTests {
     #expect(try await chain.run(0) == "4")
   }
 
-  @Test func chainsFit() async throws {
+  @Test func `Chains compose`() async throws {
     let inner = Chain("inner") { (number: Int) in number + 1 }.then { "\($0)" }
     let chain = Chain(double).appending(inner).appending(Chain { (text: String) in text.count })
     #expect(try await chain.run(50) == 3)
   }
 
-  @Test func namesAreOptionalAndShowInEvents() async throws {
+  @Test func `Names are optional and appear in events`() async throws {
     let inner = Chain("inner") { (number: Int) in number }.then(double)
     let run = Chain("first") { (number: Int) in number }
       .then { $0 }
@@ -117,7 +117,7 @@ struct OverloadTests {
     )
   }
 
-  @Test func voidInputsHaveRunAndStartWithoutArgument() async throws {
+  @Test func `Chains of Void have run and start without an argument`() async throws {
     let results = Recorder<String>()
     let chain = Chain { 7 }.then { $0 + 1 }
     #expect(try await chain.run() == 8)
@@ -128,7 +128,7 @@ struct OverloadTests {
     #expect(try await chain.run(()) == 8)
   }
 
-  @Test func voidMayStandBetweenSteps() async throws {
+  @Test func `Steps may pass Void`() async throws {
     let seen = Recorder<Int>()
     let chain = Chain { (number: Int) in seen.record(number) }
       .then { seen.record(2) }
@@ -139,7 +139,7 @@ struct OverloadTests {
   }
 
   /// Values are handed on unboxed in memory that steps share: none may be lost, doubled, or taken for another type.
-  @Test func valuesOfAllSizesArePassedOnAndReleased() async throws {
+  @Test func `Values of all sizes are passed on and released`() async throws {
     struct Large: Sendable { var rows = InlineRow(), object: LifetimeTracker.Tracked }
     struct InlineRow: Sendable { var a = SIMD16<Double>(repeating: 1), b = SIMD16<Double>(repeating: 2) }
     let tracker = LifetimeTracker()
@@ -157,7 +157,7 @@ struct OverloadTests {
     #expect(tracker.made == 2)
   }
 
-  @Test func anUnusedValueIsReleasedWithTheRun() async {
+  @Test func `An unused value is released with the run`() async {
     let tracker = LifetimeTracker()
     let chain = Chain { () in
       withUnsafeCurrentTask { $0?.cancel() }
@@ -171,7 +171,7 @@ struct OverloadTests {
   }
 
   // G5
-  @Test func modifiersReturnNewChainsAndLeaveTheOldOneAsItWas() async throws {
+  @Test func `Modifiers return new chains and leave the old one unchanged`() async throws {
     let log = Recorder<String>()
     let base = Chain { (number: Int) -> Int in
       if number < 0 { throw Fault(number) }
@@ -189,7 +189,7 @@ struct OverloadTests {
     #expect(log.elements == ["finally", "finally"])
   }
 
-  @Test func aChainIsReusable() async throws {
+  @Test func `A chain is reusable`() async throws {
     let chain = Chain(double).then(double)
     for number in 0..<100 { #expect(try await chain.run(number) == number * 4) }
     let runs = (0..<100).map { chain.start($0) }

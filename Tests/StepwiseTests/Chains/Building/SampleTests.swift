@@ -45,7 +45,7 @@ struct SampleTests {
       .finally { @MainActor state in spinner.stop() }
   }
 
-  @Test @MainActor func theSampleRuns() async throws {
+  @Test @MainActor func `The sample runs`() async throws {
     let spinner = Spinner()
     let logged = Recorder<String>()
     let thumbnail = makeThumbnail(spinner) { error in logged.record("\(error)") }
@@ -67,7 +67,7 @@ struct SampleTests {
     #expect(logged.elements.isEmpty)
   }
 
-  @Test @MainActor func theSampleFailsAndIsCancelled() async throws {
+  @Test @MainActor func `The sample fails and is cancelled`() async throws {
     let spinner = Spinner()
     let logged = Recorder<String>()
     let thumbnail = makeThumbnail(spinner) { error in logged.record("\(error)") }
@@ -84,7 +84,7 @@ struct SampleTests {
     #expect(spinner.stops == 2)
   }
 
-  @Test @MainActor func theCompletionHandlerIsCalledOnceAfterFinally() async throws {
+  @Test @MainActor func `The completion handler is called once after finally`() async throws {
     let spinner = Spinner()
     let thumbnail = makeThumbnail(spinner) { _ in }
     let results = Recorder<String>()

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationAroundTests {
   // G29
-  @Test func runsInChildTasksAreInterruptedAtOnce() async {
+  @Test func `Runs in child tasks are interrupted immediately`() async {
     let token = CancellationToken()
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -30,7 +30,7 @@ struct CancellationAroundTests {
   }
 
   // G30
-  @Test func aRunInAnUnstructuredTaskStopsAtItsNextStep() async throws {
+  @Test func `A run in an unstructured task stops at its next step`() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
     let log = Recorder<String>()
@@ -49,7 +49,7 @@ struct CancellationAroundTests {
   }
 
   // G29
-  @Test func aStartedRunIsCancelledAtOnceAlsoAfterTheBodyEnded() async throws {
+  @Test func `A started run is cancelled immediately even after the body`() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
     let chain = Chain { () in try await turnstile.pass() }
@@ -59,8 +59,8 @@ struct CancellationAroundTests {
     #expect(await run.outcome.brief == "cancelled afterwards")
   }
 
-  @Test("With two tokens around a run, the cancelled one gives the reason", arguments: ["inner", "outer"])
-  func withTwoTokensAroundTheReasonIsThatOfTheOneThatWasCancelled(which: String) async {
+  @Test(arguments: ["inner", "outer"])
+  func `With two tokens around a run, the cancelled one gives the reason`(which: String) async {
     let tokens = ["inner": CancellationToken(), "outer": CancellationToken()]
     let turnstile = Turnstile()
     let states = Recorder<String>()
@@ -75,7 +75,7 @@ struct CancellationAroundTests {
     #expect(states.elements == ["cancelled \(which)"])
   }
 
-  @Test func aRunOutsideIsLeftAlone() async throws {
+  @Test func `A run outside is unaffected`() async throws {
     let token = CancellationToken()
     let turnstile = Turnstile()
     let chain = Chain { () in
@@ -89,8 +89,8 @@ struct CancellationAroundTests {
     #expect(await outside.outcome.brief == "resolved 1")
   }
 
-  @Test("A plain run before the token's access stops at its next step")
-  func aPlainRunThatBeganBeforeTheTokenWasTakenStopsAtItsNextStep() async {
+  @Test
+  func `A plain run before the token's access stops at its next step`() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
     let chain = Chain { () in await turnstile.passWhateverHappens() }
@@ -104,7 +104,7 @@ struct CancellationAroundTests {
     #expect(log.elements == ["cancelled late token"])
   }
 
-  @Test func aStartedRunIsInterruptedWheneverTheTokenWasTaken() async {
+  @Test func `A started run is interrupted whenever its token was accessed`() async {
     let turnstile = Turnstile()
     let chain = Chain { () in try await turnstile.pass() }
     let run = chain.start()
@@ -113,7 +113,7 @@ struct CancellationAroundTests {
     #expect(await run.outcome.brief == "cancelled late token")
   }
 
-  @Test func theTokenIsSharedWithWhatIsDerivedAndEndsAllForGood() async {
+  @Test func `A token is shared with derived chains and ends all for good`() async {
     let base = Chain { 1 }
     let derived = base.then { $0 + 1 }
     let other = base.recover { _ in 0 }.overlap(.serial)
@@ -127,7 +127,7 @@ struct CancellationAroundTests {
     #expect(Chain { 1 }.cancellationToken !== base.cancellationToken)
   }
 
-  @Test func aCancelOfTheTaskThatStartedARunLeavesTheRunAlone() async throws {
+  @Test func `Cancelling the task that started a run leaves the run alone`() async throws {
     let turnstile = Turnstile()
     let chain = Chain { () in
       try await turnstile.pass()
@@ -144,7 +144,7 @@ struct CancellationAroundTests {
   }
 
   /// A run inside a step receives the reason for which the enclosing run was cancelled.
-  @Test func aRunInsideAStepOfACancelledRunKnowsTheReason() async {
+  @Test func `A run inside a step of a cancelled run knows the reason`() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let inner = Chain { () in try await turnstile.pass() }.finally { states.record("inner \($0.brief)") }

@@ -24,8 +24,8 @@ struct CancellationDecisionTests {
   }
 
   // G26
-  @Test("`cancel` during handlers changes nothing and returns `false`", arguments: Moment.allCases)
-  func aCancelDuringHandlersChangesNothingAndCancelReturnsFalse(moment: Moment) async {
+  @Test(arguments: Moment.allCases)
+  func `cancel during handlers changes nothing and returns false`(moment: Moment) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = makeChain(moment, turnstile, log)
@@ -42,7 +42,7 @@ struct CancellationDecisionTests {
   }
 
   @Test(arguments: Moment.allCases)
-  func aPlainRunIsDecidedThenToo(moment: Moment) async {
+  func `A plain run is decided with its last step, too`(moment: Moment) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = makeChain(moment, turnstile, log)
@@ -57,7 +57,7 @@ struct CancellationDecisionTests {
   }
 
   // G25
-  @Test func theFirstWhoAsksGivesTheReason() async {
+  @Test func `The first cancel gives the reason`() async {
     let turnstile = Turnstile()
     let chain = Chain { () in try await turnstile.pass() }
     let run = chain.start()
@@ -69,21 +69,21 @@ struct CancellationDecisionTests {
     #expect(!run.cancel(reason: "fourth"))
   }
 
-  @Test func cancelReturnsTrueOnceAndFalseAfterTheEnd() async throws {
+  @Test func `cancel returns true once and false after the end`() async throws {
     let run = Chain { 1 }.start()
     _ = try await run.value
     #expect(!run.cancel())
     #expect(await run.outcome.brief == "resolved 1")
   }
 
-  @Test func aReasonIsOptional() async {
+  @Test func `A reason is optional`() async {
     let run = Chain { () in try await Turnstile().pass() }.start()
     #expect(run.cancel())
     #expect(await run.outcome.brief == "cancelled -")
   }
 
   /// An error before the request stands; the request decides only what is thrown after it.
-  @Test func anErrorBeforeTheCancelStands() async {
+  @Test func `An error before the cancel stands`() async {
     let turnstile = Turnstile()
     let chain = Chain { () -> Int in throw Fault(1) }.onError { _ in await turnstile.passWhateverHappens() }
     let run = chain.start()
@@ -93,7 +93,7 @@ struct CancellationDecisionTests {
     #expect(await run.outcome.brief == "failed \(Fault(1))")
   }
 
-  @Test func aCancelDuringTheUndoOfAnAttemptIsACancel() async {
+  @Test func `A cancel during the undo of an attempt is a cancel`() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
     let chain = Chain { 1 }

@@ -42,7 +42,7 @@ struct CancellationOriginTests {
 
   // G22
   @Test(arguments: CancellationOrigin.interrupting)
-  func aCancelInterruptsTheRunningStepAsTaskCancellation(origin: CancellationOrigin) async {
+  func `A cancel interrupts the running step as task cancellation`(origin: CancellationOrigin) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let cancellable = origin.begin(makeChain(log) { try await turnstile.pass() })
@@ -54,7 +54,7 @@ struct CancellationOriginTests {
 
   // G24
   @Test(arguments: CancellationOrigin.interrupting)
-  func whateverTheStepThrowsThenIsTheUnderlyingError(origin: CancellationOrigin) async {
+  func `The cancelled step's error is the underlying error`(origin: CancellationOrigin) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = makeChain(log) {
@@ -70,7 +70,7 @@ struct CancellationOriginTests {
   // G23
   /// The step ignores the cancellation, which is checked before the next step.
   @Test(arguments: CancellationOrigin.allCases)
-  func aCancelIsLookedAtBeforeEachStep(origin: CancellationOrigin) async {
+  func `Cancellation is checked before each step`(origin: CancellationOrigin) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let cancellable = origin.begin(makeChain(log) { await turnstile.passWhateverHappens() })
@@ -84,7 +84,7 @@ struct CancellationOriginTests {
   // G27
   /// A cancel after success does not destroy the value; nor do modifiers that follow the last step.
   @Test(arguments: CancellationOrigin.allCases, [false, true])
-  func theValueOfTheLastStepIsNeverThrownAway(origin: CancellationOrigin, modified: Bool) async {
+  func `The value of the last step is never discarded`(origin: CancellationOrigin, modified: Bool) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     var chain = Chain { (number: Int) in number }.then("kept", undo: { _ in log.record("undo") }) { number in
@@ -115,7 +115,7 @@ struct CancellationOriginTests {
   // G23
   /// The same at every moment that the seeded executor finds; the outcome, the handlers and the undos always agree.
   @Test(arguments: CancellationOrigin.allCases)
-  func noMomentEndsARunTwiceOrHalf(origin: CancellationOrigin) throws {
+  func `A cancel at any moment ends a run once and completely`(origin: CancellationOrigin) throws {
     var ends: Set<String> = []
     for seed in seeds(250) {
       let log = Recorder<String>()

@@ -28,7 +28,7 @@ struct CancellationReachTests {
 
   // G31
   @Test(arguments: Place.allCases, [false, true])
-  func aTokenAroundReachesARunThatAHandlerStarts(place: Place, startsOuter: Bool) async {
+  func `An outer token reaches a run that a handler starts`(place: Place, startsOuter: Bool) async {
     let token = CancellationToken()
     let inner = Chain { try await Turnstile().pass() }
     let run = await start(inner, in: place) { chain in
@@ -41,7 +41,7 @@ struct CancellationReachTests {
     #expect(await run?.outcome.brief == "cancelled all of it")
   }
 
-  @Test func aRunInAHandlerIsShieldedFromTheTokenAround() async throws {
+  @Test func `A run in a handler is shielded from the outer token`() async throws {
     let token = CancellationToken()
     let log = Recorder<String>()
     let inner = Chain { 1 }.finally { log.record($0.brief) }
@@ -50,8 +50,8 @@ struct CancellationReachTests {
     #expect(log.elements == ["resolved 1"])
   }
 
-  @Test("A task that outlives a cancelled run has another reason")
-  func taskOutlivesACancelledRun() async {
+  @Test
+  func `A task that outlives a cancelled run has another reason`() async {
     let (mayGoOn, log) = (Turnstile(), Recorder<String>())
     let inner = Chain { try await Turnstile().pass() }.finally { log.record($0.brief) }
     let tasks = Recorder<Task<Void, Never>>()
@@ -75,7 +75,7 @@ struct CancellationReachTests {
   }
 
   // G32
-  @Test func theFirstCallOfCancelRunsGivesTheReason() async {
+  @Test func `The first call of cancelRuns gives the reason`() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let chain = Chain { await turnstile.passWhateverHappens() }.then {}.finally { states.record($0.brief) }
@@ -110,7 +110,7 @@ struct CancellationReachTests {
   }
 
   @Test(arguments: Nesting.allCases)
-  func cancelRunsEndsTheBackoffOfAPlainRun(nesting: Nesting) async {
+  func `cancelRuns ends the backoff of a plain run`(nesting: Nesting) async {
     let (log, clock) = (Recorder<String>(), ManualClock())
     let chain = retrying(nesting, log, clock)
     let plain = Task { try await chain.run() }

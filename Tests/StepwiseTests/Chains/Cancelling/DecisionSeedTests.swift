@@ -65,8 +65,8 @@ struct DecisionSeedTests {
   }
 
   // G26
-  @Test("`cancel` returns `true` exactly when it ends the run")
-  func cancelReturnsTrueJustWhenItEndsTheRunAndUndosAreNewestFirst() async {
+  @Test
+  func `cancel returns true exactly when it ends the run`() async {
     await forEachSeed { generator in
       var generator = generator
       let log = Log()
@@ -95,7 +95,7 @@ struct DecisionSeedTests {
   }
 
   /// A plain run under a timer, whose Task and whose time limit race: its handlers and its caller are told the same.
-  @Test func aPlainRunUnderATimerEndsOneWay() async {
+  @Test func `A plain run under a timer ends one way`() async {
     let ends = Recorder<String>()
     await forEachSeed { generator in
       var generator = generator

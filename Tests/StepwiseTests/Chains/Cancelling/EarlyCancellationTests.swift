@@ -31,7 +31,7 @@ struct EarlyCancellationTests {
   }
 
   // G28
-  @Test func byItsTask() async {
+  @Test func `A task cancels a run before it begins`() async {
     let log = Recorder<String>()
     let chain = makeChain(log)
     let task = Task {
@@ -42,7 +42,7 @@ struct EarlyCancellationTests {
     #expect(log.elements == ["two cancelled -", "one cancelled -"])
   }
 
-  @Test func byItsChainsToken() async {
+  @Test func `A chain's token cancels a run before it begins`() async {
     for started in [false, true] {
       let log = Recorder<String>()
       let chain = makeChain(log)
@@ -55,7 +55,7 @@ struct EarlyCancellationTests {
   }
 
   // G28
-  @Test func byATokenAround() async {
+  @Test func `An outer token cancels a run before it begins`() async {
     for started in [false, true] {
       let log = Recorder<String>()
       let chain = makeChain(log)
@@ -71,7 +71,7 @@ struct EarlyCancellationTests {
     }
   }
 
-  @Test func byItsHandleBeforeItsTurn() async {
+  @Test func `A handle cancels a run before its turn`() async {
     let log = Recorder<String>()
     let blocker = Turnstile()
     let chain = makeChain(log).overlap(.serial)
@@ -93,7 +93,7 @@ struct EarlyCancellationTests {
     _ = try? await chain.run(1)
   }
 
-  @Test func byItsOverlapPolicy() async {
+  @Test func `An overlap policy cancels a run before it begins`() async {
     let log = Recorder<String>()
     let blocker = Turnstile()
     let chain = Chain { (number: Int) in
@@ -114,7 +114,7 @@ struct EarlyCancellationTests {
 
   /// A nested chain that is not reached has not begun: not even its handlers run.
   @Test(arguments: ["then", "zip", "race", "nested"])
-  func whatIsNestedDoesNotBegin(how: String) async {
+  func `A nested chain of a cancelled run does not begin`(how: String) async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in
       log.record("inner")
@@ -137,7 +137,7 @@ struct EarlyCancellationTests {
     #expect(log.elements == ["outer cancelled -"])
   }
 
-  @Test func whatComesAfterACancelledStepDoesNotBegin() async {
+  @Test func `Steps after a cancelled step do not begin`() async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in number }.finally { log.record("inner \($0.brief)") }
     let chain = Chain { (number: Int) in

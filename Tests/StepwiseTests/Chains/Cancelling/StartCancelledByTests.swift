@@ -17,8 +17,8 @@ struct StartCancelledByTests {
   }
 
   // G80
-  @Test("A token cancels exactly the runs that were started with it")
-  func cancelsItsRuns() async {
+  @Test
+  func `A token cancels exactly the runs that were started with it`() async {
     let (token, chain) = (CancellationToken(), waiting)
     let (first, second, other) = (
       chain.start(1, cancelledBy: token), chain.start(2, cancelledBy: token), chain.start(3)
@@ -36,8 +36,8 @@ struct StartCancelledByTests {
     await #expect(throws: Never.self) { try await other.value }
   }
 
-  @Test("A run started with a cancelled token calls only `finally`")
-  func isNotBegun() async {
+  @Test
+  func `A run started with a cancelled token calls only finally`() async {
     let token = CancellationToken()
     token.cancel()
     let log = Recorder<String>()

@@ -42,7 +42,7 @@ struct DecidedForkTests {
 
   // G26
   @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
-  func theFirstBranchOfARaceWithAValueWins(cancel: Cancel, overlap: Overlap) async throws {
+  func `The first branch of a race with a value wins`(cancel: Cancel, overlap: Overlap) async throws {
     let log = log
     try await simulate(seed: 1) { clock in
       let fast = Chain<Int, String>("a") { _ in
@@ -58,7 +58,7 @@ struct DecidedForkTests {
 
   // G26
   @Test(arguments: Cancel.allCases, [Overlap.concurrent, .serial])
-  func theFirstBranchOfAZipToFailEndsIt(cancel: Cancel, overlap: Overlap) async throws {
+  func `The first branch of a zip to fail ends it`(cancel: Cancel, overlap: Overlap) async throws {
     let log = log
     try await simulate(seed: 1) { clock in
       let failing = Chain<Int, String>("a") { _ in

@@ -42,13 +42,13 @@ struct NestedChainTests {
   }
 
   // G14
-  @Test func itsHandlersComeFirstAndTheOutersSeeTheWhole() async throws {
+  @Test func `A nested chain's handlers run before the outer ones`() async throws {
     let log = Recorder<String>()
     #expect(try await outer(log, inner(log)).run(0) == 3)
     #expect(log.elements == ["a", "b", "inner finally resolved 2", "c", "outer finally resolved 3"])
   }
 
-  @Test func anErrorGoesToItsOwnHandlersFirst() async {
+  @Test func `An error goes to the nested chain's handlers first`() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(1)) { try await outer(log, inner(log, fails: true)).run(0) }
     #expect(
@@ -60,7 +60,7 @@ struct NestedChainTests {
   }
 
   // G15
-  @Test func itsUndosAreAdoptedByTheOuterRun() async {
+  @Test func `The outer run adopts a nested chain's undos`() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(2)) { try await outer(log, inner(log), fails: true).run(0) }
     #expect(
@@ -72,7 +72,7 @@ struct NestedChainTests {
   }
 
   // G15
-  @Test func theErrorsOfAdoptedUndosBelongToTheOuter() async {
+  @Test func `Errors of adopted undos belong to the outer run`() async {
     let log = Recorder<String>()
     let inner = Chain { (number: Int) in number }
       .then("b", undo: { _ in throw Fault(7) }) { $0 }
@@ -85,12 +85,12 @@ struct NestedChainTests {
     #expect(run.undoErrors.map(\.step) == ["b"])
   }
 
-  @Test func itsRecoverIsItsOwn() async throws {
+  @Test func `A nested chain's recover covers only its steps`() async throws {
     let nested = Chain { (number: Int) -> Int in throw Fault(number) }.recover { _ in 5 }
     #expect(try await Chain { (number: Int) in number }.appending(nested).then { $0 + 1 }.run(1) == 6)
   }
 
-  @Test func theOutersRecoverReplacesItsErrorAfterItsHandlers() async throws {
+  @Test func `An outer recover replaces a nested error after its handlers`() async throws {
     let log = Recorder<String>()
     let chain = outer(log, inner(log, fails: true)).recover { error in
       log.record("recover")
@@ -106,7 +106,7 @@ struct NestedChainTests {
   }
 
   @Test(arguments: ["run", "start"])
-  func theOutersCancellationReachesItWithItsReason(how: String) async {
+  func `The outer cancellation reaches a nested chain with its reason`(how: String) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in try await turnstile.pass() }
@@ -130,7 +130,7 @@ struct NestedChainTests {
 
   /// The outer run was not cancelled: for it, what the inner one throws is an error like any other.
   @Test(arguments: ["token", "late token", "cancelRuns"], [false, true])
-  func whatCancelsItAloneIsAnErrorForTheOuter(how: String, started: Bool) async {
+  func `A nested chain that is cancelled alone fails the outer run`(how: String, started: Bool) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in
@@ -161,7 +161,7 @@ struct NestedChainTests {
     #expect(inner.runsInFlight == 0)
   }
 
-  @Test func itKeepsItsOwnGate() async throws {
+  @Test func `A nested chain keeps its overlap policy`() async throws {
     let inside = Recorder<Int>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in
@@ -183,7 +183,7 @@ struct NestedChainTests {
     #expect(await third.outcome.brief == "resolved 2")
   }
 
-  @Test func aRefusalByItsGateIsAnErrorForTheOuter() async {
+  @Test func `A refused nested chain fails the outer run`() async {
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in await turnstile.passWhateverHappens() }.overlap(.dropNew)
     let blocking = inner.start(0)
@@ -194,8 +194,8 @@ struct NestedChainTests {
     _ = await blocking.outcome
   }
 
-  @Test("A nested chain's error is the underlying error of both runs")
-  func underlyingErrorOfBoth() async {
+  @Test
+  func `A nested chain's error is the underlying error of both runs`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in
@@ -212,7 +212,7 @@ struct NestedChainTests {
     #expect(log.elements == Array(repeating: "inner cancelled left \(Fault(5))", count: 2))
   }
 
-  @Test func aChainMayStandInManyOthersAtOnce() async throws {
+  @Test func `A chain may be nested in many others at once`() async throws {
     let shared = Chain { (number: Int) in number + 1 }
     let chain = shared.appending(shared).appending(shared).appending(
       Chain { (number: Int) in number }.appending(shared)

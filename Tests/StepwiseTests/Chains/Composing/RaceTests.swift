@@ -12,7 +12,7 @@ struct RaceTests {
   }
 
   // G49
-  @Test func raceGivesTheFirstSuccess() async throws {
+  @Test func `race returns the first success`() async throws {
     let turnstile = Turnstile()
     let slow = Chain { (number: Int) in
       try await turnstile.pass()
@@ -24,7 +24,7 @@ struct RaceTests {
   }
 
   // G49
-  @Test func whenNoneSucceedsAllErrorsAreThrownInOrder() async throws {
+  @Test func `When no branch succeeds, all errors are thrown in order`() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let last = Chain { (_: Int) -> Int in
@@ -41,25 +41,25 @@ struct RaceTests {
     #expect(log.elements == ["\(error)"])
   }
 
-  @Test func aRaceOfNoneHasNoWinner() async throws {
+  @Test func `A race without branches has no winner`() async throws {
     let error = try await #require(throws: RaceError.self) { try await Chain<Int, Int>.race().run(0) }
     #expect(error.errors.isEmpty)
   }
 
-  @Test func aRaceOfOneIsThatOne() async throws {
+  @Test func `A race of one branch is that branch`() async throws {
     #expect(try await Chain.race(Chain { (number: Int) in number }).run(4) == 4)
     let error = try await #require(throws: RaceError.self) { try await Chain.race(failing(1)).run(4) }
     #expect(error.errors.count == 1)
   }
 
-  @Test func optionalsKeepTheirTypes() async throws {
+  @Test func `Optionals keep their types`() async throws {
     let result = try await Chain.race(Chain { (_: Int) -> Int?? in .some(.none) }).run(0)
     #expect(result == .some(.none))
   }
 
   // G49
   /// Losers are cancelled and awaited; what they completed is undone.
-  @Test func losersAreCancelledAwaitedAndUndone() async throws {
+  @Test func `Losers are cancelled, awaited and undone`() async throws {
     let log = Recorder<String>()
     let waiting = Turnstile()
     let ending = Turnstile()
@@ -90,7 +90,7 @@ struct RaceTests {
     #expect(log.elements == ["interrupted", "undo half", "loser cancelled -"])
   }
 
-  @Test func aLoserThatStillSucceededIsUndone() async throws {
+  @Test func `A loser that still succeeded is undone`() async throws {
     let log = Recorder<String>()
     let (waiting, opening) = (Turnstile(), Turnstile())
     let interrupted = Chain { (number: Int) in
@@ -121,7 +121,7 @@ struct RaceTests {
     #expect(log.elements == ["undo kept 1"])
   }
 
-  @Test func theUndosOfTheWinnerBelongToTheOuterRun() async {
+  @Test func `The undos of the winner belong to the outer run`() async {
     let log = Recorder<String>()
     let winner = Chain { (number: Int) in number }.then("won", undo: { _ in log.record("undo won") }) { $0 }
     let chain = Chain.race(failing(1), winner).then { _ -> Int in throw Fault(9) }
@@ -129,7 +129,7 @@ struct RaceTests {
     #expect(log.elements == ["undo won"])
   }
 
-  @Test func aCancelledRaceIsCancelled() async {
+  @Test func `A cancelled race is cancelled`() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let part = Chain { (number: Int) in
@@ -145,7 +145,7 @@ struct RaceTests {
   }
 
   // G49
-  @Test func exactlyOneWinsForEverySeed() throws {
+  @Test func `Exactly one branch wins for every seed`() throws {
     for seed in seeds() {
       let (value, done, undone, late) = try SeededExecutor(seed: seed).run {
         let done = Recorder<Int>()

@@ -28,8 +28,8 @@ struct ThenMapProgressTests {
   private static let pause: @Sendable () async -> Void = { for _ in 0..<20 { await Task.yield() } }
 
   // G51
-  @Test("Each element is a share of the step's progress")
-  func byElement() throws {
+  @Test
+  func `Each element is a share of the step's progress`() throws {
     let seen = try fractions(of: Array(1...4)) { number in
       await Self.pause()
       return number
@@ -39,8 +39,8 @@ struct ThenMapProgressTests {
   }
 
   // G51
-  @Test("Progress within an element counts for its share of the whole")
-  func withinElements() throws {
+  @Test
+  func `Progress within an element counts for its share of the whole`() throws {
     let seen = try fractions(of: [0, 1], maxConcurrent: 2) { number in
       for fraction in [0.5, 0.25, -1, .nan, 1.0] {
         StepProgress.report(fraction)
@@ -54,8 +54,8 @@ struct ThenMapProgressTests {
     #expect(seen.allSatisfy { $0 <= 1 })
   }
 
-  @Test("The run's progress follows the elements")
-  func progressOfTheRun() throws {
+  @Test
+  func `The run's progress follows the elements`() throws {
     let chain = Chain { Array(1...10) }.thenMap("each", maxConcurrent: 3) { number in
       await Self.pause()
       return number
@@ -76,8 +76,8 @@ struct ThenMapProgressTests {
     func makeIterator() -> some IteratorProtocol<Int> { sequence(first: 1) { $0 < 4 ? $0 + 1 : nil }.makeIterator() }
   }
 
-  @Test("A sequence of unknown length reports progress at its last element")
-  func unknownLength() throws {
+  @Test
+  func `A sequence of unknown length reports progress at its last element`() throws {
     let seen = try fractions(of: UncountedSequence(), maxConcurrent: 2) { number in
       await Self.pause()
       return number
@@ -86,8 +86,8 @@ struct ThenMapProgressTests {
     #expect(!seen.isEmpty)
   }
 
-  @Test("A plain run of many elements reports nothing and keeps their order")
-  func plainRun() async throws {
+  @Test
+  func `A plain run of many elements reports nothing and keeps their order`() async throws {
     let output = try await Chain { Array(0..<1_000) }.thenMap(maxConcurrent: 8) { $0 * 2 }.run()
     #expect(output == (0..<1_000).map { $0 * 2 })
   }

@@ -13,7 +13,7 @@ struct ThenMapTests {
   }
 
   // G50
-  @Test func theOrderOfTheElementsIsKept() async throws {
+  @Test func `The order of the elements is kept`() async throws {
     let chain = Chain { (count: Int) in Array(0..<count) }
       .thenMap(maxConcurrent: 4) { number in
         for _ in 0..<(number * 7) % 5 { await Task.yield() }
@@ -24,7 +24,7 @@ struct ThenMapTests {
   }
 
   @Test(arguments: [1, 2, 5, 100])
-  func theConcurrencyLimitHolds(limit: Int) async throws {
+  func `The concurrency limit holds`(limit: Int) async throws {
     let load = Watched(Load())
     let chain = Chain { Array(0..<50) }.thenMap("map", maxConcurrent: limit) { number in
       load.mutate {
@@ -40,7 +40,7 @@ struct ThenMapTests {
     #expect(most <= limit)
   }
 
-  @Test func asManyAsAllowedDoRunAtOnce() async throws {
+  @Test func `As many elements as allowed run at once`() async throws {
     let turnstile = Turnstile()
     let chain = Chain { Array(0..<10) }.thenMap(maxConcurrent: 4) { number in
       await turnstile.passWhateverHappens()
@@ -54,7 +54,7 @@ struct ThenMapTests {
   }
 
   // G50
-  @Test func theLimitIsNeverExceededForAnySeed() throws {
+  @Test func `The limit is never exceeded for any seed`() throws {
     for seed in seeds() {
       let limit = Int(seed % 4) + 1
       let load = Watched(Load())
@@ -74,25 +74,25 @@ struct ThenMapTests {
     }
   }
 
-  @Test func asManyAsThereAreMayRunAtOnce() async throws {
+  @Test func `Without a limit all elements run at once`() async throws {
     let chain = Chain { (count: Int) in 0..<count }.thenMap(maxConcurrent: .max) { $0 + 1 }
     #expect(try await chain.run(3) == [1, 2, 3])
     #expect(try await chain.run(0) == [])
   }
 
-  @Test func lessThanOneCountsAsOneAndNothingGivesNothing() async throws {
+  @Test func `A limit below one counts as one, and no elements give none`() async throws {
     #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: 0) { $0 + 1 }.run() == [2, 3, 4])
     #expect(try await Chain { [1, 2, 3] }.thenMap(maxConcurrent: -1) { $0 + 1 }.run() == [2, 3, 4])
     #expect(try await Chain { [Int]() }.thenMap(maxConcurrent: 3) { $0 + 1 }.run() == [])
   }
 
-  @Test func anySequenceAndOptionalResultsFit() async throws {
+  @Test func `thenMap takes any sequence and optional results`() async throws {
     let chain = Chain { stride(from: 0, to: 6, by: 2) }
       .thenMap(maxConcurrent: 2) { number -> Int? in number == 2 ? nil : number }
     #expect(try await chain.run() == [0, nil, 4])
   }
 
-  @Test func theFirstFailureCancelsTheOthersAndAwaitsThem() async {
+  @Test func `The first failure cancels the others and awaits them`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let ended = Recorder<Int>()
@@ -116,8 +116,8 @@ struct ThenMapTests {
     #expect(ended.elements.sorted() == [0, 1, 2])
   }
 
-  @Test("Cancellation reaches running elements and starts no further one")
-  func cancellationReachesTheElementsAndBeginsNoFurtherOne() async {
+  @Test
+  func `Cancellation reaches running elements and starts no further one`() async {
     let turnstile = Turnstile()
     let run = Chain { Array(0..<10) }.thenMap(maxConcurrent: 2) { number in
       try? await turnstile.pass()
@@ -129,7 +129,7 @@ struct ThenMapTests {
     #expect(turnstile.visitorCount == 2)
   }
 
-  @Test func theValueIsKeptWhenAllElementsHadBegun() async {
+  @Test func `The value is kept if all elements had begun`() async {
     let turnstile = Turnstile()
     let run = Chain { [1, 2] }.thenMap(maxConcurrent: 2) { number in
       try? await turnstile.pass()

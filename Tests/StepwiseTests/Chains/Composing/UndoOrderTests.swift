@@ -41,7 +41,7 @@ struct UndoOrderTests {
   }
 
   @Test(arguments: ["a1 b1 b2 a2", "b1 a1 a2 b2", "a1 a2 b1 b2"])
-  func afterZip(order: String) async {
+  func `Undos of a zip run newest first`(order: String) async {
     let log = Recorder<String>()
     let (a, b) = Self.branches(Turns(order), log)
     let chain = Chain("first", undo: { (_: Int) in log.record("undo first") }) { (number: Int) in number }
@@ -52,7 +52,7 @@ struct UndoOrderTests {
     #expect(log.elements == undone.map { "undo \($0)" })
   }
 
-  @Test func ofThoseBesideTheOneThatFails() async {
+  @Test func `Undos beside the branch that fails run newest first`() async {
     let log = Recorder<String>()
     let turns = Turns("a1 b1 b2 a2 fail")
     let (a, b) = Self.branches(turns, log)
@@ -64,7 +64,7 @@ struct UndoOrderTests {
     #expect(log.elements == ["undo a2", "undo b2", "undo b1", "undo a1"])
   }
 
-  @Test func ofTheLosersOfARace() async throws {
+  @Test func `Undos of a race's losers run newest first`() async throws {
     let log = Recorder<String>()
     let turns = Turns("a1 b1 b2 a2")
     let (a, b) = Self.branches(turns, log)
@@ -81,7 +81,7 @@ struct UndoOrderTests {
     #expect(log.elements == all || log.elements == ["undo a2", "undo a1"] || log.elements == ["undo b2", "undo b1"])
   }
 
-  @Test func ofATimeoutsPart() async {
+  @Test func `Undos of steps covered by a timeout run newest first`() async {
     let log = Recorder<String>()
     let (a, b) = Self.branches(Turns("a1 b1 b2 a2"), log)
     let chain = Chain.zip(a, b).then { $0 + $1 }.timeout(.seconds(5), clock: ManualClock()).then { _ -> Int in
@@ -92,7 +92,7 @@ struct UndoOrderTests {
   }
 
   // G33
-  @Test func forEverySeedUndosAreTheCompletionsReversed() async {
+  @Test func `Undos reverse the completions for every seed`() async {
     await forEachSeed { generator in
       var generator = generator
       let (done, undone) = (Recorder<String>(), Recorder<String>())
@@ -117,7 +117,7 @@ struct UndoOrderTests {
 
   /// With what a failed part completed undone before what replaces the error.
   @Test(arguments: ["timeout", "abandon", "zip"])
-  func whatAFailedPartCompletedIsUndoneBeforeItIsReplaced(what: String) async throws {
+  func `Completed steps of a failed part are undone before recover`(what: String) async throws {
     let log = Recorder<String>()
     let clock = ManualClock()
     let booked = Chain("a", undo: { _ in log.record("undo a") }) { (number: Int) in number }

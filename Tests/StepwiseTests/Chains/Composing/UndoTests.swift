@@ -24,7 +24,7 @@ struct UndoTests {
     return chain
   }
 
-  @Test func theSample() async {
+  @Test func `Completed steps of the sample are undone`() async {
     struct Receipt: Sendable, Equatable { let order: Int }
     let refunds = Recorder<Receipt>()
     @Sendable func refund(_ receipt: Receipt) async { refunds.record(receipt) }
@@ -36,8 +36,8 @@ struct UndoTests {
   }
 
   // G33
-  @Test("When a later step fails, the completed steps are undone, newest first", arguments: [false, true])
-  func whenALaterStepFailsTheCompletedStepsAreUndoneNewestFirst(started: Bool) async {
+  @Test(arguments: [false, true])
+  func `When a later step fails, the completed steps are undone, newest first`(started: Bool) async {
     let log = Recorder<String>()
     let chain = booking(log).then { _ -> Int in throw Fault(0) }
     await #expect(throws: Fault(0)) {
@@ -47,7 +47,7 @@ struct UndoTests {
   }
 
   // G33
-  @Test func whenTheRunIsCancelledTheCompletedStepsAreUndone() async {
+  @Test func `Completed steps are undone when the run is cancelled`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let run = booking(log).then { number in
@@ -63,7 +63,7 @@ struct UndoTests {
   }
 
   // G34
-  @Test func theFailedStepItselfIsNotUndone() async {
+  @Test func `The failed step itself is not undone`() async {
     let log = Recorder<String>()
     let chain = booking(log).then("d", undo: { _ in log.record("undo d") }) { _ -> Int in throw Fault(1) }
     await #expect(throws: Fault(1)) { try await chain.run(1) }
@@ -71,14 +71,14 @@ struct UndoTests {
   }
 
   // G34
-  @Test func nothingIsUndoneWhenTheRunHasAValue() async throws {
+  @Test func `Nothing is undone when the run has a value`() async throws {
     let log = Recorder<String>()
     #expect(try await booking(log).run(1) == 4)
     #expect(try await booking(log).start(1).value == 4)
     #expect(log.elements.count == 6)
   }
 
-  @Test func stepsAfterTheErrorAreNotUndoneForTheyDidNotRun() async {
+  @Test func `Steps after the error did not run and are not undone`() async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .then { _ -> Int in throw Fault(1) }
@@ -89,8 +89,8 @@ struct UndoTests {
 
   // G35
   /// Each is attempted even if another throws; the primary error is kept, the others are attached.
-  @Test("All undos are called, and the errors of those that throw reported", arguments: [false, true])
-  func allAreTriedAndThoseThatThrowAreReportedAfterThePrimaryError(started: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `All undos are called, and the errors of those that throw reported`(started: Bool) async throws {
     let log = Recorder<String>()
     let chain = booking(log, failing: ["a", "c"]).then { _ -> Int in throw Fault(0) }
       .onError { log.record("first \($0)") }
@@ -116,7 +116,7 @@ struct UndoTests {
   }
 
   // G35
-  @Test func anUndoThatThrowsIsReportedAlsoOnCancel() async {
+  @Test func `An undo that throws is reported even on cancel`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let run = booking(log, failing: ["b"]).then { number in
@@ -135,8 +135,8 @@ struct UndoTests {
   }
 
   // G36
-  @Test("`retry` of a chain undoes a failed attempt before the next one")
-  func chainLevelRetryUndoesAFailedAttemptBeforeTheNextOne() async throws {
+  @Test
+  func `retry of a chain undoes a failed attempt before the next one`() async throws {
     let log = Recorder<String>()
     let chain = booking(log).then { number in
       guard log.elements.count > 8 else { throw Fault(0) }
@@ -148,7 +148,7 @@ struct UndoTests {
     #expect(log.elements == attempt + ["undo c 4", "undo b 3", "undo a 2"] + attempt)
   }
 
-  @Test func theLastAttemptIsUndoneTooAndEachOnce() async {
+  @Test func `Each attempt is undone once, the last one included`() async {
     let log = Recorder<String>()
     let chain = booking(log).then { _ -> Int in throw Fault(0) }.retry(RetryPolicy(maxAttempts: 3, backoff: .none))
     await #expect(throws: Fault(0)) { try await chain.run(1) }
@@ -157,7 +157,7 @@ struct UndoTests {
   }
 
   // G36
-  @Test func timeoutUndoesBeforeItThrows() async throws {
+  @Test func `A timeout undoes its steps before it throws`() async throws {
     let log = Recorder<String>()
     let clock = ManualClock()
     let turnstile = Turnstile()
@@ -180,7 +180,7 @@ struct UndoTests {
     #expect(log.elements.count == 7)
   }
 
-  @Test func whatATimeoutCoveredIsUndoneWhenALaterStepFails() async {
+  @Test func `Steps covered by a timeout are undone when a later step fails`() async {
     let log = Recorder<String>()
     let chain = booking(log).timeout(.seconds(1), clock: ManualClock())
       .then("d", undo: { _ in log.record("undo d") }) { $0 }
@@ -189,7 +189,7 @@ struct UndoTests {
     #expect(log.elements == ["a 1", "b 2", "c 3", "undo d", "undo c 4", "undo b 3", "undo a 2"])
   }
 
-  @Test func stepsWithoutANameAreCalledByTheirPlace() async {
+  @Test func `Steps without a name are numbered`() async {
     let run = Chain { 1 }.then(undo: { _ in throw Fault(2) }) { $0 }.then { _ -> Int in throw Fault(1) }.start()
     _ = await run.outcome
     #expect(run.undoErrors.map(\.step) == ["step 2"])
@@ -197,7 +197,7 @@ struct UndoTests {
 
   /// A step that was created separately has its undo with it, through its modifiers and into a chain.
   @Test(arguments: [false, true])
-  func aStepOfItsOwnCanBeUndone(isFirst: Bool) async {
+  func `A separate Step can be undone`(isFirst: Bool) async {
     let log = Recorder<String>()
     let reserve = Step("reserve", undo: { (number: Int) in log.record("undo \(number)") }) { (number: Int) in number + 1
     }

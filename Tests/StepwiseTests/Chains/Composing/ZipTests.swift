@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ZipTests {
   // G47
-  @Test func zipRunsChainsOnOneInputAndGivesAllOutputsInOrder() async throws {
+  @Test func `zip runs chains on one input and returns all outputs in order`() async throws {
     let (double, text, sign) = try await Chain.zip(
       Chain { (number: Int) in number * 2 },
       Chain { (number: Int) in "\(number)" },
@@ -19,7 +19,7 @@ struct ZipTests {
   }
 
   // G47
-  @Test func theyRunConcurrently() async throws {
+  @Test func `The branches of a zip run concurrently`() async throws {
     let turnstile = Turnstile()
     let one = Chain { (number: Int) in
       await turnstile.passWhateverHappens()
@@ -34,11 +34,11 @@ struct ZipTests {
     #expect(sum == 6)
   }
 
-  @Test func zipOfOneIsThatOne() async throws {
+  @Test func `A zip of one branch is that branch`() async throws {
     #expect(try await Chain.zip(Chain { (number: Int) in number + 1 }).run(1) == 2)
   }
 
-  @Test func optionalsAndExistentialsKeepTheirTypes() async throws {
+  @Test func `Optionals and existentials keep their types`() async throws {
     let (none, some, any) = try await Chain.zip(
       Chain { (_: Int) -> Int? in nil },
       Chain { (number: Int) -> Int?? in .some(number) },
@@ -49,7 +49,7 @@ struct ZipTests {
     #expect(any as? Int == 4)
   }
 
-  @Test func zipStandsInAChain() async throws {
+  @Test func `A zip is a step of a chain`() async throws {
     let zipped = Chain.zip(Chain { (number: Int) in number + 1 }, Chain { (number: Int) in "\(number)" })
     let chain = Chain { (number: Int) in number * 10 }.appending(zipped).then { number, text in text + "/\(number)" }
     #expect(try await chain.run(1) == "10/11")
@@ -57,8 +57,8 @@ struct ZipTests {
   }
 
   // G48
-  @Test("The first failure in `zip` cancels, awaits and undoes the others", arguments: [false, true])
-  func theFirstFailureCancelsTheOthersAwaitsThemAndUndoesThem(started: Bool) async {
+  @Test(arguments: [false, true])
+  func `The first failure in zip cancels, awaits and undoes the others`(started: Bool) async {
     let log = Recorder<String>()
     let completed = Turnstile()
     let waiting = Turnstile()
@@ -102,7 +102,7 @@ struct ZipTests {
     )
   }
 
-  @Test func whatAllCompletedIsUndoneWhenALaterStepFails() async {
+  @Test func `Completed branches are undone when a later step fails`() async {
     let (log, left) = (Recorder<String>(), Recorder<Int>())
     let first = Chain { (number: Int) in number }
       .then("left", undo: { _ in log.record("left") }) { $0 }
@@ -121,7 +121,7 @@ struct ZipTests {
     #expect(log.elements == ["right", "left"])
   }
 
-  @Test func undosOfSiblingsThatFailAreReported() async {
+  @Test func `Undos of siblings that fail are reported`() async {
     let log = Recorder<String>()
     let completed = Turnstile()
     let done = Chain { (number: Int) in number }
@@ -137,7 +137,7 @@ struct ZipTests {
     #expect(run.undoErrors.count == 1)
   }
 
-  @Test func theCancellationOfTheWholeReachesAllWithItsReason() async {
+  @Test func `A cancellation reaches all branches with its reason`() async {
     let states = Recorder<String>()
     let turnstile = Turnstile()
     let part = Chain { (number: Int) in try await turnstile.pass() }.finally { states.record($0.brief) }
@@ -148,7 +148,7 @@ struct ZipTests {
     #expect(states.elements == Array(repeating: "cancelled left", count: 3) + ["whole cancelled left"])
   }
 
-  @Test func recoverCoversTheWhole() async throws {
+  @Test func `recover covers the whole zip`() async throws {
     let chain = Chain.zip(Chain { (number: Int) in number }, Chain { (_: Int) -> Int in throw Fault(1) })
       .recover { _ in (7, 8) }
       .then { $0 + $1 }
@@ -157,7 +157,7 @@ struct ZipTests {
 
   // G48
   /// After the end nothing of a sibling runs any more, whatever the order.
-  @Test func siblingsAreOverWhenTheRunIsOverForEverySeed() throws {
+  @Test func `Branches end before their run for every seed`() throws {
     for seed in seeds() {
       let inside = Recorder<Int>()
       let undone = Recorder<Int>()

@@ -11,7 +11,7 @@ struct ErrorTests {
 
   // G3
   @Test(arguments: [0, 1, 2])
-  func theErrorIsThrownUnwrappedAndLaterStepsDoNotRun(failing: Int) async throws {
+  func `The error is thrown unwrapped and later steps do not run`(failing: Int) async throws {
     let entered = Recorder<Int>()
     let thrown = Identified()
     var chain = Chain { (number: Int) in number }
@@ -31,7 +31,7 @@ struct ErrorTests {
     #expect(entered.elements == Array(0...failing) + Array(0...failing))
   }
 
-  @Test func outcomeAndEventsHaveTheErrorToo() async {
+  @Test func `Outcome and events have the error, too`() async {
     let run = Chain("boom") { (number: Int) -> Int in throw Fault(number) }.start(3)
     #expect(await run.outcome.brief == "failed \(Fault(3))")
     let events = await briefEvents(of: run)
@@ -40,7 +40,7 @@ struct ErrorTests {
     #expect(run.undoErrors.isEmpty)
   }
 
-  @Test func aFailedRunLeavesTheChainAsItWas() async throws {
+  @Test func `A failed run leaves the chain unchanged`() async throws {
     let chain = Chain { (number: Int) in
       guard number > 0 else { throw Fault(number) }
       return number
@@ -52,8 +52,8 @@ struct ErrorTests {
 
   // G22
   /// Cancellation is a third outcome, but only when it was requested.
-  @Test("A `CancellationError` without a request is an error like any other", arguments: [false, true])
-  func aCancellationErrorWithoutARequestIsAnErrorLikeAnyOther(started: Bool) async {
+  @Test(arguments: [false, true])
+  func `A CancellationError without a request is an error like any other`(started: Bool) async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .then("done", undo: { _ in log.record("undo") }) { $0 }
@@ -66,8 +66,8 @@ struct ErrorTests {
     #expect(log.elements == ["undo", "onError CancellationError()", "finally failed CancellationError()"])
   }
 
-  @Test("A `CancellationError` without a request is recovered and retried")
-  func aCancellationErrorWithoutARequestIsRecoveredAndRetried() async throws {
+  @Test
+  func `A CancellationError without a request is recovered and retried`() async throws {
     let attempts = Recorder<Int>()
     let chain = Chain { (number: Int) -> Int in
       attempts.record(number)

@@ -86,8 +86,8 @@ struct FailedStepTests {
   private func line(_ step: ChainStep?) -> String { step.map { "\($0.index) \($0)" } ?? "none" }
 
   // G4
-  @Test("`onError`, the handle and the events name the failed step", arguments: cases)
-  func everywhere(_ failing: Case) async {
+  @Test(arguments: cases)
+  func `onError, the handle and the events name the failed step`(_ failing: Case) async {
     let seen = Recorder<String>()
     let chain = failing.chain.onError { error, step in seen.record("\(error) at \(step.index) \(step)") }
 
@@ -106,8 +106,8 @@ struct FailedStepTests {
     #expect(finished.contains { line($0) == failing.step })
   }
 
-  @Test("The name is the same for a run in a task of its own", arguments: cases)
-  func ofARunWithATask(_ failing: Case) async {
+  @Test(arguments: cases)
+  func `The name is the same for a run in a task of its own`(_ failing: Case) async {
     let seen = Recorder<String>()
     let chain = failing.chain.onError { _, step in seen.record("\(step.index) \(step)") }
     _ = chain.cancellationToken
@@ -115,8 +115,8 @@ struct FailedStepTests {
     #expect(seen.elements == [failing.step])
   }
 
-  @Test("A run that has a value or was cancelled has no failed step")
-  func noFailure() async {
+  @Test
+  func `A run that has a value or was cancelled has no failed step`() async {
     let cancelled = Chain("waits") { (_: Int) -> Int in throw Fault() }
     let token = CancellationToken()
     token.cancel(reason: "enough")
@@ -128,8 +128,8 @@ struct FailedStepTests {
     #expect(good.failedStep == nil)
   }
 
-  @Test("A timeout names the running step, a failed undo its own step")
-  func timeoutsAndUndos() throws {
+  @Test
+  func `A timeout names the running step, a failed undo its own step`() throws {
     let (clock, seen) = (ManualClock(), Recorder<String>())
     let chain = Chain("room", undo: { _ in throw Fault(9) }) { (number: Int) in number }
       .then("slow") { number in
@@ -146,8 +146,8 @@ struct FailedStepTests {
     #expect(seen.elements == ["TimeoutError at slow", "UndoError at room"])
   }
 
-  @Test("Handlers of an appended chain and of the whole receive the same step")
-  func nestedHandlers() async {
+  @Test
+  func `Handlers of an appended chain and of the whole receive the same step`() async {
     let seen = Recorder<String>()
     let inner = Self.pair("b", failing: 2).onError { _, step in seen.record("inner \(step.index) \(step)") }
     let chain = Chain("outer") { (number: Int) in number }.appending(inner)
@@ -157,8 +157,8 @@ struct FailedStepTests {
     #expect(seen.elements == ["inner 2 b second", "outer 2 b second", "without"])
   }
 
-  @Test("A chain that an appended one must not enter fails at that step")
-  func reentrantStep() async throws {
+  @Test
+  func `A chain that an appended one must not enter fails at that step`() async throws {
     let itself = Watched<Chain<Int, Int>?>(nil)
     let seen = Recorder<String>()
     let serial = Chain("serial") { (number: Int) -> Int in
@@ -174,8 +174,8 @@ struct FailedStepTests {
     #expect(seen.elements == ["true 1 serial"])
   }
 
-  @Test("A job names its step")
-  func job() async {
+  @Test
+  func `A job names its step`() async {
     let run: JobRun<Never, Int> = Job("track") { (_: Int) -> Int in throw Fault() }
       .launch(1, on: JobQueue(maxConcurrent: 1))
     _ = await run.outcome

@@ -35,7 +35,7 @@ struct FinallyTests {
   // G12
   /// Newest first, each of them, regardless of the outcome; before the awaiting task continues.
   @Test(arguments: End.allCases)
-  func eachRunsExactlyOnceNewestFirstWhateverHappened(end: End) async {
+  func `Each finally runs exactly once, newest first`(end: End) async {
     let log = Recorder<String>()
     var chain = Chain { (end: End) in try await Self.perform(end) }
     for number in 0..<4 { chain = chain.finally { log.record("\(number) \($0.brief)") } }
@@ -55,7 +55,7 @@ struct FinallyTests {
     }
   }
 
-  @Test func itIsToldTheValue() async throws {
+  @Test func `finally receives the value`() async throws {
     let states = Recorder<Int?>()
     let chain = Chain { 5 }.finally { state in
       if case .resolved(let value) = state { states.record(value as? Int) }
@@ -65,7 +65,7 @@ struct FinallyTests {
   }
 
   // G12
-  @Test func itRunsOncePerRun() async throws {
+  @Test func `finally runs once in each run`() async throws {
     let log = Recorder<Int>()
     let chain = Chain { (number: Int) in number }.finally { _ in log.record(1) }
     for number in 0..<50 {
@@ -78,7 +78,7 @@ struct FinallyTests {
   // G13
   /// It may sleep although the run is cancelled, and although more cancels come meanwhile.
   @Test(arguments: [End.value, .error, .cancelled, .cancelledBefore, .lateCancel])
-  func itIsShieldedAndMayAwait(end: End) async {
+  func `finally is shielded from cancellation and may await`(end: End) async {
     let clock = ManualClock()
     let log = Recorder<String>()
     let chain = Chain { (end: End) in try await Self.perform(end) }
@@ -100,7 +100,7 @@ struct FinallyTests {
     #expect(log.elements.count == (end == .error ? 2 : 1))
   }
 
-  @Test func aCancelThatComesWhileItAwaitsDoesNotReachIt() async throws {
+  @Test func `A cancel does not reach a finally that awaits`() async throws {
     let clock = ManualClock()
     let log = Recorder<String>()
     let chain = Chain { 1 }.finally { _ in
@@ -122,7 +122,7 @@ struct FinallyTests {
 
   // G13
   @Test(arguments: [false, true])
-  func itKeepsPriorityAndTaskLocals(cancelled: Bool) async {
+  func `finally keeps priority and task-local values`(cancelled: Bool) async {
     let seen = Recorder<String>()
     let note: @Sendable () -> Void = { seen.record("\(Task.currentPriority.rawValue) \(Self.local)") }
     let chain = Chain { () -> Int in
@@ -148,7 +148,7 @@ struct FinallyTests {
 
   /// The shield hides the tokens around the run as well, so that a chain which cleans up can run.
   @Test(arguments: ["task", "token around", "chain token", "handle"])
-  func aRunNestedInFinallyWorksThoughTheRunIsCancelled(source: String) async {
+  func `A run inside finally works although the outer run is cancelled`(source: String) async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let cleanUp = Chain { 1 }.then { $0 + 1 }.then("c", undo: { _ in }) { $0 + 1 }
@@ -183,7 +183,7 @@ struct FinallyTests {
   }
 
   // G13
-  @Test func undosMayAwaitThoughTheRunIsCancelled() async {
+  @Test func `Undos may await although the run is cancelled`() async {
     let clock = ManualClock()
     let log = Recorder<String>()
     let chain = Chain { 1 }

@@ -8,8 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct OnErrorTests {
   // G10
-  @Test("Each `onError` handler is called once, and the error is rethrown", arguments: [false, true])
-  func eachIsCalledOnceInOrderOfAttachmentAndTheErrorIsStillThrown(started: Bool) async {
+  @Test(arguments: [false, true])
+  func `Each onError handler is called once, and the error is rethrown`(started: Bool) async {
     let log = Recorder<String>()
     var chain = Chain { (number: Int) -> Int in throw Fault(number) }
     for number in 0..<5 { chain = chain.onError { log.record("\(number) \($0)") } }
@@ -19,7 +19,7 @@ struct OnErrorTests {
     #expect(log.elements == (0..<5).map { "\($0) \(Fault(3))" })
   }
 
-  @Test func theOrderIsThatOfAttachmentWhereverTheyStand() async {
+  @Test func `onError handlers run in the order of attachment`() async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }.onError { _ in log.record("a") }
       .then { $0 }.onError { _ in log.record("b") }
@@ -29,14 +29,14 @@ struct OnErrorTests {
     #expect(log.elements == ["a", "b", "c"])
   }
 
-  @Test func itIsNotCalledForAValue() async throws {
+  @Test func `onError is not called for a value`() async throws {
     let log = Recorder<String>()
     #expect(try await Chain { 1 }.onError { log.record("\($0)") }.run() == 1)
     #expect(log.elements.isEmpty)
   }
 
   // G10
-  @Test func itIsNotCalledForErrorsThatWereRetriedOrRecovered() async throws {
+  @Test func `onError is not called for errors that were retried or recovered`() async throws {
     let log = Recorder<String>()
     let attempts = Recorder<Int>()
     let flaky = Chain { () -> Int in
@@ -51,8 +51,8 @@ struct OnErrorTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test("`onError` receives only the error that the run ends with")
-  func itIsCalledWithTheErrorTheRunEndsWithNotWithThoseBefore() async {
+  @Test
+  func `onError receives only the error that the run ends with`() async {
     let log = Recorder<String>()
     let attempts = Recorder<Int>()
     let chain = Chain { () -> Int in
@@ -66,7 +66,7 @@ struct OnErrorTests {
   }
 
   // G11
-  @Test func itIsNeverCalledForCancellation() async {
+  @Test func `onError is never called for cancellation`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { () -> Int in
@@ -85,7 +85,7 @@ struct OnErrorTests {
     #expect(log.elements.isEmpty)
   }
 
-  @Test func itMayAwaitAndTheRunWaitsForIt() async {
+  @Test func `onError may await and the run waits for it`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { () -> Int in throw Fault(1) }

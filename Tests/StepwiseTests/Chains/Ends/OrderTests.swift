@@ -33,7 +33,7 @@ struct OrderTests {
   }
 
   // G1
-  @Test func stepsRunInOrderEachOnTheOutputOfTheLast() async throws {
+  @Test func `Steps run in order, each on the previous output`() async throws {
     let log = Recorder<String>()
     #expect(try await makeChain(log).run(1) == 3)
     log.record("awaiter")
@@ -46,8 +46,8 @@ struct OrderTests {
   ]
 
   // G7
-  @Test("A run ends with `recover`, undos, `onError` and `finally`, in order")
-  func orderOfTheEnd() async {
+  @Test
+  func `A run ends with recover, undos, onError and finally, in order`() async {
     let log = Recorder<String>()
     await #expect(throws: Fault(10)) { try await makeChain(log).run(8) }
     log.record("awaiter")
@@ -55,7 +55,7 @@ struct OrderTests {
   }
 
   @Test(arguments: ["value", "outcome", "completion", "events"])
-  func waitersOfAStartedRunComeLast(how: String) async {
+  func `Waiters of a started run come last`(how: String) async {
     let log = Recorder<String>()
     let chain = makeChain(log)
     switch how {
@@ -75,7 +75,7 @@ struct OrderTests {
   }
 
   // G7
-  @Test func onTheSeededExecutorTheOrderIsTheSameForEverySeed() throws {
+  @Test func `The order is the same for every seed`() throws {
     for seed in seeds() {
       let log = Recorder<String>()
       try SeededExecutor(seed: seed).run {
@@ -92,7 +92,7 @@ struct OrderTests {
 
   // G6
   /// A whole-chain handler covers the whole chain wherever it stands; a positional one what is before it.
-  @Test func wholeChainModifiersMayStandAnywhere() async {
+  @Test func `Modifiers of the whole chain may stand anywhere`() async {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .onError { log.record("onError \($0)") }
@@ -107,7 +107,7 @@ struct OrderTests {
   }
 
   // G6
-  @Test func positionalModifiersCoverTheStepsBeforeThem() async throws {
+  @Test func `Positional modifiers cover the steps before them`() async throws {
     let log = Recorder<String>()
     let failures = Recorder<Int>()
     let chain = Chain { (number: Int) in
@@ -133,7 +133,7 @@ struct OrderTests {
     #expect(log.elements == ["first", "second", "first", "second", "third"])
   }
 
-  @Test func aNestedChainIsTheParenthesis() async throws {
+  @Test func `A nested chain groups its steps`() async throws {
     let attempts = Recorder<String>()
     let flaky = Chain { (number: Int) in
       attempts.record("inner")

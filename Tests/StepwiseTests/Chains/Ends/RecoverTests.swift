@@ -14,13 +14,13 @@ struct RecoverTests {
   }
 
   // G8
-  @Test func recoverReplacesTheErrorWithAValueAndTheChainGoesOn() async throws {
+  @Test func `recover replaces the error with a value and the chain continues`() async throws {
     let chain = failing(Fault(4)).recover { error in (error as? Fault)?.number ?? 0 }.then { $0 + 1 }
     #expect(try await chain.run(0) == 5)
     #expect(try await chain.start(0).value == 5)
   }
 
-  @Test func recoverIsNotCalledWithoutAnError() async throws {
+  @Test func `recover is not called without an error`() async throws {
     let called = Recorder<Int>()
     let chain = Chain { (number: Int) in number }.recover { _ in
       called.record(1)
@@ -30,21 +30,21 @@ struct RecoverTests {
     #expect(called.elements.isEmpty)
   }
 
-  @Test func recoverFromReplacesErrorsOfThatTypeOnly() async throws {
+  @Test func `recover(from:) replaces errors of that type only`() async throws {
     let other = failing(Other()).recover(from: Fault.self) { $0.number }
     await #expect(throws: Other.self) { try await other.run(0) }
     let same = failing(Fault(6)).recover(from: Other.self) { _ in 1 }.recover(from: Fault.self) { $0.number }
     #expect(try await same.run(0) == 6)
   }
 
-  @Test func aRecoverThatThrowsReplacesTheErrorWithItsOwn() async throws {
+  @Test func `A recover that throws replaces the error with its own`() async throws {
     let log = Recorder<String>()
     let chain = failing(Fault(1)).recover { _ in throw Fault(2) }.onError { log.record("\($0)") }
     await #expect(throws: Fault(2)) { try await chain.run(0) }
     #expect(log.elements == ["\(Fault(2))"])
   }
 
-  @Test func aLaterRecoverReplacesTheErrorOfAnEarlierOne() async throws {
+  @Test func `A later recover replaces the error of an earlier one`() async throws {
     let log = Recorder<String>()
     let chain = failing(Fault(1))
       .recover { error in
@@ -63,7 +63,7 @@ struct RecoverTests {
     #expect(log.elements == ["first \(Fault(1))", "second \(Fault(2))"])
   }
 
-  @Test func eachRecoverCoversTheStepsBeforeItAlone() async throws {
+  @Test func `Each recover covers the steps before it alone`() async throws {
     let chain = failing(Fault(1)).recover { _ in 1 }
       .then { number -> Int in throw Fault(number + 10) }
       .recover { error in (error as? Fault)?.number ?? 0 }
@@ -73,7 +73,7 @@ struct RecoverTests {
     await #expect(throws: Fault(3)) { try await late.run(0) }
   }
 
-  @Test func theStepsBetweenTheErrorAndTheRecoverAreSkipped() async throws {
+  @Test func `The steps between the error and the recover are skipped`() async throws {
     let entered = Recorder<Int>()
     let chain = failing(Fault(1)).then { number in
       entered.record(number)
@@ -89,7 +89,7 @@ struct RecoverTests {
   }
 
   // G8
-  @Test func completedStepsStayDone() async throws {
+  @Test func `recover leaves completed steps in effect`() async throws {
     let log = Recorder<String>()
     let chain = Chain { (number: Int) in number }
       .then("a", undo: { _ in log.record("undo a") }) { $0 }
@@ -105,7 +105,7 @@ struct RecoverTests {
   // G9
   /// Nothing that catches everything swallows cancellation.
   @Test(arguments: [true, false])
-  func recoverNeverReplacesCancellation(throwsItsOwn: Bool) async {
+  func `recover never replaces cancellation`(throwsItsOwn: Bool) async {
     let recovered = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
@@ -127,7 +127,7 @@ struct RecoverTests {
     #expect(recovered.elements.isEmpty)
   }
 
-  @Test func aRecoverIsInterruptedLikeAStep() async {
+  @Test func `A recover is interrupted like a step`() async {
     let turnstile = Turnstile()
     let run = failing(Fault(1)).recover { _ in
       try await turnstile.pass()

@@ -17,7 +17,7 @@ struct DepthTests {
   }
 
   // G16
-  @Test func aMillionStepsAreBuiltRunAndReleased() async throws {
+  @Test func `A million steps are built, run and released`() async throws {
     let (value, started) = try await onASmallStack {
       let chain = Self.long(scaled(1_000_000))
       return (try onThisThread { try await chain.run(0) }, try onThisThread { try await chain.start(0).value })
@@ -26,17 +26,17 @@ struct DepthTests {
     #expect(started == value)
   }
 
-  @Test func aMillionStepsThatNeverRanAreReleased() async throws {
+  @Test func `A million steps that never ran are released`() async throws {
     try await onASmallStack { _ = Self.long(scaled(1_000_000)) }
   }
 
   // G16
-  @Test func aMillionStepsAreReleasedOnAnyThread() async throws {
+  @Test func `A million steps are released on any thread`() async throws {
     let chain = Self.long(scaled(1_000_000))
     #expect(try await chain.run(0) == scaled(1_000_000) - 1)
   }
 
-  @Test func theErrorOfAStepGoesPastAllRecoversInFlatStack() async throws {
+  @Test func `An error passes any number of recovers without recursion`() async throws {
     try await onASmallStack {
       var chain = Chain { (number: Int) -> Int in throw Fault(number) }
       for count in 0..<100_000 { chain = chain.recover { _ in throw Fault(count) } }
@@ -48,7 +48,7 @@ struct DepthTests {
     }
   }
 
-  @Test func handlersAndUndosOfAnyNumberRunInFlatStack() async throws {
+  @Test func `Any number of handlers and undos run without recursion`() async throws {
     try await onASmallStack {
       let count = Watched(0)
       var chain = Chain { (number: Int) in number }
@@ -65,7 +65,7 @@ struct DepthTests {
   }
 
   @Test(arguments: ["executor", "timeout", "abandon", "retry"])
-  func positionalModifiersOfAnyNumberRunInFlatStack(kind: String) async throws {
+  func `Any number of positional modifiers run without recursion`(kind: String) async throws {
     try await onASmallStack {
       let clock = ManualClock()
       var chain = Chain { (number: Int) in number }
@@ -86,7 +86,7 @@ struct DepthTests {
   }
 
   /// Fewer, as the runtime takes time quadratic in the preferences that are inside one another.
-  @Test func manyExecutorsRun() async throws {
+  @Test func `Many executors run`() async throws {
     var chain = Chain { (number: Int) in number }
     for _ in 0..<2_000 { chain = chain.executor(globalConcurrentExecutor) }
     #expect(try await chain.run(1) == 1)
@@ -105,8 +105,8 @@ struct DepthTests {
   }
 
   // G17
-  @Test("Nested chains are built and released with constant stack depth")
-  func chainsInsideOneAnotherAreBuiltAndReleasedInFlatStack() async throws {
+  @Test
+  func `Nested chains are built and released with constant stack depth`() async throws {
     let tracker = LifetimeTracker()
     try await onASmallStack {
       var chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }
@@ -117,7 +117,7 @@ struct DepthTests {
   }
 
   /// With the branches of `zip` and `race`, and steps that follow the chain.
-  @Test func branchesInsideOneAnotherAreReleasedInFlatStack() async throws {
+  @Test func `Deeply nested branches are released without recursion`() async throws {
     let tracker = LifetimeTracker()
     try await onASmallStack {
       var chain = Chain { [object = tracker.track()] (number: Int) in withExtendedLifetime(object) { number } }
@@ -135,7 +135,7 @@ struct DepthTests {
   }
 
   // G17
-  @Test(arguments: [false, true]) func chainsInsideOneAnotherRunInFlatStack(started: Bool) async throws {
+  @Test(arguments: [false, true]) func `Deeply nested chains run without recursion`(started: Bool) async throws {
     let depth = 2_000
     try await onASmallStack {
       let whole = Self.nested(depth)
@@ -146,7 +146,7 @@ struct DepthTests {
 
   // G18
   /// The time grows with the depth, not with its square.
-  @Test func aChainThatStartsAndAwaitsItselfRunsInFlatStack() async throws {
+  @Test func `A chain that starts and awaits itself runs without recursion`() async throws {
     let depth = 10_000
     try await onASmallStack {
       let own = Watched<Chain<Int, Int>?>(nil)
@@ -162,7 +162,7 @@ struct DepthTests {
   }
 
   /// Each step has the name that it was given, wherever it is.
-  @Test func stepsOfChainsInsideOneAnotherKeepTheirNames() async throws {
+  @Test func `Steps of deeply nested chains keep their names`() async throws {
     let run = Self.nested(500).start(0)
     _ = try await run.value
     var begun: [String] = []
@@ -172,7 +172,7 @@ struct DepthTests {
     #expect(begun == (1..<500).map { "\(499 - $0) level \($0)" }.reversed() + ["499 innermost"])
   }
 
-  @Test func theStepAfterChainsInsideOneAnotherIsNamedToo() async throws {
+  @Test func `The step after deeply nested chains is named, too`() async throws {
     let inner = Chain("a") { (number: Int) in number }.then("b") { $0 }.timeout(.seconds(1), clock: ManualClock())
     let zipped = Chain.zip(inner, inner.then { $0 }).then("sum") { (values: (Int, Int)) in values.0 + values.1 }
     let run = inner.appending(zipped).recover { _ in 0 }.then { $0 }.then("last") { $0 }.start(1)

@@ -36,7 +36,7 @@ struct ExecutorTests {
   }
 
   @Test(arguments: [false, true])
-  func stepsBeforeExecutorRunOnItAndThoseAfterDoNot(started: Bool) async throws {
+  func `Only the steps before executor(_:) run on it`(started: Bool) async throws {
     let executor = CountingExecutor()
     let seen = Recorder<String>()
     let chain = Chain { (number: Int) in
@@ -65,7 +65,7 @@ struct ExecutorTests {
     #expect(seen.elements == ["first true", "second true", "third true", "fourth false", "finally false"])
   }
 
-  @Test func theInnermostExecutorWins() async throws {
+  @Test func `The innermost executor wins`() async throws {
     let inner = CountingExecutor()
     let outer = CountingExecutor()
     let seen = Recorder<String>()
@@ -78,7 +78,7 @@ struct ExecutorTests {
     #expect(seen.elements == ["inner", "outer", "none"])
   }
 
-  @Test func stepsBoundToAnActorRunThere() async throws {
+  @Test func `Steps bound to an actor run there`() async throws {
     let executor = CountingExecutor()
     let seen = Recorder<Bool>()
     let chain = Chain { @MainActor (number: Int) in
@@ -92,7 +92,7 @@ struct ExecutorTests {
   }
 
   /// A started run, and every task that the library creates, inherit the preference of the caller.
-  @Test func thePreferenceOfTheCallerIsKept() async throws {
+  @Test func `The caller's executor preference is kept`() async throws {
     let executor = CountingExecutor()
     let seen = Recorder<Bool>()
     let note = Chain { (number: Int) in
@@ -113,7 +113,7 @@ struct ExecutorTests {
   }
 
   // G2
-  @Test @MainActor func aPlainStepNeverRunsOnTheMainActorsThread() async throws {
+  @Test @MainActor func `A plain step never runs on the main actor's thread`() async throws {
     #expect(isOnTheMainQueue())
     let onMain = Recorder<Bool>()
     let chain = makeLong { onMain.record(isOnTheMainQueue()) }
@@ -138,7 +138,7 @@ struct ExecutorTests {
   }
 
   /// A step that blocks its thread does not block the main actor.
-  @Test @MainActor func theMainActorIsNotBlockedMeanwhile() async throws {
+  @Test @MainActor func `The main actor is not blocked during a run`() async throws {
     let turns = DispatchSemaphore(value: 0)
     let chain = Chain { waitForIt(turns) }
     async let ended: Void = chain.run()
@@ -148,7 +148,7 @@ struct ExecutorTests {
 
   /// Leaving an actor costs it nothing; coming back is one job, not one a step.
   @Test(arguments: ["plain", "handlers", "token", "gate"])
-  func awaitingAChainCostsTheActorOneHop(kind: String) async throws {
+  func `Awaiting a chain costs the actor one hop`(kind: String) async throws {
     var chain = makeLong {}
     switch kind {
     case "handlers": chain = chain.onError { _ in }.finally { _ in }.finally { _ in }

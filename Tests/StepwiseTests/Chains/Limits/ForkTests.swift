@@ -19,8 +19,8 @@ struct ForkTests {
   }
 
   // G5
-  @Test("Chains derived from one base are released while the base lives", arguments: [false, true])
-  func chainsDerivedFromOneBaseAreGoneWhenReleasedWhileTheBaseLives(afterRuns: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `Chains derived from one base are released while the base lives`(afterRuns: Bool) async throws {
     let tracker = LifetimeTracker()
     let base = Chain { (number: Int) in number }.then { $0 + 1 }
     if afterRuns { #expect(try await base.run(1) == 2) }
@@ -39,7 +39,7 @@ struct ForkTests {
     #expect(try await base.run(1) == 2)
   }
 
-  @Test func aTakenTokenKeepsNothingAlive() async throws {
+  @Test func `An accessed token retains nothing`() async throws {
     let tracker = LifetimeTracker()
     let base = Chain { (number: Int) in number }
     let token = base.cancellationToken
@@ -52,7 +52,7 @@ struct ForkTests {
     #expect(try await base.run(1) == 1)
   }
 
-  @Test func aReleasedChainLeavesNothingBehind() async throws {
+  @Test func `A released chain leaves nothing behind`() async throws {
     let tracker = LifetimeTracker()
     do {
       let object = tracker.track()
@@ -66,14 +66,14 @@ struct ForkTests {
     #expect(tracker.alive == 0)
   }
 
-  @Test func theForkKeepsWhatItNeedsOfAChainThatIsGone() async throws {
+  @Test func `A fork retains what it needs of a released chain`() async throws {
     var base: Chain<Int, Int>? = Chain { (number: Int) in number * 2 }
     let derived = try #require(base).then { $0 + 1 }
     base = nil
     #expect(try await derived.run(2) == 5)
   }
 
-  @Test func forksAreBuiltAndRunFromManyThreads() async throws {
+  @Test func `Forks are built and run from many threads`() async throws {
     let tracker = LifetimeTracker()
     let base = Chain { (number: Int) in number }.then { $0 + 1 }
     let sums = Recorder<Int>()
@@ -95,7 +95,7 @@ struct ForkTests {
   }
 
   /// The first runs of one chain at the same time flatten it once, or twice to the same end.
-  @Test func oneChainIsRunFirstFromManyThreads() async throws {
+  @Test func `One chain is run first from many threads`() async throws {
     for _ in 0..<100 {
       let log = Recorder<Int>()
       let chain = Chain { (number: Int) in number + 1 }.then { $0 + 1 }.finally { _ in log.record(1) }.overlap(.serial)

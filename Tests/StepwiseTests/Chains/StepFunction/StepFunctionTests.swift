@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct StepFunctionTests {
   // G38
-  @Test("A step checks for cancellation before its body, and keeps its value")
-  func aStepChecksForCancellationBeforeItsBodyAndKeepsItsValue() async throws {
+  @Test
+  func `A step checks for cancellation before its body, and keeps its value`() async throws {
     for origin in ["task", "handle", "cancelRuns", "token"] {
       let log = Recorder<String>()
       let turnstile = Turnstile()
@@ -43,7 +43,7 @@ struct StepFunctionTests {
   }
 
   // G38
-  @Test func theValueOfTheLastStepIsNotDiscarded() async throws {
+  @Test func `The value of the last step is not discarded`() async throws {
     let turnstile = Turnstile()
     let chain = Chain { () in
       try await step("only") {
@@ -60,7 +60,7 @@ struct StepFunctionTests {
 
   // G39
   @Test(arguments: [nil, Duration.seconds(60)])
-  func outsideOfARunAStepRunsItsBodyWithRetryAndTimeout(limit: Duration?) async throws {
+  func `Outside of a run a step runs its body with retry and timeout`(limit: Duration?) async throws {
     var attempts = 0
     let value = try await step("retried", retry: RetryPolicy(maxAttempts: 3, backoff: .none), timeout: limit) {
       attempts += 1
@@ -78,7 +78,7 @@ struct StepFunctionTests {
   }
 
   // G39
-  @Test func aTimeLimitNamesItsStep() async throws {
+  @Test func `A time limit names its step`() async throws {
     let clock = ManualClock()
     let task = Task {
       try await step("slow", timeout: .seconds(5), clock: clock) { try await clock.sleep(for: .seconds(60)) }
@@ -91,7 +91,7 @@ struct StepFunctionTests {
   }
 
   // G39
-  @Test func outsideOfARunAStepWithAnUndoThrowsBeforeItsBody() async {
+  @Test func `Outside of a run a step with an undo throws before its body`() async {
     var hasRun = false
     await #expect(throws: ChainError.outsideRun) {
       try await step("charge") {
@@ -113,7 +113,7 @@ struct StepFunctionTests {
   }
 
   // G39
-  @Test func aDetachedTaskIsOutsideAndATaskIsInside() async throws {
+  @Test func `A detached task is outside of the run and a task inside`() async throws {
     let chain = Chain { () in
       let inside = await resultOf {
         try await Task {
@@ -137,8 +137,8 @@ struct StepFunctionTests {
   }
 
   // G40
-  @Test("In undos and handlers, a step ignores the cancellation of the run", arguments: ["undo", "onError", "finally"])
-  func inUndosAndHandlersAStepIgnoresTheCancellationOfTheRun(place: String) async throws {
+  @Test(arguments: ["undo", "onError", "finally"])
+  func `In undos and handlers, a step ignores the cancellation of the run`(place: String) async throws {
     let log = Recorder<String>()
     let work: @Sendable () async -> Void = {
       var attempts = 0
@@ -180,7 +180,7 @@ struct StepFunctionTests {
 
   // G41
   @Test(arguments: [false, true])
-  func theLastInnerStepThatThrewIsTheFailedOne(started: Bool) async throws {
+  func `The last inner step that threw is the failed step`(started: Bool) async throws {
     func failedStep(_ body: @escaping @Sendable () async throws -> Void) async throws -> String? {
       let steps = Recorder<ChainStep>()
       let chain = Chain("zero") { () in }.then("plan", body).then("after") {}.onError { _, step in steps.record(step) }
@@ -222,7 +222,7 @@ struct StepFunctionTests {
   }
 
   // G41
-  @Test func anInnerStepOfAnEarlierStepIsNotTheFailedOne() async throws {
+  @Test func `An inner step of an earlier step is not the failed step`() async throws {
     let steps = Recorder<String>()
     let chain = Chain("first") { () in try? await step("a") { throw Fault(1) } }
       .then("second") { throw Fault(2) }
@@ -233,7 +233,7 @@ struct StepFunctionTests {
 
   // G41
   /// The failure of one step interrupts its sibling, which then throws as well.
-  @Test func anInterruptedSiblingIsNotTheFailedStep() async throws {
+  @Test func `An interrupted sibling is not the failed step`() async throws {
     let steps = Recorder<String>()
     let chain = Chain("plan") { () in
       let sibling = Turnstile()
@@ -250,7 +250,7 @@ struct StepFunctionTests {
   }
 
   // G41
-  @Test func theInnerStepOfANestedChainIsNamedByTheOuterRun() async throws {
+  @Test func `The inner step of a nested chain is named by the outer run`() async throws {
     let steps = Recorder<String>()
     let nested = Chain("inner") { () in try await step("a") { throw Fault(1) } }
     let chain = Chain("outer") { () in }.appending(nested).onError { _, step in steps.record("\(step.index) \(step)") }
@@ -260,7 +260,7 @@ struct StepFunctionTests {
     #expect(steps.elements == ["1 a", "1 a"])
   }
 
-  @Test func aMillionStepsInALoop() async throws {
+  @Test func `A million steps run in a loop`() async throws {
     let count = scaled(1_000_000)
     let chain = Chain { (count: Int) in
       var sum = 0

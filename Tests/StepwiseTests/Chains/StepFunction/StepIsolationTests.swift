@@ -52,7 +52,7 @@ struct StepIsolationTests {
 
   // G37
   @Test(arguments: [nil, Duration.seconds(60)], [false, true])
-  func theBodyRunsInTheIsolationOfItsCaller(limit: Duration?, inRun: Bool) async throws {
+  func `The body runs in the isolation of its caller`(limit: Duration?, inRun: Bool) async throws {
     let screen = await Screen()
     let archive = Archive()
     let work: @Sendable () async throws -> [Int] = {
@@ -65,8 +65,8 @@ struct StepIsolationTests {
   }
 
   // G37
-  @Test("The body may change local variables and use what is not Sendable", arguments: [nil, Duration.seconds(60)])
-  func theBodyChangesLocalVariablesAndUsesWhatIsNotSendable(limit: Duration?) async throws {
+  @Test(arguments: [nil, Duration.seconds(60)])
+  func `The body may change local variables and use what is not Sendable`(limit: Duration?) async throws {
     let chain = Chain { (count: Int) in
       let notes = LineLog()
       var sum = 0
@@ -84,7 +84,7 @@ struct StepIsolationTests {
   }
 
   // G37
-  @Test func stepsRunConcurrentlyInAsyncLetAndTaskGroups() async throws {
+  @Test func `Steps run concurrently in async let and task groups`() async throws {
     let chain = Chain { () in
       let both = Turnstile()
       func meet(_ name: String) async throws -> String {
@@ -110,7 +110,7 @@ struct StepIsolationTests {
 
   // G37
   /// A time limit lends the body to a task; the runtime traps when that task keeps it.
-  @Test func tenThousandTimeLimitsKeepNoBody() async throws {
+  @Test func `Ten thousand time limits retain no body`() async throws {
     let archive = Archive()
     let screen = await Screen()
     let count = scaled(10_000) / 8

@@ -60,7 +60,7 @@ struct StepOrderTests {
   }
 
   // G42
-  @Test func everyFailureUndoesWhatTheOrderCompleted() async throws {
+  @Test func `Every failure undoes what the order completed`() async throws {
     let count = try await failEverywhere(input: 1) { probe in
       Self.order(probe, attempts: 1).finally { _ in probe.finalized("order") }
     }
@@ -70,7 +70,7 @@ struct StepOrderTests {
   }
 
   // G42
-  @Test func everyCancellationUndoesWhatTheOrderCompleted() async throws {
+  @Test func `Every cancellation undoes what the order completed`() async throws {
     let count = try await cancelEverywhere(input: 1) { probe in
       Self.order(probe).finally { _ in probe.finalized("order") }
     }
@@ -82,7 +82,7 @@ struct StepOrderTests {
   }
 
   // G42
-  @Test func theOrderEndsAlikeInEveryInterleaving() async throws {
+  @Test func `The order ends in the same way in every interleaving`() async throws {
     try await explore(seeds: 0..<UInt64(scaled(1_000) / 2)) { clock in
       let log = Recorder<String>()
       let chain = Chain("order") { () in

@@ -11,7 +11,7 @@ struct StepRecordTests {
   private let twice = RetryPolicy(maxAttempts: 2, backoff: .none)
 
   // G46
-  @Test func aStepHasEventsOfItsOwn() async throws {
+  @Test func `A step has its own events`() async throws {
     let chain = Chain("plan") { () in
       var attempt = 0
       try await step("outer") {
@@ -35,7 +35,7 @@ struct StepRecordTests {
   }
 
   // G46
-  @Test func progressWithinAStepIsItsOwn() async throws {
+  @Test func `Progress within a step is its own`() async throws {
     let gate = Turnstile()
     let chain = Chain("plan") { () in
       StepProgress.report(0.25)
@@ -58,7 +58,7 @@ struct StepRecordTests {
   }
 
   // G46
-  @Test func observersLearnOfSteps() async throws {
+  @Test func `Observers are notified of steps`() async throws {
     struct Observer: RunObserver {
       let log: Recorder<String>
 
@@ -85,7 +85,7 @@ struct StepRecordTests {
   }
 
   // G46
-  @Test func theRecordOfManyStepsIsBounded() async throws {
+  @Test func `The record of many steps is bounded`() async throws {
     let count = scaled(100_000)
     let chain = Chain { (count: Int) in
       for number in 0..<count { try await step("step \(number)") { StepProgress.report(0.5) } }

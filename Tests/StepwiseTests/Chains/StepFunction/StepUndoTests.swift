@@ -22,8 +22,8 @@ struct StepUndoTests {
   private let twice = RetryPolicy(maxAttempts: 2, backoff: .none)
 
   // G42
-  @Test("After a later failure, all undos run, newest first", arguments: [false, true])
-  func undosRunNewestFirst(started: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `After a later failure, all undos run, newest first`(started: Bool) async throws {
     let chain = Chain("plan", undo: { [log] in log.record("undo plan") }) { () in
       try await done("a")
       try await step("b") {
@@ -42,7 +42,7 @@ struct StepUndoTests {
   }
 
   // G42
-  @Test func undosOfConcurrentStepsRunNewestFirstByCompletion() async throws {
+  @Test func `Undos of concurrent steps run newest first by completion`() async throws {
     let chain = Chain { () in
       let gate = Turnstile()
       async let slow: Void = step("slow") {
@@ -61,8 +61,8 @@ struct StepUndoTests {
   }
 
   // G42
-  @Test("Neither a caught error nor a value undoes anything")
-  func anErrorThatCodeCatchesUndoesNothingAndNorDoesAValue() async throws {
+  @Test
+  func `Neither a caught error nor a value undoes anything`() async throws {
     let chain = Chain { () in
       try? await step("plain") {
         try await done("a")
@@ -83,7 +83,7 @@ struct StepUndoTests {
   }
 
   // G42
-  @Test func aCancelledRunUndoesItsSteps() async throws {
+  @Test func `A cancelled run undoes its steps`() async throws {
     for started in [false, true] {
       let gate = Turnstile()
       let chain = Chain { () in
@@ -102,7 +102,7 @@ struct StepUndoTests {
   }
 
   // G42
-  @Test func anUndoThatThrowsIsReportedAsAnUndoError() async throws {
+  @Test func `An undo that throws is reported as an undo error`() async throws {
     let chain = Chain("plan") { () in
       try await step("a") {
         1
@@ -119,8 +119,8 @@ struct StepUndoTests {
   }
 
   // G43
-  @Test("Every failed attempt undoes what it completed, including the last", arguments: [nil, Duration.seconds(60)])
-  func everyFailedAttemptUndoesWhatItCompletedTheLastIncluded(limit: Duration?) async throws {
+  @Test(arguments: [nil, Duration.seconds(60)])
+  func `Every failed attempt undoes what it completed, including the last`(limit: Duration?) async throws {
     let chain = Chain { () in
       try await done("before")
       var attempt = 0
@@ -148,8 +148,8 @@ struct StepUndoTests {
   }
 
   // G43
-  @Test("Steps of the last attempt are undone before the retried step")
-  func whatTheLastAttemptCompletedStaysWithTheRunBelowItsOwnUndo() async throws {
+  @Test
+  func `Steps of the last attempt are undone before the retried step`() async throws {
     let chain = Chain { () in
       var attempt = 0
       try await step("scope", retry: twice) {
@@ -168,7 +168,7 @@ struct StepUndoTests {
   }
 
   // G43
-  @Test func aTimeLimitUndoesWhatItsStepCompleted() async throws {
+  @Test func `A time limit undoes what its step completed`() async throws {
     let clock = ManualClock()
     let chain = Chain { () in
       try await done("before")
@@ -192,7 +192,7 @@ struct StepUndoTests {
   }
 
   // G43
-  @Test func onCancellationAnAttemptHandsItsUndosOutward() async throws {
+  @Test func `A cancelled attempt passes its undos to the run`() async throws {
     let gate = Turnstile()
     let chain = Chain { () in
       try await done("before")
@@ -214,7 +214,7 @@ struct StepUndoTests {
   }
 
   // G43
-  @Test func cancellationEndsTheDelayBetweenAttempts() async throws {
+  @Test func `Cancellation ends the delay between attempts`() async throws {
     let clock = ManualClock()
     let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(60)))
     let chain = Chain { () in try await step("a", retry: policy, clock: clock) { throw Fault(1) } }
@@ -229,7 +229,7 @@ struct StepUndoTests {
   }
 
   // G36
-  @Test func aRetryOfTheChainUndoesTheStepsOfAFailedAttempt() async throws {
+  @Test func `A retry of the chain undoes the steps of a failed attempt`() async throws {
     let attempts = Tally()
     let chain = Chain { () in
       let attempt = attempts.increment()
@@ -242,7 +242,7 @@ struct StepUndoTests {
   }
 
   // G48
-  @Test func theSiblingsOfAFailedBranchUndoTheirSteps() async throws {
+  @Test func `The siblings of a failed branch undo their steps`() async throws {
     let gate = Turnstile()
     let left = Chain { () in
       try await done("a")

@@ -12,7 +12,7 @@ struct StepsInFlightTests {
 
   // G44
   @Test(arguments: [false, true], [false, true])
-  func theRunWaitsForStepsInFlightBeforeItIsDecided(started: Bool, fails: Bool) async throws {
+  func `The run waits for steps in flight before it is decided`(started: Bool, fails: Bool) async throws {
     let gate = Turnstile()
     let chain = Chain { () in
       _ = Task {
@@ -38,7 +38,7 @@ struct StepsInFlightTests {
   }
 
   // G44
-  @Test func aCancellationWhileTheRunWaitsForStepsCancelsIt() async throws {
+  @Test func `A cancellation while the run waits for steps cancels it`() async throws {
     let gate = Turnstile()
     let chain = Chain { () in
       Task { try await step("slow") { await gate.passWhateverHappens() } }
@@ -55,7 +55,7 @@ struct StepsInFlightTests {
 
   // G45
   @Test(arguments: [false, true])
-  func workThatOutlivesItsRunBeginsNoStep(started: Bool) async throws {
+  func `Work that outlives its run begins no step`(started: Bool) async throws {
     let gate = Turnstile()
     let late = Once<String>()
     let chain = Chain { () in
@@ -86,7 +86,7 @@ struct StepsInFlightTests {
 
   // G45
   @Test(arguments: ["chain", "nested"])
-  func theRunDoesNotWaitForStepsOfAbandonedWork(form: String) async throws {
+  func `The run does not wait for steps of abandoned work`(form: String) async throws {
     let clock = ManualClock()
     let (gate, task) = (Turnstile(), Turnstile())
     let late = Recorder<String>()
@@ -117,7 +117,7 @@ struct StepsInFlightTests {
 
   // G44
   @Test(arguments: ["chain", "nested"])
-  func theRunWaitsForStepsInFlightOfWorkThatItMayAbandon(form: String) async throws {
+  func `The run waits for steps in flight of work that it may abandon`(form: String) async throws {
     let gate = Turnstile()
     let work = abandoning(
       {
@@ -144,11 +144,9 @@ struct StepsInFlightTests {
 
   // G45
   /// A nested chain is one step, which is undone when it completes.
-  @Test(
-    "A step of abandoned work is undone on completion if the run failed",
-    arguments: [false, true]
+  @Test(arguments: [false, true]
   )
-  func aStepOfAbandonedWorkIsUndoneOnCompletionIfTheRunFailed(isRecovered: Bool) async throws {
+  func `A step of abandoned work is undone on completion if the run failed`(isRecovered: Bool) async throws {
     let clock = ManualClock()
     let gate = Turnstile()
     let left = Turnstile()
@@ -184,7 +182,7 @@ struct StepsInFlightTests {
   }
 
   // G45
-  @Test func workThatEndsInTimeIsPartOfTheRun() async throws {
+  @Test func `Work that ends in time is part of the run`() async throws {
     let clock = ManualClock()
     let gate = Turnstile()
     let chain = abandoning(
@@ -218,7 +216,7 @@ struct StepsInFlightTests {
   // G44
   /// Tasks begin steps until the run no longer lets them; each step that began ends before the run.
   @Test(arguments: [false, true])
-  func noStepOutlivesItsRunInAnyOrder(fails: Bool) async throws {
+  func `No step outlives its run in any order`(fails: Bool) async throws {
     try await explore(seeds: seeds(500)) { _ in
       let open = Tally()
       let early = Tally()

@@ -45,7 +45,7 @@ struct EarlyCancelledOverlapTests {
 
   // G28
   @Test(arguments: policies, Origin.allCases)
-  func itLeavesTheRunInFlightAndTheWaitingOneAlone(policy: Overlap, origin: Origin) async throws {
+  func `A run that is cancelled early leaves the other runs alone`(policy: Overlap, origin: Origin) async throws {
     let chain = makeChain(policy)
     let live = chain.start(0)
     await turnstile.visitors(atLeast: 1)
@@ -60,7 +60,7 @@ struct EarlyCancelledOverlapTests {
   }
 
   /// The newest search wins, also when the Task of an older one, which was cancelled, comes to its `run` later.
-  @Test func theNewestSearchIsNotLost() async {
+  @Test func `The newest search is not lost`() async {
     await forEachSeed { _ in
       let chain = Chain { (number: Int) in
         await Task.yield()
@@ -77,7 +77,7 @@ struct EarlyCancelledOverlapTests {
   }
 
   @Test(arguments: [Overlap.serial, .keepLatest])
-  func aRunThatNeverHadASlotMayRunTheChainInItsFinally(policy: Overlap) async throws {
+  func `A run that never had a slot may run the chain in its finally`(policy: Overlap) async throws {
     let itself = Watched<Chain<Int, Int>?>(nil)
     let (log, turnstile) = (log, turnstile)
     let chain = Chain { (number: Int) in

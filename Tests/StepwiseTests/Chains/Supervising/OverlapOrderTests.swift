@@ -22,7 +22,7 @@ struct OverlapOrderTests {
   }
 
   // G52
-  @Test func startedRunsBeginInTheOrderOfTheCalls() async {
+  @Test func `Started runs begin in the order of the calls`() async {
     let order = Recorder<Int>()
     let chain = Chain { (number: Int) in order.record(number) }.overlap(.serial)
     for number in 0..<2_000 { chain.start(number) }
@@ -30,7 +30,7 @@ struct OverlapOrderTests {
     #expect(order.elements == Array(0..<2_000))
   }
 
-  @Test @MainActor func plainRunsBeginInTheOrderOfTheCalls() async {
+  @Test @MainActor func `Plain runs begin in the order of the calls`() async {
     let calls = Recorder<Int>()
     let order = Recorder<Int>()
     let chain = Chain { (number: Int) in order.record(number) }.overlap(.serial)
@@ -47,7 +47,7 @@ struct OverlapOrderTests {
   }
 
   // G52
-  @Test func theOrderIsThatOfTheCallsForEverySeed() throws {
+  @Test func `The order is that of the calls for every seed`() throws {
     for seed in seeds() {
       let (calls, order) = try SeededExecutor(seed: seed).run {
         let calls = Recorder<Int>()
@@ -102,7 +102,7 @@ struct OverlapOrderTests {
 
   // G53
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
-  func neverTwoAtOnceAndEveryRunEndsForEverySeed(policy: Overlap) throws {
+  func `Runs never overlap and every run ends for every seed`(policy: Overlap) throws {
     for seed in seeds(250) {
       let presence = Watched(Presence())
       let (count, outcomes) = try SeededExecutor(seed: seed).run {

@@ -33,7 +33,7 @@ struct OverlapTests {
   }
 
   @Test(arguments: [nil, Overlap.concurrent])
-  func concurrentRunsBesideTheOthers(policy: Overlap?) async {
+  func `Concurrent runs overlap`(policy: Overlap?) async {
     let guarded = Guarded(policy, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
     for turnstile in guarded.turnstiles { await turnstile.visitors(atLeast: 1) }
@@ -42,7 +42,7 @@ struct OverlapTests {
   }
 
   // G53
-  @Test func serialWaitsForItsTurnFinallyIncluded() async {
+  @Test func `A serial run waits for the previous one and its finally`() async {
     let guarded = Guarded(.serial, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
     for turnstile in guarded.turnstiles.reversed() { turnstile.open() }
@@ -53,8 +53,8 @@ struct OverlapTests {
   }
 
   // G56
-  @Test("A cancelled waiting run leaves, and the others keep their order")
-  func aCancelledWaiterLeavesAtOnceAndTheOthersKeepTheirTurn() async {
+  @Test
+  func `A cancelled waiting run leaves, and the others keep their order`() async {
     let guarded = Guarded(.serial, runs: 4)
     let runs = (0..<3).map { guarded.chain.start($0) }
     let plain = Task { try await guarded.chain.run(3) }
@@ -69,7 +69,7 @@ struct OverlapTests {
     #expect(await runs[2].outcome.brief == "resolved 2")
   }
 
-  @Test func aFailureLetsTheNextOneIn() async throws {
+  @Test func `A failure admits the next run`() async throws {
     let chain = Chain { (number: Int) in
       if number == 0 { throw Fault(0) }
       return number
@@ -80,7 +80,7 @@ struct OverlapTests {
   }
 
   // G54
-  @Test func dropNewRefusesWhileOneIsInFlight() async throws {
+  @Test func `dropNew refuses runs while one is in flight`() async throws {
     let guarded = Guarded(.dropNew, runs: 2)
     let first = guarded.chain.start(0)
     let refused = guarded.chain.start(1)
@@ -96,7 +96,7 @@ struct OverlapTests {
     #expect(log.count == 6)
   }
 
-  @Test func whoHasAwaitedARunIsAdmittedForEverySeed() throws {
+  @Test func `A caller that awaited a run is admitted for every seed`() throws {
     for seed in seeds() {
       let sum = try SeededExecutor(seed: seed).run {
         let chain = Chain { (number: Int) in
@@ -114,7 +114,7 @@ struct OverlapTests {
   }
 
   // G54
-  @Test func keepLatestLetsOneWaitAndANewerOneReplacesIt() async throws {
+  @Test func `keepLatest lets one run wait until a newer one replaces it`() async throws {
     let guarded = Guarded(.keepLatest, runs: 4)
     let runs = (0..<4).map { guarded.chain.start($0) }
     #expect(await runs[1].outcome.brief == "cancelled keepLatest")
@@ -127,8 +127,8 @@ struct OverlapTests {
     #expect(!guarded.log.elements.contains("begin 2"))
   }
 
-  @Test("`cancelPrevious` cancels the run in flight and the waiting run")
-  func cancelPreviousCancelsTheOneInFlightAndTheOneWaiting() async throws {
+  @Test
+  func `cancelPrevious cancels the run in flight and the waiting run`() async throws {
     let guarded = Guarded(.cancelPrevious, runs: 3, stubborn: true)
     let first = guarded.chain.start(0)
     await guarded.turnstiles[0].visitors(atLeast: 1)
@@ -146,8 +146,8 @@ struct OverlapTests {
   }
 
   // G53
-  @Test("`cancelPrevious` starts a run after the previous run's `finally`")
-  func cancelPreviousBeginsWhenTheFormerHasEndedFinallyIncluded() async throws {
+  @Test
+  func `cancelPrevious starts a run after the previous run's finally`() async throws {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let ending = Turnstile()
@@ -174,7 +174,7 @@ struct OverlapTests {
     #expect(log.elements == ["begin 0", "cancelled cancelPrevious", "begin 1", "resolved 1"])
   }
 
-  @Test func theLastPolicyHolds() async throws {
+  @Test func `The last overlap policy counts`() async throws {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }.overlap(.dropNew).overlap(.serial)
     let runs = [chain.start(), chain.start()]
@@ -183,7 +183,7 @@ struct OverlapTests {
   }
 
   // G57
-  @Test func itCoversTheWholeChainWhereverItStands() async {
+  @Test func `An overlap policy covers the whole chain`() async {
     let log = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in number }.overlap(.serial).then { number in
@@ -200,7 +200,7 @@ struct OverlapTests {
   }
 
   // G57
-  @Test func aDerivedChainHasAGateOfItsOwn() async throws {
+  @Test func `A derived chain has its own gate`() async throws {
     let turnstile = Turnstile()
     let base = Chain { (number: Int) in
       if number == 0 { await turnstile.passWhateverHappens() }
@@ -221,7 +221,7 @@ struct OverlapTests {
 
   // G55
   @Test(arguments: [Overlap.serial, .cancelPrevious, .dropNew, .keepLatest])
-  func aRunThatThePolicyEndsHasItsNameAsReasonEverywhere(policy: Overlap) async {
+  func `A run that a policy ends has the policy's name as reason`(policy: Overlap) async {
     let guarded = Guarded(policy, runs: 3)
     let runs = (0..<3).map { guarded.chain.start($0) }
     for turnstile in guarded.turnstiles { turnstile.open() }

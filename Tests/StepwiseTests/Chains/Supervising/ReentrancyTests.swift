@@ -50,7 +50,7 @@ struct ReentrancyTests {
 
   // G58
   @Test(arguments: policies, Place.allCases)
-  func runFromInsideThrowsReentrant(policy: Overlap, place: Place) async {
+  func `A run from inside its chain throws reentrant`(policy: Overlap, place: Place) async {
     let errors = Recorder<String>()
     let chain = makeChain(policy, place) { chain in
       errors.record(await resultOf { try await chain.run(1) }.brief)
@@ -64,7 +64,7 @@ struct ReentrancyTests {
 
   // G58
   @Test(arguments: Place.allCases)
-  func startFromInsideQueues(place: Place) async throws {
+  func `A start from inside its chain waits for its turn`(place: Place) async throws {
     let started = Recorder<Run<Int>>()
     let chain = makeChain(.serial, place) { chain in started.record(chain.start(1)) }
     _ = await resultOf { try await chain.run(0) }
@@ -72,7 +72,7 @@ struct ReentrancyTests {
     #expect(started.elements.count == (place == .nested ? 2 : 1))
   }
 
-  @Test func theErrorIsMatchedAndExplained() async {
+  @Test func `The error is matched and explained`() async {
     let chain = makeChain(.serial, .step) { chain in
       do { _ = try await chain.run(1) } catch ChainError.reentrant { return } catch { Issue.record(error) }
     }
@@ -80,7 +80,7 @@ struct ReentrancyTests {
     #expect("\(ChainError.reentrant)".contains("`start`"))
   }
 
-  @Test func withoutAGateAChainMayCallItself() async throws {
+  @Test func `Without an overlap policy a chain may call itself`() async throws {
     let itself = Watched<Chain<Int, Int>?>(nil)
     let chain = Chain { (number: Int) -> Int in
       guard number > 0, let chain = itself.read({ $0 }) else { return 0 }
@@ -91,7 +91,7 @@ struct ReentrancyTests {
     itself.mutate { $0 = nil }
   }
 
-  @Test func anotherGatedChainMayBeCalledFromAStep() async throws {
+  @Test func `Another gated chain may be called from a step`() async throws {
     let other = Chain { (number: Int) in number + 1 }.overlap(.serial)
     let chain = Chain { (number: Int) in try await other.run(number) }.overlap(.serial)
     #expect(try await chain.run(1) == 2)
@@ -99,7 +99,7 @@ struct ReentrancyTests {
   }
 
   /// The Task that was made inside is still there, but the run is over.
-  @Test func whatOutlivesTheRunMayRunTheChain() async throws {
+  @Test func `Work that outlives the run may run the chain`() async throws {
     let ended = Turnstile()
     let itself = Watched<Chain<Int, Int>?>(nil)
     let results = Recorder<String>()

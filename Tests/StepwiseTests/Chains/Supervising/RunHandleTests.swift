@@ -8,7 +8,7 @@ import Testing
 /// The handle of a run that was begun by `start`.
 @Suite(.timeLimit(.minutes(5)))
 struct RunHandleTests {
-  @Test func itHasValueAndOutcomeAndSaysWhenItIsFinished() async throws {
+  @Test func `A handle has value and outcome and says when it is finished`() async throws {
     let turnstile = Turnstile()
     let run = Chain { (number: Int) in
       await turnstile.passWhateverHappens()
@@ -25,8 +25,8 @@ struct RunHandleTests {
 
   // G20
   /// One waiter's cancel does not cancel a shared result.
-  @Test("Cancelling a task that awaits `value` does not affect the run")
-  func cancellingAWaitingTask() async throws {
+  @Test
+  func `Cancelling a task that awaits value does not affect the run`() async throws {
     let turnstile = Turnstile()
     let run = Chain { () in
       try await turnstile.pass()
@@ -44,8 +44,8 @@ struct RunHandleTests {
   }
 
   // G20
-  @Test("The wait for `outcome` ignores cancellation of the waiting task")
-  func theOutcomeIsAwaitedWhateverHappensToTheTaskThatWaits() async {
+  @Test
+  func `The wait for outcome ignores cancellation of the waiting task`() async {
     let turnstile = Turnstile()
     let run = Chain { () in
       try await turnstile.pass()
@@ -61,7 +61,7 @@ struct RunHandleTests {
     #expect(await waiting.value.brief == "resolved 1")
   }
 
-  @Test func aRunThatHasEndedGivesItsValueToACancelledTaskToo() async {
+  @Test func `A finished run gives its value to a cancelled task, too`() async {
     let run = Chain { 1 }.start()
     _ = await run.outcome
     let task = Task {
@@ -72,7 +72,7 @@ struct RunHandleTests {
   }
 
   // G19
-  @Test func lettingTheHandleGoCancelsNothing() async {
+  @Test func `Releasing the handle cancels nothing`() async {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let chain = Chain { () in
@@ -91,7 +91,7 @@ struct RunHandleTests {
     #expect(await states.elements(atLeast: 1) == ["resolved 1"])
   }
 
-  @Test func theRunKeepsItsChainAlive() async throws {
+  @Test func `A run retains its chain`() async throws {
     let turnstile = Turnstile()
     let run = Chain { () in await turnstile.passWhateverHappens() }.then { 2 }.start()
     await turnstile.visitors(atLeast: 1)
@@ -100,7 +100,7 @@ struct RunHandleTests {
   }
 
   // G21
-  @Test func theCompletionHandlerIsCalledOnceForEveryEnd() async {
+  @Test func `The completion handler is called once for every end`() async {
     let results = Recorder<String>()
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
@@ -128,7 +128,7 @@ struct RunHandleTests {
     )
   }
 
-  @Test func awaitingItsOwnRunIsAnErrorAndNoDeadlock() async throws {
+  @Test func `A run that awaits itself gets an error, not a deadlock`() async throws {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<String>()
     let chain = Chain { () -> Int in
@@ -150,7 +150,7 @@ struct RunHandleTests {
   }
 
   /// Such a task does not belong to the run.
-  @Test func aDetachedTaskMadeInAStepOrAHandlerMayAwaitTheRun() async throws {
+  @Test func `A detached task in a step or a handler may await the run`() async throws {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<String>()
     let watch: @Sendable () async -> Void = {
@@ -172,7 +172,7 @@ struct RunHandleTests {
 
   // G19
   /// A handle is often a property of what the chain's closures hold.
-  @Test(arguments: [false, true]) func aRunThatIsOverKeepsNothingOfItsChain(isObserved: Bool) async {
+  @Test(arguments: [false, true]) func `A finished run retains nothing of its chain`(isObserved: Bool) async {
     let tracker = LifetimeTracker()
     let run = Chain("first") { [object = tracker.track()] (number: Int) in
       withExtendedLifetime(object) { number }
@@ -190,7 +190,7 @@ struct RunHandleTests {
   }
 
   /// A Task that lives on keeps the step's own captures, and no more.
-  @Test func aTaskMadeInAStepKeepsNothingOfTheChain() async {
+  @Test func `A task created in a step retains nothing of the chain`() async {
     let tracker = LifetimeTracker()
     let end = Once<Void>()
     let tasks = Recorder<Task<Void, Never>>()
@@ -206,7 +206,7 @@ struct RunHandleTests {
   }
 
   /// A waiter of a higher priority raises the run's priority.
-  @Test func awaitingTheValueEscalatesTheRunsPriority() async throws {
+  @Test func `Awaiting the value escalates the run's priority`() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let begun = Once<Void>()
     let chain = Chain { () -> TaskPriority in
@@ -220,7 +220,7 @@ struct RunHandleTests {
     #expect(seen >= .high)
   }
 
-  @Test func aHandlerThatCancelsItsOwnRunChangesNothing() async {
+  @Test func `A handler that cancels its own run changes nothing`() async {
     let handle = Watched<Run<Int>?>(nil)
     let log = Recorder<Bool?>()
     let chain = Chain { () -> Int in
@@ -234,7 +234,7 @@ struct RunHandleTests {
     #expect(log.elements == [false])
   }
 
-  @Test func aStepThatCancelsItsOwnRunEndsIt() async {
+  @Test func `A step that cancels its own run ends it`() async {
     let handle = Watched<Run<Int>?>(nil)
     let chain = Chain { () in
       await handle.wait { $0 != nil }

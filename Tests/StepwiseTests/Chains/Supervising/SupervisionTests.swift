@@ -8,7 +8,7 @@ import Testing
 /// What the actor reports about its runs, and how it controls them.
 @Suite(.timeLimit(.minutes(5)))
 struct SupervisionTests {
-  @Test func runsInFlightCountsRunsOfBothKindsUntilTheirEnd() async throws {
+  @Test func `runsInFlight counts plain and started runs until their end`() async throws {
     let turnstile = Turnstile()
     let ending = Turnstile()
     let chain = Chain { (number: Int) in
@@ -31,7 +31,7 @@ struct SupervisionTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  @Test func thoseThatWaitForTheirTurnAreInFlight() async {
+  @Test func `Waiting runs are in flight`() async {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }.overlap(.serial)
     let runs = (0..<3).map { _ in chain.start() }
@@ -41,7 +41,7 @@ struct SupervisionTests {
     #expect(chain.runsInFlight == 0)
   }
 
-  @Test func derivedChainsAreCountedApart() async throws {
+  @Test func `Derived chains are counted separately`() async throws {
     let turnstile = Turnstile()
     let base = Chain { () in await turnstile.passWhateverHappens() }
     let derived = base.then { 1 }
@@ -54,8 +54,8 @@ struct SupervisionTests {
   }
 
   // G59
-  @Test("`cancelRuns` interrupts started runs, and the chain stays usable")
-  func cancelRunsInterruptsStartedRunsAtOnceAndTheChainStaysUsable() async throws {
+  @Test
+  func `cancelRuns interrupts started runs, and the chain stays usable`() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let chain = Chain { (number: Int) in
@@ -73,7 +73,7 @@ struct SupervisionTests {
   }
 
   // G59
-  @Test func cancelRunsStopsPlainRunsAtTheirNextStep() async throws {
+  @Test func `cancelRuns stops plain runs at their next step`() async throws {
     let turnstile = Turnstile()
     let states = Recorder<String>()
     let chain = Chain { (number: Int) in
@@ -94,7 +94,7 @@ struct SupervisionTests {
     #expect(try await chain.run(1) == false)
   }
 
-  @Test func cancelRunsReachesThoseThatWaitForTheirTurn() async {
+  @Test func `cancelRuns cancels waiting runs`() async {
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in await turnstile.passWhateverHappens() }.overlap(.serial)
     let runs = (0..<3).map { chain.start($0) }
@@ -107,7 +107,7 @@ struct SupervisionTests {
   }
 
   // G60
-  @Test func drainReturnsWhenNoRunIsInFlight() async {
+  @Test func `drain returns when no run is in flight`() async {
     let turnstile = Turnstile()
     let log = Recorder<String>()
     let chain = Chain { () in await turnstile.passWhateverHappens() }.finally { _ in log.record("ended") }
@@ -129,7 +129,7 @@ struct SupervisionTests {
   }
 
   // G60
-  @Test func drainRefusesNothing() async throws {
+  @Test func `drain refuses no run`() async throws {
     let turnstile = Turnstile()
     let chain = Chain { (number: Int) in
       if number == 0 { await turnstile.passWhateverHappens() }
@@ -145,7 +145,7 @@ struct SupervisionTests {
   }
 
   // G60
-  @Test func drainReturnsEarlyWhenItsTaskIsCancelled() async {
+  @Test func `drain returns early when its task is cancelled`() async {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }
     let run = chain.start()
@@ -160,7 +160,7 @@ struct SupervisionTests {
   }
 
   /// As many as would take minutes, were each of them looked for among the others.
-  @Test(.timeLimit(.minutes(3))) func drainsThatAreCancelledLeaveAtOnceAndTogether() async {
+  @Test(.timeLimit(.minutes(3))) func `Cancelled drains return immediately`() async {
     let turnstile = Turnstile()
     let chain = Chain { () in await turnstile.passWhateverHappens() }
     let run = chain.start()
@@ -176,7 +176,7 @@ struct SupervisionTests {
   }
 
   // G60
-  @Test func drainSeesEveryEndForEverySeed() throws {
+  @Test func `drain sees every end for every seed`() throws {
     for seed in seeds() {
       let count = try SeededExecutor(seed: seed).run {
         let ended = Recorder<Int>()
@@ -192,7 +192,7 @@ struct SupervisionTests {
     }
   }
 
-  @Test func aNestedRunIsCountedAndCancelledByItsOwnChain() async {
+  @Test func `A nested run is counted and cancelled by its own chain`() async {
     let turnstile = Turnstile()
     let inner = Chain { (number: Int) in await turnstile.passWhateverHappens() }.then { 1 }
     let outer = Chain { 0 }.appending(inner)

@@ -74,7 +74,7 @@ struct WaitCycleTests {
 
   // G58
   @Test(arguments: Form.allCases, Wait.allCases)
-  func aRunThatWaitsForItselfGetsAnError(form: Form, wait: Wait) throws {
+  func `A run that waits for itself gets an error`(form: Form, wait: Wait) throws {
     let chain = makeChain(form, waitForItself(wait))
     let (handle, results) = (handle, results)
     try SeededExecutor(seed: 1, clock: clock).run {
@@ -89,7 +89,7 @@ struct WaitCycleTests {
   enum Child: CaseIterable, Sendable { case asyncLet, taskGroup }
 
   @Test(arguments: Child.allCases, Wait.allCases)
-  func aWaitInATaskOfTheStepGetsAnError(child: Child, wait: Wait) throws {
+  func `A wait in a task of the step gets an error`(child: Child, wait: Wait) throws {
     let waits = waitForItself(wait)
     let chain = Chain { (number: Int) -> Int in
       switch child {
@@ -110,8 +110,8 @@ struct WaitCycleTests {
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
   }
 
-  @Test("A run that a step does not await may wait for the step's run", arguments: Wait.allCases)
-  func aRunThatAStepStartsAndDoesNotAwaitMayWaitForTheStepsRun(wait: Wait) throws {
+  @Test(arguments: Wait.allCases)
+  func `A run that a step does not await may wait for the step's run`(wait: Wait) throws {
     let (handle, results) = (handle, results)
     let waits = waitForItself(wait)
     let began = Recorder<Int>()
@@ -135,11 +135,10 @@ struct WaitCycleTests {
   }
 
   @Test(
-    "A step that waits for a queued run of its chain gets an error",
     arguments: [Overlap.serial, .keepLatest],
     Wait.allCases
   )
-  func aStepThatWaitsForAQueuedRunOfItsOwnChainGetsAnError(policy: Overlap, wait: Wait) throws {
+  func `A step that waits for a queued run of its chain gets an error`(policy: Overlap, wait: Wait) throws {
     let itself = Watched<Chain<Int, Int>?>(nil)
     let results = results
     let chain = Chain { (number: Int) -> Int in
