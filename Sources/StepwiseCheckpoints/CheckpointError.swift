@@ -58,7 +58,7 @@ public enum CheckpointError: Error, Sendable {
   /// The value of a step of a durable run cannot be stored.
   case unstorable(id: String, location: String, step: String, reason: String)
 
-  /// A durable run was stopped, for example because its task was cancelled; it can be resumed.
+  /// A durable run was stopped, for example because its task was cancelled; you can resume it.
   case stopped(id: String, location: String)
 
   /// The store holds no durable run with the id.

@@ -67,7 +67,7 @@ public struct FlowLogging: Hashable, Sendable {
 
 /// One answer of a ``FlowLog``.
 ///
-/// You create one by hand for a deep link.
+/// You can create one by hand for a deep link.
 public struct FlowLogEntry: Sendable {
   /// The name of the step that was presented.
   public let step: String

@@ -76,7 +76,7 @@ public class AnyFlowStep {
   /// Whether its screen has a position on a navigator's stack.
   var isStacked: Bool { false }
 
-  /// Returns the place of its screen, or of the one before it, when a replay passes the step without presenting it.
+  /// Returns the place of its screen, or of the previous one, when a replay passes the step without presenting it.
   func pass(after previous: FlowShown?) -> FlowShown? { previous }
 
   /// Sets a stored content, which must be of the type.

@@ -76,7 +76,7 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
     self.completion = completion
   }
 
-  /// Sets what receives the result, and says what is next; it takes the place of the one before.
+  /// Sets what receives the result, and says what is next; it replaces an earlier call.
   @available(*, deprecated, message: "Use on(_:) of Flow")
   @preconcurrency
   public func setCompletion(_ completion: @escaping @MainActor (FlowStep, Result?) -> Void) {

@@ -209,7 +209,7 @@ extension Chain {
     self.init(name, code: Self.code(body))
   }
 
-  /// Creates a chain of one step that can be undone, like a step that `then` appends with an undo.
+  /// Creates a chain of one step that you can undo, like a step that `then` appends with an undo.
   ///
   /// - Parameters:
   ///   - name: The name of the step in events, errors and diagrams.

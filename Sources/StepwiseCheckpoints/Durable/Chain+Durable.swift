@@ -25,7 +25,7 @@ extension Chain where Input: Codable, Output: Codable {
   /// ones.
   ///
   /// Everything else that interrupts the run only stops it: its task, tokens, `cancelRuns`, its overlap policy, a lost
-  /// lease, an error of the store, and changed code. Nothing is undone then, `finally` runs, and the id can be resumed.
+  /// lease, an error of the store, and changed code. Nothing is undone then, `finally` runs, and you can resume the id.
   ///
   /// A run that has ended returns its value or throws its error without running anything, until `store.remove(id)`.
   ///
@@ -63,7 +63,7 @@ extension Chain where Input: Codable, Output: Codable {
   ///   - store: The store for the values.
   ///   - version: A number of your code that is stored when the run begins; read it as ``CurrentRun/version``.
   ///   - maxValueSize: The limit for the encoded value of one step, in bytes.
-  ///   - token: Stops this run; it can be resumed.
+  ///   - token: Stops this run; you can resume it.
   ///   - now: Returns the time, which ends waits and time limits that are stored.
   /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult

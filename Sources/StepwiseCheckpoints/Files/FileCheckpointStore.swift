@@ -35,7 +35,7 @@ import StepwiseFiles
 /// seconds, in case that process is stopped, and until the waiting task is cancelled.
 ///
 /// On a full or read-only disk, records can be loaded and the result of a completed id is returned. On a full disk,
-/// every id can be removed.
+/// you can remove every id.
 public final class FileCheckpointStore: CheckpointStore {
   /// The ids in a directory that has not changed since.
   private struct Listing: Sendable {

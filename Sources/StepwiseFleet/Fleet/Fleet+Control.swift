@@ -46,7 +46,7 @@
     /// Stops workers from starting jobs of a progression type, over the whole fleet and until it is resumed.
     ///
     /// Use this when what the jobs call is down, or to keep a bad deployment from spreading. Jobs that run continue; a
-    /// claim under way may start some more. Jobs can be enqueued, and schedules tick.
+    /// claim under way may start some more. You can enqueue jobs, and schedules tick.
     ///
     /// - Parameter name: The name of the type, as in ``FleetStatus/progression``.
     /// - Returns: A Boolean value that indicates whether the name was not paused before.

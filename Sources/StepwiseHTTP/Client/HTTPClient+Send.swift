@@ -80,7 +80,7 @@ extension HTTPClient {
 }
 
 extension HTTPRequest {
-  /// Returns the request with the rules of the one that an interceptor has received.
+  /// Returns the request with the rules of the request that an interceptor has received.
   fileprivate func completed(by request: HTTPRequest) -> HTTPRequest {
     var next = self
     next.deadlines = deadlines ?? request.deadlines

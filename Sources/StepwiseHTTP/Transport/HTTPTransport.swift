@@ -36,7 +36,7 @@ public protocol HTTPTransport: Sendable {
 
 /// One request to a server, and its response.
 ///
-/// One consumer calls ``head()`` once, then ``chunk()`` until that returns nil. ``cancel()`` may be called from
+/// One consumer calls ``head()`` once, then ``chunk()`` until that returns nil. You can call ``cancel()`` from
 /// anywhere at any time. A consumer that does not read to the end calls ``cancel()``.
 public protocol HTTPTransfer: Sendable {
   /// Sends the request, and suspends until the head of the final response has arrived.

@@ -17,7 +17,7 @@ public struct HTTPResponseStream: Sendable {
   /// The URL that the response came from, after redirects, without a user name and password.
   public let url: URL
 
-  /// The body, which can be read once.
+  /// The body. You can read it once.
   public let body: HTTPBodyStream
 
   /// The decoder of the client that sent the request; nil without a client.
@@ -87,7 +87,7 @@ extension HTTPResponseStream: CustomStringConvertible {
 /// Chunks are not empty, and are divided as the network delivered them. Leaving the loop, or cancelling its Task, ends
 /// the request and closes the connection. So does releasing a body that was not read.
 ///
-/// The body can be read once. A second loop throws ``HTTPError/refused(reason:)``.
+/// You can read the body once. A second loop throws ``HTTPError/refused(reason:)``.
 public struct HTTPBodyStream: AsyncSequence, Sendable {
   /// Some consecutive bytes of the body, decompressed.
   public typealias Element = Data

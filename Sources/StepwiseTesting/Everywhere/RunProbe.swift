@@ -6,7 +6,7 @@ import Stepwise
 /// The object to which a chain reports in ``cancelEverywhere(input:fileID:filePath:line:column:_:)`` and
 /// ``failEverywhere(input:fileID:filePath:line:column:_:)``.
 ///
-/// Call its methods in the steps, undos and handlers of the chain under test. Each may be called from any thread.
+/// Call its methods in the steps, undos and handlers of the chain under test. You can call each from any thread.
 public final class RunProbe: Sendable {
   enum Mark: Sendable, Hashable {
     case completed(String)

@@ -52,7 +52,7 @@ private struct DurableOrder: Sendable {
   let lastStep: String?
   let isSoldOut: Bool
 
-  /// Runs an order in a process of its own.
+  /// Runs an order in a separate process.
   static func start(_ id: String, in folder: URL, dyingAt step: String?) async throws {
     let process = Process()
     process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
