@@ -6,7 +6,7 @@
 /// You get one from `Step.callback` or ``withResolver(isolation:file:line:_:)``, and call it from the callback. The
 /// first call of `resolve` or `fail` wins and returns `true`. Later calls return `false` and have no effect. If the
 /// callback is lost, the resolver is released without a call and fails with ``ResolverError/abandoned`` instead of
-/// hanging. All members may be used from any thread.
+/// hanging. You can use it from any thread.
 ///
 /// ```swift
 /// let fetch = Step.callback("fetch") { (url: URL, resolver: Resolver<Data>) in

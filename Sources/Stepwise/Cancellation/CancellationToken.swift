@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Give each screen or session a token, and cancel it when your user leaves. Use ``withCancellation(by:isolation:_:)``
 /// to let a token cancel a task, and ``withCancellationToken(isolation:_:)`` to let a task cancel a token. Handlers and
-/// outcomes receive the reason. All members may be used from any thread.
+/// outcomes receive the reason. You can use it from any thread.
 ///
 /// ```swift
 /// let screen = CancellationToken(linkedTo: session)
@@ -124,7 +124,7 @@ public final class CancellationToken: Sendable {
   /// token. The token retains the handler until it has run or is removed.
   ///
   /// - Parameter handler: Receives the reason of the cancellation.
-  /// - Returns: The registration, through which to remove the handler. It may be ignored.
+  /// - Returns: The registration, through which you can remove the handler.
   @discardableResult
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> CancellationRegistration {
     let handler = CancellationHandler(handler)

@@ -18,7 +18,7 @@
 /// ```
 ///
 /// *Positional* modifiers (`recover`, `retry`, `timeout`, `abandon`, `executor`) cover the steps before them.
-/// *Whole-chain* modifiers (`onError`, `finally`, `overlap`) may stand anywhere. To limit a modifier to some steps,
+/// You can attach *whole-chain* modifiers (`onError`, `finally`, `overlap`) anywhere. To limit a modifier to some steps,
 /// append them as a nested chain.
 public actor Chain<Input: Sendable, Output: Sendable> {
   @usableFromInline nonisolated let path: Path

@@ -14,7 +14,7 @@
 /// }
 /// ```
 ///
-/// The body runs in the caller's isolation. It may change local variables and capture values that are not Sendable.
+/// The body runs in the caller's isolation: you can change local variables and capture values that are not Sendable.
 ///
 /// In a run, and in the child tasks and tasks that a run creates, the call is a step of that run. It checks for
 /// cancellation before the body, and `onError` and ``Run/failedStep`` name it. The run waits for it, even when your code

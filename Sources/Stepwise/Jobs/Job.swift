@@ -3,8 +3,8 @@
 
 /// Background work that shows its progress, its errors and its end on the main actor.
 ///
-/// Use a job for work that your user waits for at a screen. A job is a chain with handlers. It is a value and can be
-/// launched any number of times. Each modifier returns a new job and leaves the original unchanged.
+/// Use a job for work that your user waits for at a screen. A job is a chain with handlers. You can launch it
+/// any number of times. Each modifier returns a new job and leaves the original unchanged.
 ///
 /// ```swift
 /// let track = Job("track") { (artist: String, job: JobContext<String>) in

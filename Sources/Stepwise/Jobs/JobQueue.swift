@@ -35,7 +35,7 @@ public final class JobQueue: Sendable {
 
   /// Starts no further job until ``resume()``; running jobs continue.
   ///
-  /// Jobs can still be launched, and their `onStart` handlers are called immediately.
+  /// You can still launch jobs, and their `onStart` handlers are called immediately.
   public func suspend() { gate.suspend() }
 
   /// Resumes the queue after ``suspend()``.

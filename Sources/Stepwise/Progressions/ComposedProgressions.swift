@@ -96,7 +96,7 @@ private struct FlatMappedProgression<Base: Progression, Following: Progression>:
 
 /// Runs several progressions one after the other, as one that you can store and resume.
 ///
-/// Use it when your user starts a list of imports and wants one result. Its stages are the stages of each progression
+/// Use this when your user starts a list of imports and wants one result. Its stages are the stages of each progression
 /// in turn. Its result holds their results, in order. The first error ends the run; running the last stage again
 /// resumes at the progression that failed.
 ///

@@ -3,7 +3,7 @@
 
 /// Runs more progressions than may run at once, in the order in which you add them, and delivers their results.
 ///
-/// Use it for work that keeps arriving, when you want to limit how much of it runs at once.
+/// Use this for work that keeps arriving, when you want to limit how much of it runs at once.
 ///
 /// ```swift
 /// let line = ProductionLine<FileOpen>(maxConcurrent: 4)

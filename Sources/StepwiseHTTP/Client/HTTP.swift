@@ -63,7 +63,7 @@ public struct HTTPMethod: Sendable {
 
   /// Sends a request, and suspends until the whole response has arrived.
   ///
-  /// At most one of `json`, `form` and `body` may be passed. For parameters that are nil, see ``HTTPRequest``.
+  /// You can pass at most one of `json`, `form` and `body`. For parameters that are nil, see ``HTTPRequest``.
   ///
   /// - Parameters:
   ///   - address: The destination, as a `URL` or a `String`. A client reads a `String` as a path below its base URL.

@@ -25,7 +25,7 @@ public struct HTTPMultipart: Sendable {
 
   var type: String { "multipart/form-data; boundary=" + boundary }
 
-  /// Adds a text field; a name may be added more than once.
+  /// Adds a text field; you can add a name more than once.
   public mutating func add(_ name: String, _ value: String) {
     add(name, nil, nil, .bytes(Data(value.utf8)))
   }

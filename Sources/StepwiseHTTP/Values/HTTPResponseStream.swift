@@ -17,7 +17,7 @@ public struct HTTPResponseStream: Sendable {
   /// The URL that the response came from, after redirects, without a user name and password.
   public let url: URL
 
-  /// The body. You can read it once.
+  /// The body, which you can read once.
   public let body: HTTPBodyStream
 
   /// The decoder of the client that sent the request; nil without a client.

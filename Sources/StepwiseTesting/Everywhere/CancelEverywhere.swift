@@ -5,7 +5,7 @@ public import Stepwise
 
 /// Cancels a chain at each of its suspension points, and checks that it keeps its guarantees.
 ///
-/// Use it when your chain has undos or a `finally` that must run whenever a user cancels. It runs the chain once without
+/// Use this when your chain has undos or a `finally` that must run whenever a user cancels. It runs the chain once without
 /// a cancellation and counts its suspension points. Then it runs the chain once for each combination of a suspension
 /// point and a source (task, token, handle), cancels there, and checks that
 ///
@@ -51,7 +51,7 @@ public nonisolated(nonsending) func cancelEverywhere<Input: Sendable, Output: Se
 
 /// Throws an error at each place that a chain marks, and checks that the chain keeps its guarantees.
 ///
-/// Use it when your chain must clean up after a failure of any step. Each call of ``RunProbe/step(_:)`` in a run
+/// Use this when your chain must clean up after a failure of any step. Each call of ``RunProbe/step(_:)`` in a run
 /// without errors is a place. The checks are those of ``cancelEverywhere(input:fileID:filePath:line:column:_:)``. A
 /// chain that recovers or retries may still end with a value.
 ///
