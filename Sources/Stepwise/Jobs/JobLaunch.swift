@@ -63,7 +63,11 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   override nonisolated(nonsending) func waitForAdmission() async throws {
     guard let deadline = limits?.deadline else { return try await super.waitForAdmission() }
-    try await limited(to: deadline, step: timeIsUp) { try await super.waitForAdmission() }
+    try await limited(to: deadline, step: timeIsUp) {
+      try await super.waitForAdmission()
+      // It may have left the queue.
+      guard case .held = self.slot else { throw CancellationError() }
+    }
   }
 
   /// Records that one of the job's own timers has fired; called before the work is cancelled for it.

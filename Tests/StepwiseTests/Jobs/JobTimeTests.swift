@@ -60,7 +60,11 @@ struct JobTimeTests {
 
   @Test func `A job whose deadline comes while it waits never begins`() async throws {
     queue.suspend()
-    let run = Self.untilCancelled(Once()).deadline(.seconds(10), clock: clock).noting(notes).launch(on: queue)
+    let job = Job("job") { [notes] (_: JobContext<Int>) -> Int in
+      notes.note("work")
+      return 1
+    }
+    let run = job.deadline(.seconds(10), clock: clock).noting(notes).launch(on: queue)
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(10))
     _ = await run.outcome
