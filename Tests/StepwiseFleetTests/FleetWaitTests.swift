@@ -410,6 +410,15 @@
       #expect(machine.claimable()?.count == 1)
     }
 
+    @Test func `A cancellation reaches the attempt that runs, not the one whose end is stored`() {
+      var machine = machine(slots: 1, jobs: 0..<1)
+      machine.ending(0)
+      var cancelled = [machine.cancellationRequested(of: "0")]
+      _ = machine.claimed([(fence: 1, id: "0", isCancellationRequested: false)], by: 1)
+      cancelled.append(machine.cancellationRequested(of: "0"))
+      #expect(cancelled == [nil, 1])
+    }
+
     @Test(arguments: [true, false]
     )
     func `A worker that drains or lost its lease parks no job`(drains: Bool) {

@@ -188,7 +188,7 @@
       let time = now - requested
       let (jobs, cancelled, earlier) = state.withLock { state -> ([ClaimedJob], [ClaimedJob], [ClaimedJob]) in
         let ids = Set(rows.map(\.id))
-        let earlier = state.jobs.filter { state.machine.isEnding($0.key) && ids.contains($0.value.row.id) }.map(\.value)
+        let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
         for row in rows where claimed.start.contains(row.fence) {
           state.jobs[row.fence] = ClaimedJob(row, in: surroundings) { [weak self] in self?.isStopping(row) ?? true }

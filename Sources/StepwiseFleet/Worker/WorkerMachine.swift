@@ -30,15 +30,14 @@
       var interruption: Interruption?
       /// Whether the job only waits, and takes no slot.
       var isParked = false
-      /// Whether the job has run, and its end is being stored.
-      var isEnding = false
     }
 
     let slots: Int
     /// The number of jobs that may be parked.
     let parkLimit: Int
     private(set) var parkedCount = 0
-    private var endingCount = 0
+    /// The jobs that have run, and whose ends are being stored.
+    private(set) var endings: Set<Int64> = []
     /// Parked jobs whose waits are over, in the order in which they ended.
     private var wakers: [Int64] = []
     /// The number of the registration, under which jobs are claimed; nil while there is none.
@@ -73,12 +72,12 @@
     func claimable() -> (worker: Int64, count: Int)? {
       let free = slots - activeCount - wakers.count
       guard let worker, !isDraining else { return nil }
-      guard free > 0, endingCount <= 4 * slots else { return isUncertain ? (worker, 0) : nil }
+      guard free > 0, endings.count <= 4 * slots else { return isUncertain ? (worker, 0) : nil }
       return (worker, min(claimSize, free))
     }
 
     /// The number of jobs that take a slot.
-    private var activeCount: Int { running.count - parkedCount - endingCount }
+    private var activeCount: Int { running.count - parkedCount - endings.count }
 
     /// A job only waits; returns false when it may not be parked.
     mutating func park(_ fence: Int64) -> Bool {
@@ -142,10 +141,9 @@
 
     /// The cancellation of a job was requested; returns its fencing number if it is to be cancelled here.
     mutating func cancellationRequested(of id: String) -> Int64? {
-      guard let fence = running.first(where: { $0.value.id == id && $0.value.interruption == nil })?.key else {
-        return nil
-      }
-      running[fence]?.interruption = .cancellation
+      // The attempt before a retry may still be ending here.
+      let fence = running.first { $0.value.id == id && $0.value.interruption == nil && !endings.contains($0.key) }?.key
+      if let fence { running[fence]?.interruption = .cancellation }
       return fence
     }
 
@@ -172,19 +170,13 @@
 
     /// A job has run, and its end is about to be stored; its slot is free.
     mutating func ending(_ fence: Int64) {
-      guard let job = running[fence], !job.isParked, !job.isEnding else { return }
-      running[fence]?.isEnding = true
-      endingCount += 1
+      if running[fence]?.isParked == false { endings.insert(fence) }
     }
-
-    /// Whether a job has run, and its end is being stored.
-    func isEnding(_ fence: Int64) -> Bool { running[fence]?.isEnding ?? false }
 
     /// A job has ended in this process, and the database knows or will never know.
     mutating func ended(_ fence: Int64) {
-      let job = running.removeValue(forKey: fence)
-      if job?.isParked == true { parkedCount -= 1 }
-      if job?.isEnding == true { endingCount -= 1 }
+      if running.removeValue(forKey: fence)?.isParked == true { parkedCount -= 1 }
+      endings.remove(fence)
       wakers.removeAll { $0 == fence }
     }
   }
