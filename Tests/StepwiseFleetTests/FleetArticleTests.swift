@@ -105,7 +105,7 @@
     func execute(_ sql: String, _ parameters: [String?]) async throws {
       _ = try await connection.run(
         sql,
-        parameters.map { $0.map { .text($0) } ?? .nullText },
+        parameters.map { .text($0) },
         within: .seconds(30)
       )
     }

@@ -307,7 +307,7 @@
       let connection = PostgresConnection(server ?? "", number: 0)
       _ = try await connection.run("BEGIN", [], within: .seconds(30))
       try await fleet.enqueue(order, [(id: "a", input: Cart()), (id: "b", input: Cart(count: 2))]) { statement in
-        let parameters = statement.parameters.map { $0.map { PostgresValue.text($0) } ?? .nullText }
+        let parameters = statement.parameters.map { PostgresValue.text($0) }
         _ = try await connection.run(statement.sql, parameters, within: .seconds(30))
       }
       #expect(try await fleet.counts().isEmpty)

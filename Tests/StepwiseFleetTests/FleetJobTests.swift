@@ -92,7 +92,7 @@
       let text = "a \"quoted\\\" id, {with} braces"
       try await fleet.enqueue([(id: text, progression: Work.script()), (id: "NULL", progression: Work.script())]) {
         statement in
-        let parameters = statement.parameters.map { $0.map { PostgresValue.text($0) } ?? .nullText }
+        let parameters = statement.parameters.map { PostgresValue.text($0) }
         _ = try await connection.run(statement.sql, parameters, within: .seconds(30))
       }
       #expect(try await fleet.status(of: text) == nil)

@@ -233,8 +233,7 @@
       #expect(try await fleet.cancel("cancelled"))
       let ending = Ending(state: .scheduled, waitsFor: ["approval"], end: .infinity, isUncounted: true)
       for row in rows {
-        let attempt = EndedAttempt(id: row.id, fence: row.fence, worker: worker, ending: ending)
-        #expect(try await fleet.settle(attempt, within: .seconds(5)))
+        #expect(try await fleet.store([EndedAttempt(claim: row.claim, ending: ending)], within: .seconds(5)) == [true])
       }
       #expect(try await fleet.status(of: "signal")?.state == .queued)
       #expect(try await fleet.status(of: "cancelled")?.state == .queued)

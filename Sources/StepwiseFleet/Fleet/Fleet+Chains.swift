@@ -113,26 +113,18 @@
     ) async throws -> Output {
       let name = chain.hostedName
       let (status, outcome) = try await end(of: id, name: name)
+      var failure: (any Error)?
       do {
-        switch (status.state, outcome.text(1)) {
-        case (.done, let text?): return try chain.hostedOutput(text)
-        case (.failed, let text?):
-          guard let error = try StoredOutcome.error(text, of: name) else { break }
-          throw ChainFailure(error: error)
-        default: break
+        if let text = outcome.text(1) {
+          if status.state == .done { return try chain.hostedOutput(text) }
+          if status.state == .failed { failure = try StoredOutcome.error(text, of: name) }
         }
-      } catch let failure as ChainFailure {
-        throw failure.error
       } catch {
         throw FleetError.unknownShape(id: id, reason: "its outcome cannot be read: \(error)")
       }
+      if let failure { throw failure }
       try check(status)
       throw FleetError.notFound(id: id)
     }
-  }
-
-  /// Distinguishes the error of a run from one of reading it.
-  private struct ChainFailure: Error {
-    let error: any Error
   }
 #endif

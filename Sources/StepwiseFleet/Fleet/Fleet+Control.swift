@@ -26,7 +26,7 @@
           ELSE pg_notify($3, CASE WHEN o_state = 'running' THEN 'c' ELSE 's' END || o_id)::text END, o_id = ANY ($1)
         FROM (SELECT DISTINCT * FROM @.cancel($1, $2)) AS changed
         """,
-        [.texts(ids), reason.map { .text($0) } ?? .nullText, .text(configuration.schema)]
+        [.texts(ids), .text(reason), .text(configuration.schema)]
       )
       return rows.count { $0.isTrue(1) }
     }
@@ -188,28 +188,25 @@
     /// - Returns: The statements.
     public func grantsSQL(enqueuer: String?, worker: String?) -> String {
       let schema = database.schema.quoted
-      var lines: [String] = []
-      if let role = enqueuer.map(Self.quoted) {
-        lines += [
-          "GRANT USAGE ON SCHEMA \(schema) TO \(role);",
-          "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role);",
-          "GRANT INSERT, UPDATE (watched_until) ON \(schema).jobs TO \(role);",
-          "GRANT UPDATE (until) ON \(schema).marks TO \(role);",
-          "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint) TO \(role);",
-        ]
+      func lines(_ role: String?, _ grants: [String]) -> String {
+        guard let role else { return "" }
+        return grants.map { "\($0) \(PostgresSchema(name: role).quoted);\n" }.joined()
       }
-      if let role = worker.map(Self.quoted) {
-        lines += [
-          "GRANT USAGE ON SCHEMA \(schema) TO \(role);",
-          "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role);",
-          "REVOKE INSERT, UPDATE, DELETE ON \(schema).migrations FROM \(role);",
-          "GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA \(schema) TO \(role);",
-          "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schema) TO \(role);",
-        ]
-      }
-      return lines.map { $0 + "\n" }.joined()
+      let enqueuing = [
+        "GRANT USAGE ON SCHEMA \(schema) TO",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO",
+        "GRANT INSERT, UPDATE (watched_until) ON \(schema).jobs TO",
+        "GRANT UPDATE (until) ON \(schema).marks TO",
+        "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint) TO",
+      ]
+      let working = [
+        "GRANT USAGE ON SCHEMA \(schema) TO",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO",
+        "REVOKE INSERT, UPDATE, DELETE ON \(schema).migrations FROM",
+        "GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA \(schema) TO",
+        "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schema) TO",
+      ]
+      return lines(enqueuer, enqueuing) + lines(worker, working)
     }
-
-    private static func quoted(_ name: String) -> String { PostgresSchema(name: name).quoted }
   }
 #endif

@@ -163,9 +163,8 @@
         }
       return [
         .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
-        .integer(Int64(options.priority)), options.key.map { .text($0) } ?? .nullText, .real(seconds),
-        .integer(isAbsolute ? 1 : 0), .integer(options.keepsStages ? 1 : 0), parent.map { .text($0) } ?? .nullText,
-        channel.map { .text($0) } ?? .nullText,
+        .integer(Int64(options.priority)), .text(options.key), .real(seconds), .integer(isAbsolute ? 1 : 0),
+        .integer(options.keepsStages ? 1 : 0), .text(parent), .text(channel),
       ]
     }
 

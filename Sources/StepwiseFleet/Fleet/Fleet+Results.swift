@@ -20,7 +20,7 @@
       let coder = StageCoder<P>()
       let (status, row) = try await end(of: id, name: coder.name)
       try check(status)
-      let stage = try decode(row.text(1) ?? row.text(2), row.integer(0), coder, id)
+      let stage = try coder.decode(row.text(1) ?? row.text(2), shape: Int(row.integer(0) ?? 0), of: id)
       guard let result = stage.result else {
         throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
       }
@@ -29,6 +29,20 @@
 
     /// Waits for the end of a job; returns its state, and a row of its last shape, its last stage and its first one.
     func end(of id: String, name: String) async throws -> (FleetStatus, PostgresRow) {
+      try await observe(id, name) { status in
+        guard status.state.isFinal else { return nil }
+        let rows = try await database.run("SELECT shape, stage, first FROM @.jobs WHERE id = $1", [.text(id)])
+        guard let row = rows.first else { throw FleetError.notFound(id: id) }
+        return (status, row)
+      }
+    }
+
+    /// Looks at a job again and again, at the latest 5 seconds after the last time, until the body returns a value.
+    private func observe<Value>(
+      _ id: String,
+      _ name: String,
+      _ body: (FleetStatus) async throws -> Value?
+    ) async throws -> Value {
       var delay = Duration.milliseconds(250)
       while true {
         try Task.checkCancellation()
@@ -38,11 +52,7 @@
         guard status.progression == name else {
           throw FleetError.foreignType(id: id, stored: status.progression, expected: name)
         }
-        if status.state.isFinal {
-          let rows = try await database.run("SELECT shape, stage, first FROM @.jobs WHERE id = $1", [.text(id)])
-          guard let row = rows.first else { throw FleetError.notFound(id: id) }
-          return (status, row)
-        }
+        if let value = try await body(status) { return value }
         await ticket.wait(upTo: delay)
         delay = min(delay * 2, .seconds(5))
       }
@@ -83,15 +93,13 @@
       if status.state == .failed { throw .failed(id: status.id, error: status.error ?? "no error was stored") }
       if status.state == .cancelled { throw .cancelled(id: status.id, reason: status.cancellationReason) }
     }
+  }
 
-    func decode<P: Progression & Codable>(
-      _ text: String?,
-      _ shape: Int64?,
-      _ coder: StageCoder<P>,
-      _ id: String
-    ) throws(FleetError) -> P {
+  extension StageCoder {
+    /// Decodes a stage of a job.
+    func decode(_ text: String?, shape: Int, of id: String) throws(FleetError) -> P {
       do {
-        return try coder.decode(Array((text ?? "").utf8), schemaVersion: Int(shape ?? 0))
+        return try decode(Array((text ?? "").utf8), schemaVersion: shape)
       } catch {
         throw .unknownShape(id: id, reason: error.reason)
       }
@@ -165,15 +173,7 @@
       as type: P.Type
     ) async throws -> ([P], Int64) {
       let coder = StageCoder<P>()
-      var delay = Duration.milliseconds(250)
-      while true {
-        try Task.checkCancellation()
-        let ticket = hub.ticket(for: id)
-        defer { hub.discard(ticket, for: id) }
-        guard let status = try await watch(id) else { throw FleetError.notFound(id: id) }
-        guard status.progression == coder.name else {
-          throw FleetError.foreignType(id: id, stored: status.progression, expected: coder.name)
-        }
+      return try await observe(id, coder.name) { status in
         let rows = try await database.run(
           """
           SELECT version, shape, stage FROM (
@@ -185,12 +185,11 @@
           [.text(id), .integer(version)]
         )
         if let last = rows.last?.integer(0) {
-          return (try rows.map { try decode($0.text(2), $0.integer(1), coder, id) }, last)
+          return (try rows.map { try coder.decode($0.text(2), shape: Int($0.integer(1) ?? 0), of: id) }, last)
         }
         if status.state == .done { return ([], version) }
         try check(status)
-        await ticket.wait(upTo: delay)
-        delay = min(delay * 2, .seconds(5))
+        return nil
       }
     }
   }

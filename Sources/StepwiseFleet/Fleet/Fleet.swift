@@ -29,7 +29,6 @@
     /// Single jobs that are enqueued while a statement is under way, and the next one's.
     let enqueuer = Batcher<(batch: FleetBatch, options: FleetOptions), Result<Bool, any Error>>()
     let announcer = Batcher<(name: String, count: Int), Void>()
-    let settler = Batcher<EndedAttempt, Bool> { $0.ending.outcome?.utf8.count ?? 0 }
     let registrations = Lock<[String: FleetRegistration]>([:])
 
     /// Creates a fleet, which connects on first use.
@@ -82,9 +81,11 @@
   public struct FleetConfiguration: Hashable, Sendable {
     /// The schema that holds the tables; its name has at most 63 bytes of UTF-8.
     public var schema: String
-    /// The number of jobs that this process runs at once; those whose end is being stored do not count.
+    /// The number of jobs that this process runs at once, at least 1; those whose end is being stored do not count.
     public var slots: Int
-    /// How long the process's jobs stay its own after its last heartbeat; a third of it is the time between heartbeats.
+    /// How long the process's jobs stay its own after its last heartbeat: at least a second.
+    ///
+    /// A third of it is the time between heartbeats.
     public var leaseDuration: Duration
     /// The interval at which the process polls for jobs and cancellations without a notification.
     public var pollInterval: Duration
@@ -106,19 +107,7 @@
     /// They look once a minute, and remove at most 1,000 at a time, as ``Fleet/prune(olderThan:states:)`` does.
     public var retention: Duration?
 
-    /// Creates a configuration.
-    ///
-    /// - Parameters:
-    ///   - schema: The schema that holds the tables.
-    ///   - slots: The number of jobs that this process runs at once; at least 1.
-    ///   - leaseDuration: How long the process's jobs stay its own after its last heartbeat; at least a second.
-    ///   - pollInterval: The interval at which the process polls for jobs and cancellations without a notification.
-    ///   - maxConnections: The number of connections that statements share.
-    ///   - drainLimit: The time limit for stages in progress once the process drains.
-    ///   - listens: Whether the process listens for notifications.
-    ///   - workerName: The name of the worker in the table of workers.
-    ///   - maxParked: The number of sleeping or waiting jobs whose Tasks this process keeps.
-    ///   - retention: How long ago a job has ended when workers remove it; nil to remove none.
+    /// Creates a configuration; each parameter sets the property of its name.
     public init(
       schema: String = "stepwise",
       slots: Int = 16,

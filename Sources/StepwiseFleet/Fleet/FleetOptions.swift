@@ -38,14 +38,7 @@
     /// Which jobs a new one with the same id replaces.
     public var replacing: Replacement
 
-    /// Creates options.
-    ///
-    /// - Parameters:
-    ///   - priority: The priority: jobs with a higher number start first.
-    ///   - key: What jobs of the type that must not run at once have in common.
-    ///   - start: When the job may start.
-    ///   - keepsStages: Whether each stage is stored, not only the last.
-    ///   - replacing: Which jobs a new one with the same id replaces.
+    /// Creates options; each parameter sets the property of its name.
     public init(
       priority: Int = 0,
       key: String? = nil,
@@ -88,15 +81,7 @@
     /// and undoes its steps. A job that waits without a worker is stopped when it is next due.
     public var jobTime: Duration?
 
-    /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - running: The number of jobs of the type that run at once; nil for no limit.
-    ///   - runningPerKey: The number of jobs with the same key that run at once; nil for no limit.
-    ///   - starts: The number of jobs that start in a period; nil for no limit.
-    ///   - period: The period of `starts`.
-    ///   - stageTime: The time limit for a stage; nil for no limit.
-    ///   - jobTime: The time limit for a job, from its first start; nil for no limit.
+    /// Creates limits; each parameter sets the property of its name.
     public init(
       running: Int? = nil,
       runningPerKey: Int? = nil,

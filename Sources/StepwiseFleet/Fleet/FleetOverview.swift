@@ -105,7 +105,7 @@
           AND ($3::text IS NULL OR position($3 IN id) > 0 OR position($3 IN key) > 0 OR position($3 IN error) > 0)
         ORDER BY id LIMIT $4
         """,
-        [name, last, text].map { $0.map { .text($0) } ?? .nullText } + [.integer(Int64(limit) + 1)]
+        [.text(name), .text(last), .text(text), .integer(Int64(limit) + 1)]
       ).map(FleetStatus.init)
       let jobs = Array(rows.prefix(limit))
       return FleetPage(jobs: jobs, next: rows.count > limit ? jobs.last?.id : nil)
@@ -223,7 +223,7 @@
           AND ($3::text IS NULL OR name = $3)
         GROUP BY 1 ORDER BY 1
         """,
-        [.real(age / .seconds(1)), .real(max(1, period / .seconds(1))), name.map { .text($0) } ?? .nullText]
+        [.real(age / .seconds(1)), .real(max(1, period / .seconds(1))), .text(name)]
       )
       return rows.map { row in
         FleetActivity(

@@ -129,7 +129,7 @@
       ), progress AS (
         UPDATE @.jobs j SET attempt = 1, error = NULL FROM held WHERE j.id = held.id AND held.attempt > 1
       )
-      SELECT held.fence, NULL::text FROM held JOIN added ON added.job = held.id
+      SELECT held.fence, NULL::text, NULL::text FROM held JOIN added ON added.job = held.id
       """
 
     static let load = """

@@ -47,7 +47,7 @@
       // A restored database issues numbers of a sequence again: the random part tells such leases apart.
       // The holder's name lets a repeated attempt find the lease of the first one.
       let holder = PostgresValue.text("\(UInt64.random(in: 0 ... .max))")
-      let rows = try await run(
+      let rows = try await database.run(
         """
         INSERT INTO @.checkpoints AS c (id, fence, holder, lease_until)
         VALUES ($1, nextval('@.fences') * 1048576 + floor(random() * 1048576)::bigint, $2, clock_timestamp() + $3 * interval '1 second')
@@ -67,7 +67,7 @@
     /// Extends a lease by the server's clock.
     @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
       guard let key = lease.key else { throw lost(lease) }
-      let rows = try await run(
+      let rows = try await database.run(
         """
         UPDATE @.checkpoints SET lease_until = clock_timestamp() + $3 * interval '1 second'
         WHERE id = $1 AND fence = $2 AND lease_until >= clock_timestamp() RETURNING fence
@@ -81,7 +81,7 @@
     /// Releases a lease.
     @concurrent public func release(_ lease: CheckpointLease) async throws {
       guard let key = lease.key else { throw lost(lease) }
-      _ = try await run(
+      _ = try await database.run(
         """
         WITH dropped AS (
           DELETE FROM @.checkpoints WHERE id = $1 AND fence = $2 AND version IS NULL RETURNING id
@@ -103,7 +103,7 @@
     /// Loads the last saved record.
     @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
       let key = try CheckpointID(id)
-      let rows = try await run(
+      let rows = try await database.run(
         """
         SELECT progression, schema_version, version, checksum, first, stage FROM @.checkpoints
         WHERE id = $1 AND version IS NOT NULL
@@ -137,7 +137,7 @@
     ) async throws {
       let key = try CheckpointID(record.id)
       guard lease.key == key, !isReleased(lease, key) else { throw lost(lease) }
-      let saved = try await run(
+      let saved = try await database.run(
         """
         UPDATE @.checkpoints
         SET progression = $3, schema_version = $4, version = $5, checksum = $6, first = $7, stage = $8, saved_at = now()
@@ -149,7 +149,7 @@
           .integer(Int64(record.schemaVersion)),
           .integer(Int64(bitPattern: record.version)), .integer(Int64(bitPattern: record.checksum)),
           .bytes(record.first),
-          .bytes(record.stage), version.map { .integer(Int64(bitPattern: $0)) } ?? .nullInteger,
+          .bytes(record.stage), .integer(version.map { Int64(bitPattern: $0) }),
         ]
       )
       if saved.isEmpty { try await explain(record, key, expected: version, lease) }
@@ -158,7 +158,7 @@
     /// Removes the record of an id.
     @concurrent public func remove(_ id: String) async throws {
       let key = try CheckpointID(id)
-      let rows = try await run(
+      let rows = try await database.run(
         """
         WITH gone AS (
           DELETE FROM @.checkpoints
@@ -176,11 +176,11 @@
     /// Lists the ids that have a record.
     @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
       let limit = max(1, limit)
-      let rows = try await run(
+      let rows = try await database.run(
         """
         SELECT id FROM @.checkpoints WHERE version IS NOT NULL AND ($1::bytea IS NULL OR id > $1) ORDER BY id LIMIT $2
         """,
-        [last.map { .bytes(Array($0.utf8)) } ?? .null, .integer(Int64(limit) + 1)]
+        [.bytes(last.map { Array($0.utf8) }), .integer(Int64(limit) + 1)]
       )
       let ids = rows.compactMap { row in row.bytes(0).map { String(decoding: $0, as: UTF8.self) } }
       return CheckpointPage(ids: Array(ids.prefix(limit)), hasMore: ids.count > limit)
@@ -221,7 +221,7 @@
       expected: UInt64?,
       _ lease: CheckpointLease
     ) async throws {
-      let rows = try await run(
+      let rows = try await database.run(
         "SELECT fence = $2 AND lease_until >= clock_timestamp(), version, checksum FROM @.checkpoints WHERE id = $1",
         [.bytes(key.bytes), fence(lease)]
       )
@@ -229,10 +229,6 @@
       let found = row.integer(1).map { UInt64(bitPattern: $0) }
       if found == record.version, row.integer(2) == Int64(bitPattern: record.checksum) { return }
       throw CheckpointError.conflict(id: record.id, location: location(of: record.id), expected: expected, found: found)
-    }
-
-    private func run(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
-      try await database.run(sql, parameters)
     }
   }
 

@@ -33,10 +33,7 @@
 
     /// Whether there are tables.
     var isInstalled: Bool {
-      get async throws {
-        let table = PostgresValue.text("\(schema.quoted).jobs")
-        return try await pool.run("SELECT to_regclass($1) IS NOT NULL", [table]).first?.isTrue(0) == true
-      }
+      get async throws { try await schema.has("jobs", pool) }
     }
 
     /// Runs a statement that is not sent again.
@@ -119,13 +116,15 @@
     /// A transaction holds an advisory lock while it checks and changes the schema, so it is atomic.
     func migrate(_ pool: PostgresPool) async throws {
       try check()
-      let existing = "SELECT to_regclass($1) IS NOT NULL"
-      let table = PostgresValue.text("\(quoted).migrations")
-      if try await pool.run(existing, [table]).first?.isTrue(0) == true {
+      if try await has("migrations", pool) {
         let count = try await pool.run("SELECT count(*) FROM \(quoted).migrations").first?.integer(0) ?? 0
         if count >= steps.count { return }
       }
       try await pool.run(script)
+    }
+
+    func has(_ table: String, _ pool: PostgresPool) async throws -> Bool {
+      try await pool.run("SELECT to_regclass($1) IS NOT NULL", [.text("\(quoted).\(table)")]).first?.isTrue(0) == true
     }
 
     /// One statement that runs the steps that have not run.

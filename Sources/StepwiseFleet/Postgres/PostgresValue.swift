@@ -2,30 +2,26 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// A parameter or a column, in PostgreSQL's binary format.
+  /// A parameter, in PostgreSQL's binary format; nil is NULL.
   enum PostgresValue: Sendable, Hashable {
-    case bytes([UInt8])
-    case integer(Int64)
+    case bytes([UInt8]?)
+    case integer(Int64?)
     case real(Double)
-    case text(String)
+    case text(String?)
     case texts([String?])
-    case integers([Int64])
+    case integers([Int64]?)
     case flags([Bool])
     case blobs([[UInt8]])
-    case null
-    case nullInteger
-    case nullIntegers
-    case nullText
 
     /// The OID of the type, from PostgreSQL's catalogue `pg_type`.
     var type: UInt32 {
       switch self {
-      case .bytes, .null: 17
-      case .integer, .nullInteger: 20
+      case .bytes: 17
+      case .integer: 20
       case .real: 701
-      case .text, .nullText: 25
+      case .text: 25
       case .texts: 1009
-      case .integers, .nullIntegers: 1016
+      case .integers: 1016
       case .flags: 1000
       case .blobs: 1001
       }
@@ -35,14 +31,14 @@
     var encoded: [UInt8]? {
       switch self {
       case .bytes(let bytes): bytes
-      case .integer(let number): Self.bigEndian(UInt64(bitPattern: number))
+      case .integer(let number): number.map { Self.bigEndian(UInt64(bitPattern: $0)) }
       case .real(let number): Self.bigEndian(number.bitPattern)
-      case .text(let text): Array(text.utf8)
+      case .text(let text): text.map { Array($0.utf8) }
       case .texts(let texts): Self.array(of: 25, texts.map { $0.map { Array($0.utf8) } })
-      case .integers(let numbers): Self.array(of: 20, numbers.map { Self.bigEndian(UInt64(bitPattern: $0)) })
+      case .integers(let numbers):
+        numbers.map { Self.array(of: 20, $0.map { Self.bigEndian(UInt64(bitPattern: $0)) }) }
       case .flags(let flags): Self.array(of: 16, flags.map { [$0 ? 1 : 0] })
       case .blobs(let blobs): Self.array(of: 17, blobs)
-      case .null, .nullInteger, .nullIntegers, .nullText: nil
       }
     }
 
@@ -71,13 +67,12 @@
     /// The value in PostgreSQL's text format.
     var literal: String? {
       switch self {
-      case .null, .nullInteger, .nullIntegers, .nullText: nil
       case .text(let text): text
-      case .integer(let number): "\(number)"
+      case .integer(let number): number.map { "\($0)" }
       case .real(let number): "\(number)"
-      case .bytes(let bytes): Self.hexadecimal(bytes)
+      case .bytes(let bytes): bytes.map(Self.hexadecimal)
       case .texts(let texts): Self.list(texts.map { $0.map(Self.quoted) ?? "NULL" })
-      case .integers(let numbers): Self.list(numbers.map(String.init))
+      case .integers(let numbers): numbers.map { Self.list($0.map(String.init)) }
       case .flags(let flags): Self.list(flags.map { $0 ? "t" : "f" })
       case .blobs(let blobs): Self.list(blobs.map { Self.quoted(Self.hexadecimal($0)) })
       }

@@ -3,7 +3,6 @@
 
 #if Postgres
   public import Stepwise
-  import StepwiseCheckpoints
 
   extension Fleet {
     /// Enqueues a progression at recurring times: once for each, however many workers run.
@@ -45,13 +44,7 @@
       guard let next = expression.next(after: wall) else {
         throw FleetError.invalidSchedule(name: name, reason: "no day matches \"\(cron)\"")
       }
-      let coder = StageCoder<P>()
-      let stage: String
-      do {
-        stage = try String(decoding: coder.encode(progression), as: UTF8.self)
-      } catch {
-        throw FleetError.unstorable(id: name, reason: "its first stage cannot be encoded: \(error)")
-      }
+      let batch = try FleetBatch([(id: name, progression: progression)])
       try await database.run(
         """
         INSERT INTO @.schedules AS s
@@ -63,9 +56,9 @@
           priority = EXCLUDED.priority, keeps_stages = EXCLUDED.keeps_stages, shape = EXCLUDED.shape, first = EXCLUDED.first
         """,
         [
-          .text(name), .text(cron), .text(timeZone), .integer(next), .text(coder.name),
-          options.key.map { .text($0) } ?? .nullText, .integer(Int64(options.priority)),
-          .integer(options.keepsStages ? 1 : 0), .integer(Int64(coder.schemaVersion)), .text(stage),
+          .text(name), .text(cron), .text(timeZone), .integer(next), .text(batch.name),
+          .text(options.key), .integer(Int64(options.priority)), .integer(options.keepsStages ? 1 : 0),
+          .integer(Int64(batch.shape)), .text(batch.stages[0]),
         ]
       )
     }

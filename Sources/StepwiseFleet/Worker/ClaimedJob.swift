@@ -7,11 +7,8 @@
 
   /// A job as a claim returned it.
   struct ClaimedRow: Sendable {
-    let id: String
+    let claim: JobClaim
     let name: String
-    let fence: Int64
-    /// The registration under which the job was claimed.
-    let worker: Int64
     let attempt: Int
     let version: Int64
     let firstShape: Int
@@ -22,14 +19,15 @@
     /// The time since the job started for the first time.
     let elapsed: Duration
 
+    var id: String { claim.id }
+    var fence: Int64 { claim.fence }
+
     /// A Boolean value that indicates whether the job is a run of a chain.
     var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
 
     init(_ row: PostgresRow, worker: Int64) {
-      self.worker = worker
-      id = row.text(0) ?? ""
+      claim = JobClaim(id: row.text(0) ?? "", fence: row.integer(2) ?? 0, worker: worker)
       name = row.text(1) ?? ""
-      fence = row.integer(2) ?? 0
       attempt = Int(row.integer(3) ?? 1)
       version = row.integer(5) ?? 1
       firstShape = Int(row.integer(6) ?? 0)
@@ -41,29 +39,13 @@
     }
   }
 
-  /// What a worker passes to its jobs.
-  struct JobSurroundings: Sendable {
-    let saver: StageSaver
-    let appender: FencedWriter<EntrySave>
-    let database: PostgresDatabase
-    let hub: FleetHub
-    let report: @Sendable (FleetEvent) -> Void
-    /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
-    let park: @Sendable (ClaimedRow) -> Bool
-    /// Returns when the job has a slot again.
-    let unpark: @Sendable (ClaimedRow) async -> Void
-    /// Frees the slot of a job whose end is about to be stored.
-    let freeSlot: @Sendable (ClaimedRow) -> Void
-  }
-
   /// A job that runs in this process.
   final class ClaimedJob: Sendable {
     let row: ClaimedRow
+    /// It refers to the job until the job has ended.
+    let worker: FleetWorker
     /// Cancelled when the job's stage is to stop.
     let token = CancellationToken()
-    /// Returns whether the job stops after its present stage.
-    let isStopping: @Sendable () -> Bool
-    let surroundings: JobSurroundings
     let state: Lock<State>
     /// Settled when the end of the job has been reported.
     let ended = Once<Void>()
@@ -86,14 +68,15 @@
       var timeout: JobTimeout?
     }
 
-    init(_ row: ClaimedRow, in surroundings: JobSurroundings, isStopping: @escaping @Sendable () -> Bool) {
-      self.row = row
-      self.surroundings = surroundings
-      self.isStopping = isStopping
+    init(_ row: ClaimedRow, of worker: FleetWorker) {
+      (self.row, self.worker) = (row, worker)
       state = Lock(State(attempt: row.attempt))
     }
 
-    var database: PostgresDatabase { surroundings.database }
+    private var database: PostgresDatabase { worker.fleet.database }
+
+    /// A Boolean value that indicates whether the job stops after its present stage.
+    var isStopping: Bool { worker.isStopping(row) }
 
     var attempt: Int { state.withLock { $0.attempt } }
 
@@ -123,31 +106,21 @@
       }
     }
 
-    func decode<P: Progression & Codable>(_ text: String, _ coder: StageCoder<P>, shape: Int) throws -> P {
-      do {
-        return try coder.decode(Array(text.utf8), schemaVersion: shape)
-      } catch {
-        throw FleetError.unknownShape(id: row.id, reason: error.reason)
-      }
-    }
-
     func save(_ record: CheckpointRecord, isLast: Bool) async throws {
       let save = StageSave(
-        id: row.id,
-        fence: row.fence,
-        worker: row.worker,
+        claim: row.claim,
         version: Int64(record.version),
         shape: Int64(record.schemaVersion),
         stage: String(decoding: record.stage, as: UTF8.self),
         isLast: isLast,
         signals: state.withLock { $0.received }
       )
-      if isLast { surroundings.freeSlot(row) }
-      guard try await surroundings.saver.save(save) else { throw LostJob() }
+      if isLast { worker.freeSlot(of: row.fence) }
+      guard try await worker.store(save, with: worker.saves) else { throw LostJob() }
       state.withLock { state in
         (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
       }
-      surroundings.report(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
+      worker.onEvent(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
     }
   }
 
@@ -170,7 +143,7 @@
         state.run = run
         return state.cancellation
       }
-      if isStopping() { run.stop() }
+      if isStopping { run.stop() }
       if let cancellation { run.cancel(cancellation.reason) }
     }
 
@@ -193,28 +166,26 @@
     /// Stops a chain after its present steps, and a job that only waits at once.
     func stopRun() {
       state.withLock { $0.run }?.stop()
-      surroundings.hub.deliver(to: row.id)
+      worker.fleet.hub.deliver(to: row.id)
     }
 
     func entries() async throws -> [PostgresRow] { try await database.run(FleetChains.load, [.text(row.id)]) }
 
     func append(_ entry: [UInt8], number: Int64) async throws {
       let save = EntrySave(
-        id: row.id,
-        fence: row.fence,
-        worker: row.worker,
+        claim: row.claim,
         number: number,
         entry: entry,
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
-      guard try await surroundings.appender.save(save) else { throw LostJob() }
+      guard try await worker.store(save, with: worker.appends) else { throw LostJob() }
       state.withLock { $0.attempt = 1 }
     }
 
     func replace(with entry: [UInt8], number: Int64) async throws {
       let rows = try await database.run(
         FleetChains.replace,
-        [.text(row.id), .integer(row.fence), .integer(row.worker), .integer(number), .bytes(entry)]
+        row.claim.parameters + [.integer(number), .bytes(entry)]
       )
       if rows.isEmpty { throw LostJob() }
     }
@@ -241,11 +212,11 @@
 
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }
-      return surroundings.park(row)
+      return worker.park(row)
     }
 
     func unpark() async {
-      await surroundings.unpark(row)
+      await worker.unpark(row.fence)
       state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
     }
 
@@ -261,7 +232,7 @@
 
     /// Prepares a wait for a signal, which ends after a time as well.
     func news() -> @Sendable (_ limit: Duration) async -> Void {
-      let hub = surroundings.hub
+      let hub = worker.fleet.hub
       let ticket = hub.ticket(for: row.id)
       return { [row] limit in
         await ticket.wait(upTo: limit)
@@ -289,14 +260,6 @@
       let text = String(describing: error).replacing("\0", with: "")
       return text.count > 2_000 ? text.prefix(2_000) + "…" : text
     }
-  }
-
-  /// An attempt that has ended, and how.
-  struct EndedAttempt: Sendable {
-    let id: String
-    let fence: Int64
-    let worker: Int64
-    let ending: Ending
   }
 
   /// Ends an attempt at a stage, or stops a chain, until other jobs have ended, or a wait is over.

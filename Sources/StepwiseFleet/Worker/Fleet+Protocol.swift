@@ -125,7 +125,7 @@
       try await database.once(
         "SELECT * FROM @.claim($1, $2, $3, $4, $5, $6)",
         [
-          .integer(worker), known.map { .integers($0) } ?? .nullIntegers, .texts(types.map(\.name)),
+          .integer(worker), .integers(known), .texts(types.map(\.name)),
           .integers(types.map { Int64($0.version) }),
           .integers(types.map { Int64($0.retry.maxAttempts) }), .integer(Int64(count)),
         ],
@@ -137,60 +137,6 @@
     func sweep(within limit: Duration) async throws -> (freed: Int, woken: Int) {
       let row = try await database.run("SELECT o_freed, o_woken FROM @.free()", within: limit).first
       return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
-    }
-
-    /// Stores how an attempt ended, in one statement with those that end while a statement is under way.
-    ///
-    /// - Returns: Whether it did so now; false when the job is not the worker's any more.
-    func settle(_ attempt: EndedAttempt, within limit: Duration) async throws -> Bool {
-      try await settler.add(attempt) { attempts in
-        let rows = try await self.settle(attempts.sorted { $0.id < $1.id }, within: limit)
-        self.database.notify(rows.compactMap { $0.text(2) })
-        for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(1) }, by: \.self) {
-          _ = spawn { await self.announce(name, jobs.count) }
-        }
-        let stored = Set(rows.compactMap { $0.integer(0) })
-        return attempts.map { stored.contains($0.fence) }
-      }
-    }
-
-    private func settle(_ attempts: [EndedAttempt], within limit: Duration) async throws -> [PostgresRow] {
-      let endings = attempts.map(\.ending)
-      return try await database.run(
-        """
-        WITH input AS (
-          SELECT * FROM unnest(
-            $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
-            $10::text[]
-          ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end)
-        ), changed AS (
-          UPDATE @.jobs j SET
-            state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
-              WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN 'queued' ELSE i.state END,
-            run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN clock_timestamp()
-              WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
-              WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
-            error = coalesce(i.error, j.error), waits_for = i.waits_for::text[], worker = NULL,
-            attempt = CASE WHEN i.is_uncounted THEN j.attempt - 1 ELSE j.attempt END,
-            finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')
-              OR j.cancel_requested AND NOT starts_with(j.name, 'chain ') THEN clock_timestamp() END,
-            stage = coalesce(i.outcome, j.stage)
-          FROM input i WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
-          RETURNING j.id, j.fence, j.name, j.state, j.watched_until > now() AS is_watched, j.keeps_stages, i.outcome
-        ), gone AS (
-          DELETE FROM @.entries e USING changed c WHERE c.outcome IS NOT NULL AND NOT c.keeps_stages AND e.job = c.id
-        )
-        SELECT fence, CASE WHEN state = 'queued' THEN name END, CASE WHEN is_watched THEN id END FROM changed
-        """,
-        [
-          .texts(attempts.map(\.id)), .integers(attempts.map(\.fence)), .integers(attempts.map(\.worker)),
-          .texts(endings.map(\.state.description)), .texts(endings.map { "\($0.delay / .seconds(1))" }),
-          .texts(endings.map(\.error)), .texts(endings.map { PostgresValue.texts($0.waitsFor ?? []).literal }),
-          .flags(endings.map(\.isUncounted)), .texts(endings.map(\.outcome)),
-          .texts(endings.map { $0.end.map { "\($0)" } }),
-        ],
-        within: limit
-      )
     }
   }
 #endif

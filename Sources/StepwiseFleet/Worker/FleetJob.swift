@@ -166,7 +166,7 @@
         if rest <= .zero { return nil }
         await news(min(rest, .seconds(60)))
         try Task.checkCancellation()
-        if claim.isStopping() { throw JobSuspension(waits) }
+        if claim.isStopping { throw JobSuspension(waits) }
       }
     }
   }
@@ -174,7 +174,7 @@
   extension ClaimedJob {
     /// Returns when a wait of the present stage ends, which is stored at its first call.
     func end(of duration: Duration, _ name: String) async throws -> (seconds: Double, rest: Duration) {
-      let rows = try await database.run(
+      let rows = try await worker.fleet.database.run(
         """
         UPDATE @.jobs SET deadlines =
           CASE WHEN deadlines ->> 'stage' = version::text THEN deadlines ELSE jsonb_build_object('stage', version) END
@@ -183,10 +183,7 @@
         WHERE id = $1 AND fence = $2 AND worker = $3 AND state = 'running'
         RETURNING (deadlines ->> $4)::float8, (deadlines ->> $4)::float8 - extract(epoch FROM clock_timestamp())::float8
         """,
-        [
-          .text(row.id), .integer(row.fence), .integer(row.worker), .text("." + name),
-          .real(max(0, duration / .seconds(1))),
-        ]
+        row.claim.parameters + [.text("." + name), .real(max(0, duration / .seconds(1)))]
       )
       guard let row = rows.first, let end = row.real(0), let rest = row.real(1) else { throw LostJob() }
       return (end, .seconds(min(rest, duration / .seconds(1))))

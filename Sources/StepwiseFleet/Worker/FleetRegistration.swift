@@ -43,7 +43,7 @@
       self.init(name: name, version: version, retry: retry, limits: limits, isRetryable: isRetryable) { job in
         let row = job.row
         let stage = row.stage ?? row.first
-        let first = try job.decode(row.first, coder, shape: row.firstShape)
+        let first = try coder.decode(row.first, shape: row.firstShape, of: row.id)
         // The first stage keeps the shape in which it was enqueued; a record has one shape.
         let isPresent = row.firstShape == version && row.shape == version
         let record = CheckpointRecord(
@@ -52,11 +52,11 @@
           schemaVersion: version,
           version: UInt64(row.version),
           first: isPresent ? Array(row.first.utf8) : try coder.encode(first),
-          stage: isPresent ? Array(stage.utf8) : try coder.encode(job.decode(stage, coder, shape: row.shape))
+          stage: isPresent ? Array(stage.utf8) : try coder.encode(coder.decode(stage, shape: row.shape, of: row.id))
         )
         for try await stage in first.stages(id: row.id, in: ClaimedProgressionStore(job: job, record: record)) {
           if stage.result != nil { return Ending(state: .done) }
-          if job.isStopping() { break }
+          if job.isStopping { break }
         }
         return nil
       }
@@ -90,7 +90,7 @@
             case .cancelled: .cancelled
             }
           return Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
-        case .stopped where job.isStopping(): return nil
+        case .stopped where job.isStopping: return nil
         case .stopped: throw CancellationError()
         case .failed(let error): throw error
         }

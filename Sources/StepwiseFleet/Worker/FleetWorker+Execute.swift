@@ -77,22 +77,18 @@
     private func store(_ ending: Ending, _ job: ClaimedJob) async {
       // Not a child of the attempt's Task, which may be cancelled.
       let storing = spawn {
-        while true {
-          let isLost = self.state.withLock { $0.machine.interruption(of: job.row.fence) == .loss }
-          if isLost { break }
-          if (try? await self.storeOnce(ending, job)) != nil { break }
-          try? await Task.sleep(for: .milliseconds(200))
+        let attempt = EndedAttempt(claim: job.row.claim, ending: ending)
+        while self.state.withLock({ $0.machine.interruption(of: job.row.fence) != .loss }) {
+          do {
+            // A child may have ended before the wait for it was stored.
+            if try await self.store(attempt, with: self.ends), ending.state == .waiting { try await self.sweep() }
+            return
+          } catch {
+            try? await Task.sleep(for: .milliseconds(200))
+          }
         }
       }
       await storing.value
-    }
-
-    private func storeOnce(_ ending: Ending, _ job: ClaimedJob) async throws {
-      let row = job.row
-      let attempt = EndedAttempt(id: row.id, fence: row.fence, worker: row.worker, ending: ending)
-      let isStored = try await fleet.settle(attempt, within: limit)
-      // A child may have ended before the wait for it was stored.
-      if isStored, ending.state == .waiting { try await sweep() }
     }
 
     /// Frees what dead workers held, and wakes parents.

@@ -51,7 +51,6 @@
           state.term = LeaseTerm(configuration.leaseDuration, at: requested)
           state.machine.registered(worker)
         }
-        leaseLasts.value.withLock { $0 = true }
         onEvent(.registered(worker: worker))
         attention.raise()
       } catch {
@@ -101,7 +100,6 @@
     }
 
     private func lose() {
-      leaseLasts.value.withLock { $0 = false }
       let fences = state.withLock { state in
         state.term = nil
         return state.machine.lost()
@@ -121,11 +119,10 @@
       for type in registrations.values {
         let limits = type.limits
         if !limits.isShared {
-          try await database.run("DELETE FROM @.limits WHERE name = $1", [.text(type.name)])
+          try await fleet.database.run("DELETE FROM @.limits WHERE name = $1", [.text(type.name)])
           continue
         }
-        let rate = limits.starts.map { PostgresValue.integer(Int64($0)) } ?? .nullInteger
-        try await database.run(
+        try await fleet.database.run(
           """
           INSERT INTO @.limits AS l (name, running, running_per_key, rate, period, tokens, refilled_at)
           VALUES ($1, $2, $3, $4, $5, $4, clock_timestamp())
@@ -134,8 +131,8 @@
             refilled_at = coalesce(l.refilled_at, EXCLUDED.refilled_at)
           """,
           [
-            .text(type.name), limits.running.map { .integer(Int64($0)) } ?? .nullInteger,
-            limits.runningPerKey.map { .integer(Int64($0)) } ?? .nullInteger, rate,
+            .text(type.name), .integer(limits.running.map { Int64($0) }),
+            .integer(limits.runningPerKey.map { Int64($0) }), .integer(limits.starts.map { Int64($0) }),
             .real(max(0.001, limits.period / .seconds(1))),
           ]
         )

@@ -33,14 +33,10 @@
 
   /// Claims and runs jobs until it is drained.
   final class FleetWorker: Sendable {
-    /// A Boolean value that several objects share.
-    final class LeaseFlag: Sendable {
-      let value = Lock(false)
-    }
-
     struct State {
       var machine: WorkerMachine
       var jobs: [Int64: ClaimedJob] = [:]
+      /// The lease; nil while there is none.
       var term: LeaseTerm?
       /// Those that wait for a slot to continue parked jobs.
       var wakers: [Int64: [Once<Void>]] = [:]
@@ -49,13 +45,11 @@
     }
 
     let fleet: Fleet
-    let database: PostgresDatabase
     let configuration: FleetConfiguration
     let registrations: [String: FleetRegistration]
-    let saver: StageSaver
-    let appender: FencedWriter<EntrySave>
-    /// Whether the lease lasts, for what the worker owns and the worker must not be retained by.
-    let leaseLasts: LeaseFlag
+    let saves = Batcher<StageSave, Bool>(size: \.size)
+    let appends = Batcher<EntrySave, Bool>(size: \.size)
+    let ends = Batcher<EndedAttempt, Bool>(size: \.size)
     let state: Lock<State>
     /// Raised when there may be something to claim, or a reason to stop.
     let attention = FleetSignal()
@@ -71,15 +65,8 @@
     ) {
       self.onEvent = onEvent
       self.fleet = fleet
-      database = fleet.database
       configuration = fleet.configuration
       self.registrations = registrations
-      let leaseLasts = LeaseFlag()
-      self.leaseLasts = leaseLasts
-      let hasLease: @Sendable () -> Bool = { leaseLasts.value.withLock { $0 } }
-      let limit = configuration.leaseDuration / 3
-      saver = FencedWriter(database, within: limit, hasLease: hasLease)
-      appender = FencedWriter(database, within: limit, hasLease: hasLease)
       state = Lock(State(machine: WorkerMachine(slots: configuration.slots, parkLimit: configuration.maxParked)))
     }
 
@@ -107,6 +94,23 @@
         do { return .success(try await self.unregister()) } catch { return .failure(error) }
       }.get()
       if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Writes of a job, also when the Task is cancelled: the work is done.
+    ///
+    /// While the lease lasts, a server that cannot be reached, or that has no space, is waited for.
+    ///
+    /// - Returns: Whether it is stored; false when the job is not this worker's any more.
+    func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws -> Bool {
+      try await batcher.add(write) { [self] writes in
+        while true {
+          do {
+            return try await fleet.store(writes, within: limit)
+          } catch let error as PostgresError where error.isTemporary && state.withLock({ $0.term != nil }) {
+            try await Task.sleep(for: .milliseconds(200))
+          }
+        }
+      }
     }
 
     /// Reports an event; a permanent error begins the drain.
@@ -163,19 +167,6 @@
       }
     }
 
-    private var surroundings: JobSurroundings {
-      JobSurroundings(
-        saver: saver,
-        appender: appender,
-        database: database,
-        hub: fleet.hub,
-        report: onEvent,
-        park: { [weak self] row in self?.park(row) ?? false },
-        unpark: { [weak self] row in await self?.unpark(row.fence) },
-        freeSlot: { [weak self] row in self?.freeSlot(of: row.fence) }
-      )
-    }
-
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
       let known = state.withLock { $0.machine.claimSent() }
@@ -190,9 +181,7 @@
         let ids = Set(rows.map(\.id))
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
-        for row in rows where claimed.start.contains(row.fence) {
-          state.jobs[row.fence] = ClaimedJob(row, in: surroundings) { [weak self] in self?.isStopping(row) ?? true }
-        }
+        for row in rows where claimed.start.contains(row.fence) { state.jobs[row.fence] = ClaimedJob(row, of: self) }
         return (claimed.start.compactMap { state.jobs[$0] }, claimed.cancel.compactMap { state.jobs[$0] }, earlier)
       }
       // The end of the attempt before a retry is reported first.
@@ -213,7 +202,7 @@
       }
     }
 
-    private func isStopping(_ row: ClaimedRow) -> Bool {
+    func isStopping(_ row: ClaimedRow) -> Bool {
       state.withLock { state in
         switch state.machine.interruption(of: row.fence) {
         case nil: state.machine.isDraining

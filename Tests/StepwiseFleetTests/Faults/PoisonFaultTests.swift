@@ -66,7 +66,7 @@
       let types = Array(fleet.registrations.withLock { $0.values })
       let worker = try await fleet.registerWorker(within: .seconds(30))
       let jobs = try await fleet.claim(20, as: worker, knowing: [], of: types, within: .seconds(30))
-      let saver = StageSaver(fleet.database, within: .seconds(30)) { true }
+      let saver = FleetWorker(fleet, fleet.registrations.withLock { $0 })
       // While the table is locked, the first save waits and the others become one statement.
       let blocker = PostgresConnection(server ?? "", number: 0)
       let table = fleet.database.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
@@ -76,7 +76,7 @@
           // PostgreSQL stores no NUL in a text.
           let stage = job.id == "13" ? "a\0b" : "{}"
           let save = job.save(stage, version: 2)
-          group.addTask { (try? await saver.save(save)) == true ? save.id : nil }
+          group.addTask { (try? await saver.store(save, with: saver.saves)) == true ? job.id : nil }
         }
         _ = try await blocker.run("COMMIT", [], within: .seconds(30))
         return try await group.reduce(into: [String]()) { ids, id in if let id { ids.append(id) } }.sorted()

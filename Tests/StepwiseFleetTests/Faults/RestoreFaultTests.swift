@@ -14,35 +14,42 @@
     let test = TestFleet()
     let limit = Duration.seconds(30)
 
+    private func claim(_ fleet: Fleet) async throws -> ClaimedRow {
+      let types = Array(fleet.registrations.withLock { $0.values })
+      let worker = try await fleet.registerWorker(within: limit)
+      return try #require(try await fleet.claim(1, as: worker, knowing: [], of: types, within: limit).first)
+    }
+
+    /// Makes the database that of the time before a claim.
+    private func restore(_ fleet: Fleet, before claim: ClaimedRow) async throws {
+      for sql in [
+        "DELETE FROM @.workers", "ALTER TABLE @.workers ALTER COLUMN id RESTART",
+        "UPDATE @.jobs SET state = 'queued', worker = NULL, fence = 0, attempt = 0",
+        "SELECT setval('@.fences', \(claim.fence), false)",
+      ] { try await fleet.database.run(sql) }
+    }
+
     @Test
     func `A worker from before a restore keeps no lease and writes nothing`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
       try await fleet.enqueue(Work.script(), id: "a")
-      let types = Array(fleet.registrations.withLock { $0.values })
-      let saver = StageSaver(fleet.database, within: limit) { false }
-      func claim() async throws -> ClaimedRow {
-        let worker = try await fleet.registerWorker(within: limit)
-        return try #require(try await fleet.claim(1, as: worker, knowing: [], of: types, within: limit).first)
+      func save(_ row: ClaimedRow, _ stage: String) async throws -> Bool {
+        try await fleet.store([row.save(stage, version: 2)], within: limit) == [true]
       }
-      let earlier = try await claim()
-      for sql in [
-        "DELETE FROM @.workers", "ALTER TABLE @.workers ALTER COLUMN id RESTART",
-        "UPDATE @.jobs SET state = 'queued', worker = NULL, fence = 0, attempt = 0",
-        "SELECT setval('@.fences', \(earlier.fence), false)",
-      ] { try await fleet.database.run(sql) }
-      let later = try await claim()
+      let earlier = try await claim(fleet)
+      try await restore(fleet, before: earlier)
+      let later = try await claim(fleet)
       #expect(later.fence == earlier.fence)
-      #expect(try await !fleet.beat(earlier.worker, renewing: true, within: limit).isRenewed)
-      #expect(try await !saver.save(earlier.save("{\"earlier\":1}", version: 2)))
-      #expect(try await saver.save(later.save("{}", version: 2)))
+      #expect(try await !fleet.beat(earlier.claim.worker, renewing: true, within: limit).isRenewed)
+      #expect(try await !save(earlier, "{\"earlier\":1}"))
+      #expect(try await save(later, "{}"))
       // A repeated save is stored already, but not where another worker has stored the same.
-      #expect(try await saver.save(later.save("{}", version: 2)))
-      #expect(try await !saver.save(earlier.save("{}", version: 2)))
-      #expect(try await !saver.save(later.save("{\"other\":1}", version: 2)))
+      #expect(try await save(later, "{}"))
+      #expect(try await !save(earlier, "{}"))
+      #expect(try await !save(later, "{\"other\":1}"))
       let failure = Ending(state: .failed, error: "an error")
-      let attempt = EndedAttempt(id: "a", fence: earlier.fence, worker: earlier.worker, ending: failure)
-      #expect(try await !fleet.settle(attempt, within: limit))
+      #expect(try await fleet.store([EndedAttempt(claim: earlier.claim, ending: failure)], within: limit) == [false])
       #expect(try await fleet.database.run("SELECT stage FROM @.jobs").first?.text(0) == "{}")
     }
 
@@ -145,7 +152,7 @@
   extension ClaimedRow {
     /// A save of the job's next stage.
     func save(_ stage: String, version: Int64) -> StageSave {
-      StageSave(id: id, fence: fence, worker: worker, version: version, shape: 0, stage: stage, isLast: false)
+      StageSave(claim: claim, version: version, shape: 0, stage: stage, isLast: false)
     }
   }
 #endif

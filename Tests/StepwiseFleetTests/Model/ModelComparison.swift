@@ -12,19 +12,17 @@
     private static let limit = Duration.seconds(30)
 
     private let fleet: Fleet
-    private let saver: StageSaver
     private var model = FleetModel()
     private var generator: SeededGenerator
     private var workers: [Int64] = []
     /// Fencing numbers of all claims, with their jobs.
-    private var claims: [(id: String, fence: Int64, worker: Int64)] = []
+    private var claims: [JobClaim] = []
     private var nextID = 0
     /// How many operations changed something.
     private(set) var effects = 0
 
     init(_ fleet: Fleet, seed: UInt64) {
       self.fleet = fleet
-      saver = StageSaver(fleet.database, within: Self.limit) { false }
       generator = SeededGenerator(seed: seed)
     }
 
@@ -39,7 +37,7 @@
       let id = "\(Int.random(in: 0..<max(1, nextID), using: &generator))"
       // Mostly a present claim, sometimes one of the past.
       let recent = claims.suffix(Bool.random(using: &generator) ? 4 : 40)
-      let claim = recent.randomElement(using: &generator) ?? ("", 0, 0)
+      let claim = recent.randomElement(using: &generator) ?? JobClaim(id: "", fence: 0, worker: 0)
       let worker = workers.suffix(3).randomElement(using: &generator)
       switch Int.random(in: 0..<14, using: &generator) {
       case 0, 1:
@@ -103,32 +101,30 @@
       for row in rows {
         #expect(row.fence > newest)
         model.adopt(row.fence, of: row.id)
-        claims.append((row.id, row.fence, worker))
+        claims.append(row.claim)
       }
       return "claim \(count) as \(worker)"
     }
 
-    private mutating func save(_ claim: (id: String, fence: Int64, worker: Int64)) async throws -> String {
+    private mutating func save(_ claim: JobClaim) async throws -> String {
       let isNext = Int.random(in: 0..<4, using: &generator) > 0
       // The first stage is stored by the enqueue and never saved.
       let current = model.jobs[claim.id]?.version ?? 0
       let version = max(2, current + (isNext ? 1 : Int64.random(in: 0...2, using: &generator)))
       let isLast = Int.random(in: 0..<3, using: &generator) == 0
       let stage = StageSave(
-        id: claim.id,
-        fence: claim.fence,
-        worker: claim.worker,
+        claim: claim,
         version: version,
         shape: 0,
         stage: "{}",
         isLast: isLast
       )
       let expected = model.save(claim.id, fence: claim.fence, version: version, isLast: isLast)
-      #expect(try await saver.save(stage) == expected)
+      #expect(try await fleet.store([stage], within: Self.limit) == [expected])
       return "save \(claim.id) \(claim.fence) \(version) \(isLast)"
     }
 
-    private mutating func settle(_ claim: (id: String, fence: Int64, worker: Int64)) async throws -> String {
+    private mutating func settle(_ claim: JobClaim) async throws -> String {
       let ending: Ending =
         switch Int.random(in: 0..<5, using: &generator) {
         case 0: Ending(state: .queued, isUncounted: true)
@@ -138,8 +134,8 @@
         default: Ending(state: .waiting, waitsFor: model.jobs.keys.filter { $0 < claim.id }, isUncounted: true)
         }
       let expected = model.settle(claim.id, fence: claim.fence, ending)
-      let attempt = EndedAttempt(id: claim.id, fence: claim.fence, worker: claim.worker, ending: ending)
-      let isSettled = try await fleet.settle(attempt, within: Self.limit)
+      let attempt = EndedAttempt(claim: claim, ending: ending)
+      let isSettled = try await fleet.store([attempt], within: Self.limit) == [true]
       #expect(isSettled == expected)
       return "settle \(claim.id) \(claim.fence) \(ending.state)"
     }

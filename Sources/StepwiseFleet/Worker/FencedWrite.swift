@@ -69,64 +69,52 @@
     }
   }
 
-  /// What a worker writes of a job that it has claimed.
-  protocol FencedWrite: Sendable {
-    var id: String { get }
-    var fence: Int64 { get }
-    /// The length of what is written, in bytes.
-    var size: Int { get }
-    /// Returns the fencing numbers of the writes that are stored, by this statement or by one that was cut off, and the
-    /// ids of jobs that are watched.
-    static var statement: String { get }
-    static func parameters(_ writes: [Self]) -> [PostgresValue]
-  }
-
-  /// Writes for a worker's jobs.
-  final class FencedWriter<Write: FencedWrite>: Sendable {
-    private let database: PostgresDatabase
-    private let limit: Duration
-    private let hasLease: @Sendable () -> Bool
-    private let batcher = Batcher<Write, Bool> { $0.size }
-
-    /// While `hasLease` returns true, a server that cannot be reached, or that has no space, is waited for.
-    init(_ database: PostgresDatabase, within limit: Duration, hasLease: @escaping @Sendable () -> Bool) {
-      self.database = database
-      self.limit = limit
-      self.hasLease = hasLease
-    }
-
-    /// Writes, also when the Task is cancelled: the work is done.
-    ///
-    /// - Returns: Whether it is stored; false when the job is not this worker's any more.
-    func save(_ write: Write) async throws -> Bool {
-      try await batcher.add(write) { writes in
-        let rows = try await self.store(writes)
-        self.database.notify(rows.compactMap { $0.text(1) })
-        let saved = Set(rows.compactMap { $0.integer(0) })
-        return writes.map { saved.contains($0.fence) }
-      }
-    }
-
-    private func store(_ writes: [Write]) async throws -> [PostgresRow] {
-      let parameters = Write.parameters(writes.sorted { $0.id < $1.id })
-      while true {
-        do {
-          return try await database.run(Write.statement, parameters, within: limit)
-        } catch let error as PostgresError where error.isTemporary && hasLease() {
-          try await Task.sleep(for: .milliseconds(200))
-        }
-      }
-    }
-  }
-
-  /// Saves the stages of a worker's jobs.
-  typealias StageSaver = FencedWriter<StageSave>
-
-  /// A stage to save.
-  struct StageSave: FencedWrite {
+  /// A job as one registration of a worker has claimed it: nothing else may write of the job.
+  struct JobClaim: Sendable {
     let id: String
     let fence: Int64
     let worker: Int64
+
+    var parameters: [PostgresValue] { [.text(id), .integer(fence), .integer(worker)] }
+  }
+
+  /// What a worker writes of a job that it has claimed.
+  protocol FencedWrite: Sendable {
+    var claim: JobClaim { get }
+    /// The length of what is written, in bytes.
+    var size: Int { get }
+    /// Has the ids, the fencing numbers and the workers of the claims as its first parameters.
+    ///
+    /// Returns the fencing number of each write that is stored, by this statement or by one that was cut off, the job's id if it
+    /// is watched, and its name if it is queued.
+    static var statement: String { get }
+    /// The further parameters.
+    static func parameters(_ writes: [Self]) -> [PostgresValue]
+  }
+
+  extension Fleet {
+    /// Writes in one statement, and returns which writes are stored: those of jobs that their workers still have.
+    func store<Write: FencedWrite>(_ writes: [Write], within limit: Duration) async throws -> [Bool] {
+      let sorted = writes.sorted { $0.claim.id < $1.claim.id }
+      let claims = sorted.map(\.claim)
+      let rows = try await database.run(
+        Write.statement,
+        [.texts(claims.map(\.id)), .integers(claims.map(\.fence)), .integers(claims.map(\.worker))]
+          + Write.parameters(sorted),
+        within: limit
+      )
+      database.notify(rows.compactMap { $0.text(1) })
+      for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(2) }, by: \.self) {
+        _ = spawn { await self.announce(name, jobs.count) }
+      }
+      let stored = Set(rows.compactMap { $0.integer(0) })
+      return writes.map { stored.contains($0.claim.fence) }
+    }
+  }
+
+  /// A stage to save.
+  struct StageSave: FencedWrite {
+    let claim: JobClaim
     let version: Int64
     let shape: Int64
     let stage: String
@@ -138,16 +126,15 @@
 
     static func parameters(_ saves: [StageSave]) -> [PostgresValue] {
       [
-        .texts(saves.map(\.id)), .integers(saves.map(\.fence)), .integers(saves.map(\.version)),
-        .integers(saves.map(\.shape)), .texts(saves.map(\.stage)), .flags(saves.map(\.isLast)),
-        .integers(saves.map(\.worker)), .integers(saves.flatMap(\.signals)),
+        .integers(saves.map(\.version)), .integers(saves.map(\.shape)), .texts(saves.map(\.stage)),
+        .flags(saves.map(\.isLast)), .integers(saves.flatMap(\.signals)),
       ]
     }
 
     static let statement = """
       WITH input AS (
-        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[])
-          AS i(id, fence, version, shape, stage, is_last, worker)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
+          AS i(id, fence, worker, version, shape, stage, is_last)
       ), earlier AS (
         SELECT j.fence FROM @.jobs j JOIN input i ON i.id = j.id
         WHERE j.fence = i.fence AND j.version = i.version AND j.stage = i.stage
@@ -169,16 +156,14 @@
         INSERT INTO @.stages (id, version, shape, stage)
         SELECT id, version, shape, stage FROM changed WHERE is_kept
       )
-      SELECT fence, CASE WHEN watched_until > now() THEN id END FROM changed
-      UNION ALL SELECT fence, NULL FROM earlier
+      SELECT fence, CASE WHEN watched_until > now() THEN id END, NULL::text FROM changed
+      UNION ALL SELECT fence, NULL, NULL FROM earlier
       """
   }
 
   /// An entry to append.
   struct EntrySave: FencedWrite {
-    let id: String
-    let fence: Int64
-    let worker: Int64
+    let claim: JobClaim
     let number: Int64
     let entry: [UInt8]
     /// The numbers of the signals that the entry consumes.
@@ -187,12 +172,53 @@
     var size: Int { entry.count }
 
     static func parameters(_ entries: [EntrySave]) -> [PostgresValue] {
-      [
-        .texts(entries.map(\.id)), .integers(entries.map(\.fence)), .integers(entries.map(\.worker)),
-        .integers(entries.map(\.number)), .blobs(entries.map(\.entry)), .integers(entries.flatMap(\.signals)),
-      ]
+      [.integers(entries.map(\.number)), .blobs(entries.map(\.entry)), .integers(entries.flatMap(\.signals))]
     }
 
     static let statement = FleetChains.append
+  }
+
+  /// An attempt that has ended, and how.
+  struct EndedAttempt: FencedWrite {
+    let claim: JobClaim
+    let ending: Ending
+
+    var size: Int { ending.outcome?.utf8.count ?? 0 }
+
+    static func parameters(_ attempts: [EndedAttempt]) -> [PostgresValue] {
+      let endings = attempts.map(\.ending)
+      return [
+        .texts(endings.map(\.state.description)), .texts(endings.map { "\($0.delay / .seconds(1))" }),
+        .texts(endings.map(\.error)), .texts(endings.map { PostgresValue.texts($0.waitsFor ?? []).literal }),
+        .flags(endings.map(\.isUncounted)), .texts(endings.map(\.outcome)),
+        .texts(endings.map { $0.end.map { "\($0)" } }),
+      ]
+    }
+
+    static let statement = """
+      WITH input AS (
+        SELECT * FROM unnest(
+          $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
+          $10::text[]
+        ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end)
+      ), changed AS (
+        UPDATE @.jobs j SET
+          state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
+            WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN 'queued' ELSE i.state END,
+          run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN clock_timestamp()
+            WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
+            WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
+          error = coalesce(i.error, j.error), waits_for = i.waits_for::text[], worker = NULL,
+          attempt = CASE WHEN i.is_uncounted THEN j.attempt - 1 ELSE j.attempt END,
+          finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')
+            OR j.cancel_requested AND NOT starts_with(j.name, 'chain ') THEN clock_timestamp() END,
+          stage = coalesce(i.outcome, j.stage)
+        FROM input i WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+        RETURNING j.id, j.fence, j.name, j.state, j.watched_until > now() AS is_watched, j.keeps_stages, i.outcome
+      ), gone AS (
+        DELETE FROM @.entries e USING changed c WHERE c.outcome IS NOT NULL AND NOT c.keeps_stages AND e.job = c.id
+      )
+      SELECT fence, CASE WHEN is_watched THEN id END, CASE WHEN state = 'queued' THEN name END FROM changed
+      """
   }
 #endif
