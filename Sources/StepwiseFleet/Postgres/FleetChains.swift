@@ -113,13 +113,17 @@
     }
 
     /// Appends entries, with the signals that they consume; one that is stored is an attempt's progress.
+    ///
+    /// A standby that was promoted may lack the last entry of a run that continues: a further one would hide that.
     static let append = """
       WITH input AS (
         SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
           AS i(id, fence, worker, number, entry)
       ), held AS (
         SELECT j.id, j.fence, j.attempt, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
-        WHERE j.fence = i.fence AND j.worker = i.worker AND j.state = 'running' ORDER BY j.id FOR NO KEY UPDATE OF j
+        WHERE j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+          AND (i.number = 2 OR EXISTS (SELECT FROM @.entries e WHERE e.job = j.id AND e.number = i.number - 1))
+        ORDER BY j.id FOR NO KEY UPDATE OF j
       ), added AS (
         INSERT INTO @.entries AS e (job, number, entry) SELECT id, number, entry FROM held
         ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry

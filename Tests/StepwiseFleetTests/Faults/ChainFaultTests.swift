@@ -93,7 +93,7 @@
   }
 
   /// What orders did, as their steps and undos wrote it.
-  private struct Ledger {
+  struct Ledger {
     /// The lines of each order: what was done, and the key.
     let lines: [Int: [(action: String, key: String)]]
 

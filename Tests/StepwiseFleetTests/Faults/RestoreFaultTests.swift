@@ -54,6 +54,31 @@
     }
 
     @Test
+    func `A chain stores no entry of a worker from before a restore, and none after one that was lost`() async throws {
+      let fleet = test.fleet()
+      let chain = Chain("order") { (count: Int) in try await step("reserve") { count } }
+      fleet.register(chain)
+      try await fleet.enqueue(chain, 1, id: "a")
+      func append(_ row: ClaimedRow, _ number: Int64, _ entry: String = "") async throws -> Bool {
+        let save = EntrySave(claim: row.claim, number: number, entry: Array(entry.utf8), signals: [])
+        return try await fleet.store([save], within: limit) == [true]
+      }
+      let earlier = try await claim(fleet)
+      for number in Int64(2)...4 { #expect(try await append(earlier, number)) }
+      try await restore(fleet, before: earlier)
+      try await fleet.database.run("DELETE FROM @.entries WHERE number = 4")
+      let later = try await claim(fleet)
+      #expect(later.fence == earlier.fence)
+      #expect(try await !append(earlier, 4, "earlier"))
+      // An entry that is stored again is stored.
+      for _ in 0..<2 { #expect(try await append(later, 4)) }
+      #expect(try await append(later, 5))
+      // The standby that was promoted has the claim, and not the last entry.
+      try await fleet.database.run("DELETE FROM @.entries WHERE number = 5")
+      #expect(try await !append(later, 6))
+    }
+
+    @Test
     func `A busy worker returns a job whose claim was committed too late`() async throws {
       let isRunning = Once<Void>()
       let mayEnd = Once<Void>()

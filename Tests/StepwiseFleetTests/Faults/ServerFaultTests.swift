@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import FleetWorkerChild
   import Foundation
   import Stepwise
   @testable import StepwiseFleet
@@ -35,6 +36,58 @@
       #expect(try await fleets[0].counts() == [.done: 600])
       #expect(Set(journal.all).count == 3_000)
       #expect(journal.all.count == 3_000)
+    }
+
+    @Test(arguments: [true, false])
+    func `Orders and jobs end on the standby that is promoted, which repeats only what it never received`(
+      isSynchronous: Bool
+    ) async throws {
+      let primary = try await TestServer()
+      let standby = try await TestServer(standbyOf: primary)
+      if isSynchronous {
+        try await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try await primary.run("SELECT pg_reload_conf()")
+      }
+      let (journal, path) = (Journal(), NSTemporaryDirectory() + "stepwise-orders-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let work = Work.script(last: 6) { id, step, _ in journal.add("\(id).\(step)") }
+      let both = "host=127.0.0.1,127.0.0.1 port=\(primary.port),\(standby.port) user=tester dbname=postgres"
+      let fleets = (0..<2).map { _ in test.fleet(server: both) }
+      for fleet in fleets {
+        fleet.register(Work.self)
+        fleet.register(CrashOrder.chain)
+      }
+      let fleet = fleets[0]
+      let ids = (0..<300).map { "\($0)" }
+      let orders = (0..<300).map { CrashOrder(journal: path, rounds: 0, fails: $0 % 3 == 0) }
+      #expect(try await fleet.enqueue(CrashOrder.chain, Array(zip(ids, orders).map { (id: $0, input: $1) })) == 300)
+      for id in 0..<300 { try await fleet.send(id, to: ids[id], signal: "approval", id: "approval") }
+      #expect(try await fleet.enqueue(ids.map { (id: "work \($0)", progression: work) }) == 300)
+      @Sendable func waitUntilEnded(_ count: Int) async throws {
+        try await waitUntil("\(count) have ended") {
+          try await fleet.counts().filter(\.key.isFinal).values.reduce(0, +) >= count
+        }
+      }
+      try await test.withWorkers(fleets) { () async throws in
+        try await waitUntilEnded(100)
+        if !isSynchronous {
+          try await standby.run("ALTER SYSTEM SET primary_conninfo = ''")
+          try await standby.run("SELECT pg_reload_conf()")
+          try await waitUntil("the standby receives nothing") {
+            try await primary.run("SELECT count(*) FROM pg_stat_replication")?.integer(0) == 0
+          }
+          try await waitUntilEnded(200)
+        }
+        try await primary.end(with: SIGKILL)
+        try await standby.run("SELECT pg_promote()")
+        try await waitUntilEnded(600)
+      }
+      let ledger = try Ledger(path)
+      let violations = try await fleet.statuses(of: ids).flatMap { ledger.violations(of: $0) }
+      #expect(violations.isEmpty, "\(violations.prefix(5))")
+      #expect(try await fleet.counts() == [.done: 500, .failed: 100])
+      #expect(Set(journal.all).count == 1_500)
+      #expect((ledger.repeats + journal.all.count - 1_500 == 0) == isSynchronous)
     }
 
     @Test(arguments: [false, true]

@@ -24,8 +24,8 @@
     /// The directory of a small file system, for a tablespace.
     var space: String { "\(directory)/space" }
 
-    /// Starts a server; with a size, it sees a file system in memory that has so many megabytes.
-    init(megabytes: Int? = nil) async throws {
+    /// Starts a server, or a standby of another one; with a size, it sees a file system in memory that has so many megabytes.
+    init(standbyOf primary: TestServer? = nil, megabytes: Int? = nil) async throws {
       // Below the ports that systems give to clients.
       port = Int.random(in: 20_000..<30_000)
       directory = NSTemporaryDirectory() + "stepwise-fleet-\(UUID().uuidString)"
@@ -34,8 +34,10 @@
       try FileManager.default.createDirectory(atPath: space, withIntermediateDirectories: true)
       // The server refuses to run as root.
       if let user { try await TestProcess.run(["chown", user, directory]) }
-      let initdb = ["\(Self.bin ?? "")/initdb", "-D", "\(directory)/data", "-U", "tester", "-A", "trust", "--no-sync"]
-      try await TestProcess.run(initdb, user: user)
+      let source = primary.map { ["pg_basebackup", "-R", "-c", "fast", "-h", "127.0.0.1", "-p", "\($0.port)"] }
+      let command = source ?? ["initdb", "-A", "trust"]
+      let options = ["-D", "\(directory)/data", "-U", "tester", "--no-sync"]
+      try await TestProcess.run(["\(Self.bin ?? "")/\(command[0])"] + command.dropFirst() + options, user: user)
       try await start()
     }
 
@@ -54,9 +56,15 @@
       var process: TestProcess?
       try await waitUntil("the server on port \(port) accepts connections") {
         if process?.isRunning != true { process = try launch() }
-        let connection = PostgresConnection(connectionString, number: 0)
-        return (try? await connection.run("SELECT 1", [], within: .seconds(10))) != nil
+        return (try? await run("SELECT 1")) != nil
       }
+    }
+
+    /// Runs a statement, also on a standby.
+    @discardableResult
+    func run(_ sql: String) async throws -> PostgresRow? {
+      let connection = PostgresConnection(connectionString + " target_session_attrs=any", number: 0)
+      return try await connection.run(sql, [], within: .seconds(30)).first
     }
 
     /// Mounts a file system for one program, with which it ends.
