@@ -19,6 +19,8 @@
       func run(_ sql: String) async throws { _ = try await administrator.run(sql, [], within: .seconds(30)) }
       let text = test.fleet()
       try await run(text.schemaSQL)
+      // Some administrators leave nothing to everyone.
+      try await run("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA \(text.database.schema.quoted) FROM PUBLIC")
       for role in [roles.enqueuer, roles.worker] { try await run("CREATE ROLE \"\(role)\" LOGIN") }
       for line in text.grantsSQL(enqueuer: roles.enqueuer, worker: roles.worker).split(separator: "\n") {
         try await run(String(line.dropLast()))
