@@ -243,30 +243,22 @@
       stages += other.stages
     }
 
-    /// Creates a batch of some elements, each of which has an id and a first stage.
-    init<Elements: Collection>(
-      of name: String,
-      shape: Int,
-      _ elements: Elements,
-      _ encode: (Elements.Element) throws -> (id: String, stage: String)
-    ) throws {
-      (self.name, self.shape) = (name, shape)
-      for element in elements {
-        let (id, stage) = try encode(element)
-        try Fleet.check(id)
-        ids.append(id)
-        stages.append(stage)
+    private mutating func append(_ id: String, _ stage: () throws -> String, else failure: String) throws(FleetError) {
+      do {
+        stages.append(try stage())
+      } catch {
+        throw .unstorable(id: id, reason: "\(failure): \(error)")
       }
+      try Fleet.check(id)
+      ids.append(id)
     }
 
     init<P: Progression & Codable>(_ progressions: ArraySlice<(id: String, progression: P)>) throws {
       let coder = StageCoder<P>()
-      try self.init(of: coder.name, shape: coder.schemaVersion, progressions) { id, progression in
-        do {
-          return (id, try String(decoding: coder.encode(progression), as: UTF8.self))
-        } catch {
-          throw FleetError.unstorable(id: id, reason: "its first stage cannot be encoded: \(error)")
-        }
+      (name, shape) = (coder.name, coder.schemaVersion)
+      for (id, progression) in progressions {
+        let stage = { String(decoding: try coder.encode(progression), as: UTF8.self) }
+        try append(id, stage, else: "its first stage cannot be encoded")
       }
     }
 
@@ -275,12 +267,9 @@
       _ version: Int,
       _ inputs: ArraySlice<(id: String, input: Input)>
     ) throws {
-      try self.init(of: chain.hostedName, shape: version, inputs) { id, input in
-        do {
-          return (id, try chain.hostedStart(input))
-        } catch {
-          throw FleetError.unstorable(id: id, reason: "its input cannot be stored: \(error)")
-        }
+      (name, shape) = (chain.hostedName, version)
+      for (id, input) in inputs {
+        try append(id, { try chain.hostedStart(input) }, else: "its input cannot be stored")
       }
     }
   }
