@@ -77,16 +77,11 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .work(work, wake: wake, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
   }
 
-  enum ParkAction {
-    case suspend
-    /// Since it was told to park, others have started its work, or the work was dropped.
-    case leave
-  }
-
-  mutating func park(_ worker: Worker) -> ParkAction {
-    if pending.isEmpty { return .leave }
+  /// Parks a worker, or returns false when others have meanwhile started its work, or the work was dropped.
+  mutating func park(_ worker: Worker) -> Bool {
+    if pending.isEmpty { return false }
     parked.append(worker)
-    return .suspend
+    return true
   }
 
   enum TakeAction {
@@ -120,16 +115,10 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return startAll()
   }
 
-  /// What remains to be done once the work that has not started is dropped.
-  struct ClearAction {
-    let dropped: [Work]
-    let wake: [Waiter]
-    let dismiss: [Worker]
-  }
-
-  mutating func clearPending() -> ClearAction {
+  /// Drops the work that has not started.
+  mutating func clearPending() -> (dropped: [Work], wake: [Waiter], dismiss: [Worker]) {
     let dropped = pending.removeAll()
-    return ClearAction(dropped: dropped, wake: isEmpty ? wake() : [], dismiss: exchange(&parked, with: []))
+    return (dropped, isEmpty ? wake() : [], exchange(&parked, with: []))
   }
 
   /// Accepts no further work.

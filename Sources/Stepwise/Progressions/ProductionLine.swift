@@ -19,10 +19,7 @@
 public final class ProductionLine<P: Progression>: Sendable {
   @usableFromInline let handle: LineHandle
 
-  /// Creates an empty line.
-  ///
-  /// - Parameter maxConcurrent: The maximum number of progressions that run concurrently; values below one count as
-  ///   one.
+  /// Creates an empty line; a limit below one counts as one.
   public init(maxConcurrent: Int) {
     handle = LineHandle(maxConcurrent: maxConcurrent)
   }
@@ -38,7 +35,6 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// This method does not suspend. A progression inherits the priority, the task-local values and the executor
   /// preference of the call that starts it: `add`, `resume` or the iterator's `next`.
   ///
-  /// - Parameter progression: The stage to start with.
   /// - Returns: A Boolean value that indicates whether the line accepted the progression: `false` after ``finish()``.
   @inlinable
   @discardableResult
@@ -53,9 +49,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// Resumes the line after ``suspend()``.
   public func resume() { handle.core.resume() }
 
-  /// Drops the progressions that have not started; they deliver no result.
-  ///
-  /// - Returns: The dropped progressions, in the order in which they were added.
+  /// Drops the progressions that have not started, and returns them in order; they deliver no result.
   @discardableResult
   public func clearPending() -> [P] {
     handle.core.clearPending().compactMap { ($0.progression as? Box<P>)?.value }
@@ -71,13 +65,8 @@ public final class ProductionLine<P: Progression>: Sendable {
   ///
   /// Iterating removes the results from the line, so a second consumer would receive the results that the first one
   /// misses. The sequence ends after ``ProductionLine/finish()``, or when the iterating task is cancelled. Cancellation
-  /// of the consumer does not change the line.
+  /// of the consumer does not change the line. Iterating does not throw; each element carries its error.
   public struct Results: AsyncSequence, Sendable {
-    /// The progression as it was added, and its result.
-    public typealias Element = (progression: P, result: Result<P.Result, any Error>)
-    /// Iterating does not throw; each element carries its error.
-    public typealias Failure = Never
-
     @usableFromInline let handle: LineHandle
 
     /// Creates an iterator.
@@ -87,9 +76,11 @@ public final class ProductionLine<P: Progression>: Sendable {
     public struct Iterator: AsyncIteratorProtocol {
       @usableFromInline let handle: LineHandle
 
-      /// Waits for the next result in the isolation of an actor; returns nil after the last one.
+      /// Waits for the next result, and returns it with the progression as it was added; returns nil after the last one.
       @inlinable
-      public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async -> (progression: P, result: Result<P.Result, any Error>)? {
         guard let product = await handle.take() else { return nil }
         // Safety: a line delivers what its work has boxed; debug builds check it.
         return unsafeDowncast(product, to: Box<Element>.self).value
@@ -104,7 +95,6 @@ extension ProductionLine.Results.Iterator: Sendable {}
 /// A progression in a line, with its type erased.
 @usableFromInline
 struct LineWork: Sendable {
-  /// The progression as it was added.
   let progression: any AnyBox
   /// A closure that the user's module creates, where the compiler can specialize it for the type.
   ///
@@ -237,12 +227,8 @@ final class LineCore: Sendable {
   private func park() async -> Bool {
     var isParked = true
     await withUnsafeContinuation { worker in
-      switch machine.withLock({ $0.park(worker) }) {
-      case .suspend: break
-      case .leave:
-        isParked = false
-        worker.resume()
-      }
+      isParked = machine.withLock { $0.park(worker) }
+      if !isParked { worker.resume() }
     }
     return isParked
   }

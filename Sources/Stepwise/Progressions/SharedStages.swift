@@ -5,23 +5,18 @@
 ///
 /// Use `everyStage` if your consumers store or count stages, and `latest` if they only show them.
 public struct StageSharing: Sendable {
-  enum Kind {
-    case everyStage
-    case latest
-  }
-
-  let kind: Kind
+  let isPaced: Bool
 
   /// Every consumer receives every stage.
   ///
   /// The run works on the next stage when all consumers have requested it, so the slowest consumer paces the run.
-  public static let everyStage = StageSharing(kind: .everyStage)
+  public static let everyStage = StageSharing(isPaced: true)
 
   /// Every consumer receives the newest stage.
   ///
   /// The run works on the next stage when any consumer requests it. Slower consumers skip superseded stages, but never
   /// the last one.
-  public static let latest = StageSharing(kind: .latest)
+  public static let latest = StageSharing(isPaced: false)
 }
 
 extension Stages {
@@ -32,22 +27,20 @@ extension Stages {
   /// being one when its iteration ends, its task is cancelled, or it is released. A consumer that joins late starts at
   /// the newest stage. A cancelled consumer receives `CancellationError`; the others continue.
   ///
-  /// The run has its own task, with the priority and the task-local values of the consumer that requested a stage
-  /// first. Cancelling that consumer does not cancel the run. The run ends with the progression, with the first error,
-  /// which every consumer receives, or when the last consumer leaves. In the last case the stage in progress is
-  /// cancelled, and a consumer that joins later receives the newest stage and then `CancellationError`.
-  ///
-  /// - Parameter sharing: Which stages a consumer receives when it is slower than others.
-  /// - Returns: The stages of one run. The work starts when the first consumer requests the second stage.
+  /// Each stage's work has its own task, with the priority and the task-local values of the consumer whose request
+  /// starts it. Cancelling that consumer does not cancel the run. The run ends with the progression, with the first
+  /// error, which every consumer receives, or when the last consumer leaves. In the last case the stage in progress is
+  /// cancelled, and a consumer that joins later receives the newest stage and then `CancellationError`. The work starts
+  /// when the first consumer requests the second stage.
   public func shared(_ sharing: StageSharing) -> some AsyncSequence<P, any Error> & Sendable {
-    SharedStages(storage: SharingStorage(self, sharing))
+    SharedStages(run: SharedRun(first, sharing))
   }
 }
 
 private struct SharedStages<P: Progression>: AsyncSequence, Sendable {
-  let storage: SharingStorage<P>
+  let run: SharedRun<P>
 
-  func makeAsyncIterator() -> Iterator { Iterator(consumer: SharingConsumer(storage)) }
+  func makeAsyncIterator() -> Iterator { Iterator(consumer: SharingConsumer(run)) }
 
   struct Iterator: AsyncIteratorProtocol {
     /// Nil after the end; releasing it leaves the run.
@@ -61,8 +54,24 @@ private struct SharedStages<P: Progression>: AsyncSequence, Sendable {
   }
 }
 
-/// One run of a progression for several consumers: the state machine behind a lock, and the task of the run.
-final class SharingStorage<P: Progression>: Sendable {
+/// One consumer, which leaves when it is released.
+private final class SharingConsumer<P: Progression>: Sendable {
+  private let run: SharedRun<P>
+  private let id: SharedRun<P>.Machine.ConsumerID
+
+  init(_ run: SharedRun<P>) {
+    self.run = run
+    id = run.join()
+  }
+
+  deinit { run.leave(id) }
+
+  nonisolated(nonsending) func next() async throws -> P? { try await run.next(id) }
+}
+
+/// One run of a progression for several consumers: the state machine behind a lock, and the task of the stage in
+/// progress.
+private final class SharedRun<P: Progression>: Sendable {
   typealias Machine = SharingMachine<P, Once<Void>>
 
   private struct State {
@@ -70,12 +79,10 @@ final class SharingStorage<P: Progression>: Sendable {
     var task: Task<Void, Never>?
   }
 
-  private let stages: Stages<P>
   private let state: Lock<State>
 
-  init(_ stages: Stages<P>, _ sharing: StageSharing) {
-    self.stages = stages
-    state = Lock(State(machine: Machine(first: stages.first, sharing: sharing)))
+  init(_ first: P, _ sharing: StageSharing) {
+    state = Lock(State(machine: Machine(first: first, isLast: first.result != nil, sharing: sharing)))
   }
 
   func join() -> Machine.ConsumerID {
@@ -84,10 +91,8 @@ final class SharingStorage<P: Progression>: Sendable {
 
   func leave(_ id: Machine.ConsumerID) {
     switch state.withLock({ $0.machine.leave(id) }) {
-    case .proceed(let demand): meet(demand)
-    case .cancel(let producer):
-      state.withLock { $0.task.take() }?.cancel()
-      producer?.settle(())
+    case .proceed(let work): if let work { begin(work) }
+    case .cancel: state.withLock { $0.task.take() }?.cancel()
     }
   }
 
@@ -99,79 +104,168 @@ final class SharingStorage<P: Progression>: Sendable {
       case .end(.completed): return nil
       case .end(.failed(let error)): throw error
       case .end(.abandoned): throw CancellationError()
-      case .wait(let waiter, let demand):
-        meet(demand)
+      case .wait(let waiter, let work):
+        if let work { begin(work) }
         _ = await waiter.value()
       }
     }
     throw CancellationError()
   }
 
-  // MARK: - The run
-
-  private func meet(_ demand: Machine.Demand) {
-    switch demand {
-    case .none: break
-    case .start: begin()
-    case .wake(let producer): producer.settle(())
+  /// Does the work of a stage, isolated from the cancellation and the step context of the consumers.
+  private func begin(_ work: Machine.Work) {
+    let task = spawn {
+      await outsideRuns {
+        let result = await Result.of {
+          try Task.checkCancellation()
+          return try await work.stage.next()
+        }
+        let isLast = (try? result.get())?.result != nil
+        let (end, _) = self.state.withLock { ($0.machine.end(result, isLast: isLast), $0.task.take()) }
+        for consumer in end.consumers { consumer.settle(()) }
+      }
     }
-  }
-
-  /// Starts the run, isolated from the cancellation and the step context of the consumers.
-  private func begin() {
-    let task = spawn { await outsideRuns { await self.runStages() } }
     let isLate = state.withLock { state in
-      if !state.machine.isOver { state.task = task }
-      return state.machine.isOver
+      guard state.machine.isInProgress(work) else { return true }
+      state.task = task
+      return false
     }
     if isLate { task.cancel() }
   }
+}
 
-  private func runStages() async {
-    var iterator = stages.makeAsyncIterator()
-    do {
-      // The first stage exists before the run.
-      _ = try await iterator.next(isolation: nil)
-      while await isToProduce() {
-        guard let stage = try await iterator.next(isolation: nil) else { return end(.completed) }
-        switch state.withLock({ $0.machine.reach(stage) }) {
-        case .discard: break
-        case .wake(let consumers, releasing: _): for consumer in consumers { consumer.settle(()) }
-        }
-      }
-    } catch {
-      end(.failed(error))
+/// Decides what happens when several consumers iterate one run of a progression.
+///
+/// It stores only the newest stage. A consumer that has to wait leaves a waiter; the machine wakes it after a change,
+/// and it tries again. A `Broadcast` would not do: it never makes the producer wait.
+struct SharingMachine<Stage, Waiter> {
+  typealias ConsumerID = UInt64
+
+  enum Ending {
+    case completed
+    case failed(any Error)
+    case abandoned
+  }
+
+  private enum Run {
+    /// No stage has been requested after the first one.
+    case ready
+    /// The stage after the newest one has not been requested.
+    case paused
+    case working
+    case ended(Ending)
+  }
+
+  private enum Consumer {
+    /// It has not received the newest stage.
+    case behind
+    case newest
+    /// It waits for the stage after the newest one.
+    case waiting(Waiter)
+  }
+
+  /// The work of a stage, which leads to the next one.
+  struct Work {
+    let stage: Stage
+    fileprivate let number: Int
+  }
+
+  private let sharing: StageSharing
+  private var newest: Stage
+  /// The number of stages that have been worked on.
+  private var number = 0
+  private var run: Run
+  private var consumers: [ConsumerID: Consumer] = [:]
+  private var waitingCount = 0
+  private var nextID: ConsumerID = 0
+
+  init(first: Stage, isLast: Bool = false, sharing: StageSharing) {
+    newest = first
+    run = isLast ? .ended(.completed) : .ready
+    self.sharing = sharing
+  }
+
+  /// A consumer joins; it starts at the newest stage.
+  mutating func join() -> ConsumerID {
+    defer { nextID += 1 }
+    consumers[nextID] = .behind
+    return nextID
+  }
+
+  enum RequestAction {
+    case stage(Stage)
+    case end(Ending)
+    case wait(Waiter, Work?)
+  }
+
+  /// A consumer that does not wait requests a stage newer than the one it received last.
+  mutating func request(_ id: ConsumerID, waiter: @autoclosure () -> Waiter) -> RequestAction {
+    if case .behind = consumers[id] {
+      consumers[id] = .newest
+      return .stage(newest)
+    }
+    if case .ended(let ending) = run { return .end(ending) }
+    let new = waiter()
+    consumers[id] = .waiting(new)
+    waitingCount += 1
+    return .wait(new, begin())
+  }
+
+  enum LeaveAction {
+    case proceed(Work?)
+    /// The last consumer left: cancels the stage in progress.
+    case cancel
+  }
+
+  mutating func leave(_ id: ConsumerID) -> LeaveAction {
+    if case .waiting = consumers.removeValue(forKey: id) { waitingCount -= 1 }
+    guard consumers.isEmpty else { return .proceed(begin()) }
+    switch run {
+    // A consumer that joins before anything was requested finds the run unchanged.
+    case .ready, .ended: return .proceed(nil)
+    case .paused, .working:
+      run = .ended(.abandoned)
+      return .cancel
     }
   }
 
-  private func isToProduce() async -> Bool {
-    while true {
-      let waiter = Once<Void>()
-      switch state.withLock({ $0.machine.produce(waiter: waiter) }) {
-      case .produce: return true
-      case .stop: return false
-      case .wait: _ = await waiter.value()
-      }
+  /// Begins the work of the newest stage if enough consumers have requested the next one.
+  private mutating func begin() -> Work? {
+    switch run {
+    case .ready, .paused: break
+    case .working, .ended: return nil
+    }
+    guard waitingCount > 0, !sharing.isPaced || waitingCount == consumers.count else { return nil }
+    run = .working
+    number += 1
+    return Work(stage: newest, number: number)
+  }
+
+  func isInProgress(_ work: Work) -> Bool {
+    if case .working = run { work.number == number } else { false }
+  }
+
+  /// The work of a stage has ended.
+  ///
+  /// - Returns: The consumers to wake, and the previous stage, which is released outside the lock.
+  mutating func end(_ result: Result<Stage, any Error>, isLast: Bool) -> (consumers: [Waiter], releasing: Stage?) {
+    guard case .working = run else { return ([], nil) }
+    var woken: [Waiter] = []
+    let stage = try? result.get()
+    for (id, consumer) in consumers {
+      if case .waiting(let waiter) = consumer { woken.append(waiter) } else if stage == nil { continue }
+      consumers[id] = stage == nil ? .newest : .behind
+    }
+    waitingCount = 0
+    switch result {
+    case .success(let stage):
+      run = isLast ? .ended(.completed) : .paused
+      return (woken, exchange(&newest, with: stage))
+    case .failure(let error):
+      run = .ended(.failed(error))
+      return (woken, nil)
     }
   }
-
-  private func end(_ ending: Machine.Ending) {
-    let (consumers, _) = state.withLock { state in (state.machine.end(ending), state.task.take()) }
-    for consumer in consumers { consumer.settle(()) }
-  }
 }
 
-/// One consumer, which leaves when it is released.
-final class SharingConsumer<P: Progression>: Sendable {
-  private let storage: SharingStorage<P>
-  private let id: SharingStorage<P>.Machine.ConsumerID
-
-  init(_ storage: SharingStorage<P>) {
-    self.storage = storage
-    id = storage.join()
-  }
-
-  deinit { storage.leave(id) }
-
-  nonisolated(nonsending) func next() async throws -> P? { try await storage.next(id) }
-}
+extension SharingMachine.Work: Sendable where Stage: Sendable {}

@@ -18,47 +18,47 @@ struct SharingMachineTests {
       Issue.record("no first stage")
       return
     }
-    guard case .wait(1, .start) = machine.request(consumer, waiter: 1) else {
+    guard case .wait(1, let work?) = machine.request(consumer, waiter: 1), work.stage == 0 else {
       Issue.record("not begun")
       return
     }
-    #expect(machine.produce(waiter: 9) == .produce)
-    guard case .wake([1], releasing: 0) = machine.reach(1) else {
-      Issue.record("not woken")
-      return
-    }
+    #expect(machine.isInProgress(work))
+    let end = machine.end(.success(1), isLast: false)
+    #expect(end.consumers == [1])
+    #expect(end.releasing == 0)
+    #expect(!machine.isInProgress(work))
   }
 
   @Test func `With every stage, all consumers must have asked`() {
     var machine = Machine(first: 0, sharing: .everyStage)
     let (fast, slow) = (machine.join(), machine.join())
     _ = machine.request(fast, waiter: 1)
-    guard case .wait(1, .none) = machine.request(fast, waiter: 1) else {
+    guard case .wait(1, nil) = machine.request(fast, waiter: 1) else {
       Issue.record("begun without the slow one")
       return
     }
     // When the one that held it up goes, the run begins.
-    guard case .proceed(.start) = machine.leave(slow) else {
+    guard case .proceed(_?) = machine.leave(slow) else {
       Issue.record("not begun")
       return
     }
   }
 
-  @Test func `The last consumer to leave stops the run`() {
+  @Test(arguments: [false, true])
+  func theLastOneToGoStopsTheRun(isWorking: Bool) {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
     _ = machine.request(consumer, waiter: 1)
     _ = machine.request(consumer, waiter: 1)
-    #expect(machine.produce(waiter: 9) == .produce)
-    _ = machine.reach(1)
-    #expect(machine.produce(waiter: 9) == .wait)
-    guard case .cancel(9) = machine.leave(consumer) else {
+    if !isWorking { _ = machine.end(.success(1), isLast: false) }
+    guard case .cancel = machine.leave(consumer) else {
       Issue.record("not stopped")
       return
     }
-    #expect(machine.produce(waiter: 9) == .stop)
+    // The work that was cancelled ends too late.
+    #expect(machine.end(.success(2), isLast: false).releasing == nil)
     let late = machine.join()
-    guard case .stage(1) = machine.request(late, waiter: 2),
+    guard case .stage(isWorking ? 0 : 1) = machine.request(late, waiter: 2),
       case .end(.abandoned) = machine.request(late, waiter: 2)
     else {
       Issue.record("the late one received something else")
@@ -68,26 +68,28 @@ struct SharingMachineTests {
 
   @Test func `A consumer that leaves before the start ends nothing`() {
     var machine = Machine(first: 0, sharing: .latest)
-    guard case .proceed(.none) = machine.leave(machine.join()) else {
+    guard case .proceed(nil) = machine.leave(machine.join()) else {
       Issue.record("ended")
       return
     }
     let consumer = machine.join()
     _ = machine.request(consumer, waiter: 1)
-    guard case .wait(1, .start) = machine.request(consumer, waiter: 1) else {
+    guard case .wait(1, _?) = machine.request(consumer, waiter: 1) else {
       Issue.record("not begun")
       return
     }
   }
 
-  @Test func `A consumer that has left receives nothing`() {
-    var machine = Machine(first: 0, sharing: .everyStage)
-    let (left, other) = (machine.join(), machine.join())
-    _ = machine.leave(left)
-    guard case .end(.abandoned) = machine.request(left, waiter: 1), case .stage(0) = machine.request(other, waiter: 2),
-      case .wait(2, .start) = machine.request(other, waiter: 2)
+  @Test func aFailureFollowsTheNewestStage() {
+    var machine = Machine(first: 0, sharing: .latest)
+    let (fast, slow) = (machine.join(), machine.join())
+    _ = machine.request(fast, waiter: 1)
+    _ = machine.request(fast, waiter: 1)
+    #expect(machine.end(.failure(Broken(description: "")), isLast: false).consumers == [1])
+    guard case .end(.failed) = machine.request(fast, waiter: 1), case .stage(0) = machine.request(slow, waiter: 2),
+      case .end(.failed) = machine.request(slow, waiter: 2)
     else {
-      Issue.record("the one that left still counts")
+      Issue.record("a stage is missing or repeated")
       return
     }
   }
@@ -104,7 +106,7 @@ struct SharingMachineTests {
   }
 }
 
-/// Consumers and a producer that do one thing at a time, in an order that a seed chooses.
+/// Consumers and the work of stages that do one thing at a time, in an order that a seed chooses.
 private struct SharingModel {
   private struct Consumer {
     let id: SharingMachine<Int, Int>.ConsumerID
@@ -112,18 +114,13 @@ private struct SharingModel {
     var isWaiting = false
   }
 
-  private enum Producer {
-    case absent, ready, working, waiting
-  }
-
   private let sharing: StageSharing
   private let seed: UInt64
   private var random: SeededGenerator
   private var machine: SharingMachine<Int, Int>
   private var consumers: [Consumer] = []
-  private var producer = Producer.absent
+  private var isWorking = false
   private var newest = 0
-  private let producerWaiter = -1
 
   init(sharing: StageSharing, seed: UInt64) {
     self.sharing = sharing
@@ -143,27 +140,24 @@ private struct SharingModel {
         return
       }
       try ask(index)
-    default: try produce()
+    default: try endWork()
     }
   }
 
   private mutating func leave(_ index: Int) throws {
     switch machine.leave(consumers.remove(at: index).id) {
-    case .proceed(let demand): try meet(demand)
+    case .proceed(let work): try begin(work)
     case .cancel: throw Broken(description: "seed \(seed): cancelled beside \(consumers.count) consumers")
     }
   }
 
-  private mutating func meet(_ demand: SharingMachine<Int, Int>.Demand) throws {
-    switch demand {
-    case .none: break
-    case .start:
-      try require(producer == .absent, "seed \(seed): a second producer")
-      producer = .ready
-    case .wake(let waiter):
-      try require(producer == .waiting && waiter == producerWaiter, "seed \(seed): \(producer) is woken")
-      producer = .ready
-    }
+  private mutating func begin(_ work: SharingMachine<Int, Int>.Work?) throws {
+    guard let work else { return }
+    let waiting = consumers.filter(\.isWaiting).count
+    let isWanted = sharing.isPaced ? waiting == consumers.count : waiting > 0
+    try require(isWanted, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
+    try require(!isWorking && work.stage == newest, "seed \(seed): begins \(work.stage) at \(newest)")
+    isWorking = true
   }
 
   private mutating func ask(_ index: Int) throws {
@@ -171,40 +165,26 @@ private struct SharingModel {
     case .stage(let stage):
       try require(stage == newest, "seed \(seed): \(stage) instead of \(newest)")
       if let last = consumers[index].taken.last {
-        let isNext = sharing.kind == .everyStage ? stage == last + 1 : stage > last
+        let isNext = sharing.isPaced ? stage == last + 1 : stage > last
         try require(isNext, "seed \(seed): \(stage) after \(last)")
       }
       consumers[index].taken.append(stage)
-    case .wait(_, let demand):
+    case .wait(_, let work):
       consumers[index].isWaiting = true
-      try meet(demand)
+      try begin(work)
     case .end: throw Broken(description: "seed \(seed): ended")
     }
   }
 
-  private mutating func produce() throws {
-    switch producer {
-    case .ready:
-      switch machine.produce(waiter: producerWaiter) {
-      case .produce:
-        let waiting = consumers.filter(\.isWaiting).count
-        let isWanted = sharing.kind == .everyStage ? waiting == consumers.count : waiting > 0
-        try require(isWanted, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
-        producer = .working
-      case .wait: producer = .waiting
-      case .stop: throw Broken(description: "seed \(seed): stopped")
-      }
-    case .working:
-      newest += 1
-      let count = consumers.filter(\.isWaiting).count
-      guard case .wake(let woken, releasing: newest - 1) = machine.reach(newest) else {
-        throw Broken(description: "seed \(seed): stage \(newest) is discarded")
-      }
-      try require(woken.count == count, "seed \(seed): \(woken.count) of \(count) woken")
-      for index in consumers.indices { consumers[index].isWaiting = false }
-      producer = .ready
-    case .absent, .waiting: break
-    }
+  private mutating func endWork() throws {
+    guard isWorking else { return }
+    isWorking = false
+    newest += 1
+    let count = consumers.filter(\.isWaiting).count
+    let end = machine.end(.success(newest), isLast: false)
+    try require(end.releasing == newest - 1, "seed \(seed): stage \(newest) is discarded")
+    try require(end.consumers.count == count, "seed \(seed): \(end.consumers.count) of \(count) woken")
+    for index in consumers.indices { consumers[index].isWaiting = false }
   }
 
   /// From anywhere, asking and producing go on: nothing is stuck.
@@ -213,8 +193,8 @@ private struct SharingModel {
     let goal = newest + 3
     for _ in 0..<100 where newest < goal {
       for index in consumers.indices where !consumers[index].isWaiting { try ask(index) }
-      try produce()
+      try endWork()
     }
-    try require(newest >= goal, "seed \(seed): stuck at \(newest), producer \(producer)")
+    try require(newest >= goal, "seed \(seed): stuck at \(newest)")
   }
 }
