@@ -24,7 +24,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     step = Scope.current?.step
   }
 
-  deinit { box.release() }
+  deinit { box.end(with: ResolverError(.abandoned, file: box.file, line: box.line)) }
 
   /// Resolves with a value.
   @discardableResult
@@ -60,18 +60,14 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// The step ends after its handlers have returned. They run on the thread that cancels, and must not block. The
   /// resolver retains the handler until the step ends. If the handler retains an object that retains the callback, a
   /// lost callback goes unnoticed, so capture that object weakly.
-  ///
-  /// - Parameter handler: Receives the reason of the cancellation.
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) { box.onCancel(handler) }
 
   /// Calls a handler with a value that is delivered after the step was cancelled or timed out, by the first call.
   ///
-  /// - Parameter handler: Receives the unused value, for example to release a resource; runs on the thread of the call.
+  /// Use it to release a resource. The handler runs on the thread of the call.
   public func onLateValue(_ handler: @escaping @Sendable (Value) -> Void) { box.onLateValue(handler) }
 
-  /// Reports the progress of the step, like `StepProgress.report`, from any thread.
-  ///
-  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
+  /// Reports the progress of the step, from 0 to 1, like `StepProgress.report`, from any thread.
   public func report(_ fraction: Double) { step?.report(fraction) }
 }
 
@@ -99,11 +95,6 @@ extension Resolver where Value == Void {
 /// }
 /// ```
 ///
-/// - Parameters:
-///   - isolation: The isolation of the body, by default the caller's.
-///   - file: The file to name in errors.
-///   - line: The line to name in errors.
-///   - body: Starts the work.
 /// - Returns: The value of the resolver's first call.
 /// - Throws: The error of the first call; ``ResolverError/abandoned`` when the resolver was released without a call;
 ///   `CancellationError` when the task was cancelled first; the error of the body.
@@ -128,9 +119,9 @@ private func handOut<Value: Sendable>(
   do {
     try await body(resolver)
   } catch let error where Task.isCancelled {
-    box.cancel(reason: Scope.current?.cancellationCause?.reason, throwing: error)
+    box.end(with: error, cancelledBy: Scope.current?.cancellationCause ?? Cancellation())
   } catch {
-    box.fail(error)
+    box.end(with: error)
   }
 }
 

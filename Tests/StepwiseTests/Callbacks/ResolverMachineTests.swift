@@ -9,7 +9,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverMachineTests {
   enum Event: CaseIterable {
-    case call, fail, release, cancel, register, registerLate
+    /// The body has thrown, or the resolver is released.
+    case end
+    case call, cancel, register, registerLate
   }
 
   enum Answer: Equatable {
@@ -17,8 +19,7 @@ struct ResolverMachineTests {
     /// A first call that is late, with or without a handler for it.
     case late(Bool)
     case misuse(Int)
-    case failed
-    case abandoned
+    case ended
     /// The cancel is the first; so many handlers are called.
     case cancelled(Int)
     /// The handler is called at once.
@@ -36,12 +37,11 @@ struct ResolverMachineTests {
         case .late(let handler): return .late(handler != nil)
         case .misuse(let count): return .misuse(count)
         }
-      case .fail: return machine.fail().isFirst ? .failed : .nothing
-      case .release: return machine.release().isAbandoned ? .abandoned : .nothing
-      case .cancel: return machine.cancel(reason: "stop").map { .cancelled($0.count) } ?? .nothing
-      case .register:
-        guard case .call(let reason) = machine.register({ _ in }) else { return .nothing }
-        return reason == "stop" ? .callAtOnce : .nothing
+      case .end: return machine.end() == nil ? .nothing : .ended
+      case .cancel:
+        let handlers = machine.end(cancelledBy: Cancellation(reason: "stop"))
+        return handlers.map { .cancelled($0.count) } ?? .nothing
+      case .register: return machine.register({ _ in })?.reason == "stop" ? .callAtOnce : .nothing
       case .registerLate:
         _ = machine.registerLate { _ in }
         return .nothing
@@ -54,12 +54,9 @@ struct ResolverMachineTests {
       ([.call], [.settle]),
       ([.call, .call, .call], [.settle, .misuse(2), .misuse(3)]),
       ([.call, .cancel], [.settle, .nothing]),
-      ([.call, .release], [.settle, .nothing]),
-      ([.call, .fail], [.settle, .nothing]),
+      ([.call, .end], [.settle, .nothing]),
       ([.call, .register], [.settle, .nothing]),
       ([.registerLate, .call, .call], [.nothing, .settle, .misuse(2)]),
-      ([.release], [.abandoned]),
-      ([.release, .cancel], [.abandoned, .nothing]),
       ([.cancel], [.cancelled(0)]),
       ([.register, .register, .cancel, .cancel], [.nothing, .nothing, .cancelled(2), .nothing]),
       ([.cancel, .register], [.cancelled(0), .callAtOnce]),
@@ -67,13 +64,13 @@ struct ResolverMachineTests {
       ([.registerLate, .cancel, .call, .call], [.nothing, .cancelled(0), .late(true), .misuse(2)]),
       ([.cancel, .registerLate, .call], [.cancelled(0), .nothing, .late(true)]),
       ([.cancel, .call, .registerLate, .call], [.cancelled(0), .late(false), .nothing, .misuse(2)]),
-      ([.cancel, .release], [.cancelled(0), .nothing]),
-      ([.cancel, .fail], [.cancelled(0), .nothing]),
-      ([.fail], [.failed]),
-      ([.fail, .call, .call], [.failed, .late(false), .misuse(2)]),
-      ([.registerLate, .fail, .call], [.nothing, .failed, .late(true)]),
-      ([.register, .fail, .cancel, .register], [.nothing, .failed, .nothing, .nothing]),
-      ([.fail, .fail, .release], [.failed, .nothing, .nothing]),
+      ([.cancel, .end], [.cancelled(0), .nothing]),
+      ([.end], [.ended]),
+      ([.end, .cancel], [.ended, .nothing]),
+      ([.end, .call, .call], [.ended, .late(false), .misuse(2)]),
+      ([.registerLate, .end, .call], [.nothing, .ended, .late(true)]),
+      ([.register, .end, .cancel, .register], [.nothing, .ended, .nothing, .nothing]),
+      ([.end, .end], [.ended, .nothing]),
     ] as [([Event], [Answer])]
   )
   func `A resolver answers as the table says`(events: [Event], answers: [Answer]) {
@@ -90,9 +87,8 @@ struct ResolverMachineTests {
       for _ in 0..<Int.random(in: 1...12, using: &generator) {
         guard let event = Event.allCases.randomElement(using: &generator) else { continue }
         events.append(event)
-        if event == .release { break }
       }
-      let ends: [Event] = [.call, .fail, .release, .cancel]
+      let ends: [Event] = [.call, .end, .cancel]
       let first = events.first { ends.contains($0) }
       var hasEnded = false
       var (calls, handlers) = (0, 0)
@@ -104,8 +100,7 @@ struct ResolverMachineTests {
           calls += 1
           let isLate = hasEnded && calls == 1
           expected = !hasEnded ? .settle : isLate ? .late(hasLateHandler) : .misuse(calls)
-        case .fail: expected = hasEnded ? .nothing : .failed
-        case .release: expected = hasEnded ? .nothing : .abandoned
+        case .end: expected = hasEnded ? .nothing : .ended
         case .cancel: expected = hasEnded ? .nothing : .cancelled(handlers)
         case .register:
           handlers += 1
@@ -121,7 +116,7 @@ struct ResolverMachineTests {
   }
 
   /// The first end returns the handlers, to be released outside the lock.
-  @Test(arguments: [Event.call, .fail, .release, .cancel])
+  @Test(arguments: [Event.call, .end, .cancel])
   func `A resolver retains no cancel handler after its end`(_ event: Event) {
     let tracker = LifetimeTracker()
     var machine = ResolverMachine<Int>()
@@ -130,9 +125,8 @@ struct ResolverMachineTests {
     #expect(tracker.alive == 1)
     switch event {
     case .call: _ = machine.call()
-    case .fail: _ = machine.fail()
-    case .release: _ = machine.release()
-    default: _ = machine.cancel(reason: nil)
+    case .end: _ = machine.end()
+    default: _ = machine.end(cancelledBy: Cancellation())
     }
     #expect(tracker.alive == 0)
     withExtendedLifetime(machine) {}
