@@ -16,7 +16,7 @@ extension Chain {
   /// - Returns: The diagram, in lines that end with a line break.
   public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
     var walk = ChainWalk()
-    walk.follow(plan)
+    walk.follow(parts)
     return format.text(of: walk.diagram)
   }
 }
@@ -24,7 +24,7 @@ extension Chain {
 /// Draws a chain and those nested in it, in a loop, because they may be nested to any depth.
 private struct ChainWalk {
   private enum Event {
-    case chain(ChainPlan)
+    case chain([Node.Part])
     case step(name: String?, isUndoable: Bool)
     case open(String)
     case close
@@ -41,11 +41,11 @@ private struct ChainWalk {
   private var forks: [(start: [Int], ends: [Int])] = []
   private var stepCount = 0
 
-  mutating func follow(_ plan: ChainPlan) {
-    var pending: [Event] = [.chain(plan)]
+  mutating func follow(_ parts: [Node.Part]) {
+    var pending: [Event] = [.chain(parts)]
     while let event = pending.popLast() {
       switch event {
-      case .chain(let plan): pending += Self.events(of: plan.parts).reversed()
+      case .chain(let parts): pending += Self.events(of: parts).reversed()
       case .step(let name, let isUndoable): addStep(name, isUndoable: isUndoable)
       case .open(let label): diagram.open(label)
       case .close: diagram.close()
@@ -61,18 +61,18 @@ private struct ChainWalk {
     }
   }
 
-  private static func events(of parts: [ChainPlan.Part]) -> [Event] {
+  private static func events(of parts: [Node.Part]) -> [Event] {
     var opening: [Event] = []
     var body: [Event] = []
     var (onError, finally, overlap) = (0, 0, String?.none)
     for part in parts {
       switch part {
-      case .step(let name, let isUndoable): body.append(.step(name: name, isUndoable: isUndoable))
-      case .chains(let chains, let how): body += events(of: chains, how: how)
+      case .step(let name, _, let undo, _): body.append(.step(name: name, isUndoable: undo != nil))
+      case .chains(let chains, let how, _): body += events(of: chains.nodes.map(\.parts), how: how)
       case .recover:
         opening.append(.open("try"))
         body.append(.recover)
-      case .enclosing(let how):
+      case .enclosing(let how, _):
         opening.append(.open(how))
         body.append(.close)
       case .onError: onError += 1
@@ -90,15 +90,20 @@ private struct ChainWalk {
     return opening.reversed() + body
   }
 
-  private static func events(of chains: [ChainPlan], how: String) -> [Event] {
+  private static func events(of chains: [[Node.Part]], how: String) -> [Event] {
     if how == "then" {
       // A chain that is nothing but branches needs no box of its own.
-      return chains.flatMap { $0.isBranches ? [.chain($0)] : [.open("chain"), .chain($0), .close] }
+      return chains.flatMap { isBranches($0) ? [.chain($0)] : [.open("chain"), .chain($0), .close] }
     }
     let branches = chains.enumerated().flatMap { index, chain -> [Event] in
       [.open("branch \(index + 1)"), .chain(chain), .close, .nextBranch]
     }
     return [.open(how), .fork] + branches + [.join, .close]
+  }
+
+  /// Returns whether a chain consists of nothing but the branches of `zip` or `race`.
+  private static func isBranches(_ parts: [Node.Part]) -> Bool {
+    if parts.count == 1, case .chains = parts[0] { true } else { false }
   }
 
   private mutating func addStep(_ name: String?, isUndoable: Bool) {
@@ -122,14 +127,6 @@ private struct ChainWalk {
     let failed = onError > 0 ? [catching("on error: \(onError.handlers)")] : []
     guard finally > 0 else { return }
     tails = [diagram.add("finally: \(finally.handlers)", .handler, after: tails + failed)]
-  }
-}
-
-extension ChainPlan {
-  /// Whether the chain consists of nothing but the branches of `zip` or `race`.
-  fileprivate var isBranches: Bool {
-    let parts = parts
-    return if parts.count == 1, case .chains = parts[0] { true } else { false }
   }
 }
 

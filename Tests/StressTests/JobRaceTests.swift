@@ -91,7 +91,7 @@ extension Races {
 
       func launch(_ priority: TaskPriority) {
         let job = Job("job") { (number: Int) in number }.priority(priority)
-        for number in 0..<8 { runs.record(job.launch(number, on: queue).run) }
+        for number in 0..<8 { runs.record(job.launch(number, on: queue)) }
       }
 
       var complaint: String? {
@@ -100,7 +100,7 @@ extension Races {
           for run in runs.elements {
             if case .failed(let error) = await run.outcome { return "\(error)" }
           }
-          let last: Run<Int> = Job("last") { 1 }.launch(on: queue).run
+          let last: Run<Int> = Job("last") { 1 }.launch(on: queue)
           return (try? await last.value) == 1 ? nil : "the queue is stuck"
         }
       }

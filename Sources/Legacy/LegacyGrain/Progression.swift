@@ -68,7 +68,7 @@ private enum Asking {
 }
 
 /// An error that ends a progression.
-@available(*, deprecated, message: "Use CancellationError, and ProgressionError of Stepwise")
+@available(*, deprecated, message: "Use CancellationError; next() of Progression of Stepwise has no default")
 public enum ProgressionError: Error, Equatable {
   /// The progress closure returned false.
   @available(*, deprecated, message: "Leave the loop over `stages`; a cancelled run throws CancellationError")

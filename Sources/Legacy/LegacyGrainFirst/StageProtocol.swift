@@ -79,7 +79,7 @@ public protocol CompletingProtocol {
 }
 
 /// Why a stage cannot be continued or completed.
-@available(*, deprecated, message: "Use ProgressionError of Stepwise")
+@available(*, deprecated, message: "Write `try completed()`, whose error names the stage")
 // Safety: the run that met the stage does not use it any more, and stages of the first edition are values.
 public enum StageError<Stage: StageProtocol>: Error, @unchecked Sendable {
   /// The stage has no next stage.

@@ -17,11 +17,7 @@ import Synchronization
 /// ```
 public final class CancellationToken: Sendable {
   enum Listener: Sendable {
-    /// A user's handler, which is not called once it has been removed.
-    case handler(CancellationHandler)
-    /// A closure of the library, which may still run while it is removed.
-    case action(@Sendable (_ reason: String?) -> Void)
-    case task(any CancellableTask)
+    case listener(any CancellationListener)
     case child(Child)
   }
 
@@ -31,7 +27,6 @@ public final class CancellationToken: Sendable {
 
   typealias Key = OrderedSlots<Listener>.Key
 
-  /// The registration of this token with its parent.
   private struct Link {
     var parent: CancellationToken
     let key: Key
@@ -78,14 +73,12 @@ public final class CancellationToken: Sendable {
   /// The reason of the cancellation, if the token has been cancelled with one.
   public var reason: String? { request?.reason }
 
-  /// The cancellation, if the token has been cancelled.
   package var request: Cancellation? {
     isCancelled ? state.withLock { $0.cancellation } : nil
   }
 
   /// Cancels the token permanently and calls its handlers on the current thread, in the order of their registration.
   ///
-  /// - Parameter reason: The reason, for handlers and errors.
   /// - Returns: `true` for the call that cancelled the token, `false` for every later call.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool {
@@ -93,18 +86,14 @@ public final class CancellationToken: Sendable {
     // Children are cancelled in this loop, at their position among the handlers: long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
-      case .handler(let handler): handler.call(reason: reason)
-      case .action(let action): action(reason)
-      case .task(let task): task.cancel()
+      case .listener(let listener): listener.tokenWasCancelled(reason: reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
     return true
   }
 
-  /// Marks the token as cancelled.
-  ///
-  /// - Returns: The listeners to notify, last one first; nil when the token was cancelled before.
+  /// Returns the listeners to notify, last one first; nil when the token was cancelled before.
   private func begin(_ cancellation: Cancellation) -> [Listener]? {
     let effects: ([Listener], Link?)? = state.withLock { state in
       guard state.cancellation == nil else { return nil }
@@ -121,35 +110,23 @@ public final class CancellationToken: Sendable {
   /// Calls a handler once, when the token is cancelled; immediately if it already is.
   ///
   /// The handler runs on the thread that cancels, or on the current one, outside the token's lock, so it may use the
-  /// token. The token retains the handler until it has run or is removed.
-  ///
-  /// - Parameter handler: Receives the reason of the cancellation.
-  /// - Returns: The registration, through which you can remove the handler.
+  /// token. The token retains the handler until it has run or is removed through the registration.
   @discardableResult
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> CancellationRegistration {
     let handler = CancellationHandler(handler)
-    let key = add(.handler(handler))
-    if key == nil { handler.call(reason: reason) }
-    return CancellationRegistration(token: self, key: key, handler: handler)
+    return CancellationRegistration(token: self, key: listen(handler), handler: handler)
   }
 
-  /// Calls a closure once, when the token is cancelled, and returns its key; nil if it has been called.
-  func listen(_ action: @escaping @Sendable (_ reason: String?) -> Void) -> Key? {
-    let key = add(.action(action))
-    if key == nil { action(reason) }
-    return key
-  }
-
-  /// Cancels a task when the token is cancelled, and returns its key; nil if it has been cancelled.
-  func listen(_ task: any CancellableTask) -> Key? {
-    let key = add(.task(task))
-    if key == nil { task.cancel() }
-    return key
-  }
-
-  /// Throws an error if the token has been cancelled.
+  /// Notifies a listener once, when the token is cancelled, and returns its key; nil if it has been notified.
   ///
-  /// - Throws: `CancellationError`.
+  /// A listener that is not a user's handler may still be notified while it is removed.
+  func listen(_ listener: any CancellationListener) -> Key? {
+    let key = add(.listener(listener))
+    if key == nil { listener.tokenWasCancelled(reason: reason) }
+    return key
+  }
+
+  /// Throws `CancellationError` if the token has been cancelled.
   public func checkCancellation() throws {
     if isCancelled { throw CancellationError() }
   }
@@ -158,13 +135,12 @@ public final class CancellationToken: Sendable {
   public var cancellation: Void {
     get async {
       let cancelled = Once<Void>()
-      let listener = listen { _ in cancelled.settle(()) }
+      let registration = onCancel { _ in cancelled.settle(()) }
       _ = await cancelled.value()
-      remove(listener)
+      registration.remove()
     }
   }
 
-  /// The number of registered handlers, including those of linked tokens.
   var handlerCount: Int { state.withLock { $0.listeners.count } }
 
   /// Returns nil when the token is already cancelled.
@@ -179,14 +155,16 @@ public final class CancellationToken: Sendable {
   }
 }
 
-/// A task of any type.
+/// What a token notifies: a handler, a task or a run.
 ///
-/// A closure that captures one would be an allocation; this enlarges each listener by 24 bytes.
-protocol CancellableTask: Sendable {
-  func cancel()
+/// A closure that captures one would be an allocation.
+protocol CancellationListener: Sendable {
+  func tokenWasCancelled(reason: String?)
 }
 
-extension Task: CancellableTask {}
+extension Task: CancellationListener {
+  func tokenWasCancelled(reason: String?) { cancel() }
+}
 
 /// Counts the cancellations of tokens, runs and chains in this process.
 ///
@@ -234,7 +212,7 @@ public final class CancellationRegistration: Sendable {
 }
 
 /// One `onCancel` handler of a token, which is called once or removed first.
-final class CancellationHandler: Sendable {
+final class CancellationHandler: CancellationListener {
   typealias Handler = @Sendable (_ reason: String?) -> Void
 
   private enum State {
@@ -249,7 +227,7 @@ final class CancellationHandler: Sendable {
     state = Lock(.waiting(handler))
   }
 
-  func call(reason: String?) { take(.called)?(reason) }
+  func tokenWasCancelled(reason: String?) { take(.called)?(reason) }
 
   func remove() -> Bool {
     // The handler is released outside the lock, because it belongs to the user.

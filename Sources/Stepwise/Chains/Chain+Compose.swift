@@ -2,13 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Chain {
-  /// Returns a chain that runs chains concurrently on one input and collects their outputs.
+  /// Returns a chain that runs chains concurrently on one input and collects their outputs in a tuple, in order.
   ///
   /// When one fails, the others are cancelled and awaited, what they completed is undone, and the error of the first
   /// failure is thrown.
-  ///
-  /// - Parameter chains: The chains.
-  /// - Returns: A chain whose output is a tuple of their outputs, in order.
   public static func zip<each Part: Sendable>(
     _ chains: repeat Chain<Input, each Part>
   ) -> Chain where Output == (repeat each Part) {
@@ -20,8 +17,11 @@ extension Chain {
     return Chain(
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
-        let (finished, failure) = await branches.runAll(on: input, as: frame.fork(into: branches.chains, .zip))
-        await frame.adopt(branches.undos(of: finished), isMarked: failure != nil)
+        let child = frame.fork(into: branches.chains, .zip)
+        let ended = await branches.run(on: input, as: child)
+        let finished = ended.compactMap { try? $0?.get() }
+        let failure = finished.count < ended.count ? child.fork.decider.flatMap { ended[$0]?.error } : nil
+        await frame.adopt(finished.flatMap(\.undos), isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) -> Next {
@@ -36,19 +36,25 @@ extension Chain {
 
   /// Returns a chain that runs chains concurrently on one input until one succeeds.
   ///
-  /// The others are then cancelled and awaited, and what they completed is undone.
-  ///
-  /// - Parameter chains: The chains.
-  /// - Returns: A chain whose output is that of the first chain that succeeded. It throws ``RaceError`` when none
-  ///   succeeds.
+  /// The others are then cancelled and awaited, and what they completed is undone. ``RaceError`` is thrown when none
+  /// succeeds.
   public static func race(_ chains: Chain...) -> Chain {
     let branches = Branches(chains.map { _ in Branches.branch(Chain.self) }, of: chains.map(\.core))
     return Chain(
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .race)
-        let (winner, others) = try await branches.runFirst(on: input, as: child)
-        let undos = UndoStack.Entry.newestFirst(branches.undos(of: others))
+        let ended = await branches.run(on: input, as: child)
+        guard let decider = child.fork.decider, case .success(let winner)? = ended[decider] else {
+          let errors = ended.compactMap { $0?.error }
+          // They were interrupted together with the run.
+          if frame.execution.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
+            throw CancellationError()
+          }
+          throw RaceError(errors: errors)
+        }
+        let others = ended.compactMap { try? $0?.get() }.filter { $0.output !== winner.output }
+        let undos = UndoStack.Entry.newestFirst(others.flatMap(\.undos))
         await frame.execution.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
         frame.slot.put(winner.output(as: Output.self))
@@ -90,46 +96,8 @@ struct Branches<Input: Sendable>: Sendable {
     }
   }
 
-  func undos(of finished: [FinishedBranch]) -> [UndoStack.Entry] { finished.flatMap { $0.undos } }
-
-  /// Runs all branches.
-  ///
-  /// When one fails, the others are cancelled and awaited.
-  ///
-  /// - Returns: The branches that succeeded, in order, and the error of the first one that failed. The caller then
-  ///   undoes what the others completed.
-  func runAll(
-    on input: Input,
-    as first: Child
-  ) async -> (succeeded: [FinishedBranch], failure: (any Error)?) {
-    let ended = await run(on: input, as: first)
-    let succeeded = ended.compactMap { try? $0?.get() }
-    guard succeeded.count < all.count else { return (succeeded, nil) }
-    return (succeeded, first.fork.decider.flatMap { ended[$0]?.error })
-  }
-
-  /// Runs all branches until one succeeds; the others are then cancelled and awaited.
-  ///
-  /// - Returns: The first branch that succeeded, and the others that did, which the caller undoes.
-  /// - Throws: `RaceError` when none succeeds; `CancellationError` when they were interrupted together with the run and
-  ///   threw no other errors.
-  func runFirst(
-    on input: Input,
-    as first: Child
-  ) async throws -> (winner: FinishedBranch, others: [FinishedBranch]) {
-    let ended = await run(on: input, as: first)
-    guard let decider = first.fork.decider, case .success(let winner)? = ended[decider] else {
-      let errors = ended.compactMap { $0?.error }
-      if first.outer.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
-        throw CancellationError()
-      }
-      throw RaceError(errors: errors)
-    }
-    return (winner, ended.compactMap { try? $0?.get() }.filter { $0.output !== winner.output })
-  }
-
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  private func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
+  func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>)?.self) { group in
       var child = first

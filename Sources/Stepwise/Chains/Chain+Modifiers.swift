@@ -8,47 +8,31 @@ extension Chain {
   public nonisolated func recover(
     _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
-    appendingRecovery { error in try await replacement(error) }
-  }
-
-  /// Replaces an error of one type, thrown by the previous steps, with a value.
-  ///
-  /// - Parameters:
-  ///   - type: The type of error to replace; other errors are passed on.
-  ///   - replacement: Returns the value, or throws a different error.
-  /// - Returns: A new chain; this one is unchanged.
-  public nonisolated func recover<Failure: Error>(
-    from type: Failure.Type,
-    _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
-  ) -> Chain {
-    appendingRecovery { error in
-      guard let failure = error as? Failure else { throw error }
-      return try await replacement(failure)
-    }
-  }
-
-  private nonisolated func appendingRecovery(
-    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
-  ) -> Chain {
     let code: StepCode = { frame in
       guard let failure = frame.failure.take() else { return }
       frame.slot.put(try await replacement(failure))
     }
     return Chain(path.appending(.recover(Output.self, code)))
   }
+
+  /// Replaces an error of one type, thrown by the previous steps, with a value; other errors are passed on.
+  public nonisolated func recover<Failure: Error>(
+    from type: Failure.Type,
+    _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
+  ) -> Chain {
+    recover { error in
+      guard let failure = error as? Failure else { throw error }
+      return try await replacement(failure)
+    }
+  }
 }
 
 extension Chain {
   /// Retries the previous steps, from the first one, when one of them fails.
   ///
-  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the delay
-  /// between attempts immediately.
-  ///
-  /// - Parameters:
-  ///   - policy: The number of attempts and the delay between them.
-  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
-  ///   - clock: The clock that measures the delays.
-  /// - Returns: A new chain; this one is unchanged. When all attempts fail, it throws the error of the last one.
+  /// By default every error is retried. What a failed attempt completed is undone before the next one. When all attempts
+  /// fail, the error of the last one is thrown. Cancellation is never retried, and ends the delay between attempts
+  /// immediately.
   public nonisolated func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
@@ -57,12 +41,13 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let part = frame.covered
-      let history = frame.execution.journal.map { AttemptHistory(at: $0.open("retry"), in: $0) }
+      let history = frame.execution.journal.map { AttemptHistory(place: $0.open("retry"), journal: $0) }
       var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
       while true {
         do {
           frame.slot.put(input)
-          return try await frame.perform(part: part, at: history?.place)
+          guard let history else { return try await frame.perform(part: part) }
+          return try await history.journal.inside(history.place, branch: nil) { try await frame.perform(part: part) }
         } catch {
           let isStored = history?.continues
           guard isStored ?? !frame.execution.isInterrupted else { throw error }
@@ -93,11 +78,6 @@ extension Chain {
   /// When the time is up, the running step is cancelled and awaited, what was completed is undone, and ``TimeoutError``
   /// is thrown, which names that step. A value that the last step still returns is the output. Use
   /// ``abandon(after:clock:discarding:)`` for steps that ignore cancellation.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit for the previous steps together.
-  ///   - clock: The clock that measures the time.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func timeout(
     _ duration: Duration,
     clock: any Clock<Duration> = ContinuousClock()
@@ -112,15 +92,9 @@ extension Chain {
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
   ///
-  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled
-  /// and continues without being awaited. No further step follows it, and if it can be undone, it is undone when it
-  /// completes.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit for the previous steps together.
-  ///   - clock: The clock that measures the time.
-  ///   - discard: Receives a value that the abandoned steps return, for example to release a resource.
-  /// - Returns: A new chain; this one is unchanged.
+  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled and continues
+  /// without being awaited. No further step follows it, and if it can be undone, it is undone when it completes. A value
+  /// that the abandoned steps return is passed to `discard`, for example to release a resource.
   public nonisolated func abandon(
     after duration: Duration,
     clock: any Clock<Duration> = ContinuousClock(),

@@ -48,8 +48,6 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   ///
   /// The cancellation is in effect when this method returns. A run made by `start` is interrupted immediately. A plain
   /// `run` stops at its next step, and the delay before a retry ends immediately.
-  ///
-  /// - Parameter reason: The reason that `finally`, events and outcomes receive.
   public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
 
   /// Waits until no run is in flight.
@@ -75,7 +73,6 @@ extension Chain {
   /// The run belongs to the task that awaits it: it is cancelled with that task, and inherits its priority and
   /// task-local values. The steps run off the caller's actor.
   ///
-  /// - Parameter input: The first step's input.
   /// - Returns: The last step's output, even when the run was cancelled while that step was running.
   /// - Throws: The error of a step, unchanged; `CancellationError` when the run was cancelled in any way, or was
   ///   refused or replaced by its overlap policy; ``ChainError/reentrant`` when a step runs its own chain, whose policy
@@ -91,40 +88,23 @@ extension Chain {
   /// Starts an unstructured run.
   ///
   /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
-  /// cancellation. Releasing the returned handle does not cancel the run.
+  /// cancellation. Releasing the returned handle does not cancel the run. A token cancels the run and what its steps
+  /// run, as in the body of ``withCancellation(by:isolation:_:)``. When it is already cancelled, the run only calls its
+  /// `finally` handlers.
   ///
-  /// - Parameters:
-  ///   - input: The first step's input.
-  ///   - token: Cancels this run and what its steps run, as in the body of ``withCancellation(by:isolation:_:)``. When it
-  ///     is already cancelled, the run only calls its `finally` handlers.
-  /// - Returns: The handle, through which to cancel, await and observe the run.
+  /// Pass a completion to call a chain from code that works with callbacks. It is called exactly once, after the
+  /// `finally` handlers; a cancelled run passes `CancellationError`. It runs off the caller's actor, unless the closure
+  /// is isolated: `chain.start(input) { @MainActor result in show(result) }`. The run's cancellation does not cancel it.
   @discardableResult @inlinable
-  public nonisolated func start(_ input: Input, cancelledBy token: CancellationToken? = nil) -> Run<Output> {
-    var slot = ValueSlot()
-    slot.put(input)
-    return Run(core.start(slot, cancelledBy: token))
-  }
-
-  /// Starts an unstructured run and calls a closure when the run completes.
-  ///
-  /// Use this method to call a chain from code that works with callbacks. The completion runs off the caller's actor,
-  /// unless the closure is isolated: `chain.start(input) { @MainActor result in show(result) }`.
-  ///
-  /// - Parameters:
-  ///   - input: The first step's input.
-  ///   - completion: Called exactly once, after the `finally` handlers, regardless of the outcome; a cancelled run
-  ///     passes `CancellationError`. The run's cancellation does not cancel the completion.
-  /// - Returns: The handle, through which to cancel, await and observe the run.
-  @discardableResult
   public nonisolated func start(
     _ input: Input,
-    completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+    cancelledBy token: CancellationToken? = nil,
+    completion: (nonisolated(nonsending) @Sendable (Result<Output, any Error>) async -> Void)? = nil
   ) -> Run<Output> {
-    let run = start(input)
-    _ = spawn {
-      let outcome = await run.finalOutcome
-      await completion(Result { try outcome.get() })
-    }
+    var slot = ValueSlot()
+    slot.put(input)
+    let run = Run<Output>(core.start(slot, cancelledBy: token))
+    if let completion { run.call(completion) }
     return run
   }
 }
@@ -132,7 +112,7 @@ extension Chain {
 // MARK: - For other modules
 
 extension Chain {
-  package nonisolated var plan: ChainPlan { ChainPlan(path.node) }
+  package nonisolated var parts: [Node.Part] { path.node.parts }
 
   /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
   ///
@@ -153,9 +133,10 @@ extension Chain {
     try await core.runApart(ValueSlot(), with: journal).takeOutput()
   }
 
-  /// Starts an unstructured run with a journal.
   package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
-    Scope.adding(token) { Run(of: core, with: journal) }
+    let program = ObjectIdentifier(core.program)
+    let run = StartedRun(of: program, entrance: core.entrance, input: ValueSlot(), journal: journal)
+    return Run(core.start(run, cancelledBy: token))
   }
 }
 
@@ -176,18 +157,13 @@ extension Chain where Input == Void {
   @inlinable
   nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
 
-  /// Starts an unstructured run, like ``start(_:cancelledBy:)``.
-  @discardableResult
-  public nonisolated func start(cancelledBy token: CancellationToken? = nil) -> Run<Output> {
-    start((), cancelledBy: token)
-  }
-
-  /// Starts an unstructured run and calls a closure when the run completes, like ``start(_:completion:)``.
+  /// Starts an unstructured run, like ``start(_:cancelledBy:completion:)``.
   @discardableResult
   public nonisolated func start(
-    completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+    cancelledBy token: CancellationToken? = nil,
+    completion: (nonisolated(nonsending) @Sendable (Result<Output, any Error>) async -> Void)? = nil
   ) -> Run<Output> {
-    start((), completion: completion)
+    start((), cancelledBy: token, completion: completion)
   }
 }
 
@@ -210,11 +186,6 @@ extension Chain {
   }
 
   /// Creates a chain of one step that you can undo, like a step that `then` appends with an undo.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - undo: Undoes the step; receives its output.
-  ///   - body: Receives the chain's input. An error that it throws ends the run.
   @inlinable
   public init(
     _ name: String? = nil,
@@ -239,12 +210,7 @@ extension Chain {
     appending(nil, code: Chain<Output, Next>.code(body))
   }
 
-  /// Appends a step with a name: a closure or a function.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
-  /// - Returns: A new chain; this one is unchanged.
+  /// Appends a step with a name, which events, errors and diagrams show: a closure or a function.
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String,
@@ -256,15 +222,9 @@ extension Chain {
 
   /// Appends a step that can be undone.
   ///
-  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first. The undos are
-  /// shielded from cancellation and may suspend; each of them is called, even after another one has failed. An undo
-  /// that throws is reported to `onError` as an ``UndoError``.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - undo: Undoes the step; receives its output.
-  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
-  /// - Returns: A new chain; this one is unchanged.
+  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first; each undo receives
+  /// the output of its step. The undos are shielded from cancellation and may suspend; each of them is called, even
+  /// after another one has failed. An undo that throws is reported to `onError` as an ``UndoError``.
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String? = nil,
@@ -274,19 +234,13 @@ extension Chain {
     appending(name, undo: undo, code: Chain<Output, Next>.code(body))
   }
 
-  /// Appends a step that transforms the elements of a sequence concurrently.
+  /// Appends a step that transforms the elements of a sequence concurrently, and collects the results in order.
   ///
-  /// The first failure cancels the other elements and awaits them, and then ends the step.
+  /// At most `maxConcurrent` elements are transformed concurrently; values below one count as one. The first failure
+  /// cancels the other elements and awaits them, and then ends the step.
   ///
   /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share.
   /// A sequence that cannot count its elements in advance has no progress until it has ended.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as
-  ///     one.
-  ///   - transform: Receives one element.
-  /// - Returns: A new chain, whose output is in the order of the sequence; this one is unchanged.
   public nonisolated func thenMap<Element: Sendable>(
     _ name: String? = nil,
     maxConcurrent: Int,
@@ -299,9 +253,7 @@ extension Chain {
     return appending(name, code: code)
   }
 
-  /// The erased form of a closure.
-  ///
-  /// It is built at the call site, for concrete types: a step needs no thunk.
+  /// The erased form of a closure, built at the call site, for concrete types: a step needs no thunk.
   @inlinable
   static func code(
     _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Transforms elements concurrently, up to a limit, and preserves their order.
-///
-/// Each element has an equal share of the progress of the current step.
+/// Transforms elements concurrently, up to a limit, and preserves their order; each has an equal share of the progress.
 ///
 /// A `Gate` would need a child task for each waiting element: for 200,000 elements a peak of 561 MB instead of 36, and
 /// twice the time.
@@ -23,7 +21,8 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
     /// Returns whether an element was left.
     func addNext() throws -> Bool {
       guard let (index, element) = pending.next() else {
-        progress?.setCount(begun)
+        // Until the count is known, nothing is reported.
+        progress?.change { $0.count = begun }
         return false
       }
       begun = index + 1
@@ -35,9 +34,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         guard let progress else { return (index, try await transformed()) }
         return (index, try await progress.runElement(at: index) { try await transformed() })
       }
-      guard isAdded else {
-        throw CancellationError()
-      }
+      guard isAdded else { throw CancellationError() }
       return true
     }
     while begun < max(1, maxConcurrent), try addNext() {}
@@ -52,7 +49,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
 
 /// Adds up what the elements of one step report to the progress of the step, which never goes back.
 final class ElementProgress: Sendable {
-  private struct State {
+  struct State {
     /// How many elements there are, once that is known.
     var count: Int?
     var shares: [Int: Double] = [:]
@@ -69,9 +66,6 @@ final class ElementProgress: Sendable {
     self.step = step
     state = Lock(State(count: count))
   }
-
-  /// Reports nothing until the count is known.
-  func setCount(_ count: Int) { change { $0.count = count } }
 
   func set(_ index: Int, to fraction: Double) {
     change { state in
@@ -90,7 +84,7 @@ final class ElementProgress: Sendable {
     return try await Scope.$current.withValue(Scope.current?.inside(step: element)) { try await operation() }
   }
 
-  private func change(_ change: (inout State) -> Void) {
+  func change(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
     step.report { next() }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+// Safety: it has one constant, which is Sendable, and `JobRun`, its only subclass, one more.
 /// A handle for cancelling, awaiting and observing a run that `start` started.
 ///
 /// Keep it if you want to show progress or offer a cancel button; you can ignore it otherwise. Releasing the handle
@@ -10,31 +11,23 @@
 /// let run = search.start("swift")
 /// run.cancel(reason: "the screen was closed")
 /// ```
-public final class Run<Output: Sendable>: Sendable {
-  @usableFromInline let handle: RunHandle
+public class Run<Output: Sendable>: @unchecked Sendable {
+  @usableFromInline final let handle: RunHandle
 
   @inlinable
   init(_ handle: RunHandle) {
     self.handle = handle
   }
 
-  init(of chain: ChainCore, with journal: any RunJournal) {
-    let run = StartedRun(
-      of: ObjectIdentifier(chain.program),
-      entrance: chain.entrance,
-      input: ValueSlot(),
-      journal: journal
-    )
-    handle = chain.start(run, priority: nil)
-  }
-
   deinit { handle.release() }
+}
 
+// Members of extensions cannot be overridden, so they are called directly.
+extension Run {
   /// Cancels the run.
   ///
   /// The running step is interrupted immediately, through task cancellation, and no further step starts.
   ///
-  /// - Parameter reason: The reason, for handlers and outcomes.
   /// - Returns: A Boolean value that indicates whether this call cancelled the run: `false` when it was already
   ///   cancelled or its outcome was already decided. If the last step has already produced a value, the run still
   ///   succeeds with it.
@@ -50,9 +43,16 @@ public final class Run<Output: Sendable>: Sendable {
   /// run is returned in a cancelled task as well.
   public var value: Output {
     get async throws {
-      try await handle.waitForCompletion()
+      let run = handle.run
+      if !run.isOver {
+        try Scope.checkReentrancy(of: run)
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+          handle.task.escalatePriority(to: Task.currentPriority)
+        }
+        if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
+      }
       // The handle alone retains the output.
-      return try withExtendedLifetime(self) { try handle.run.output() }
+      return try withExtendedLifetime(self) { try run.output() }
     }
   }
 
@@ -67,6 +67,18 @@ public final class Run<Output: Sendable>: Sendable {
       } catch {
         return .failed(error)
       }
+    }
+  }
+
+  /// Calls a closure when the run has completed.
+  @usableFromInline
+  func call(
+    priority: TaskPriority? = nil,
+    _ completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+  ) {
+    _ = spawn(priority: priority) {
+      let outcome = await self.finalOutcome
+      await completion(Result { try outcome.get() })
     }
   }
 
@@ -99,7 +111,6 @@ public final class Run<Output: Sendable>: Sendable {
   /// last element of the run, or when the iterating task is cancelled.
   public var progress: some AsyncSequence<ChainProgress, Never> & Sendable { handle.recorder.progress(of: self) }
 
-  /// What the run has recorded so far.
   package var reading: RunReading { handle.recorder.reading() }
 }
 
@@ -115,18 +126,6 @@ struct RunHandle: Sendable {
     recorder.forget()
     run.forget()
   }
-
-  /// Waits until the run has completed.
-  ///
-  /// - Throws: `ChainError` instead of waiting for a run around; `CancellationError` when the waiting task is cancelled.
-  nonisolated(nonsending) func waitForCompletion() async throws {
-    guard !run.isOver else { return }
-    try Scope.checkReentrancy(of: run)
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      task.escalatePriority(to: Task.currentPriority)
-    }
-    if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
-  }
 }
 
 extension ChainCore {
@@ -141,10 +140,11 @@ extension ChainCore {
     return start(run, priority: priority, cancelledBy: token)
   }
 
-  func start(_ run: StartedRun, priority: TaskPriority?, cancelledBy token: CancellationToken? = nil) -> RunHandle {
+  func start(_ run: StartedRun, priority: TaskPriority? = nil, cancelledBy token: CancellationToken?) -> RunHandle {
     Scope.adding(token) {
-      let recorder = RunRecorder(of: program.summary, .make(for: program.summary, program.observers, in: .current))
-      return RunHandle(run: run, task: launch(run, of: .handle(recorder, priority)), recorder: recorder)
+      let observation = Scope.current?.surroundings.observation
+      let recorder = RunRecorder(of: program.summary, .make(for: program.summary, program.observers, in: observation))
+      return RunHandle(run: run, task: launch(run, for: recorder, priority: priority), recorder: recorder)
     }
   }
 }

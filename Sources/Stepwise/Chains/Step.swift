@@ -8,7 +8,6 @@
 /// let chain = load.appending(shrink)
 /// ```
 public struct Step<Input: Sendable, Output: Sendable>: Sendable {
-  /// The name of the step in events, errors and diagrams.
   package let name: String?
 
   @usableFromInline typealias Undo = nonisolated(nonsending) @Sendable (Output) async throws -> Void
@@ -35,12 +34,8 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// Creates a step with a name, which can be undone.
   ///
   /// When a later step of the chain fails, or the run is cancelled, the completed steps are undone, newest first. The
-  /// undo is shielded from cancellation and may suspend. Modifiers of the step apply to its body alone.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - undo: Undoes the step; receives its output.
-  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  /// undo receives the output, is shielded from cancellation and may suspend. Modifiers of the step apply to its body
+  /// alone.
   public init(
     _ name: String? = nil,
     undo: (nonisolated(nonsending) @Sendable (Output) async throws -> Void)? = nil,
@@ -56,11 +51,6 @@ extension Step {
   /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. A value that the step
   /// still returns is its output. A step that ignores cancellation blocks the chain: append it as a chain with
   /// ``Chain/abandon(after:clock:discarding:)``.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit.
-  ///   - clock: The clock that measures the time.
-  /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
       try await limited(to: TimeLimit(duration: duration, clock: clock)) {
@@ -73,13 +63,8 @@ extension Step {
 
   /// Retries the step when it fails.
   ///
-  /// Cancellation is never retried, and ends the delay between attempts immediately.
-  ///
-  /// - Parameters:
-  ///   - policy: The number of attempts and the delay between them.
-  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
-  ///   - clock: The clock that measures the delays.
-  /// - Returns: A new step; this one is unchanged. When all attempts fail, it throws the error of the last one.
+  /// By default every error is retried; when all attempts fail, the error of the last one is thrown. Cancellation is
+  /// never retried, and ends the delay between attempts immediately.
   public func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
@@ -105,14 +90,7 @@ extension Step {
   ///
   /// The body starts the work and passes the resolver to the callback. When the run is cancelled, the step ends as soon
   /// as the resolver's `onCancel` handlers have returned, even if the callback is never called. The body may be async;
-  /// until it returns, it observes cancellation only through its task.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step in events, errors and diagrams.
-  ///   - file: The file to name in errors.
-  ///   - line: The line to name in errors.
-  ///   - body: Starts the work. An error that it throws is the step's error.
-  /// - Returns: The step.
+  /// until it returns, it observes cancellation only through its task. Errors name the file and the line.
   public static func callback(
     _ name: String? = nil,
     file: String = #fileID,
@@ -150,10 +128,7 @@ public protocol ChainSegment<Input, Output>: Sendable {
   /// The output of the chain that ends with this segment.
   associatedtype Output: Sendable
 
-  /// Appends this segment to a chain.
-  ///
-  /// - Parameter chain: The preceding steps; the chain is unchanged.
-  /// - Returns: A new chain, which ends with this segment.
+  /// Returns a chain that begins with the steps of another one and ends with this segment.
   func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output>
 }
 
@@ -163,9 +138,6 @@ extension Chain {
   /// An appended chain keeps its own handlers, policy and token, which apply to its own steps. Its handlers run first;
   /// the handlers of this chain cover the whole. Once the appended chain has completed, its undos belong to the run of
   /// the whole.
-  ///
-  /// - Parameter segment: Receives the output of the previous step.
-  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func appending<Segment: ChainSegment>(_ segment: Segment) -> Chain<Input, Segment.Output>
   where Segment.Input == Output {
     segment.appended(to: self)
@@ -173,20 +145,14 @@ extension Chain {
 }
 
 extension Step: ChainSegment {
-  /// Appends this step to a chain.
-  ///
-  /// - Parameter chain: The preceding steps; the chain is unchanged.
-  /// - Returns: A new chain, which ends with this step.
+  /// Returns a chain that begins with the steps of another one and ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     Chain<Start, Output>(chain.path.appending(Chain<Input, Output>.part(self)))
   }
 }
 
 extension Chain: ChainSegment {
-  /// Appends this chain to another, as one step.
-  ///
-  /// - Parameter chain: The preceding steps; the chain is unchanged.
-  /// - Returns: A new chain, which ends with the steps of this one.
+  /// Returns a chain that begins with the steps of another one and ends with this chain, as one step.
   public nonisolated func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     let nested = NestedChains([core])
     let code: StepCode = { frame in

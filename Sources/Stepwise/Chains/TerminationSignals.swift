@@ -36,9 +36,6 @@ import Synchronization
 /// A signal that the process ignored before stays ignored. Nested and concurrent calls share one handler: a signal
 /// cancels all of their bodies. When the last of them returns, the signals have the effect again that they had before.
 ///
-/// - Parameters:
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws.
 public func withTerminationSignals<Value: Sendable>(
@@ -72,7 +69,6 @@ private final class TerminationSignals: Sendable {
     var tokens = OrderedSlots<CancellationToken>()
     /// The name of the signal that the calls have received.
     var received: String?
-    /// The actions that were replaced.
     var replaced: [(signal: Int32, action: sigaction)] = []
     var hasPipe = false
   }

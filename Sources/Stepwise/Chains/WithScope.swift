@@ -9,14 +9,9 @@
 /// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
 /// in a cancelled task.
 ///
-/// Runs and jobs started in the body stay tied to the token after the body returns. Chains in tasks created there stop
-/// at their next step; such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:)` or
-/// `launch(_:cancelledBy:)`.
+/// An unstructured task that the body created is not cancelled itself. For a single run, use
+/// `start(_:cancelledBy:completion:)` or `launch(_:cancelledBy:)`.
 ///
-/// - Parameters:
-///   - token: The token that cancels the body.
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws; cancellation of the token alone is not an error.
 public func withCancellation<Value: Sendable>(
@@ -51,12 +46,6 @@ public func withCancellation<Value: Sendable>(
 ///   try importRows([1, 2, 3], token)
 /// }
 /// ```
-///
-/// - Parameters:
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run, on the current task.
-/// - Returns: What the body returns, whether or not it was cancelled.
-/// - Throws: Only what the body throws.
 public func withCancellationToken<Value>(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (CancellationToken) async throws -> Value
@@ -73,52 +62,33 @@ public func withCancellationToken<Value>(
 /// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
 ///
 /// Use it to log or measure one part of your program.
-///
-/// - Parameters:
-///   - observer: Receives the events of each run.
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run, on the current task.
-/// - Returns: What the body returns.
-/// - Throws: Only what the body throws.
 public func withRunObserver<Value>(
   _ observer: some RunObserver,
   isolation: isolated (any Actor)? = #isolation,
   _ body: () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
-  var scope = ObservationScope.current ?? ObservationScope()
+  var scope = Scope.current?.surroundings.observation ?? ObservationScope()
   scope.observers.append(observer)
   return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
 }
 
 /// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
 ///
-/// - Parameters:
-///   - capacity: The number of entries of each run that are retained.
-///   - maxRuns: The number of runs that are retained: the first and the newest.
-///   - clock: Measures the times.
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run, on the current task.
-/// - Returns: The result of the body and the runs.
+/// It retains the first run and the newest ones, counts those that it drops, and retains the newest entries of each.
 package func collectingRuns<Value>(
   capacity: Int,
   maxRuns: Int,
   clock: any Clock<Duration>,
   isolation: isolated (any Actor)? = #isolation,
   _ body: () async throws -> Value
-) async -> CollectedRuns<Value> {
+) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
   RunObservers.use()
   let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
-  var scope = ObservationScope.current ?? ObservationScope()
+  var scope = Scope.current?.surroundings.observation ?? ObservationScope()
   scope.collectors.append(collector)
-  let elapsed: @Sendable () -> Duration
-  if clock is ContinuousClock {
-    scope.clock = nil
-    elapsed = { RunRecorder.now(nil) }
-  } else {
-    elapsed = stopwatch(on: clock)
-    scope.clock = elapsed
-  }
+  let elapsed = stopwatch(on: clock)
+  scope.clock = elapsed
   let result: Result<Value, any Error>
   do {
     result = .success(try await Scope.$current.withValue(.observed(by: scope)) { try await body() })
@@ -126,7 +96,7 @@ package func collectingRuns<Value>(
     result = .failure(error)
   }
   let (readings, droppedCount) = collector.take(at: elapsed())
-  return CollectedRuns(result: result, readings: readings, droppedCount: droppedCount)
+  return (result, readings, droppedCount)
 }
 
 /// Reports the progress of the running step, from anywhere in its code.
@@ -136,9 +106,7 @@ public enum StepProgress: Sendable {
   /// Reports the progress of the calling step to the observers of the run.
   ///
   /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
-  /// reach, call `Resolver.report` instead.
-  ///
-  /// - Parameter fraction: The completed fraction, clamped to the range from 0 to 1.
+  /// reach, call `Resolver.report` instead. The fraction is clamped to the range from 0 to 1.
   public static func report(_ fraction: Double) {
     Scope.current?.step?.report(fraction)
   }

@@ -21,9 +21,6 @@ final class ChainCore: Sendable {
     entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
-  /// The chains that run as steps of this one.
-  var nestedChains: [ChainCore] { node.nestedChains }
-
   /// Whether nothing but tokens around them can reach its runs, so that they need no task of their own.
   var isPlain: Bool { !registry.isTokenTaken && entrance == nil }
 
@@ -89,11 +86,7 @@ extension ChainCore {
     )
   }
 
-  /// Runs the chain in the caller's task.
-  ///
-  /// It leaves the caller's actor here, once for all steps.
-  ///
-  /// - Throws: The error of the run.
+  /// Runs the chain in the caller's task, and leaves the caller's actor for that, once for all steps.
   @concurrent @usableFromInline
   func runInPlace(_ frame: inout Frame) async throws {
     begin()
@@ -151,26 +144,19 @@ extension ChainCore {
 // MARK: - In its own task
 
 extension ChainCore {
-  /// Who a run with its own task belongs to.
-  enum Owner {
-    /// A handle: `start` started it, with a priority or with that of the calling task.
-    case handle(RunRecorder, TaskPriority?)
-    /// The current task, which awaits it; it may be a step of another run.
-    case task(Child?)
-  }
-
-  /// Where a run with its own task is registered.
-  private struct Entry: Sendable {
-    let membership: OrderedSlots<StartedRun>.Key
-    let tokens: [CancellationToken]
-    let listeners: [CancellationToken.Key?]
-  }
+  private typealias Listener = (token: CancellationToken, key: CancellationToken.Key?)
 
   /// Admits a run and starts its task, which every source of cancellation can cancel.
   ///
-  /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
-  /// cancelled is not admitted, so that it displaces no other run.
-  func launch(_ run: StartedRun, of owner: Owner) -> Task<Void, any Error> {
+  /// A run with a recorder belongs to a handle. Any other one belongs to the current task, which awaits it. Admission
+  /// is decided before this method returns, so that it follows the order of the calls. A run that is already cancelled
+  /// is not admitted, so that it displaces no other run.
+  func launch(
+    _ run: StartedRun,
+    for handle: RunRecorder? = nil,
+    priority: TaskPriority? = nil,
+    as child: Child? = nil
+  ) -> Task<Void, any Error> {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     begin()
@@ -179,32 +165,24 @@ extension ChainCore {
     if let request = registry.tokenIfTaken?.request ?? generation.request { run.cancel(reason: request.reason) }
     let scope = Scope.current
     var surroundings = scope?.surroundings ?? .none
-    var priority: TaskPriority?
-    var child: Child?
-    var recorder: RunRecorder?
-    var outerStep: RecordedStep?
-    switch owner {
-    case .handle(let own, let chosen): (surroundings, priority, recorder) = (surroundings.ofStartedRuns, chosen, own)
-    case .task(let relation): (child, outerStep) = (relation, scope?.step)
-    }
-    let listeners = surroundings.tokens.map { token in token.listen { reason in run.cancel(reason: reason) } }
-    if case .task = owner, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
+    if handle != nil { surroundings = surroundings.ofStartedRuns }
+    let listeners: [Listener] = surroundings.tokens.map { ($0, $0.listen(run)) }
+    if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: program.overlap.name) }
     let execution = Execution(
       self,
       generation,
       started: run,
       child: child,
-      handle: recorder,
+      handle: handle,
       in: surroundings,
       inside: run.enclosing,
-      of: outerStep,
+      of: handle == nil ? scope?.step : nil,
       part: scope?.steps
     )
-    let entry = Entry(membership: membership, tokens: surroundings.tokens, listeners: listeners)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution)
-      self.finish(run, leaving: entry, recorder: execution.hasHandle ? execution.recording?.recorder : nil)
+      self.finish(run, membership, listeners, handle)
     }
     run.attach(task)
     return task
@@ -230,7 +208,7 @@ extension ChainCore {
       inside: scope?.startedRun,
       journal: journal
     )
-    let task = launch(run, of: .task(child))
+    let task = launch(run, as: child)
     await withTaskCancellationHandler {
       _ = await task.result
     } onCancel: {
@@ -239,9 +217,6 @@ extension ChainCore {
     return run
   }
 
-  /// Runs the chain in its own task.
-  ///
-  /// - Throws: The error of the run.
   @usableFromInline
   nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
     try await runApart(ValueSlot(input)).takeOutput()
@@ -269,10 +244,15 @@ extension ChainCore {
 
   /// Ends the registrations of a run, and then resumes the tasks that wait for it.
   @inline(never)
-  private func finish(_ run: StartedRun, leaving entry: Entry, recorder: RunRecorder?) {
+  private func finish(
+    _ run: StartedRun,
+    _ membership: OrderedSlots<StartedRun>.Key,
+    _ listeners: [Listener],
+    _ recorder: RunRecorder?
+  ) {
     if run.entrance != nil { run.leaveGate() }
-    for (token, listener) in zip(entry.tokens, entry.listeners) { token.remove(listener) }
-    registry.remove(entry.membership)
+    for (token, listener) in listeners { token.remove(listener) }
+    registry.remove(membership)
     let outcome = run.complete()
     end()
     recorder?.end(outcome.map { run })
@@ -307,11 +287,10 @@ final class RunRegistry: Sendable {
       isTaken.store(true, ordering: .releasing)
       return (token, true)
     }
-    if isNew { _ = token.listen { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
+    if isNew { token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
     return token
   }
 
-  /// Adds a run that a cancellation interrupts immediately.
   func add(_ run: StartedRun) -> OrderedSlots<StartedRun>.Key {
     runs.withLock { $0.append(run) }
   }

@@ -9,9 +9,7 @@ package final class Execution: Sendable {
   private let plan: Lock<Program?>
   /// What a run with its own task has in addition.
   let started: StartedRun?
-  /// What stores the steps of the run, if they are stored.
   let journal: (any RunJournal)?
-  /// Whether a handle was returned for the run.
   let hasHandle: Bool
   /// The relation of this run to the run that contains it as a step.
   let child: Child?
@@ -68,7 +66,18 @@ package final class Execution: Sendable {
     stepCount = child?.outer.stepCount ?? core.program.stepCount
     outerPart = child == nil ? nil : part
     hasHandle = recorder != nil
-    recording = Self.recording(of: core.program, recorder, as: child, in: surroundings.observation)
+    let program = core.program
+    if let child, let outer = child.recording {
+      recording = outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
+    } else {
+      var recorder = recorder
+      if recorder == nil,
+        let watch = RunWatch.make(for: program.summary, program.observers, in: surroundings.observation)
+      {
+        recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
+      }
+      recording = recorder.map { Recording($0) }
+    }
     var surroundings = surroundings
     if let scope = recording?.scope { surroundings.observation = scope }
     self.surroundings = surroundings
@@ -76,29 +85,10 @@ package final class Execution: Sendable {
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
 
-  /// Returns nil when nothing records a run that starts.
-  private static func recording(
-    of program: Program,
-    _ own: RunRecorder?,
-    as child: Child?,
-    in observation: ObservationScope?
-  ) -> Recording? {
-    if let child, let outer = child.recording {
-      return outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
-    }
-    var recorder = own
-    if own == nil, let watch = RunWatch.make(for: program.summary, program.observers, in: observation) {
-      recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
-    }
-    return recorder.map { Recording($0) }
-  }
-
   var program: Program? { plan.withLock { $0 } }
 
-  /// Releases the steps and the handlers.
   func complete() { _ = plan.withLock { $0.take() } }
 
-  /// The run that contains this one as a step.
   var outer: Execution? { child?.outer }
 
   /// The index of the chain's first step in events.
@@ -146,7 +136,6 @@ package final class Execution: Sendable {
     enterCall()
   }
 
-  /// A call of `step` begins.
   func enterCall() {
     if hasFailedCall.load(ordering: .relaxed) { setFailedCall(nil) }
   }
@@ -172,9 +161,7 @@ package final class Execution: Sendable {
 
   // MARK: - Outcome
 
-  /// Decides the outcome of the run after its own last step, before undos and handlers run.
-  ///
-  /// Later events do not change it.
+  /// Decides the outcome of the run for good, after its own last step and before undos and handlers run.
   func close(with error: (any Error)?) -> Outcome<Void> {
     let request = error == nil ? nil : request
     let outcome = started?.close(with: error, cancelledBy: request) ?? Outcome(error, cancelledBy: request)
@@ -206,9 +193,7 @@ package final class Execution: Sendable {
   /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 
-  /// Undoes steps, newest first; continues after a failure.
-  ///
-  /// - Returns: The failures.
+  /// Undoes steps, newest first, and returns the failures.
   func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
     await journal?.willUndo(entries.map(\.number))
@@ -353,7 +338,6 @@ extension Execution {
     }
   }
 
-  /// The run, as its journal sees it.
   var journalRun: JournalRun {
     JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
   }
@@ -397,7 +381,6 @@ struct StepCalls: ~Copyable, Sendable {
     return false
   }
 
-  /// A call has ended.
   func end() {
     let left = state.subtract(Self.call, ordering: .acquiringAndReleasing).newValue
     guard left & Self.isAwaited != 0, left < Self.call else { return }

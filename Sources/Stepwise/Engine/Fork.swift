@@ -5,35 +5,27 @@ import Synchronization
 
 /// Decides which of the chains that form one step decides that step.
 struct ForkMachine<Branch> {
-  enum Rule {
-    /// The first error ends the step; otherwise the last value does.
-    case all
-    /// The first value ends the step; otherwise the last error does.
-    case any
-  }
-
   private enum State {
     case waiting
     case running(Branch)
     case ended
 
-    var branch: Branch? { if case .running(let branch) = self { branch } else { nil } }
     var hasEnded: Bool { if case .ended = self { true } else { false } }
   }
 
-  let rule: Rule
+  /// Whether the first value ends the step, and otherwise the last error; the first error or the last value if not.
+  private let isRace: Bool
   private var branches: [State]
   /// The index of the branch that decided the step.
   private(set) var decider: Int?
 
   /// Creates the state of branches of which one may have decided the step in an earlier run.
-  init(count: Int, rule: Rule, decider: Int? = nil) {
+  init(count: Int, isRace: Bool, decider: Int? = nil) {
     branches = Array(repeating: .waiting, count: count)
-    self.rule = rule
+    self.isRace = isRace
     self.decider = decider
   }
 
-  /// The first branch whose steps run.
   var firstRunning: Branch? {
     for case .running(let branch) in branches { return branch }
     return nil
@@ -45,7 +37,7 @@ struct ForkMachine<Branch> {
   mutating func end(at index: Int, hasValue: Bool) -> Bool {
     guard !branches[index].hasEnded else { return false }
     branches[index] = .ended
-    guard decider == nil, hasValue == (rule == .any) || branches.allSatisfy(\.hasEnded) else { return false }
+    guard decider == nil, hasValue == isRace || branches.allSatisfy(\.hasEnded) else { return false }
     decider = index
     return true
   }
@@ -74,7 +66,7 @@ final class Fork: Sendable {
     let decider = place.flatMap { journal?.decision(at: $0) }
     isReplayed = decider != nil
     if let decider { decidedBy.store(decider, ordering: .relaxed) }
-    machine = Lock(ForkMachine(count: chains.count, rule: nesting == .race ? .any : .all, decider: decider))
+    machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
     decision = chains.count > 1 && !isReplayed && chains.contains { !$0.endsWithItsSteps } ? Once() : nil
   }
 

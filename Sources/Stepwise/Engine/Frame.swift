@@ -3,13 +3,13 @@
 
 /// One pass through the steps of a chain: the current value, and what to undo.
 @usableFromInline
-struct Frame: ~Copyable {
+package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
   let program: Program
   let execution: Execution
-  let recording: Recording?
+  fileprivate(set) var recording: Recording?
   /// The undos of an abandoned part; nil for those of the run.
-  private let ownUndos: UndoStack?
+  fileprivate var ownUndos: UndoStack?
   /// The index of the current operation in events.
   private(set) var index = 0
   /// The number of the current step in the record; -1 without one.
@@ -25,22 +25,10 @@ struct Frame: ~Copyable {
   private(set) var failedStep: ChainStep?
 
   init(_ program: Program, _ execution: Execution, slot: consuming ValueSlot) {
-    self.init(program, execution, slot: slot, undos: nil, recording: execution.recording)
-  }
-
-  /// Creates a frame for a part of the run with its own undos and record.
-  init(
-    _ program: Program,
-    _ execution: Execution,
-    slot: consuming ValueSlot,
-    undos: UndoStack?,
-    recording: Recording?
-  ) {
     self.slot = slot
     self.program = program
     self.execution = execution
-    ownUndos = undos
-    self.recording = recording
+    recording = execution.recording
   }
 
   /// The index of the last part.
@@ -50,12 +38,6 @@ struct Frame: ~Copyable {
 
   private func start(ofPart part: Int) -> Int { part == 0 ? 0 : program.enclosings[part - 1] }
   private func end(ofPart part: Int) -> Int { part == lastPart ? program.operations.count : program.enclosings[part] }
-
-  /// Runs one attempt of a part, at a place of the journal if there is one.
-  nonisolated(nonsending) mutating func perform(part: Int, at place: JournalPlace?) async throws {
-    guard let place, let journal = execution.journal else { return try await perform(part: part) }
-    try await journal.inside(place, branch: nil) { try await perform(part: part) }
-  }
 
   /// Runs the operations of one part, in a loop.
   ///
@@ -120,7 +102,8 @@ struct Frame: ~Copyable {
       failure = error
       do {
         if let journal {
-          try await perform(program.operations[next], by: journal)
+          let operation = program.operations[next]
+          try await perform(operation, by: journal, returning: operation.output)
         } else {
           try await program.operations[next].code(&self)
         }
@@ -138,52 +121,41 @@ struct Frame: ~Copyable {
 
 extension Frame {
   /// Runs a step that a record, a journal or both know of.
+  ///
+  /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
   private nonisolated(nonsending) mutating func performStored(_ operation: Program.Operation) async throws {
-    let journal = execution.journal
-    guard journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
+    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     index = execution.firstStep + operation.firstStep
     execution.enter(index)
     if let recording {
-      try await performRecorded(operation, recording)
-    } else if let journal {
-      try await perform(operation, by: journal)
+      let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
+      entry = number
+      do {
+        let step = RecordedStep(recording: recording, number: number)
+        try await Scope.$current.withValue(Scope.current?.inside(step: step)) { try await performBody(operation) }
+      } catch {
+        recording.finish(number, error: error)
+        throw error
+      }
+      let end = recording.now
+      lastEnd = end
+      recording.finish(number, at: end)
+    } else {
+      try await performBody(operation)
     }
     execution.reportEnd(ofStep: index)
   }
 
-  /// Runs a step between two readings of the clock; the first is shared with the previous step.
-  private nonisolated(nonsending) mutating func performRecorded(
-    _ operation: Program.Operation,
-    _ recording: Recording
-  ) async throws {
-    let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
-    entry = number
-    do {
-      let step = RecordedStep(recording: recording, number: number)
-      try await Scope.$current.withValue(Scope.current?.inside(step: step)) {
-        if let journal = execution.journal { return try await perform(operation, by: journal) }
-        try await operation.code(&self)
-        if let undo = operation.undo { await keep(undo(slot)) }
-      }
-    } catch {
-      recording.finish(number, error: error)
-      throw error
+  private nonisolated(nonsending) mutating func performBody(_ operation: Program.Operation) async throws {
+    if let journal = execution.journal {
+      return try await perform(operation, by: journal, returning: operation.output)
     }
-    let end = recording.now
-    lastEnd = end
-    recording.finish(number, at: end)
+    try await operation.code(&self)
+    if let undo = operation.undo { await keep(undo(slot)) }
   }
 
-  /// Performs a step of a run that has a journal.
   @inline(never)
-  nonisolated(nonsending) mutating func perform(
-    _ operation: Program.Operation,
-    by journal: any RunJournal
-  ) async throws {
-    try await perform(operation, by: journal, returning: operation.output)
-  }
-
   private nonisolated(nonsending) mutating func perform<Output: Sendable>(
     _ operation: Program.Operation,
     by journal: any RunJournal,
@@ -231,7 +203,11 @@ extension Frame {
     do {
       try await journal.group(place, branch: nil, limit: duration) { rest in
         guard let rest else { return try await self.perform(part: covered) }
-        try await perform(&self, TimeLimit(duration, rest: rest, clock: clock) { await journal.replayed(in: place) })
+        let limit = TimeLimit(duration: duration, clock: clock) {
+          await journal.replayed(in: place)
+          try await clock.sleep(for: rest.clamped)
+        }
+        try await perform(&self, limit)
       }
     } catch {
       slot = ValueSlot()
@@ -329,7 +305,6 @@ extension Frame {
   var undos: UndoStack { ownUndos ?? execution.undos }
   var undosIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
 
-  /// The current step.
   var step: ChainStep {
     ChainStep(index: index, name: program.name(at: index - execution.firstStep))
   }
@@ -345,7 +320,6 @@ extension Frame {
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
   }
 
-  /// Undoes everything that has completed so far.
   nonisolated(nonsending) mutating func undoAll() async {
     guard let entries = undosIfAny?.takeAll() else { return }
     await execution.undoShielded(entries, recording: recording)
@@ -357,8 +331,7 @@ extension Frame {
 extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   ///
-  /// - Parameter error: Ends the run before its first step: it was cancelled, or not admitted in time.
-  /// - Returns: How the run ended.
+  /// With an error, it ends before its first step: it was cancelled, or not admitted in time.
   nonisolated(nonsending) mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
     if error == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
@@ -374,7 +347,6 @@ extension Frame {
     }
   }
 
-  /// Decides the outcome and runs the handlers.
   private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.closeIfIdle(hasValue: error == nil) { await execution.calls.close(hasValue: error == nil) }
     let outcome = execution.close(with: error)
@@ -386,7 +358,6 @@ extension Frame {
     return end(outcome, through: cancellationSource(of: outcome))
   }
 
-  /// Undoes steps and calls handlers.
   // Its variables would double the memory of every run if it were a part of `conclude`.
   @inline(never)
   private nonisolated(nonsending) mutating func concludeWithHandlers(_ decided: Outcome<Void>) async -> Outcome<Void> {
@@ -462,7 +433,6 @@ extension Program {
   }
 }
 
-/// A frame belongs to one run and is not shared.
 @available(*, unavailable)
 extension Frame: Sendable {}
 
@@ -477,7 +447,6 @@ final class CoveredSteps: Sendable {
   /// The input until the steps run, and the output once they have ended with one.
   private let value: Lock<ValueSlot>
 
-  /// Takes the input out of the frame.
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
     program = frame.program
     execution = frame.execution
@@ -487,16 +456,13 @@ final class CoveredSteps: Sendable {
     self.undos = undos
   }
 
-  /// Removes the input, or the output.
   func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
 
-  /// Runs the steps.
-  ///
-  /// - Parameter isAwaited: Returns whether the run still awaits the steps; what happens afterwards is not recorded.
-  /// - Throws: The error of the step that failed.
+  /// Runs the steps, and records nothing of them once the run no longer awaits them.
   func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
-    let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(program, execution, slot: takeValue(), undos: undos, recording: recording)
+    var frame = Frame(program, execution, slot: takeValue())
+    frame.recording = isAwaited.map { recording?.recording(while: $0) } ?? recording
+    frame.ownUndos = undos
     try await frame.perform(part: part)
     var output: ValueSlot? = frame.slot
     value.withLock { value in
@@ -504,6 +470,5 @@ final class CoveredSteps: Sendable {
     }
   }
 
-  /// The name of the step that is running.
   var currentStep: String { execution.currentStep.description }
 }

@@ -3,21 +3,22 @@
 
 /// A type-erased step, which takes its input from the frame and stores its output there.
 @usableFromInline
-typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
+package typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
 
 /// Returns what undoes a step, from the slot that holds its output.
-typealias StepUndo = @Sendable (borrowing ValueSlot) -> UndoStack.Undo
+package typealias StepUndo =
+  @Sendable (borrowing ValueSlot) -> (nonisolated(nonsending) @Sendable () async throws -> Void)
 
-typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error, ChainStep) async -> Void
-typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
+package typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error, ChainStep) async -> Void
+package typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
 
 /// One part of a chain, and a link to the part before it.
 ///
 /// Chains share the parts that they have in common. The link has this class as its type instead of a protocol or a
 /// generic parameter, so that the compiler can release a path of a million nodes in a loop.
 @usableFromInline
-final class Node: Sendable {
-  enum Part: Sendable {
+package final class Node: Sendable {
+  package enum Part: Sendable {
     case step(name: String?, output: any Sendable.Type, undo: StepUndo?, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
@@ -31,7 +32,10 @@ final class Node: Sendable {
   }
 
   let parent: Node?
-  let part: Part
+  package let part: Part
+
+  /// The parts of the path that ends here.
+  package var parts: [Part] { sequence(first: self, next: \.parent).reversed().map(\.part) }
 
   init(_ part: Part, after parent: Node?) {
     self.parent = parent
@@ -44,15 +48,6 @@ final class Node: Sendable {
     case .step: 1
     case .chains(let chains, _, _): chains.cores.reduce(0) { $0 + $1.program.stepCount }
     default: 0
-    }
-  }
-
-  /// Whether there is a step that can be undone.
-  var canUndo: Bool {
-    switch part {
-    case .step(_, _, let undo, _): undo != nil
-    case .chains(let chains, _, _): chains.cores.contains(where: \.program.canUndo)
-    default: false
     }
   }
 
@@ -69,9 +64,12 @@ final class Node: Sendable {
 }
 
 /// Chains that run as one step; they are the only owner of their cores within a path.
-final class NestedChains: Sendable {
+package final class NestedChains: Sendable {
   // Safety: only `deinit` writes it, when no other reference to the object exists.
   nonisolated(unsafe) private(set) var cores: [ChainCore]
+
+  /// The last parts of their paths.
+  package var nodes: [Node] { cores.map(\.node) }
 
   init(_ cores: [ChainCore]) {
     self.cores = cores
@@ -82,7 +80,7 @@ final class NestedChains: Sendable {
     // recursively.
     var dying = exchange(&cores, with: [])
     while var core = dying.popLast() {
-      if isKnownUniquelyReferenced(&core) { dying += core.nestedChains }
+      if isKnownUniquelyReferenced(&core) { dying += core.node.nestedChains }
     }
   }
 }
@@ -155,8 +153,6 @@ final class Program: Sendable {
   let enclosings: [Int]
   let stepCount: Int
   private let madeSummary = Lock<ChainSummary?>(nil)
-  /// Whether there is a step that can be undone.
-  let canUndo: Bool
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
@@ -193,7 +189,6 @@ final class Program: Sendable {
     self.operations = operations
     enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
     self.stepCount = stepCount
-    canUndo = operations.contains { $0.node.canUndo }
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
     self.overlap = overlap ?? .concurrent
@@ -244,77 +239,25 @@ final class Program: Sendable {
 /// .overlap(.cancelPrevious)
 /// ```
 public struct Overlap: Sendable {
-  private enum Kind: String {
-    case concurrent, serial, cancelPrevious, dropNew, keepLatest
-  }
-
-  private let kind: Kind
+  /// The reason for a run that the policy refused, replaced or cancelled.
+  package let name: String
+  /// How a run enters the gate; nil when there is no gate.
+  let mode: GateMode?
 
   /// The run starts immediately, concurrently with the others.
-  public static let concurrent = Overlap(kind: .concurrent)
+  public static let concurrent = Overlap(name: "concurrent", mode: nil)
 
   /// The run waits; runs start in the order of the calls.
-  public static let serial = Overlap(kind: .serial)
+  public static let serial = Overlap(name: "serial", mode: .queue)
 
   /// The run cancels the one in flight and the one waiting.
   ///
   /// It starts when the former has completed, including `finally`.
-  public static let cancelPrevious = Overlap(kind: .cancelPrevious)
+  public static let cancelPrevious = Overlap(name: "cancelPrevious", mode: .replaceAll)
 
   /// The run is refused.
-  public static let dropNew = Overlap(kind: .dropNew)
+  public static let dropNew = Overlap(name: "dropNew", mode: .refuse)
 
   /// Waits; replaces the run that is already waiting.
-  public static let keepLatest = Overlap(kind: .keepLatest)
-
-  /// The reason for a run that the policy refused, replaced or cancelled.
-  package var name: String { kind.rawValue }
-
-  /// How a run enters the gate; nil when there is no gate.
-  var mode: GateMode? {
-    switch kind {
-    case .concurrent: nil
-    case .serial: .queue
-    case .cancelPrevious: .replaceAll
-    case .dropNew: .refuse
-    case .keepLatest: .replaceWaiting
-    }
-  }
-}
-
-// MARK: - Reading
-
-/// The parts of a chain, first to last, without their code: all that another module can read of a chain.
-package struct ChainPlan {
-  package enum Part {
-    case step(name: String?, isUndoable: Bool)
-    /// Chains that run as one step: `then` for one, otherwise how they run.
-    case chains([ChainPlan], how: String)
-    case recover
-    /// Covers everything before it.
-    case enclosing(String)
-    case onError
-    case finally
-    case overlap(Overlap)
-  }
-
-  private let last: Node
-
-  init(_ last: Node) {
-    self.last = last
-  }
-
-  package var parts: [Part] {
-    sequence(first: last, next: \.parent).reversed().map { node in
-      switch node.part {
-      case .step(let name, _, let undo, _): .step(name: name, isUndoable: undo != nil)
-      case .chains(let chains, let how, _): .chains(chains.cores.map { ChainPlan($0.node) }, how: how)
-      case .recover: .recover
-      case .enclosing(let how, _): .enclosing(how)
-      case .onError: .onError
-      case .finally: .finally
-      case .overlap(let policy): .overlap(policy)
-      }
-    }
-  }
+  public static let keepLatest = Overlap(name: "keepLatest", mode: .replaceWaiting)
 }

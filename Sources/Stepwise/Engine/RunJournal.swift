@@ -104,7 +104,6 @@ package enum JournalStart: Sendable {
   case ended(Outcome<any Sendable>)
 }
 
-/// A step, as a journal knows it.
 package struct JournalStep: Sendable {
   package let name: String
   package let isUndoable: Bool
@@ -112,7 +111,6 @@ package struct JournalStep: Sendable {
   package let isPlanned: Bool
 }
 
-/// The end of a step.
 package struct JournalEnd<Value> {
   package let value: Value
   /// The position in the order in which steps completed; nil when there is nothing to undo any more.
@@ -131,18 +129,16 @@ package struct JournalEnd<Value> {
 
 /// A position among the steps of a run, and the number of attempts there.
 package final class JournalPlace: Sendable {
+  /// The names of what is around it, and its own.
   package let path: String
   private let attempts: Lock<Int>
 
-  /// - Parameters:
-  ///   - path: The names of what is around it, and its own.
-  ///   - attempts: The attempts that have failed in earlier processes.
+  /// Creates a place at which attempts may have failed in earlier processes.
   package init(_ path: String, attempts: Int) {
     self.path = path
     self.attempts = Lock(attempts)
   }
 
-  /// The attempts so far.
   package var attemptCount: Int { attempts.withLock { $0 } }
 
   /// Begins an attempt and returns its number, starting at 1.
@@ -157,12 +153,7 @@ package final class JournalPlace: Sendable {
 /// What a journal has stored of the attempts at a place.
 struct AttemptHistory {
   let place: JournalPlace
-  private let journal: any RunJournal
-
-  init(at place: JournalPlace, in journal: any RunJournal) {
-    self.place = place
-    self.journal = journal
-  }
+  let journal: any RunJournal
 
   /// Whether another attempt follows the current one; nil when no earlier run has decided that.
   var continues: Bool? { journal.continues(after: place.attemptCount, at: place) }

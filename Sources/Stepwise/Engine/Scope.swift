@@ -28,15 +28,6 @@ package struct Scope: Sendable {
     }
   }
 
-  private init(_ execution: Execution?, step: RecordedStep?, _ part: Part?) {
-    self.execution = execution
-    self.step = step
-    self.part = part
-  }
-
-  /// Between the steps of a run.
-  init(of execution: Execution) { self.init(execution, step: nil, nil) }
-
   /// Whether nothing but the run describes the code.
   var isPlain: Bool { part == nil && step == nil }
 
@@ -87,11 +78,11 @@ package struct Scope: Sendable {
   }
 
   /// Returns this scope for one step, or for the work of a run that has no step.
-  func inside(step: RecordedStep?) -> Scope { Scope(execution, step: step, part) }
+  func inside(step: RecordedStep?) -> Scope { Scope(execution: execution, step: step, part: part) }
 
   /// Returns this scope for a part of its run.
   func inside(_ steps: StepPart, step: RecordedStep?) -> Scope {
-    Scope(execution, step: step, Part(surroundings, isShielded: false, steps: steps))
+    Scope(execution: execution, step: step, part: Part(surroundings, isShielded: false, steps: steps))
   }
 
   /// Returns the current scope with a token around it.
@@ -111,24 +102,27 @@ package struct Scope: Sendable {
     var surroundings = scope?.surroundings ?? .none
     change(&surroundings)
     let part = Part(surroundings, isShielded: scope?.isShielded ?? false, steps: scope?.steps)
-    return Scope(scope?.execution, step: scope?.step, part)
+    return Scope(execution: scope?.execution, step: scope?.step, part: part)
   }
 
-  /// Runs handlers shielded from cancellation and without a step to report to.
+  /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
   ///
-  /// - Parameters:
-  ///   - isCancelled: Whether the task is cancelled or may be cancelled meanwhile. Otherwise no shield is needed.
-  ///   - operation: Calls the handlers, off the caller's actor.
-  /// - Returns: What the operation returns.
+  /// No shield is needed when the task is not cancelled and cannot be any more.
   package nonisolated(nonsending) static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
     _ operation: @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
-      Scope(scope.execution, step: nil, Part(scope.surroundings.shielded, isShielded: true, steps: nil))
+      let part = Part(scope.surroundings.shielded, isShielded: true, steps: nil)
+      return Scope(execution: scope.execution, step: nil, part: part)
     }
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
+}
+
+extension Scope {
+  /// Between the steps of a run.
+  init(of execution: Execution) { self.init(execution: execution, step: nil, part: nil) }
 }
 
 /// The tokens and observers around some code.
@@ -186,11 +180,9 @@ struct Surroundings: Sendable {
 public enum ChainError: Error, CustomStringConvertible {
   /// A step or a handler awaited a run that waits for that step or handler, directly or through other runs.
   ///
-  /// A run waits for what its steps await, in its own task and in those that the library creates for it (`timeout`,
-  /// `abandon`, `zip`, `race`, `thenMap`, `withCancellation`), and in the queue of its chain for the run in flight.
-  /// A job waits in a serial queue for the job that runs there.
-  /// `run` of a chain with an overlap policy also throws this error in any task that one of its steps created. Use
-  /// `start` there, which does not wait, and await the value outside of the step.
+  /// A run waits for what its steps await, also in tasks that the library creates for it, and for the run or the job
+  /// that occupies its gate. `run` of a chain with an overlap policy also throws this error in any task that one of its
+  /// steps created. Use `start` there, which does not wait, and await the value outside of the step.
   case reentrant
 
   /// A step that can be undone began outside of a run, or in an undo or a handler, where nothing would undo it.
@@ -207,9 +199,4 @@ public enum ChainError: Error, CustomStringConvertible {
         + "Call `step` in the step of a chain, or leave out `undo:`."
     }
   }
-}
-
-extension ObservationScope {
-  /// The observers and traces around the current code.
-  static var current: ObservationScope? { Scope.current?.surroundings.observation }
 }

@@ -11,7 +11,6 @@ struct Entrance: Sendable {
 }
 
 extension Gate<StartedRun> {
-  /// Creates a gate of runs.
   convenience init(slots: Int) {
     self.init(slots: slots) { $0.admission.settle(()) }
   }
@@ -21,7 +20,7 @@ extension Gate<StartedRun> {
 ///
 /// It does not retain the chain, so the handle of a completed run retains no step.
 // Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
-class StartedRun: AnyBox, @unchecked Sendable {
+class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
@@ -45,7 +44,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
     var isHeld: Bool { if case .held = self { true } else { false } }
   }
 
-  /// How the run has ended.
   struct End: Sendable {
     let outcome: Outcome<Void>
     /// The step that failed, if it ended with an error of its own and was no step of another run.
@@ -56,7 +54,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
   let program: ObjectIdentifier
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
-  /// What stores the steps of the run, if they are stored.
   let journal: (any RunJournal)?
   /// Settled when the gate admits the run.
   let admission = OnceCell<Void>()
@@ -88,6 +85,8 @@ class StartedRun: AnyBox, @unchecked Sendable {
     journal?.stop()
     return interrupt(reason: reason)
   }
+
+  func tokenWasCancelled(reason: String?) { cancel(reason: reason) }
 
   /// Returns whether this call cancelled the run for good.
   func cancelForGood(reason: String?) -> Bool { journal?.cancel(reason: reason) ?? cancel(reason: reason) }
@@ -181,7 +180,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
     state.withLock { $0.value = input.take() }
   }
 
-  /// Whether the run has handlers of its own.
   var hasHandlers: Bool { false }
 
   /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
@@ -198,18 +196,14 @@ class StartedRun: AnyBox, @unchecked Sendable {
   /// How the run has ended; nil while it is in flight.
   var end: End? { state.withLock { $0.machine.isOver ? $0.end : nil } }
 
-  /// Removes the output of a run that has ended.
-  ///
-  /// - Throws: The error of the run.
+  /// Removes the output of a run that has ended, or throws its error.
   func takeOutput<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     try end?.outcome.get()
     var slot = takeValue()
     return slot.take()
   }
 
-  /// Returns a copy of the output of a run that has ended and whose output is not released.
-  ///
-  /// - Throws: The error of the run.
+  /// Returns a copy of the output of a run that has ended and whose output is not released, or throws its error.
   func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     try state.withLock { state in
       guard state.machine.isOver, let end = state.end else {
@@ -225,7 +219,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// The outcome of such a run.
   func outcome<Value: Sendable>() -> Outcome<Value> {
     do {
       return .resolved(try output())
@@ -247,7 +240,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// The failed undos so far.
   var undoErrors: [UndoError] { state.withLock { $0.undos }?.failures ?? [] }
 
   // MARK: - Waiting
@@ -270,8 +262,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
   }
 
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
-  ///
-  /// - Throws: An error that ends the run, if it may not wait any longer.
   nonisolated(nonsending) func waitForAdmission() async throws {
     guard case .waiting(let id) = slot else { return }
     let isAdmitted = await admission.value() != nil
@@ -323,10 +313,8 @@ struct RunMachine {
 
   var isOver: Bool { phase == .over }
 
-  /// Whether the outcome is decided.
   var isClosed: Bool { phase != .open }
 
-  /// Whether no event has occurred yet.
   var isOpen: Bool { phase == .open && request == nil }
 
   /// Whether cancellation was requested and the run continues.

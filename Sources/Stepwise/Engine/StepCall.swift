@@ -95,8 +95,6 @@ struct StepCall: Sendable {
 
 extension StepCall {
   /// Performs the step and stores how to undo it.
-  ///
-  /// - Throws: What the body throws.
   nonisolated(nonsending) func perform<Value: Sendable>(
     _ name: String,
     _ attempts: StepAttempts?,
@@ -150,9 +148,6 @@ struct StepAttempts: Sendable {
 }
 
 extension StepCall {
-  /// Performs a step.
-  ///
-  /// - Throws: The error of the last attempt.
   @usableFromInline
   nonisolated(nonsending) func perform<Value>(
     _ name: String,
@@ -191,8 +186,6 @@ extension StepCall {
   }
 
   /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
-  ///
-  /// - Throws: The error of the last attempt.
   private nonisolated(nonsending) func perform<Value>(
     _ name: String,
     _ options: StepAttempts?,
@@ -202,7 +195,7 @@ extension StepCall {
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
     var history: AttemptHistory?
-    if let place, let journal = execution?.journal { history = AttemptHistory(at: place, in: journal) }
+    if let place, let journal = execution?.journal { history = AttemptHistory(place: place, journal: journal) }
     var attempts = Attempts(options.policy, clock: options.clock, after: place?.attemptCount ?? 0)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }

@@ -77,7 +77,6 @@ final class UndoStack: Sendable {
 
   // MARK: - Failures
 
-  /// All failed undos so far.
   var failures: [UndoError] { state.withLock { $0.unreported + $0.reported } }
 
   /// The failures that the chain's handlers receive when the run ends.

@@ -29,12 +29,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   let chain: Chain<JobInput<Input>, Output>
   package var settings = JobSettings()
 
-  /// Creates a job whose work reports updates.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the job in queues.
-  ///   - work: Receives the input, and the context through which to report updates. An error that it throws ends the
-  ///     job.
+  /// Creates a job whose work reports updates, through its context; the name is that of the job in queues.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
@@ -55,14 +50,8 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// cancelled and calls no handler.
   ///
   /// The run inherits the task-local values, the executor preference and, without ``priority(_:)``, the priority of the
-  /// caller, but not its cancellation. Releasing the returned handle does not cancel the run.
-  ///
-  /// - Parameters:
-  ///   - input: The input of the work.
-  ///   - queue: The queue that schedules the job.
-  ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
-  ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
-  /// - Returns: The handle, through which to cancel, await and observe the job.
+  /// caller, but not its cancellation. Releasing the returned handle does not cancel the run. A token cancels the run
+  /// and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
   @discardableResult
   public func launch(
     _ input: Input,
@@ -75,9 +64,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     let core = chain.core
     let launch = JobLaunch(of: ObjectIdentifier(core.program), on: queue, name: name, settings: settings)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
-    let run = Run<Output>(core.start(launch, priority: settings.priority, cancelledBy: token))
+    let run = JobRun<Update, Output>(launch, core.start(launch, priority: settings.priority, cancelledBy: token))
     launch.callPending()
-    return JobRun(run: run, launch: launch)
+    return run
   }
 }
 
@@ -145,11 +134,6 @@ extension Job {
   ///
   /// When the time is up, the work is cancelled and awaited, and the job ends with ``TimeoutError``. A value that the
   /// work still returns is the job's value.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit for the work.
-  ///   - clock: The clock that measures the time.
-  /// - Returns: A new job; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
     setting { $0.timeout = .init(duration: duration, clock: clock) }
   }
@@ -158,11 +142,6 @@ extension Job {
   ///
   /// A job that is still waiting when the time is up leaves the queue and never starts. A running job ends like with
   /// ``timeout(_:clock:)``. Both count as a timeout.
-  ///
-  /// - Parameters:
-  ///   - duration: The time limit for the job.
-  ///   - clock: The clock that measures the time.
-  /// - Returns: A new job; this one is unchanged.
   public func deadline(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
     setting { $0.deadline = .init(duration: duration, clock: clock) }
   }
@@ -214,12 +193,8 @@ extension Job {
   /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
   ///
   /// Only one error handler is called: that for the error's type, otherwise for the most derived of its base classes,
-  /// otherwise for a protocol that it conforms to, otherwise for all errors; among equals, the first.
-  ///
-  /// - Parameters:
-  ///   - type: The type of error: a concrete type, a base class, or a protocol such as `(any NetworkProblem).self`.
-  ///   - handler: Called on the main actor, before `onFinish`.
-  /// - Returns: A new job; this one is unchanged.
+  /// otherwise for a protocol that it conforms to, such as `(any NetworkProblem).self`, otherwise for all errors; among
+  /// equals, the first.
   public func onError<Failure>(of type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) -> Job {
     setting { $0.handlers.onError.append(JobErrorHandler(type, handler)) }
   }
@@ -238,5 +213,48 @@ extension Job {
     var job = self
     change(&job.settings)
     return job
+  }
+}
+
+// Safety: it adds one constant to a run.
+/// The ``Run`` of a launched job, with its updates.
+///
+/// You get it from `launch`. Once the job is cancelled, no further handler is called: when `cancel` has returned on the
+/// main actor, not even a pending one. Called on another thread, `cancel` does not wait for a handler that is running on
+/// the main actor. Handlers are silenced even when it is too late to change the outcome.
+///
+/// ```swift
+/// let run = count.launch(10)
+/// for await number in run.updates { seen.record(number) }
+/// ```
+public final class JobRun<Update: Sendable, Output: Sendable>: Run<Output>, @unchecked Sendable {
+  let launch: JobLaunch
+
+  init(_ launch: JobLaunch, _ handle: RunHandle) {
+    self.launch = launch
+    super.init(handle)
+  }
+
+  /// The updates of the job, as an asynchronous sequence that starts with the newest update.
+  ///
+  /// A slow subscriber receives only the newest update. Use `onUpdate` handlers to receive each one. The sequence ends
+  /// with the job, after the last update, or when the iterating task is cancelled. There may be any number of
+  /// subscribers, at any time.
+  public var updates: some AsyncSequence<Update, Never> & Sendable { JobUpdates<Update>(launch: launch) }
+}
+
+private struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
+  let launch: JobLaunch
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(subscription: launch.updates.subscribe { $0 == nil ? [] : [.newest] })
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let subscription: JobLaunch.Updates.Subscription
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
+      await (subscription.next { newest, _ in copy newest } as? Box<Update>)?.value
+    }
   }
 }

@@ -3,7 +3,6 @@
 
 import Synchronization
 
-/// The input of a job's chain.
 struct JobInput<Value: Sendable>: Sendable {
   let launch: JobLaunch
   let value: Value
@@ -31,9 +30,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     var newest: (any AnyBox)?
     /// Created for the first subscriber.
     var updates: Updates?
-    /// Whether the work has ended; later updates are ignored.
     var isClosed = false
-    /// Whether the last handler has returned.
     var isFinished = false
   }
 
@@ -70,9 +67,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     }
   }
 
-  /// Records that one of the job's own timers has fired; called before the work is cancelled for it.
-  ///
-  /// - Returns: The step that the error names.
+  /// One of the job's own timers has fired; called for the name of the step, before the work is cancelled.
   @Sendable func timeIsUp() -> String {
     isTimeUp.store(true, ordering: .releasing)
     return name
@@ -118,7 +113,6 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     }
   }
 
-  /// Calls no further handler.
   private func silence() { _ = state.withLock { $0.calls.silence() } }
 
   /// Silences the handlers, even too late to change the outcome.
@@ -184,7 +178,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 /// The pending handler calls of a job before its completion: the launch and the updates.
 ///
 /// Code on the main actor requests one call after the other. Several callers may take turns: the order stays the same,
-/// because each call is made immediately. The call for the launch comes first.
+/// because each call is made immediately.
 struct JobCallsMachine<Update> {
   enum Call {
     case start
@@ -201,7 +195,6 @@ struct JobCallsMachine<Update> {
 
   /// The state of the task that makes the calls.
   private enum Caller {
-    /// There is no such task.
     case none
     /// The task is on its way to the main actor.
     case scheduled
@@ -211,8 +204,7 @@ struct JobCallsMachine<Update> {
 
   private var state = State.open
   private var caller = Caller.none
-  private var isStartPending = false
-  private var updates = OrderedSlots<Update>()
+  private var calls = OrderedSlots<Call>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
@@ -220,16 +212,13 @@ struct JobCallsMachine<Update> {
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
-    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
+    if case .calling = caller { true } else { !calls.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ call: Call) -> Bool {
     guard case .open = state else { return false }
-    switch call {
-    case .start: isStartPending = true
-    case .update(let update): updates.append(update)
-    }
+    calls.append(call)
     guard case .none = caller else { return false }
     caller = .scheduled
     return true
@@ -237,7 +226,7 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = exchange(&isStartPending, with: false) ? Call.start : updates.popFirst().map { .update($0) }
+    let call = calls.popFirst()
     caller = call == nil ? .none : .calling
     return call
   }
@@ -246,11 +235,10 @@ struct JobCallsMachine<Update> {
     if case .open = state { state = .closed }
   }
 
-  /// Returns the updates that no call will deliver, to release them outside the lock.
-  mutating func silence() -> [Update] {
+  /// Returns the calls that are not made, to release their updates outside the lock.
+  mutating func silence() -> [Call] {
     state = .silent
-    isStartPending = false
-    return updates.removeAll()
+    return calls.removeAll()
   }
 }
 

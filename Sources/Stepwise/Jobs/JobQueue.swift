@@ -24,9 +24,7 @@ public final class JobQueue: Sendable {
   /// Its jobs retain the gate instead of the queue.
   let gate: Gate<StartedRun>
 
-  /// Creates an empty queue.
-  ///
-  /// - Parameter maxConcurrent: The maximum number of jobs that run concurrently; values below one count as one.
+  /// Creates an empty queue that runs so many jobs concurrently, and at least one.
   public init(maxConcurrent: Int) {
     gate = Gate(slots: maxConcurrent)
   }
@@ -53,21 +51,12 @@ public final class JobQueue: Sendable {
 
   /// Cancels all running and waiting jobs with a name.
   ///
-  /// Each job is cancelled as by ``JobRun/cancel(reason:)``. Waiting jobs never start.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the jobs.
-  ///   - reason: The reason, for handlers and outcomes.
+  /// Each job is cancelled as by ``Run/cancel(reason:)``. Waiting jobs never start.
   public func cancel(named name: String, reason: String? = nil) {
     cancelJobs(reason: reason) { $0.name == name }
   }
 
   /// Cancels all running and waiting jobs with a name that are bound to an owner.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the jobs.
-  ///   - owner: The owner that was passed to `bound(to:)`.
-  ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, boundTo owner: AnyObject, reason: String? = nil) {
     cancelJobs(reason: reason) { $0.name == name && $0.owner?.isSame(owner) == true }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The settings of a job's modifiers.
 package struct JobSettings: Sendable {
   package var timeout: TimeLimit?
   package var deadline: TimeLimit?
@@ -10,7 +9,6 @@ package struct JobSettings: Sendable {
   package var handlers = JobHandlers()
 }
 
-/// The handlers of a job.
 package struct JobHandlers: Sendable {
   package var onStart: [@MainActor () -> Void] = []
   package var onUpdate: [@MainActor (any AnyBox) -> Void] = []
@@ -45,7 +43,6 @@ final class JobOwner: Sendable {
   func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }
 
-/// The time limits of one launch.
 struct JobLimits: Sendable {
   private let timeout: TimeLimit?
   let deadline: TimeLimit?
@@ -57,9 +54,6 @@ struct JobLimits: Sendable {
     deadline = settings.deadline?.started()
   }
 
-  /// Does the work.
-  ///
-  /// - Throws: The error of the work; `TimeoutError` when no time was left.
   nonisolated(nonsending) func limit<Output: Sendable>(
     _ launch: JobLaunch,
     _ work: @escaping @Sendable () async throws -> Output
@@ -76,13 +70,11 @@ struct JobLimits: Sendable {
 package struct JobErrorHandler: Sendable {
   /// How specific a handler is for an error, most specific first.
   private enum Closeness: Int {
-    /// The handler's type is that of the error.
     case same
     /// The handler's type is a base class of the error's.
     case base
     /// The handler's type is a protocol, or a type that the error converts to.
     case convertible
-    /// The handler accepts every error.
     case any
   }
 

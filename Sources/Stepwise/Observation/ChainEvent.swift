@@ -106,10 +106,13 @@ struct RecordReader<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never
   /// The handle, whose release ends the recording.
   let run: any AnyObject & Sendable
-  let subscribe: @Sendable () -> RunRecorder.Subscription?
+  let recorder: RunRecorder
+  let isProgress: Bool
   let read: @Sendable (borrowing RunRecorder.State, RunRecorder.Key) -> Element?
 
-  func makeAsyncIterator() -> Iterator { Iterator(reader: self, subscription: subscribe()) }
+  func makeAsyncIterator() -> Iterator {
+    Iterator(reader: self, subscription: recorder.subscribe(toProgress: isProgress))
+  }
 
   struct Iterator: AsyncIteratorProtocol {
     let reader: RecordReader
@@ -126,10 +129,10 @@ extension RecordReader.Iterator: Sendable {}
 
 extension RunRecorder {
   func events(of run: any AnyObject & Sendable) -> RecordReader<ChainEvent> {
-    RecordReader(run: run, subscribe: observeEvents) { self.event($0, $1) }
+    RecordReader(run: run, recorder: self, isProgress: false) { self.event($0, $1) }
   }
 
   func progress(of run: any AnyObject & Sendable) -> RecordReader<ChainProgress> {
-    RecordReader(run: run, subscribe: observeProgress) { self.progress($0, $1) }
+    RecordReader(run: run, recorder: self, isProgress: true) { state, _ in self.progress(of: state.record) }
   }
 }

@@ -9,7 +9,6 @@ struct Recording: Sendable {
 
   /// What a nested chain or an abandoned part has of its own.
   private final class Part: Sendable {
-    /// The number of its entry.
     let entry: Int
     let watch: RunWatch?
     /// Returns whether the run still awaits the work; checked inside the record's lock.
@@ -34,7 +33,6 @@ struct Recording: Sendable {
     self.part = part
   }
 
-  /// The number of the entry of the run.
   private var entry: Int { part?.entry ?? 0 }
   private var watch: RunWatch? { part == nil ? recorder.watch : part?.watch }
   private var observers: [any RunObserver] { watch?.observers ?? [] }
@@ -47,7 +45,6 @@ struct Recording: Sendable {
     recorder.change { content in isOpen ? body(&content) : nil }
   }
 
-  /// Changes the record in the same way, now.
   private func write(_ body: (inout RunRecorder.Content, Duration) -> Void) {
     let time = now
     _ = change { content -> Void? in body(&content, time) }
@@ -148,7 +145,6 @@ struct Recording: Sendable {
     return number ?? -1
   }
 
-  /// Ends a step.
   @inline(never)
   func finish(_ number: Int, error: (any Error)? = nil, at time: Duration? = nil) {
     let time = time ?? now
@@ -173,7 +169,6 @@ struct Recording: Sendable {
     guard content.state.record.end(number, as: state, at: time) else { return }
     publish(number, &content)
     guard let (step, observers) = content.state.active.removeValue(forKey: number) else { return }
-    if case .replayed = state { content.state.call(observers) { $0.stepReplayed(step) } }
     content.state.call(observers) { $0.stepFinished(step, duration: time - begun, error: error) }
   }
 
@@ -197,7 +192,6 @@ struct Recording: Sendable {
     }
   }
 
-  /// The time limit of some steps has ended them.
   func timedOut(_ steps: Range<Int>, error: any Error) {
     guard error is TimeoutError else { return }
     write { content, time in
@@ -216,7 +210,6 @@ struct Recording: Sendable {
     write { content, time in _ = content.state.record.add(.recovered, in: entry, .succeeded, at: time) }
   }
 
-  /// A completed step was undone, or its undo has thrown.
   func undone(_ number: Int, _ step: ChainStep, error: (any Error)?) {
     let failure = error.map { RunRecord.Failure.error($0) }
     write { content, time in
@@ -249,12 +242,7 @@ struct Recording: Sendable {
     retrying(attempt, error, in: entry) { $0.number(ofStep: index) }
   }
 
-  /// A step retries itself.
-  func retrying(_ number: Int, attempt: Int, after error: any Error) {
-    retrying(attempt, error, in: number) { _ in number }
-  }
-
-  private func retrying(_ attempt: Int, _ error: any Error, in parent: Int, at number: (RunRecord) -> Int) {
+  fileprivate func retrying(_ attempt: Int, _ error: any Error, in parent: Int, at number: (RunRecord) -> Int) {
     let failure: RunRecord.Failure =
       recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
     write { content, time in
@@ -276,15 +264,8 @@ struct Recording: Sendable {
 package struct RecordedStep: Sendable {
   let recording: Recording
   let number: Int
-  /// Receives the progress of an element.
-  private var reportShare: (@Sendable (Double) -> Void)?
+  var reportShare: (@Sendable (Double) -> Void)?
 
-  init(recording: Recording, number: Int) {
-    self.recording = recording
-    self.number = number
-  }
-
-  /// Reports the completed fraction, from 0 to 1.
   package func report(_ fraction: Double) { report { fraction } }
 
   func report(_ fraction: () -> Double?) {
@@ -293,9 +274,10 @@ package struct RecordedStep: Sendable {
   }
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
-  func retrying(attempt: Int, after error: any Error) { recording.retrying(number, attempt: attempt, after: error) }
+  func retrying(attempt: Int, after error: any Error) {
+    recording.retrying(attempt, error, in: number) { _ in number }
+  }
 
-  /// Begins to record a step inside this one.
   func begin(_ name: String) -> RecordedStep {
     RecordedStep(recording: recording, number: recording.begin(name, in: number))
   }

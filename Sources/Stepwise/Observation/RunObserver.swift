@@ -5,11 +5,10 @@ import Synchronization
 
 /// Observes runs, for logs, metrics and traces: their steps, retries, undos and outcomes.
 ///
-/// Implement the methods that you need. Every method has an empty default. Install an observer for a chain
+/// Implement the methods that you need; each is empty by default. Install an observer for a chain
 /// (``Chain/observed(by:)``), for the runs that a body starts (``withRunObserver(_:isolation:_:)``), or for the process
-/// (``RunObservers/install(_:)``). A run that several of them apply to calls those of the process first, then those of
-/// scopes, outermost first, then those of chains. A nested chain, a branch of `zip` or `race`, and a job are separate
-/// runs with a parent.
+/// (``RunObservers/install(_:)``). A run calls those of the process first, then those of scopes, outermost first, then
+/// those of chains. A nested chain, a branch of `zip` or `race`, and a job are separate runs with a parent.
 ///
 /// The methods are called synchronously, without a lock held and usually on the thread of the step, never on the
 /// caller's actor. The calls for a run and the runs nested in it never overlap, and are in order: an event that occurs
@@ -32,49 +31,24 @@ public protocol RunObserver: Sendable {
   /// A step, or a further attempt of it, has started.
   func stepStarted(_ step: ObservedStep)
 
-  /// An attempt has failed, and another one follows.
-  ///
-  /// - Parameters:
-  ///   - step: The step that failed.
-  ///   - attempt: The number of the failed attempt, starting at 1.
-  ///   - error: The error of the attempt.
+  /// An attempt, whose number starts at 1, has failed at a step, and another one follows.
   func attemptFailed(_ step: ObservedStep, attempt: Int, error: any Error)
 
-  /// A step has ended.
-  ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - duration: The time since ``stepStarted(_:)``.
-  ///   - error: The error, if it threw one or was abandoned.
+  /// A step has ended, with an error if it threw one or was abandoned.
   func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?)
 
-  /// The stored value of a step of a durable run was returned; ``stepFinished(_:duration:error:)`` follows.
-  func stepReplayed(_ step: ObservedStep)
-
-  /// A completed step was undone.
-  ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - error: The error of the undo, if it threw one.
+  /// A completed step was undone, with an error if its undo threw one.
   func stepUndone(_ step: ObservedStep, error: (any Error)?)
 
   /// A run has progressed: a step has reported progress or has ended.
   ///
   /// A chain that is a step of the run counts as part of it, and so does a chain that a step runs itself.
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - progress: The completed fraction, which never decreases, and the step that started last.
   func runProgressed(_ run: ObservedRun, progress: ChainProgress)
 
   /// A run has ended, including its handlers; the last call for it, exactly once.
   ///
-  /// A nested run that its outer run abandoned may end after that one.
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - duration: The time since the run was created, including the wait for a slot of its overlap policy.
-  ///   - outcome: The outcome.
+  /// The duration includes the wait for a slot of an overlap policy. A nested run that its outer run abandoned may end
+  /// after that one.
   func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState)
 }
 
@@ -88,8 +62,6 @@ extension RunObserver {
   /// Does nothing.
   public func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {}
   /// Does nothing.
-  public func stepReplayed(_ step: ObservedStep) {}
-  /// Does nothing.
   public func stepUndone(_ step: ObservedStep, error: (any Error)?) {}
   /// Does nothing.
   public func runProgressed(_ run: ObservedRun, progress: ChainProgress) {}
@@ -100,7 +72,7 @@ extension RunObserver {
 /// Identifies a run in the calls of an observer.
 ///
 /// Use ``id`` as the key of what your observer stores for a run, and ``parentID`` to nest spans.
-public struct ObservedRun: Hashable, Identifiable, Sendable {
+public struct ObservedRun: Identifiable, Sendable {
   /// A number that no other run of the process has.
   public let id: UInt64
 
@@ -114,7 +86,7 @@ public struct ObservedRun: Hashable, Identifiable, Sendable {
 /// Identifies a step in the calls of an observer.
 ///
 /// Attempts of one step differ in ``attempt``: measure each, or count your retries with it.
-public struct ObservedStep: Hashable, Sendable, CustomStringConvertible {
+public struct ObservedStep: Sendable, CustomStringConvertible {
   /// The run that the step is part of; for an undo, the run that undoes it, which may contain that one.
   public let run: ObservedRun
 
@@ -141,27 +113,22 @@ public enum RunObservers: Sendable {
 
   static var isUsed: Bool { used.load(ordering: .acquiring) }
 
-  /// Notes that an observer is about to be installed for the process or a scope.
   static func use() { used.store(true, ordering: .releasing) }
 
-  /// Those installed now, in the order in which they were installed.
   static var all: [any RunObserver] {
     isUsed ? installed.withLock { $0.elements } : []
   }
 
   /// Notifies an observer of every run that starts from now on in this process.
   ///
-  /// - Parameter observer: Receives the events of each run.
-  /// - Returns: The registration, through which to remove the observer. Releasing it does not remove the observer.
+  /// Releasing the registration does not remove the observer.
   @discardableResult
   public static func install(_ observer: some RunObserver) -> Registration {
     use()
     return Registration(key: installed.withLock { $0.append(observer) })
   }
 
-  /// Removes an observer of the process.
-  ///
-  /// You need it in tests; in a program an observer usually stays.
+  /// Removes an observer of the process, for example at the end of a test.
   public struct Registration: Sendable {
     let key: OrderedSlots<any RunObserver>.Key
 
@@ -186,11 +153,9 @@ struct ObservationScope: Sendable {
   /// Whether a trace needs the runs also when their handles are gone.
   var isTraced: Bool { collectors.contains(where: \.isOpen) }
 
-  /// The number of entries that traces need.
   var capacity: Int { collectors.map(\.capacity).max() ?? 0 }
 }
 
-/// What observers and traces need of one run.
 final class RunWatch: Sendable {
   let run: ObservedRun
   let observers: [any RunObserver]
@@ -221,7 +186,6 @@ final class RunWatch: Sendable {
   }
 }
 
-/// The name and the observers of a chain.
 package final class ChainIdentity: Sendable {
   package let name: String?
   let observers: [any RunObserver]
@@ -232,7 +196,6 @@ package final class ChainIdentity: Sendable {
   }
 }
 
-/// What the record of a run needs of its chain.
 final class ChainSummary: Sendable {
   let identity: ChainIdentity?
   let stepCount: Int
@@ -244,7 +207,6 @@ final class ChainSummary: Sendable {
     self.names = names
   }
 
-  /// The name for observers and traces.
   var name: String {
     let last = max(0, stepCount - 1)
     let ends = [0, last].map { ChainStep(index: $0, name: names[$0]).description }
@@ -260,26 +222,15 @@ package struct RunReading: Sendable {
   package let id: UInt64?
   /// The number of the run in which it was started.
   package let parentID: UInt64?
-  /// The name of the chain, if it has one.
   package let name: String?
   package let steps: Range<Int>
   package let step: @Sendable (Int) -> ChainStep
   package let start: Duration
-  /// The time at which it was read.
   package let now: Duration
   /// What happened, oldest first.
   package let entries: [RunRecord.Entry]
   package let droppedCount: Int
-  /// The error of the run.
   package let error: (any Error)?
-}
-
-/// The runs that were started in a scope, and what its body returned or threw.
-package struct CollectedRuns<Value> {
-  package let result: Result<Value, any Error>
-  package let readings: [RunReading]
-  /// The number of runs that exceeded the capacity.
-  package let droppedCount: Int
 }
 
 /// Retains the first run of a scope and the newest ones, and counts those that it dropped.
@@ -291,7 +242,6 @@ final class RunCollector: Sendable {
     var droppedCount = 0
   }
 
-  /// The number of entries of each run that are retained.
   let capacity: Int
   private let maxRuns: Int
   private let state = Lock(State())

@@ -41,7 +41,6 @@ package struct RunRecord: Sendable {
     case abandoned
     case undone(Failure?)
 
-    /// Whether it has not ended.
     var isActive: Bool {
       switch self {
       case .running, .progress, .stage: true
@@ -76,10 +75,8 @@ package struct RunRecord: Sendable {
   private(set) var entries: [Entry] = []
   /// Entries that were dropped or changed, and may hold the last reference to what belongs to the user.
   private var replaced: [Entry] = []
-  /// How many completed entries were dropped.
   private(set) var droppedCount = 0
   private var nextNumber = 0
-  /// The number of entries to retain.
   let capacity: Int
   /// Whether the errors of attempts that others have followed are retained.
   private let keepsErrors: Bool
@@ -107,7 +104,6 @@ package struct RunRecord: Sendable {
 
   // MARK: - Adding entries
 
-  /// Adds an entry and returns its number.
   mutating func add(
     _ kind: Kind,
     in parent: Int,
@@ -139,7 +135,6 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// Begins an attempt of a planned step.
   mutating func beginStep(_ index: Int, in parent: Int, at time: Duration) -> Int {
     if newest.isEmpty {
       newest = Array(repeating: 0, count: steps.count)
@@ -172,9 +167,7 @@ package struct RunRecord: Sendable {
 
   // MARK: - Changing entries
 
-  /// Ends a step.
-  ///
-  /// - Returns: Whether anything changed; not when the step had ended, because it was abandoned.
+  /// Returns whether anything changed; not when the step had ended, because it was abandoned.
   mutating func end(_ number: Int, as state: State, at time: Duration) -> Bool {
     let isChanged = change(number) { entry in
       guard entry.state.isActive else { return false }
@@ -195,7 +188,6 @@ package struct RunRecord: Sendable {
     return true
   }
 
-  /// Replaces the state of a step that is running.
   mutating func set(_ number: Int, to state: State) -> Bool {
     let old = change(number) { entry -> Entry? in
       guard entry.state.isActive else { return nil }
@@ -214,7 +206,6 @@ package struct RunRecord: Sendable {
   /// Another attempt follows a failure at a step, which may have ended.
   mutating func retry(_ number: Int, attempt: Int) { change(number) { $0.retrying = attempt } }
 
-  /// Marks a completed step as undone.
   mutating func undo(_ number: Int, _ failure: Failure?) -> Bool {
     if let index = plannedStep(number), newest[index - firstStep] < 0 {
       newest[index - firstStep] *= -1
@@ -266,7 +257,6 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// Whether an entry is the newest attempt of its step.
   func isNewest(_ entry: Entry) -> Bool {
     guard case .step(let index, let inner) = entry.kind else { return false }
     return inner != nil || number(ofStep: index) == entry.number

@@ -5,22 +5,18 @@ import Synchronization
 
 /// Writes the record of a run and of the chains nested in it, wakes its readers, and calls its observers.
 final class RunRecorder: Sendable {
-  /// The changes that are delivered to a subscriber.
   enum Key: Hashable, Sendable {
     case started
     case begun(Int)
     case latest(Int)
     case ended
-    /// The overall progress.
     case overall
   }
 
-  /// A call of observers that is due.
   typealias Call = @Sendable (any RunObserver) -> Void
 
   struct State: Sendable {
     var record: RunRecord
-    /// How many of the marks have been recorded.
     var markCount = 0
     /// The steps that have started and not finished, as observers know them.
     var active: [Int: (step: ObservedStep, observers: [any RunObserver])] = [:]
@@ -201,14 +197,12 @@ final class RunRecorder: Sendable {
 
   // MARK: - Reading
 
-  func observeEvents() -> Subscription? {
+  /// Subscribes to the overall progress alone, or to everything else.
+  func subscribe(toProgress isProgress: Bool) -> Subscription? {
     change { _ in () }
-    return broadcast?.subscribe(to: { $0 != .overall }) { Self.initialKeys(of: $0.record) }
-  }
-
-  func observeProgress() -> Subscription? {
-    change { _ in () }
-    return broadcast?.subscribe(to: { $0 == .overall }) { _ in [.overall] }
+    return broadcast?.subscribe(to: { ($0 == .overall) == isProgress }) { state in
+      isProgress ? [.overall] : Self.initialKeys(of: state.record)
+    }
   }
 
   /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
@@ -233,7 +227,6 @@ final class RunRecorder: Sendable {
     }
   }
 
-  /// The step of an entry.
   func step(_ entry: RunRecord.Entry) -> ChainStep? {
     guard case .step(let index, let inner) = entry.kind else { return nil }
     return inner.map { ChainStep(index: index, name: $0) } ?? step(index)
@@ -258,11 +251,6 @@ final class RunRecorder: Sendable {
     case .undone(.error(let error)?): return .undone(step, error: error)
     case .undone(.type?): return nil
     }
-  }
-
-  func progress(_ state: borrowing State, _ key: Key) -> ChainProgress? {
-    guard key == .overall else { return nil }
-    return progress(of: state.record)
   }
 
   func progress(of record: borrowing RunRecord) -> ChainProgress {

@@ -14,12 +14,6 @@ extension Progression {
   ///
   /// Each inner stage appears as a stage of the outer progression, including the one with the result. The stage after
   /// that one is the transformed result.
-  ///
-  /// - Parameters:
-  ///   - transformNext: Wraps the next inner stage; not called for a stage that has a result.
-  ///   - transformResult: Returns the outer stage that follows the inner result.
-  /// - Returns: The next stage of the outer progression.
-  /// - Throws: What the stage or a transformation throws.
   nonisolated(nonsending) public func compose<Outer: Progression>(
     transformNext: nonisolated(nonsending) (Self) async throws -> Outer,
     transformResult: nonisolated(nonsending) (Result) async throws -> Outer
@@ -29,9 +23,6 @@ extension Progression {
   }
 
   /// Returns a progression that transforms the result of this one in an additional stage.
-  ///
-  /// - Parameter transform: Receives the result. An error that it throws ends the progression.
-  /// - Returns: A progression that starts at this stage.
   public nonisolated func map<NewResult: Sendable>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> NewResult
   ) -> some Progression<NewResult> {
@@ -39,10 +30,6 @@ extension Progression {
   }
 
   /// Returns a progression that runs this one and then another one, created from the result.
-  ///
-  /// - Parameter transform: Receives the result and returns the first stage of the following progression. An error that
-  ///   it throws ends the progression.
-  /// - Returns: A progression that starts at this stage.
   public nonisolated func flatMap<Following: Progression>(
     _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> Following
   ) -> some Progression<Following.Result> {

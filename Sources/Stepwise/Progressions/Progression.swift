@@ -41,30 +41,18 @@ public nonisolated protocol Progression<Result>: Sendable {
 }
 
 extension Progression {
-  /// Throws the error for a call of `next()` on the last stage.
-  ///
-  /// - Returns: Never; the return type fits the `next()` that calls it.
-  /// - Throws: ``ProgressionError/completed(stage:)``, which names the stage.
+  /// Throws an error that names the stage, for a call of `next()` on the last one.
   public func completed() throws -> Self {
-    throw ProgressionError.completed(stage: String(describing: self))
+    throw CompletedError(stage: String(describing: self))
   }
 }
 
-/// An error that ends a progression.
-///
-/// Further cases may be added, so end a `switch` over it with `default`.
-public enum ProgressionError: Error, Sendable {
-  /// `next()` was called on the last stage.
-  case completed(stage: String)
-}
+/// An error of the program: `next()` was called on the last stage.
+package struct CompletedError: Error, CustomStringConvertible {
+  let stage: String
 
-extension ProgressionError: CustomStringConvertible {
-  /// What went wrong, and how to fix it.
-  public var description: String {
-    switch self {
-    case .completed(let stage):
-      "\(stage) is the last stage of its progression; read its `result` instead of calling `next()`"
-    }
+  package var description: String {
+    "\(stage) is the last stage of its progression; read its `result` instead of calling `next()`"
   }
 }
 
@@ -94,24 +82,15 @@ extension Progression {
 extension Progression {
   /// Starts an unstructured run.
   ///
-  /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
-  /// cancellation. Releasing the returned handle does not cancel the run. The run's events report the stages as
-  /// `stageReached`.
-  ///
-  /// - Returns: The handle, through which to cancel, await and observe the run.
+  /// It has what a run of ``Chain/start(_:cancelledBy:completion:)`` has. Its events report the stages as `stageReached`.
   @discardableResult
   public nonisolated func start() -> Run<Result> { start(priority: nil) }
 
   /// Starts an unstructured run and calls a closure when the run completes.
   ///
-  /// The completion runs off the caller's actor, unless the closure is isolated: `stage.execute { @MainActor useResult
-  /// in … }`.
-  ///
-  /// - Parameters:
-  ///   - priority: The priority of the stages and of the completion.
-  ///   - completion: Called exactly once with a function that returns the result or throws the error of the run. For a
-  ///     cancelled run that is `CancellationError`.
-  /// - Returns: The handle, through which to cancel, await and observe the run.
+  /// The completion is called exactly once, with a function that returns the result or throws the error of the run; for
+  /// a cancelled run that is `CancellationError`. It has the priority of the stages, and runs off the caller's actor,
+  /// unless the closure is isolated: `stage.execute { @MainActor useResult in … }`.
   @discardableResult
   public nonisolated func execute(
     priority: TaskPriority = .utility,
@@ -121,10 +100,7 @@ extension Progression {
       ) async -> Void
   ) -> Run<Result> {
     let run = start(priority: priority)
-    _ = spawn(priority: priority) {
-      let outcome = await run.finalOutcome
-      await completion { try outcome.get() }
-    }
+    run.call(priority: priority) { result in await completion { try result.get() } }
     return run
   }
 
@@ -201,11 +177,6 @@ extension Chain {
   /// ```swift
   /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.appending(running: FileOpen.read)
   /// ```
-  ///
-  /// - Parameters:
-  ///   - name: The step's name in events, errors and descriptions.
-  ///   - first: Receives the output of the previous step and returns the stage to begin with.
-  /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   public nonisolated func appending<P: Progression>(
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
@@ -213,7 +184,6 @@ extension Chain {
     appending(name, code: Chain<Output, P.Result>.code(running: first))
   }
 
-  /// Creates a chain of one step that runs a progression.
   package init<P: Progression>(
     _ name: String,
     running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P

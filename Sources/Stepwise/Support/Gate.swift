@@ -19,7 +19,6 @@ final class Gate<Entrant: Sendable>: Sendable {
     machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
   }
 
-  /// All entrants, in order of arrival.
   var entrants: [(id: GateID, entrant: Entrant)] { machine.withLock { $0.entrants } }
 
   /// Removes waiting entrants from the queue, all at one instant.
@@ -44,9 +43,7 @@ typealias GateID = UInt64
 
 /// What happens when an entrant arrives and no slot is free.
 enum GateMode {
-  /// It waits for a slot.
   case queue
-  /// It is refused.
   case refuse
   /// It waits and replaces the entrants that were waiting.
   case replaceWaiting

@@ -58,6 +58,5 @@ package final class Box<Value: Sendable>: AnyBox {
 }
 
 extension AnyBox {
-  /// Whether the box was created for a type.
   package func isBox<Value: Sendable>(of type: Value.Type) -> Bool { self is Box<Value> }
 }

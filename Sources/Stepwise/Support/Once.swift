@@ -7,7 +7,6 @@ package final class Once<Value: Sendable>: Sendable {
 
   package init() {}
 
-  /// The value, if it has been settled.
   package var settled: Value? { cell.settled }
 
   /// Settles the value, unless it is already settled.
@@ -34,7 +33,6 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
 
   private let machine = Lock(OnceMachine<Value, Waiter>())
 
-  /// The value, if it has been settled.
   var settled: Value? { machine.withLock { $0.value } }
 
   /// Settles the value, unless it is already settled.
@@ -105,7 +103,6 @@ struct OnceMachine<Value, Waiter> {
   }
 
   enum SettleAction {
-    /// The value was already settled.
     case none
     /// Resumes the waiters; one alone needs no array.
     case resume(first: Waiter?, others: [Waiter])

@@ -63,7 +63,6 @@ package struct OrderedSlots<Element> {
     head == Self.none ? nil : unlink(head)
   }
 
-  /// Removes all elements and returns them in order.
   package mutating func removeAll() -> [Element] {
     var elements: [Element] = []
     elements.reserveCapacity(count)
@@ -71,7 +70,6 @@ package struct OrderedSlots<Element> {
     return elements
   }
 
-  /// The elements in order.
   package var elements: [Element] {
     sequence(state: head) { index in
       guard index != Self.none else { return nil }

@@ -26,8 +26,7 @@ public enum Outcome<Value> {
     }
   }
 
-  /// Returns the same outcome with its value transformed.
-  public func map<NewValue>(_ transform: (Value) throws -> NewValue) rethrows -> Outcome<NewValue> {
+  package func map<NewValue>(_ transform: (Value) throws -> NewValue) rethrows -> Outcome<NewValue> {
     switch self {
     case .resolved(let value): .resolved(try transform(value))
     case .failed(let error): .failed(error)
@@ -39,16 +38,13 @@ public enum Outcome<Value> {
 extension Outcome<Void> {
   /// How a run ends that was or was not cancelled in time; with a value when there is no error.
   init(_ error: (any Error)?, cancelledBy request: Cancellation?) {
-    guard let error else {
-      self = .resolved(())
-      return
+    switch (error, request) {
+    case (nil, _): self = .resolved(())
+    case (let error?, nil): self = .failed(error)
+    case (let error?, let request?):
+      let underlying = error is CancellationError ? nil : error
+      self = .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
     }
-    guard let request else {
-      self = .failed(error)
-      return
-    }
-    let underlying = error is CancellationError ? nil : error
-    self = .cancelled(Cancellation(reason: request.reason, underlyingError: underlying))
   }
 }
 
@@ -78,7 +74,6 @@ extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
 public typealias ChainState = Outcome<any Sendable>
 
 extension Result where Failure == any Error {
-  /// Runs an operation and returns its result.
   static func of(_ operation: @Sendable () async throws -> Success) async -> Self where Success: Sendable {
     do { return .success(try await operation()) } catch { return .failure(error) }
   }

@@ -30,9 +30,7 @@ package enum Platform {
     }
   }
 
-  /// Starts a thread that ends with the body.
-  ///
-  /// - Returns: Whether the thread could be started.
+  /// Starts a thread that ends with the body; returns false when it could not.
   package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     let argument = Unmanaged.passRetained(Box(body))
     var attributes = pthread_attr_t()

@@ -8,12 +8,6 @@
 /// It inherits the name, the priority, the task-local values and the executor preference of the calling task; `Task {
 /// }` inherits only priority and task-local values. Before macOS 26.4 and its companions the runtime does not expose
 /// the preference, so it is not inherited there.
-///
-/// - Parameters:
-///   - name: The new task's name; that of the calling task when nil.
-///   - priority: The new task's priority; that of the calling task when nil.
-///   - operation: The work, in its own isolation.
-/// - Returns: The task, which is already scheduled.
 package func spawn<Success: Sendable>(
   name: String? = nil,
   priority: TaskPriority? = nil,

@@ -11,15 +11,9 @@
 /// }
 /// ```
 public struct RetryPolicy: Sendable {
-  /// How many attempts there are, the first included; never less than one.
   package let maxAttempts: Int
-
-  /// How long to wait between attempts.
   package let backoff: Backoff
-
-  /// The maximum time from the start of the first attempt to that of the last; `nil` for no limit.
   package let maxElapsed: Duration?
-
   package var delay: (@Sendable (_ error: any Error, _ attempt: Int) -> Duration?)?
   let randomSource: any RandomNumberGenerator & Sendable
 
@@ -66,17 +60,10 @@ public struct Backoff: Sendable {
   /// The same delay before each further attempt.
   public static func constant(_ duration: Duration) -> Backoff { Backoff(kind: .constant(duration)) }
 
-  /// A delay that grows by a factor with each attempt.
+  /// A delay that grows by a factor, at least 1, with each attempt, up to a cap.
   ///
-  /// Full jitter, a random delay between zero and the computed one, caused the least total work in "Exponential Backoff
-  /// And Jitter" (M. Brooker, AWS Architecture Blog, 2015).
-  ///
-  /// - Parameters:
-  ///   - start: The delay before the second attempt.
-  ///   - factor: The factor between successive delays; at least 1.
-  ///   - cap: The longest delay; unlimited when nil.
-  ///   - jitter: How to randomize the delay; without it, many clients retry at the same instant.
-  /// - Returns: The backoff.
+  /// Without jitter, many clients retry at the same instant. Full jitter caused the least total work in "Exponential
+  /// Backoff And Jitter" (M. Brooker, AWS Architecture Blog, 2015).
   public static func exponential(
     from start: Duration,
     factor: Double = 2,
@@ -88,23 +75,16 @@ public struct Backoff: Sendable {
 
   /// How to randomize a delay.
   public struct Jitter: Sendable {
-    fileprivate enum Kind { case none, full }
-
-    fileprivate let kind: Kind
+    fileprivate let isFull: Bool
 
     /// No randomization.
-    public static let none = Jitter(kind: .none)
+    public static let none = Jitter(isFull: false)
 
     /// A uniformly random delay between zero and the computed one.
-    public static let full = Jitter(kind: .full)
+    public static let full = Jitter(isFull: true)
   }
 
-  /// Returns the delay after a number of failed attempts; jitter is drawn at each call.
-  ///
-  /// - Parameters:
-  ///   - failures: The number of failed attempts; the first delay follows the first failure.
-  ///   - generator: The random source for jitter.
-  /// - Returns: The delay, never negative.
+  /// Returns the delay after a number of failed attempts, from 1; jitter is drawn at each call.
   package func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
     switch kind {
     case .none:
@@ -113,7 +93,7 @@ public struct Backoff: Sendable {
       return duration.clamped
     case .exponential(let start, let factor, let cap, let jitter):
       let wait = Self.grown(start, by: factor, times: max(1, failures) - 1, cap: cap)
-      return jitter.kind == .full ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
+      return jitter.isFull ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
     }
   }
 
@@ -189,10 +169,7 @@ package struct Attempts {
   /// A wait that returns whether it completed.
   package typealias Wait = @Sendable () async -> Bool
 
-  /// Waits until the next attempt is due.
-  ///
-  /// - Parameter waiter: Creates a wait that more than the cancellation of the task can interrupt.
-  /// - Returns: false when the wait was cancelled.
+  /// Waits until the next attempt is due, in a way that the waiter may interrupt; returns false when it was cancelled.
   package nonisolated(nonsending) mutating func waitForNext(
     by waiter: nonisolated(nonsending) (@escaping Wait) async -> Bool = { await $0() }
   ) async -> Bool {

@@ -44,28 +44,8 @@ package struct TimeLimit: Sendable {
   package let duration: Duration
   let clock: any Clock<Duration>
   /// Waits for the end of a time that has already started.
-  private var remainder: (@Sendable () async throws -> Void)?
+  var remainder: (@Sendable () async throws -> Void)?
 
-  init(duration: Duration, clock: any Clock<Duration>) {
-    self.duration = duration
-    self.clock = clock
-  }
-
-  /// Creates a limit of which a part has passed, and whose rest starts after other work.
-  init(
-    _ duration: Duration,
-    rest: Duration,
-    clock: any Clock<Duration>,
-    after work: @escaping @Sendable () async -> Void
-  ) {
-    self.init(duration: duration, clock: clock)
-    remainder = {
-      await work()
-      try await clock.sleep(for: rest.clamped)
-    }
-  }
-
-  /// Returns the limit with a time that starts now instead of with the wait.
   func started() -> TimeLimit {
     var limit = self
     limit.remainder = Self.remainder(of: duration, on: clock)
@@ -80,7 +60,6 @@ package struct TimeLimit: Sendable {
     return { try await clock.sleep(until: end, tolerance: nil) }
   }
 
-  /// Waits for the end of the time.
   func sleep() async throws {
     if let remainder { try await remainder() } else { try await clock.sleep(for: duration.clamped) }
   }
@@ -93,8 +72,6 @@ package struct TimeLimit: Sendable {
 /// it.
 ///
 /// An operation whose task is cancelled before it begins does not begin.
-///
-/// - Throws: The error of the operation; `TimeoutError` when its time was up.
 func limited<Value: Sendable>(
   to limit: TimeLimit,
   step: @escaping @Sendable () -> String,

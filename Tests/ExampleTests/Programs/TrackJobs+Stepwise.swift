@@ -25,7 +25,7 @@ import Stepwise
     .bound(to: screen)
   }
 
-  func load(_ artist: String) -> Run<String> { job.launch(artist, on: queue).run }
+  func load(_ artist: String) -> Run<String> { job.launch(artist, on: queue) }
 
   func cancel() { queue.cancelAll() }
 }

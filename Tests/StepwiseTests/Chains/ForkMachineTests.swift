@@ -11,14 +11,14 @@ import Testing
 struct ForkMachineTests {
   private typealias Machine = ForkMachine<Int>
 
-  private func begun(_ count: Int, _ rule: Machine.Rule) -> Machine {
-    var machine = Machine(count: count, rule: rule)
+  private func begun(_ count: Int, isRace: Bool) -> Machine {
+    var machine = Machine(count: count, isRace: isRace)
     for place in 0..<count { machine.begin(place * 10, at: place) }
     return machine
   }
 
   @Test func `The last value of all branches ends the step`() {
-    var machine = begun(3, .all)
+    var machine = begun(3, isRace: false)
     #expect(machine.firstRunning == 0)
     let ended1 = machine.end(at: 0, hasValue: true)
     #expect(!ended1)
@@ -33,7 +33,7 @@ struct ForkMachineTests {
   }
 
   @Test func `The first error of all branches ends the step`() {
-    var machine = begun(3, .all)
+    var machine = begun(3, isRace: false)
     let ended4 = machine.end(at: 0, hasValue: true)
     #expect(!ended4)
     let ended5 = machine.end(at: 2, hasValue: false)
@@ -44,7 +44,7 @@ struct ForkMachineTests {
   }
 
   @Test func `The first value of any branch ends the step`() {
-    var machine = begun(3, .any)
+    var machine = begun(3, isRace: true)
     let ended7 = machine.end(at: 0, hasValue: false)
     #expect(!ended7)
     let ended8 = machine.end(at: 1, hasValue: true)
@@ -55,7 +55,7 @@ struct ForkMachineTests {
   }
 
   @Test func `The last error of any branch ends the step`() {
-    var machine = begun(2, .any)
+    var machine = begun(2, isRace: true)
     let ended10 = machine.end(at: 1, hasValue: false)
     #expect(!ended10)
     let ended11 = machine.end(at: 0, hasValue: false)
@@ -63,7 +63,7 @@ struct ForkMachineTests {
   }
 
   @Test func `A single branch ends the step once`() {
-    var machine = begun(2, .all)
+    var machine = begun(2, isRace: false)
     let ended12 = machine.end(at: 0, hasValue: true)
     #expect(!ended12)
     let ended13 = machine.end(at: 0, hasValue: true)
@@ -76,7 +76,7 @@ struct ForkMachineTests {
 
   /// A branch that was refused before it started counts as failed.
   @Test func `A branch that never began ends, too`() {
-    var machine = Machine(count: 2, rule: .any)
+    var machine = Machine(count: 2, isRace: true)
     machine.begin(1, at: 1)
     let ended16 = machine.end(at: 0, hasValue: false)
     #expect(!ended16)
@@ -89,11 +89,11 @@ struct ForkMachineTests {
     for seed in seeds() {
       var generator = SeededGenerator(seed: seed)
       let count = Int.random(in: 1..<6, using: &generator)
-      let rule: Machine.Rule = Bool.random(using: &generator) ? .all : .any
-      var machine = begun(count, rule)
+      let isRace = Bool.random(using: &generator)
+      var machine = begun(count, isRace: isRace)
       let values = (0..<count).map { _ in Bool.random(using: &generator) }
       let order = Array(0..<count).shuffled(using: &generator)
-      let deciding = order.firstIndex { values[$0] == (rule == .any) } ?? count - 1
+      let deciding = order.firstIndex { values[$0] == isRace } ?? count - 1
       for (turn, place) in order.enumerated() {
         let ending = machine.end(at: place, hasValue: values[place])
         try #require(ending == (turn == deciding), "seed \(seed): \(place) is \(ending)")

@@ -11,8 +11,8 @@ import Testing
 struct ElevateDefectTests {
   @Test func `A timeout does not count the wait in the queue`() async throws {
     let (clock, queue, goOn) = (ManualClock(), JobQueue(maxConcurrent: 1), Once<Void>())
-    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue).run
-    let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue).run
+    let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: queue)
+    let quick: Run<Int> = Job("quick") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue)
     clock.advance(by: .seconds(100))
     #expect(clock.sleeperCount == 0)
     goOn.settle(())
@@ -23,7 +23,6 @@ struct ElevateDefectTests {
   @Test func `A slow job does not delay jobs on other queues`() async throws {
     let goOn = Once<Void>()
     let slow: Run<Void> = Job("slow") { await goOn.valueIgnoringCancellation() }.launch(on: JobQueue(maxConcurrent: 1))
-      .run
     #expect(try await Job("other") { 1 }.launch(on: JobQueue(maxConcurrent: 1)).value == 1)
     #expect(try await Job("shared") { 2 }.launch().value == 2)
     #expect(!slow.isFinished)
@@ -41,7 +40,7 @@ struct ElevateDefectTests {
         rounds += 1
         await Task.yield()
       }
-    }.launch(on: JobQueue(maxConcurrent: 1)).run
+    }.launch(on: JobQueue(maxConcurrent: 1))
     while !begun.isRaised { await Task.yield() }
     computing.cancel(reason: "enough")
     #expect(await computing.outcome.cancellation?.reason == "enough")
@@ -56,7 +55,7 @@ struct ElevateDefectTests {
       }
     }
     .timeout(.seconds(1), clock: clock).onTimeout { notes.note("timeout") }
-    .launch(on: JobQueue(maxConcurrent: 1)).run
+    .launch(on: JobQueue(maxConcurrent: 1))
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     _ = await run.outcome

@@ -126,7 +126,7 @@ struct JobCancelTests {
       _ = await Once<Void>().value()
       try Task.checkCancellation()
     }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1))
     }
     await begun.valueIgnoringCancellation()
     token.cancel(reason: "token")
@@ -140,7 +140,7 @@ struct JobCancelTests {
     let (notes, token) = (JobNotes(), CancellationToken())
     token.cancel(reason: "before")
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }.onFinish { _ in notes.note("finish") }
-    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1)).run
+    let run = try await withCancellation(by: token) { () -> Run<Void> in job.launch(on: JobQueue(maxConcurrent: 1))
     }
     #expect(await run.outcome.cancellation?.reason == "before")
     await letMainActorCatchUp()
@@ -154,7 +154,7 @@ struct JobCancelTests {
     let job = Job("job") { notes.note("work") }.onStart { notes.note("start") }
     // The more tokens there are around it, the longer a launch takes to find the one that is cancelled.
     @Sendable func launched(inside depth: Int) async throws -> Run<Void> {
-      if depth == 0 { return job.launch(on: JobQueue(maxConcurrent: 1)).run }
+      if depth == 0 { return job.launch(on: JobQueue(maxConcurrent: 1)) }
       return try await withCancellation(by: CancellationToken()) { try await launched(inside: depth - 1) }
     }
     for _ in 0..<20 {
@@ -173,7 +173,7 @@ struct JobCancelTests {
       return Task.isCancelled ? 0 : 1
     }
     let task = Task { () -> Run<Int> in
-      let run: Run<Int> = job.launch(on: queue).run
+      let run: Run<Int> = job.launch(on: queue)
       withUnsafeCurrentTask { $0?.cancel() }
       await #expect(throws: CancellationError.self) { try await run.value }
       return run

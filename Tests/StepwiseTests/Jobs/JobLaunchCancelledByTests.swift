@@ -22,11 +22,11 @@ struct JobLaunchCancelledByTests {
       try Task.checkCancellation()
       return number
     }
-    let first: Run<Int> = job.noting(notes).launch(1, on: queue, cancelledBy: token).run
+    let first: Run<Int> = job.noting(notes).launch(1, on: queue, cancelledBy: token)
     let second: JobRun<String, Int> = job.launch(2, on: queue, cancelledBy: token)
     await began.elements(atLeast: 2)
-    let queued: Run<Int> = job.launch(3, on: queue, cancelledBy: token).run
-    let other: Run<Int> = Job("other") { 4 }.launch(on: queue).run
+    let queued: Run<Int> = job.launch(3, on: queue, cancelledBy: token)
+    let other: Run<Int> = Job("other") { 4 }.launch(on: queue)
     await notes.recorder.elements(atLeast: 1)
     token.cancel(reason: "left")
     for outcome in [await first.outcome, await second.outcome, await queued.outcome] {
@@ -43,7 +43,7 @@ struct JobLaunchCancelledByTests {
     let token = CancellationToken()
     token.cancel(reason: "before")
     let job = Job("job") { (_: JobContext<String>) in began.record(1) }.noting(notes)
-    let run: Run<Void> = job.launch(on: queue, cancelledBy: token).run
+    let run: Run<Void> = job.launch(on: queue, cancelledBy: token)
     #expect(await run.outcome.cancellation?.reason == "before")
     await letMainActorCatchUp()
     #expect(notes.lines == [])
@@ -53,7 +53,7 @@ struct JobLaunchCancelledByTests {
   @Test
   func `A job that has ended leaves nothing at the token`() async throws {
     let token = CancellationToken()
-    let run: Run<Int> = Job("job") { 1 }.launch(on: queue, cancelledBy: token).run
+    let run: Run<Int> = Job("job") { 1 }.launch(on: queue, cancelledBy: token)
     #expect(try await run.value == 1)
     _ = await run.outcome
     #expect(token.handlerCount == 0)

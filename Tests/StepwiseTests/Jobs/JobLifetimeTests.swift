@@ -56,7 +56,7 @@ struct JobLifetimeTests {
     let runs: [Run<Int>]
     do {
       let queue = JobQueue(maxConcurrent: 1)
-      runs = (0..<10).map { number in Job("job") { number }.launch(on: queue).run }
+      runs = (0..<10).map { number in Job("job") { number }.launch(on: queue) }
     }
     for (number, run) in runs.enumerated() { #expect(try await run.value == number) }
   }

@@ -15,7 +15,7 @@ struct JobMemoryTests {
         let (queue, job) = (JobQueue(maxConcurrent: 4), JobMemoryTests.job)
         func launch(_ count: Int) async throws {
           for _ in 0..<count / 100 {
-            let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue).run }
+            let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue) }
             for run in runs { _ = try await run.value }
           }
         }
@@ -33,7 +33,7 @@ struct JobMemoryTests {
         queue.suspend()
         func cancel(_ count: Int) async -> (Duration, perJob: Int) {
           let before = peakMemory()
-          let runs: [Run<Int>] = (0..<count).map { job.launch($0, on: queue).run }
+          let runs: [Run<Int>] = (0..<count).map { job.launch($0, on: queue) }
           let waiting = peakMemory()
           let start = processorTime()
           queue.cancelAll()

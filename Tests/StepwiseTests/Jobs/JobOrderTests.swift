@@ -87,7 +87,7 @@ struct JobOrderTests {
   }
 
   @MainActor private func launchedOnMainActor(_ job: Job<Void, Never, Bool>) -> Run<Bool> {
-    job.launch(on: JobQueue(maxConcurrent: 1)).run
+    job.launch(on: JobQueue(maxConcurrent: 1))
   }
 
   @Test @MainActor func `Handlers may retain values that are not Sendable`() async throws {
@@ -132,7 +132,7 @@ struct JobOrderTests {
     let queue = JobQueue(maxConcurrent: 1)
     let run = job.launch(on: queue)
     handle.settle(run)
-    let other: Run<Void> = Job("next") {}.launch(on: queue).run
+    let other: Run<Void> = Job("next") {}.launch(on: queue)
     await begun.valueIgnoringCancellation()
     if isCancelled { run.cancel() }
     _ = await run.outcome

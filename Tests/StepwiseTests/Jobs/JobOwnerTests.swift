@@ -72,13 +72,13 @@ struct JobOwnerTests {
     let done = Recorder<String>()
     func launch(_ name: String, _ text: String, _ owner: Screen?) -> Run<Void> {
       let job = Job(name) { done.record(text) }
-      return (owner.map { job.bound(to: $0) } ?? job).launch(on: queue).run
+      return (owner.map { job.bound(to: $0) } ?? job).launch(on: queue)
     }
     let runs = [
       launch("search", "mine", mine), launch("search", "other", other), launch("load", "load", mine),
       launch("search", "unbound", nil),
     ]
-    let onMain: Run<Void> = Job("search") { done.record("plain") }.bound(to: plain).launch(on: queue).run
+    let onMain: Run<Void> = Job("search") { done.record("plain") }.bound(to: plain).launch(on: queue)
     queue.cancel(named: "search", boundTo: mine, reason: "gone")
     queue.cancel(named: "search", boundTo: plain, reason: "gone")
     queue.resume()

@@ -19,7 +19,7 @@ struct JobQueueTests {
   @Test func `Jobs begin in the order of the calls`() async {
     let queue = JobQueue(maxConcurrent: 1)
     let names = (0..<100).map { "\($0)" }
-    let runs: [Run<Void>] = names.map { job($0).launch(on: queue).run }
+    let runs: [Run<Void>] = names.map { job($0).launch(on: queue) }
     for run in runs { _ = await run.outcome }
     #expect(done.elements == names)
   }
@@ -29,12 +29,12 @@ struct JobQueueTests {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
-    runs.append(job("low 1", .low).launch(on: queue).run)
-    runs.append(job("medium 1").launch(on: queue).run)
-    runs.append(job("high 1", .high).launch(on: queue).run)
-    runs.append(job("low 2", .low).launch(on: queue).run)
-    runs.append(job("medium 2", .medium).launch(on: queue).run)
-    runs.append(job("high 2", .high).launch(on: queue).run)
+    runs.append(job("low 1", .low).launch(on: queue))
+    runs.append(job("medium 1").launch(on: queue))
+    runs.append(job("high 1", .high).launch(on: queue))
+    runs.append(job("low 2", .low).launch(on: queue))
+    runs.append(job("medium 2", .medium).launch(on: queue))
+    runs.append(job("high 2", .high).launch(on: queue))
     queue.resume()
     for run in runs { _ = await run.outcome }
     #expect(done.elements == ["high 1", "high 2", "medium 1", "medium 2", "low 1", "low 2"])
@@ -44,9 +44,9 @@ struct JobQueueTests {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
     var runs: [Run<Void>] = []
-    runs.append(job("low", .high).launch(on: queue, priority: .low).run)
-    runs.append(job("medium").launch(on: queue).run)
-    runs.append(job("high").launch(on: queue, priority: .high).run)
+    runs.append(job("low", .high).launch(on: queue, priority: .low))
+    runs.append(job("medium").launch(on: queue))
+    runs.append(job("high").launch(on: queue, priority: .high))
     queue.resume()
     for run in runs { _ = await run.outcome }
     #expect(done.elements == ["high", "medium", "low"])
@@ -54,7 +54,7 @@ struct JobQueueTests {
 
   @Test func `The priority is that of the work`() async throws {
     let job = Job("job") { Task.currentPriority }.priority(.background)
-    let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1)).run
+    let run: Run<TaskPriority> = job.launch(on: JobQueue(maxConcurrent: 1))
     // Awaiting the value would raise it.
     let outcome = await Task(priority: .background) { await run.outcome }.value
     guard case .resolved(let priority) = outcome else {
@@ -73,7 +73,7 @@ struct JobQueueTests {
       await goOn.valueIgnoringCancellation()
       inside.add(-1)
     }
-    let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue).run }
+    let runs: [Run<Void>] = (0..<20).map { _ in job.launch(on: queue) }
     await most.elements(atLeast: maxConcurrent)
     goOn.settle(())
     for run in runs { _ = await run.outcome }
@@ -88,8 +88,8 @@ struct JobQueueTests {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
       done.record("slow")
-    }.launch().run
-    let next: Run<Void> = job("next").launch().run
+    }.launch()
+    let next: Run<Void> = job("next").launch()
     await begun.valueIgnoringCancellation()
     try await job("elsewhere").launch(on: JobQueue(maxConcurrent: 1)).value
     #expect(done.elements == ["elsewhere"])
@@ -106,10 +106,10 @@ struct JobQueueTests {
     let running: Run<Void> = Job("running") {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
-    }.launch(on: queue).run
+    }.launch(on: queue)
     await begun.valueIgnoringCancellation()
     queue.suspend()
-    let waiting: Run<Void> = job("waiting").launch(on: queue).run
+    let waiting: Run<Void> = job("waiting").launch(on: queue)
     goOn.settle(())
     try await running.value
     #expect(!waiting.isFinished)
@@ -126,9 +126,9 @@ struct JobQueueTests {
       begun.settle(())
       _ = await Once<Void>().value()
       try Task.checkCancellation()
-    }.launch(on: queue).run
-    let waiting: Run<Void> = job("a").launch(on: queue).run
-    let other: Run<Void> = job("b").launch(on: queue).run
+    }.launch(on: queue)
+    let waiting: Run<Void> = job("a").launch(on: queue)
+    let other: Run<Void> = job("b").launch(on: queue)
     await begun.valueIgnoringCancellation()
     queue.cancel(named: "a", reason: "search again")
     queue.cancel(named: "unknown")
@@ -136,7 +136,7 @@ struct JobQueueTests {
     #expect(await waiting.outcome.cancellation?.reason == "search again")
     #expect(await other.outcome.cancellation == nil)
     #expect(done.elements == ["b"])
-    let again: Run<Void> = job("a").launch(on: queue).run
+    let again: Run<Void> = job("a").launch(on: queue)
     #expect(await again.outcome.cancellation == nil, "the name is not cancelled for good")
   }
 
@@ -147,8 +147,8 @@ struct JobQueueTests {
       begun.settle(())
       _ = await Once<Void>().value()
       try Task.checkCancellation()
-    }.launch(on: queue).run
-    let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue).run }
+    }.launch(on: queue)
+    let waiting: [Run<Void>] = (0..<100).map { job("\($0)").launch(on: queue) }
     await begun.valueIgnoringCancellation()
     queue.cancelAll(reason: "logout")
     for run in waiting + [running] { #expect(await run.outcome.cancellation?.reason == "logout") }
@@ -162,9 +162,9 @@ struct JobQueueTests {
     let running: Run<Void> = Job("running") {
       begun.settle(())
       await goOn.valueIgnoringCancellation()
-    }.launch(on: queue).run
+    }.launch(on: queue)
     await begun.valueIgnoringCancellation()
-    let waiting: Run<Void> = job("waiting").launch(on: queue).run
+    let waiting: Run<Void> = job("waiting").launch(on: queue)
     waiting.cancel()
     // It does not wait for the one that runs.
     #expect(await waiting.outcome.cancellation != nil)
@@ -176,7 +176,7 @@ struct JobQueueTests {
   @Test func `A waiting job has left when cancel returns`() {
     let queue = JobQueue(maxConcurrent: 1)
     queue.suspend()
-    let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue).run }
+    let runs: [Run<Void>] = (0..<3).map { job("\($0)").launch(on: queue) }
     runs[1].cancel()
     #expect(queue.gate.entrants.map(\.id) == [0, 2])
     queue.cancelAll()
@@ -186,7 +186,7 @@ struct JobQueueTests {
   @Test func `A job is launched any number of times on any queue`() async throws {
     let job = Job("double") { (number: Int) in number * 2 }
     let queues = [JobQueue(maxConcurrent: 1), JobQueue(maxConcurrent: 3)]
-    let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]).run }
+    let runs: [Run<Int>] = (0..<30).map { job.launch($0, on: queues[$0 % 2]) }
     for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
   }
 
@@ -218,7 +218,7 @@ struct JobQueueTests {
       let suspended = JobQueue(maxConcurrent: 1)
       queue = suspended
       suspended.suspend()
-      return (0..<3).map { job("\($0)").launch(on: suspended).run }
+      return (0..<3).map { job("\($0)").launch(on: suspended) }
     }()
     try #require(queue == nil, "a job that waits keeps no queue")
     for run in runs { try await run.value }

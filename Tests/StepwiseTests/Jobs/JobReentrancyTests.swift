@@ -24,7 +24,7 @@ struct JobReentrancyTests {
     switch way {
     case .value: return try await wait()
     case .outcome:
-      let run: Run<Int> = job.launch(on: queue).run
+      let run: Run<Int> = job.launch(on: queue)
       return try await run.outcome.get()
     case .chain: return try await Chain(wait).run()
     case .serialChain: return try await Chain(wait).overlap(.serial).run()
@@ -38,7 +38,7 @@ struct JobReentrancyTests {
     let results = Recorder<String>()
     let run: Run<Void> = Job("first") {
       results.record(await resultOf { try await waitForTheNext(way) }.brief)
-    }.launch(on: queue).run
+    }.launch(on: queue)
     try await run.value
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
     // The job behind it was launched, and has its turn.
@@ -48,30 +48,30 @@ struct JobReentrancyTests {
   @Test
   func `A job that is limited in time or bound to a deadline finds out, too`() async throws {
     let run: Run<Int> = Job("first") { try await waitForTheNext(.value) }
-      .timeout(.seconds(600)).deadline(.seconds(900)).launch(on: queue).run
+      .timeout(.seconds(600)).deadline(.seconds(900)).launch(on: queue)
     await #expect(throws: ChainError.reentrant) { try await run.value }
   }
 
   @Test
   func `A job may wait for a job that can start without it`() async throws {
     let wide = JobQueue(maxConcurrent: 2)
-    let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide).run
+    let free: Run<Int> = Job("first") { try await Job("next") { 7 }.launch(on: wide).value }.launch(on: wide)
     #expect(try await free.value == 7)
     let apart: Run<Int> = Job("first") { [other] in try await Job("next") { 8 }.launch(on: other).value }
-      .launch(on: queue).run
+      .launch(on: queue)
     #expect(try await apart.value == 8)
 
     let (latch, begun) = (Once<Void>(), Once<Void>())
     let ahead: Run<Void> = Job("ahead") {
       begun.settle(())
       await latch.valueIgnoringCancellation()
-    }.launch(on: other).run
+    }.launch(on: other)
     await begun.valueIgnoringCancellation()
-    let behind: Run<Int> = Job("behind") { 9 }.launch(on: other).run
+    let behind: Run<Int> = Job("behind") { 9 }.launch(on: other)
     let waiting: Run<Int> = Job("waiting") {
       latch.settle(())
       return try await behind.value
-    }.launch(on: queue).run
+    }.launch(on: queue)
     #expect(try await waiting.value == 9)
     try await ahead.value
   }
@@ -80,10 +80,10 @@ struct JobReentrancyTests {
   func `A job may wait for a job behind it that it has cancelled`() async throws {
     let outcomes = Recorder<String>()
     let run: Run<Void> = Job("first") { [queue] in
-      let next: Run<Int> = Job("next") { 7 }.launch(on: queue).run
+      let next: Run<Int> = Job("next") { 7 }.launch(on: queue)
       next.cancel(reason: "not needed")
       outcomes.record(await next.outcome.brief)
-    }.launch(on: queue).run
+    }.launch(on: queue)
     try await run.value
     #expect(outcomes.elements == ["cancelled not needed"])
   }
@@ -96,8 +96,8 @@ struct JobReentrancyTests {
       return Job("next") {
         done.record("next")
         return 7
-      }.launch(on: queue).run
-    }.launch(on: queue).run
+      }.launch(on: queue)
+    }.launch(on: queue)
     #expect(try await first.value.value == 7)
     #expect(done.elements == ["first", "next"])
   }

@@ -49,11 +49,11 @@ struct JobSampleTests {
   @Test func `The handle of a job has a Run`() async throws {
     let job = Job("job") { (number: Int, job: JobContext<String>) in number + 1 }
     let queue = JobQueue(maxConcurrent: 2)
-    let run: Run<Int> = job.launch(1, on: queue).run
-    let runs: [Run<Int>] = [job.launch(2, on: queue).run, run]
+    let run: Run<Int> = job.launch(1, on: queue)
+    let runs: [Run<Int>] = [job.launch(2, on: queue), run]
     #expect(try await runs[0].value == 3)
     #expect(try await runs[1].value == 2)
-    #expect(try await job.launch(3, on: queue).run.value == 4)
+    #expect(try await job.launch(3, on: queue).value == 4)
   }
 
   @Test func `A closure takes the input and the context or less`() async throws {

@@ -24,7 +24,7 @@ struct JobSimulationTests {
       let waits = (0..<12).map { _ in Bool.random(using: &generator) }
       var runs: [Run<Int>] = []
       for number in 0..<12 {
-        runs.append(job.launch(number, on: queue).run)
+        runs.append(job.launch(number, on: queue))
         if waits[number] { await Task.yield() }
       }
       for run in runs {
@@ -46,7 +46,7 @@ struct JobSimulationTests {
         worked.record(number)
         return number
       }
-      let runs: [Run<Int>] = (0..<10).map { job.launch($0, on: queue).run }
+      let runs: [Run<Int>] = (0..<10).map { job.launch($0, on: queue) }
       let chosen = (0..<10).filter { _ in Bool.random(using: &generator) }
       for number in chosen {
         await Task.yield()
@@ -60,7 +60,7 @@ struct JobSimulationTests {
         case .failed(let error): throw error
         }
       }
-      let next: Run<Int> = job.launch(99, on: queue).run
+      let next: Run<Int> = job.launch(99, on: queue)
       try require(try await next.value == 99, "the queue is stuck")
     }
   }
@@ -81,14 +81,14 @@ struct JobSimulationTests {
         case 2: queue.cancelAll(reason: "all")
         case 3: queue.cancel(named: "job", reason: "all")
         case 4: await Task.yield()
-        default: runs.append(job.priority(number.isMultiple(of: 2) ? .high : .low).launch(number, on: queue).run)
+        default: runs.append(job.priority(number.isMultiple(of: 2) ? .high : .low).launch(number, on: queue))
         }
       }
       queue.resume()
       for run in runs {
         if case .failed(let error) = await run.outcome { throw error }
       }
-      let last: Run<Void> = job.launch(0, on: queue).run
+      let last: Run<Void> = job.launch(0, on: queue)
       try await last.value
     }
   }
@@ -107,7 +107,7 @@ struct JobSimulationTests {
       }
       .timeout(.seconds(Int.random(in: 1...3, using: &generator)), clock: clock)
       .deadline(.seconds(Int.random(in: 1...6, using: &generator)), clock: clock)
-      let runs: [Run<Int>] = (0..<4).map { job.launch($0, on: queue).run }
+      let runs: [Run<Int>] = (0..<4).map { job.launch($0, on: queue) }
       for _ in 0..<6 {
         for _ in 0..<Int.random(in: 0..<8, using: &generator) { await Task.yield() }
         clock.advance(by: .seconds(1))
@@ -127,7 +127,7 @@ struct JobSimulationTests {
     await forEachSeed { _ in
       let (clock, queue) = (ManualClock(), JobQueue(maxConcurrent: 1))
       queue.suspend()
-      let run: Run<Int> = Job("job") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue).run
+      let run: Run<Int> = Job("job") { 1 }.timeout(.seconds(1), clock: clock).launch(on: queue)
       for _ in 0..<50 { await Task.yield() }
       try require(clock.sleeperCount == 0, "the timer runs")
       clock.advance(by: .seconds(100))

@@ -129,7 +129,7 @@ struct JobTimeTests {
       begun.settle(())
       guard await Once<Void>().value() != nil else { throw Fault(3) }
     }
-    let run: Run<Void> = job.timeout(.seconds(1), clock: clock).launch(on: queue).run
+    let run: Run<Void> = job.timeout(.seconds(1), clock: clock).launch(on: queue)
     await begun.valueIgnoringCancellation()
     await clock.sleepers(atLeast: 1)
     clock.advance(by: .seconds(1))

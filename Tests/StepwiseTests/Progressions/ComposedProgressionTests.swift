@@ -65,7 +65,7 @@ struct ComposedProgressionTests {
     let goneOn = try await stages(of: mapped)[2]
     #expect(try await goneOn.run() == 6)
     await #expect(throws: Fault(2)) { try await Countdown.at(1).map { _ -> Int in throw Fault(2) }.run() }
-    await #expect(throws: ProgressionError.self) { try await stages(of: mapped).last?.next() }
+    await #expect(throws: CompletedError.self) { try await stages(of: mapped).last?.next() }
   }
 
   @Test func `A transformation runs once for each run`() async throws {
@@ -107,7 +107,7 @@ struct ComposedProgressionTests {
     #expect(all.map(\.results.count) == [0, 0, 0, 1, 2, 2, 2, 3])
     for stage in all { #expect(try await stage.run() == ["landed", "b", "landed"]) }
     #expect(try await Serial<Countdown>([]).run().isEmpty)
-    await #expect(throws: ProgressionError.self) { try await all.last?.next() }
+    await #expect(throws: CompletedError.self) { try await all.last?.next() }
   }
 
   // G96

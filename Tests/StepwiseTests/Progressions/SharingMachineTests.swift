@@ -45,7 +45,7 @@ struct SharingMachineTests {
   }
 
   @Test(arguments: [false, true])
-  func theLastOneToGoStopsTheRun(isWorking: Bool) {
+  func `The last consumer to leave stops the run`(isWorking: Bool) {
     var machine = Machine(first: 0, sharing: .latest)
     let consumer = machine.join()
     _ = machine.request(consumer, waiter: 1)
@@ -80,7 +80,7 @@ struct SharingMachineTests {
     }
   }
 
-  @Test func aFailureFollowsTheNewestStage() {
+  @Test func `A failure follows the newest stage`() {
     var machine = Machine(first: 0, sharing: .latest)
     let (fast, slow) = (machine.join(), machine.join())
     _ = machine.request(fast, waiter: 1)

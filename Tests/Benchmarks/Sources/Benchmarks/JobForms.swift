@@ -62,14 +62,14 @@ func checkJobMemory() async throws -> Bool {
   let job = Job("job") { (number: Int) in await added(number) }
   let isFlat = try await grows(by: 8 << 20, "100,000 jobs through one queue") {
     for _ in 0..<1_000 {
-      let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue).run }
+      let runs: [Run<Int>] = (0..<100).map { job.launch($0, on: queue) }
       for run in runs { _ = try await run.value }
     }
   }
   queue.suspend()
   var runs: [Run<Int>] = []
   let isSmall = await grows(by: 100_000 * 8_192, "100,000 jobs that wait") {
-    runs = (0..<100_000).map { job.launch($0, on: queue).run }
+    runs = (0..<100_000).map { job.launch($0, on: queue) }
   }
   let isFree = await grows(by: 100_000 * 1_024, "100,000 jobs that wait are cancelled") {
     let time = ContinuousClock().measure { queue.cancelAll() }
