@@ -20,6 +20,38 @@
       return try await fleet.claim(count, as: worker, knowing: known, of: types, within: limit)
     }
 
+    /// The blocks that a call of a function reads.
+    private func blocks(_ fleet: Fleet, _ call: String) async throws -> Int {
+      let explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM @.\(call)"
+      let plan = try await fleet.database.run(explain).first?.text(0)
+      let hits = try #require(
+        plan?.split(separator: "\"Shared Hit Blocks\": ").dropFirst().first?.prefix { $0.isNumber }
+      )
+      return try #require(Int(hits))
+    }
+
+    @Test
+    func `What a worker stores of a job costs the same however many jobs run`() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      let worker = try await fleet.registerWorker(within: limit)
+      try await fleet.enqueue((0..<5_000).map { (id: "\($0)", progression: Work.script()) })
+      let job = try #require(try await claim(fleet, 1, as: worker).first)
+      func save(_ version: Int) async throws -> Int {
+        let claim = "ARRAY['\(job.id)'], ARRAY[\(job.fence)]::bigint[], ARRAY[\(worker)]"
+        return try await blocks(fleet, "save_stages(\(claim), '{\(version)}', '{0}', '{x}', '{f}', '{}')")
+      }
+      try await fleet.database.run("VACUUM ANALYZE @.jobs")
+      // The first call plans, and the first one below moves the row to another block.
+      _ = try await save(2)
+      let few = try await save(3)
+      try await fleet.database.run("UPDATE @.jobs SET state = 'running', worker = \(worker) WHERE state = 'queued'")
+      _ = try await save(4)
+      let many = try await save(5)
+      #expect(try await fleet.status(of: job.id)?.stageCount == 5)
+      #expect(many <= few + 10)
+    }
+
     @Test(arguments: [FleetLimits.none, .init(running: 9)]
     )
     func `A claim passes over what an open transaction keeps from being removed`(limits: FleetLimits) async throws {
@@ -32,18 +64,10 @@
       _ = try await open.run("SELECT 1", [], within: limit)
       try await fleet.enqueue((0..<30_000).map { (id: "\($0)", progression: Work.script()) })
       try await fleet.database.run("UPDATE @.jobs SET state = 'done', finished_at = now() WHERE seq <= 29990")
+      let fences = "ARRAY (SELECT fence FROM @.jobs WHERE state = 'running')"
       /// The blocks that a claim of one job reads.
       func blocks() async throws -> Int {
-        let plan = try await fleet.database.run(
-          """
-          EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
-          SELECT * FROM @.claim(\(worker), ARRAY (SELECT fence FROM @.jobs WHERE state = 'running'), '{\(name)}', '{0}', '{5}', 1)
-          """
-        ).first?.text(0)
-        let hits = try #require(
-          plan?.split(separator: "\"Shared Hit Blocks\": ").dropFirst().first?.prefix { $0.isNumber }
-        )
-        return try #require(Int(hits))
+        try await self.blocks(fleet, "claim(\(worker), \(fences), '{\(name)}', '{0}', '{5}', 1)")
       }
       let first = try await blocks()
       #expect(try await fleet.database.run("SELECT count(*) FROM @.marks").first?.integer(0) == 1)

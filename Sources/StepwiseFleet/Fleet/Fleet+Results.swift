@@ -95,17 +95,6 @@
     }
   }
 
-  extension StageCoder {
-    /// Decodes a stage of a job.
-    func decode(_ text: String?, shape: Int, of id: String) throws(FleetError) -> P {
-      do {
-        return try decode(Array((text ?? "").utf8), schemaVersion: shape)
-      } catch {
-        throw .unknownShape(id: id, reason: error.reason)
-      }
-    }
-  }
-
   /// Streams the stages of a job, from the first one on; each iterator is an independent subscription.
   ///
   /// The sequence ends after the stage that has the result. Leaving the loop does not affect the job.

@@ -121,7 +121,7 @@
           AS i(id, fence, worker, number, entry)
       ), held AS (
         SELECT j.id, j.fence, j.attempt, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
-        WHERE j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+        WHERE j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
           AND (i.number = 2 OR EXISTS (SELECT FROM @.entries e WHERE e.job = j.id AND e.number = i.number - 1))
         ORDER BY j.id FOR NO KEY UPDATE OF j
       ), added AS (
@@ -143,7 +143,7 @@
 
     static let replace = """
       WITH held AS (
-        SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND state = 'running' FOR NO KEY UPDATE
+        SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
       ), dropped AS (
         DELETE FROM @.entries USING held WHERE job = held.id AND number < $4
       )

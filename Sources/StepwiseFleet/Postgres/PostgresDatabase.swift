@@ -108,6 +108,7 @@
         [FleetChains.tables, FleetChains.triggers, FleetChains.send].map { $0(quoted) }.joined(separator: ";"),
         FleetChains.times(quoted),
         [FleetClaim.claim, FleetTables.cancel].map { $0(quoted) }.joined(separator: ";"),
+        [StageSave.definition, EntrySave.definition, EndedAttempt.definition].map { $0(quoted) }.joined(separator: ";"),
       ]
     }
 

@@ -83,32 +83,41 @@
     var claim: JobClaim { get }
     /// The length of what is written, in bytes.
     var size: Int { get }
-    /// Has the ids, the fencing numbers and the workers of the claims as its first parameters.
+    /// The name of a function, whose first parameters are the ids, the fencing numbers and the workers of the claims.
+    static var function: String { get }
+    /// The types of its further parameters.
+    static var types: [String] { get }
+    /// The function's text; when it changes, it is a new last step of the migration.
     ///
     /// Returns the fencing number of each write that is stored, by this statement or by one that was cut off, the job's id if it
     /// is watched, and its name if it is queued.
     static var statement: String { get }
-    /// The further parameters.
     static func parameters(_ writes: [Self]) -> [PostgresValue]
   }
 
-  extension Fleet {
-    /// Writes in one statement, and returns which writes are stored: those of jobs that their workers still have.
-    func store<Write: FencedWrite>(_ writes: [Write], within limit: Duration) async throws -> [Bool] {
-      let sorted = writes.sorted { $0.claim.id < $1.claim.id }
-      let claims = sorted.map(\.claim)
-      let rows = try await database.run(
-        Write.statement,
-        [.texts(claims.map(\.id)), .integers(claims.map(\.fence)), .integers(claims.map(\.worker))]
-          + Write.parameters(sorted),
-        within: limit
-      )
-      database.notify(rows.compactMap { $0.text(1) })
-      for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(2) }, by: \.self) {
-        _ = spawn { await self.announce(name, jobs.count) }
-      }
-      let stored = Set(rows.compactMap { $0.integer(0) })
-      return writes.map { stored.contains($0.claim.fence) }
+  extension FencedWrite {
+    private static var allTypes: [String] { ["text[]", "bigint[]", "bigint[]"] + types }
+
+    static var call: String {
+      "SELECT * FROM @.\(function)(\(allTypes.indices.map { "$\($0 + 1)" }.joined(separator: ", ")))"
+    }
+
+    /// Creates the function.
+    ///
+    /// The settings make the planner look up each job by its id, also when the table was small or had no statistics at the
+    /// first call. `starts_with` keeps it from reading the index of running jobs, with those of all workers in it.
+    static func definition(_ schema: String) -> String {
+      """
+      CREATE FUNCTION \(schema).\(function)(\(allTypes.joined(separator: ", ")))
+        RETURNS TABLE (o_fence bigint, o_watched text, o_queued text) LANGUAGE plpgsql
+        SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+        SET plan_cache_mode = force_generic_plan
+      AS $write$
+      BEGIN
+        RETURN QUERY \(statement.replacing("@", with: schema));
+      END
+      $write$
+      """
     }
   }
 
@@ -123,6 +132,9 @@
     var signals: [Int64] = []
 
     var size: Int { stage.utf8.count }
+
+    static let function = "save_stages"
+    static let types = ["bigint[]", "bigint[]", "text[]", "boolean[]", "bigint[]"]
 
     static func parameters(_ saves: [StageSave]) -> [PostgresValue] {
       [
@@ -146,7 +158,7 @@
           worker = CASE WHEN i.is_last THEN NULL ELSE j.worker END,
           finished_at = CASE WHEN i.is_last THEN clock_timestamp() END
         FROM input i
-        WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+        WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
           AND j.version = i.version - 1
         RETURNING j.id, j.fence, j.version, j.shape, j.stage, j.keeps_stages AND NOT i.is_last AS is_kept, j.watched_until
       ), taken AS (
@@ -171,11 +183,35 @@
 
     var size: Int { entry.count }
 
+    static let function = "append_entries"
+    static let types = ["bigint[]", "bytea[]", "bigint[]"]
+
     static func parameters(_ entries: [EntrySave]) -> [PostgresValue] {
       [.integers(entries.map(\.number)), .blobs(entries.map(\.entry)), .integers(entries.flatMap(\.signals))]
     }
 
     static let statement = FleetChains.append
+  }
+
+  /// How an attempt ends other than by a save of the last stage.
+  struct Ending: Sendable {
+    var state: FleetState
+    var delay: Duration = .zero
+    var error: String?
+    /// The jobs, or the signals, that end a wait.
+    var waitsFor: [String]?
+    /// When a wait ends, in seconds since 1970.
+    var end: Double?
+    /// A Boolean value that indicates whether the attempt does not count.
+    var isUncounted = false
+    /// The outcome of a chain.
+    var outcome: String?
+
+    /// The text of an error, as it is stored.
+    static func text(_ error: Any) -> String {
+      let text = String(describing: error).replacing("\0", with: "")
+      return text.count > 2_000 ? text.prefix(2_000) + "…" : text
+    }
   }
 
   /// An attempt that has ended, and how.
@@ -184,6 +220,9 @@
     let ending: Ending
 
     var size: Int { ending.outcome?.utf8.count ?? 0 }
+
+    static let function = "end_attempts"
+    static let types = ["text[]", "text[]", "text[]", "text[]", "boolean[]", "text[]", "text[]"]
 
     static func parameters(_ attempts: [EndedAttempt]) -> [PostgresValue] {
       let endings = attempts.map(\.ending)
@@ -213,7 +252,8 @@
           finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')
             OR j.cancel_requested AND NOT starts_with(j.name, 'chain ') THEN clock_timestamp() END,
           stage = coalesce(i.outcome, j.stage)
-        FROM input i WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND j.state = 'running'
+        FROM input i
+        WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
         RETURNING j.id, j.fence, j.name, j.state, j.watched_until > now() AS is_watched, j.keeps_stages, i.outcome
       ), gone AS (
         DELETE FROM @.entries e USING changed c WHERE c.outcome IS NOT NULL AND NOT c.keeps_stages AND e.job = c.id

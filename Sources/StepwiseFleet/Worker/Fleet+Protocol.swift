@@ -138,5 +138,23 @@
       let row = try await database.run("SELECT o_freed, o_woken FROM @.free()", within: limit).first
       return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
     }
+
+    /// Writes in one statement, and returns which writes are stored: those of jobs that their workers still have.
+    func store<Write: FencedWrite>(_ writes: [Write], within limit: Duration) async throws -> [Bool] {
+      let sorted = writes.sorted { $0.claim.id < $1.claim.id }
+      let claims = sorted.map(\.claim)
+      let rows = try await database.run(
+        Write.call,
+        [.texts(claims.map(\.id)), .integers(claims.map(\.fence)), .integers(claims.map(\.worker))]
+          + Write.parameters(sorted),
+        within: limit
+      )
+      database.notify(rows.compactMap { $0.text(1) })
+      for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(2) }, by: \.self) {
+        _ = spawn { await self.announce(name, jobs.count) }
+      }
+      let stored = Set(rows.compactMap { $0.integer(0) })
+      return writes.map { stored.contains($0.claim.fence) }
+    }
   }
 #endif

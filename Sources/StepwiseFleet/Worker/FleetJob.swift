@@ -174,13 +174,13 @@
   extension ClaimedJob {
     /// Returns when a wait of the present stage ends, which is stored at its first call.
     func end(of duration: Duration, _ name: String) async throws -> (seconds: Double, rest: Duration) {
-      let rows = try await worker.fleet.database.run(
+      let rows = try await database.run(
         """
         UPDATE @.jobs SET deadlines =
           CASE WHEN deadlines ->> 'stage' = version::text THEN deadlines ELSE jsonb_build_object('stage', version) END
           || jsonb_build_object($4::text, CASE WHEN deadlines ->> 'stage' = version::text AND deadlines ? $4
             THEN (deadlines ->> $4)::float8 ELSE extract(epoch FROM clock_timestamp())::float8 + $5 END)
-        WHERE id = $1 AND fence = $2 AND worker = $3 AND state = 'running'
+        WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running')
         RETURNING (deadlines ->> $4)::float8, (deadlines ->> $4)::float8 - extract(epoch FROM clock_timestamp())::float8
         """,
         row.claim.parameters + [.text("." + name), .real(max(0, duration / .seconds(1)))]

@@ -98,6 +98,17 @@
     }
   }
 
+  extension StageCoder {
+    /// Decodes a stage of a job.
+    func decode(_ text: String?, shape: Int, of id: String) throws(FleetError) -> P {
+      do {
+        return try decode(Array((text ?? "").utf8), schemaVersion: shape)
+      } catch {
+        throw .unknownShape(id: id, reason: error.reason)
+      }
+    }
+  }
+
   /// What a claimed job is to its run: a store with one record, whose lease is the worker's.
   private protocol ClaimedJobStore: CheckpointStore {
     var job: ClaimedJob { get }

@@ -130,16 +130,15 @@
     }
 
     private func work() async {
-      await withDiscardingTaskGroup { group in
-        let heartbeat = spawn { await self.beat() }
-        while let job = await next() {
-          for row in job { group.addTask { await self.execute(row) } }
-        }
-        await waitForJobs()
-        heartbeat.cancel()
-        heartbeatAttention.raise()
-        await heartbeat.value
+      let heartbeat = spawn { await self.beat() }
+      while let jobs = await next() {
+        // A task group takes longer to remove a child the more it has, and parked jobs are many.
+        for job in jobs { _ = spawn { await self.execute(job) } }
       }
+      await waitForJobs()
+      heartbeat.cancel()
+      heartbeatAttention.raise()
+      await heartbeat.value
     }
 
     /// Returns the jobs to start next; nil once the worker drains.
@@ -167,6 +166,21 @@
       }
     }
 
+    /// The worker has its jobs until they have ended.
+    private var surroundings: JobSurroundings {
+      JobSurroundings(
+        database: fleet.database,
+        hub: fleet.hub,
+        report: onEvent,
+        save: { try await self.store($0, with: self.saves) },
+        append: { try await self.store($0, with: self.appends) },
+        park: park,
+        unpark: { await self.unpark($0.fence) },
+        freeSlot: { self.freeSlot(of: $0.fence) },
+        isStopping: isStopping
+      )
+    }
+
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
       let known = state.withLock { $0.machine.claimSent() }
@@ -181,7 +195,9 @@
         let ids = Set(rows.map(\.id))
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
-        for row in rows where claimed.start.contains(row.fence) { state.jobs[row.fence] = ClaimedJob(row, of: self) }
+        for row in rows where claimed.start.contains(row.fence) {
+          state.jobs[row.fence] = ClaimedJob(row, in: surroundings)
+        }
         return (claimed.start.compactMap { state.jobs[$0] }, claimed.cancel.compactMap { state.jobs[$0] }, earlier)
       }
       // The end of the attempt before a retry is reported first.
@@ -202,7 +218,7 @@
       }
     }
 
-    func isStopping(_ row: ClaimedRow) -> Bool {
+    private func isStopping(_ row: ClaimedRow) -> Bool {
       state.withLock { state in
         switch state.machine.interruption(of: row.fence) {
         case nil: state.machine.isDraining

@@ -8,7 +8,7 @@ import StepwiseFleet
 /// What a fleet costs beside plain PostgreSQL, on the server that `STEPWISE_POSTGRES` names, as keywords and values.
 ///
 /// It needs psql and pgbench in `PATH`, and an otherwise idle machine. It creates and drops the schema `stepwise_benchmark` and
-/// pgbench's tables. Arguments choose among `throughput`, `claims`, `enqueue` and `latency`.
+/// pgbench's tables. Arguments choose among `throughput`, `claims`, `enqueue`, `parked` and `latency`.
 @main
 struct FleetBenchmarks {
   static func main() async throws {
@@ -66,6 +66,14 @@ struct FleetBenchmarks {
       let enqueue = try await Enqueue.measure(database)
       report("Enqueue of 100,000 jobs", enqueue.fleet, "s")
       report("  beside COPY of the same rows", enqueue.fleet / enqueue.copy, atMost: 2)
+    }
+    if isChosen("parked") {
+      var rates: [[Double]] = [[], []]
+      for turn in 0..<6 { rates[turn % 2].append(try await Parked.measure(database, parked: turn % 2 * 900)) }
+      let (none, many) = (rates[0].sorted()[1], rates[1].sorted()[1])
+      report("Jobs of one stage, 1 worker", none, "jobs/s")
+      report("Jobs of one stage, 1 worker that keeps 900 parked runs", many, "jobs/s")
+      report("  beside none", many / none, atLeast: 0.95)
     }
     if isChosen("latency") {
       let latency = try await Latency.measure(database)
