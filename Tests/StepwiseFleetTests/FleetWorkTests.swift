@@ -84,7 +84,7 @@
     func `A lost lease is reported with the jobs that it cancels`() async throws {
       let (hasStarted, lost) = (Once<Void>(), Once<[String]>())
       let work = Work.script(last: 2) { _, _, _ in if hasStarted.settle(()) { try await untilCancelled() } }
-      let fleet = test.fleet(lease: .seconds(1))
+      let fleet = test.fleet(lease: .seconds(6))
       fleet.register(Work.self, retry: retry)
       try await fleet.enqueue(work, id: "a")
       try await test.withWorkers([fleet], onEvent: { if case .leaseLost(let ids) = $0 { lost.settle(ids) } }) {
