@@ -38,8 +38,7 @@ final class Exchange: BodySource {
     let deadlines = request.deadlines ?? .standard
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
-    let limits = RequestMachine.Limits(headers: deadlines.headers, idle: deadlines.idle, total: deadlines.total)
-    state = Lock(State(machine: RequestMachine(request, limits: limits)))
+    state = Lock(State(machine: RequestMachine(request)))
   }
 
   deinit { stop() }
@@ -119,16 +118,11 @@ final class Exchange: BodySource {
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
       session.jar?.keepCookies(of: head, from: request.url)
-      switch decide(head, of: request) {
-      case .ignore, .ask: throw CancellationError()
-      case .deliver: return head
-      case .fail(let error):
-        release(.failure(error))
-        throw error
-      case .follow(let next):
-        await skipBody(of: transfer)
-        request = next
-      }
+      let next = request.next(after: head)
+      let now = stopwatch.elapsed()
+      guard try state.withLock({ try $0.machine.answer(next, at: now) }), let next else { return head }
+      await skipBody(of: transfer)
+      request = next
     }
   }
 
@@ -139,22 +133,6 @@ final class Exchange: BodySource {
     }
     // The transfer of the previous hop is released here, outside of the lock: its type may be a user's.
     return previous != nil
-  }
-
-  /// Decides what happens with a response; whether a redirect is followed may be the user's decision.
-  private func decide(_ head: HTTPResponseHead, of request: HTTPRequest) -> RequestMachine.AnswerAction {
-    let now = stopwatch.elapsed()
-    let action = state.withLock { $0.machine.answer(head, at: now) }
-    guard case .ask(let next) = action, case .decide(let isFollowed) = request.redirects?.kind else { return action }
-    let redirect = HTTPRedirect(
-      status: head.status,
-      headers: head.headers,
-      url: request.url,
-      target: next.url,
-      method: next.method
-    )
-    let answer = isFollowed(redirect)
-    return state.withLock { $0.machine.decide(next, isFollowed: answer) }
   }
 
   /// Reads the body of a redirect if it is small, and cancels the transfer otherwise.

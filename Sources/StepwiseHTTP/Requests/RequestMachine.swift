@@ -8,12 +8,7 @@ import Foundation
 /// There is one hop for the request and one for each redirect. The first event that ends the request counts; later ones
 /// change nothing. Times are passed in, relative to the start.
 struct RequestMachine {
-  struct Limits: Sendable {
-    var headers: Duration?
-    var idle: Duration?
-    var total: Duration?
-    var redirects = 10
-  }
+  private static let redirectLimit = 10
 
   private enum State {
     /// The request has not started.
@@ -28,7 +23,7 @@ struct RequestMachine {
     case ended(Result<Void, any Error>)
   }
 
-  private let limits: Limits
+  private let deadlines: HTTPDeadlines
   private var state = State.idle
   private(set) var request: HTTPRequest
   private var hop = 0
@@ -37,9 +32,9 @@ struct RequestMachine {
   /// Whether the request waits for a connection, during which no response can arrive.
   private var isWaiting = false
 
-  init(_ request: HTTPRequest, limits: Limits) {
+  init(_ request: HTTPRequest) {
     self.request = request
-    self.limits = limits
+    deadlines = request.deadlines ?? .standard
   }
 
   var isEnded: Bool {
@@ -67,45 +62,23 @@ struct RequestMachine {
     sent(at: now)
   }
 
-  enum AnswerAction {
-    case ignore
-    /// The response is the final one.
-    case deliver
-    /// The user decides whether this is sent; `decide(_:isFollowed:)` has to follow.
-    case ask(HTTPRequest)
-    case follow(HTTPRequest)
-    case fail(HTTPError)
-  }
-
-  /// The head of the hop's response has arrived.
-  mutating func answer(_ head: HTTPResponseHead, at now: Duration) -> AnswerAction {
-    guard case .asking = state else { return .ignore }
+  /// The head of the hop's response has arrived; returns whether the redirect in it is followed.
+  ///
+  /// - Parameters:
+  ///   - next: The request that the response redirects to; nil for the final response.
+  ///   - now: The time.
+  /// - Throws: ``HTTPError/tooManyRedirects``; `CancellationError` after the end.
+  mutating func answer(_ next: HTTPRequest?, at now: Duration) throws -> Bool {
+    guard case .asking = state else { throw CancellationError() }
     latest = now
-    if case .never = request.redirects?.kind { return deliver() }
-    guard let next = request.redirected(by: head) else { return deliver() }
-    guard hop < limits.redirects else {
-      state = .ended(.failure(HTTPError.tooManyRedirects))
-      return .fail(.tooManyRedirects)
+    guard let next else {
+      state = .answered
+      return false
     }
-    if case .decide = request.redirects?.kind { return .ask(next) }
-    return follow(next)
-  }
-
-  /// The user has decided about a redirect.
-  mutating func decide(_ next: HTTPRequest, isFollowed: Bool) -> AnswerAction {
-    guard case .asking = state else { return .ignore }
-    return isFollowed ? follow(next) : deliver()
-  }
-
-  private mutating func deliver() -> AnswerAction {
-    state = .answered
-    return .deliver
-  }
-
-  private mutating func follow(_ next: HTTPRequest) -> AnswerAction {
+    guard hop < Self.redirectLimit else { throw HTTPError.tooManyRedirects }
     hop += 1
     request = next
-    return .follow(next)
+    return true
   }
 
   /// The consumer starts to wait for a piece of the body; returns false when there will be none.
@@ -142,18 +115,18 @@ struct RequestMachine {
     switch state {
     case .ended: return .stop
     case .asking where isWaiting: limit = nil
-    case .idle, .asking: limit = limits.headers.map { (latest + $0, .headers) }
+    case .idle, .asking: limit = deadlines.headers.map { (latest + $0, .headers) }
     case .answered: limit = nil
-    case .reading: limit = limits.idle.map { (latest + $0, .idle) }
+    case .reading: limit = deadlines.idle.map { (latest + $0, .idle) }
     }
-    var deadline = limits.total.map { (time: $0, kind: HTTPDeadlines.Kind.total) }
+    var deadline = deadlines.total.map { (time: $0, kind: HTTPDeadlines.Kind.total) }
     if let limit, deadline.map({ limit.time < $0.time }) ?? true { deadline = limit }
     if let deadline, deadline.time <= now {
       state = .ended(.failure(HTTPError.timedOut(deadline.kind)))
       return .timeOut(deadline.kind)
     }
     // Not longer than the shorter limit: the other one may start at any time.
-    let soonest = Self.shorter(limits.headers, limits.idle).map { now + $0 }
+    let soonest = Self.shorter(deadlines.headers, deadlines.idle).map { now + $0 }
     return Self.shorter(deadline?.time, soonest).map { .sleep(until: $0) } ?? .stop
   }
 

@@ -72,6 +72,16 @@ extension HTTPRequest {
     "if-unmodified-since", "pragma", "range", "user-agent",
   ]
 
+  /// Returns the request that follows a response, by the rules of this one; nil when none does.
+  func next(after head: HTTPResponseHead) -> HTTPRequest? {
+    if case .never = redirects?.kind { return nil }
+    guard let next = redirected(by: head) else { return nil }
+    guard case .decide(let isFollowed) = redirects?.kind else { return next }
+    let (status, headers) = (head.status, head.headers)
+    let redirect = HTTPRedirect(status: status, headers: headers, url: url, target: next.url, method: next.method)
+    return isFollowed(redirect) ? next : nil
+  }
+
   /// Returns the request that a response redirects to; nil when it is not a redirect.
   ///
   /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
