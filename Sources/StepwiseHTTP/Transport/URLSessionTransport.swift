@@ -3,7 +3,6 @@
 
 import Dispatch
 import Stepwise
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import Foundation
@@ -25,21 +24,15 @@ import Synchronization
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
 /// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1,
 ///   are errors.
-/// - A consumer that does not read stops the network only briefly, so memory grows.
+/// - A consumer that does not read does not stop the network, so memory grows.
 /// - A server that closes within its headers, and a body with a trailer, end the process (swift-corelibs-foundation
 ///   #5285).
 public final class URLSessionTransport: HTTPTransport {
-  private struct State {
-    var isInvalidated = false
-    /// The number of threads that are creating a task, during which URLSession must not be invalidated.
-    var makers = 0
-  }
-
   private static let calls = DispatchQueue(label: "StepwiseHTTP.calls")
 
   private let session: URLSession
   private let delegate: SessionDelegate
-  private let state = Lock(State())
+  private let isInvalidated = Lock(false)
   /// The error of every transfer, because its settings cannot be used.
   private let refusal: HTTPError?
 
@@ -58,11 +51,9 @@ public final class URLSessionTransport: HTTPTransport {
     configuration.httpShouldSetCookies = false
     configuration.urlCache = nil
     #if canImport(FoundationNetworking)
-      let queue: OperationQueue? = DelegateQueue()
       delegate = SessionDelegate()
       refusal = Self.refusal(tls, proxy)
     #else
-      let queue: OperationQueue? = nil
       if let dictionary = proxy.connectionProxyDictionary { configuration.connectionProxyDictionary = dictionary }
       do {
         delegate = SessionDelegate(try SessionTrust(tls, proxy))
@@ -72,7 +63,7 @@ public final class URLSessionTransport: HTTPTransport {
         refusal = error
       }
     #endif
-    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }
 
   /// Creates a transport; on Linux every transfer is refused with other trust settings or another proxy than the system's.
@@ -86,30 +77,21 @@ public final class URLSessionTransport: HTTPTransport {
     self.init(configuration: configuration, tls: tls, proxy: proxy)
   }
 
-  deinit { session.finishTasksAndInvalidate() }
+  deinit { invalidate() }
 
   /// Creates the transfer of one request.
   public func transfer(_ request: HTTPRequest) -> any HTTPTransfer { URLSessionTransfer(request, in: self) }
 
   /// Ends the session: requests in flight continue, further ones are refused.
   public func invalidate() {
-    let isIdle = state.withLock { state in
-      guard !state.isInvalidated else { return false }
-      state.isInvalidated = true
-      return state.makers == 0
-    }
-    if isIdle { session.finishTasksAndInvalidate() }
+    guard !isInvalidated.withLock({ exchange(&$0, with: true) }) else { return }
+    Self.later { [session] in session.finishTasksAndInvalidate() }
   }
 
   /// Creates the task of a transfer, which has not started.
-  func task(for transfer: URLSessionTransfer, spool: URL?) throws(HTTPError) -> URLSessionTask {
-    let isOpen = state.withLock { state in
-      if !state.isInvalidated { state.makers += 1 }
-      return !state.isInvalidated
-    }
+  fileprivate func task(for transfer: URLSessionTransfer) throws(HTTPError) -> URLSessionTask {
     // An invalidated session traps when a task is created.
-    guard isOpen else { throw .refused(reason: "the session has ended") }
-    defer { endMaking() }
+    if isInvalidated.withLock({ $0 }) { throw .refused(reason: "the session has ended") }
     if let refusal { throw refusal }
     let request = transfer.request
     let task: URLSessionTask
@@ -119,54 +101,40 @@ public final class URLSessionTransport: HTTPTransport {
       // URLSession on Linux does not end when it is a directory.
       _ = try UploadFile.open(file)
       task = session.uploadTask(with: URLRequest(request), fromFile: file)
-    case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: spool ?? URL(filePath: "/dev/null"))
+    case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: transfer.spool)
     }
     delegate.add(task, of: transfer)
     return task
   }
 
-  private func endMaking() {
-    let isLast = state.withLock { state in
-      state.makers -= 1
-      return state.isInvalidated && state.makers == 0
-    }
-    if isLast { session.finishTasksAndInvalidate() }
-  }
-
   #if canImport(FoundationNetworking)
-    /// Returns the error that names the settings that URLSession on Linux cannot use, because ignoring them is unsafe.
+    /// Returns the error for settings that URLSession on Linux ignores, which is unsafe.
     private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> HTTPError? {
-      var names: [String] = []
-      if tls.certificateAuthorities != nil { names.append("`certificateAuthorities`") }
-      if !tls.pinnedPublicKeys.isEmpty { names.append("`pinnedPublicKeys`") }
-      if tls.clientCertificate != nil { names.append("`clientCertificate`") }
-      switch proxy.kind {
-      case .system: break
-      case .none, .server: names.append("`proxy`")
-      }
-      guard !names.isEmpty else { return nil }
-      let reason = "URLSession on Linux does not support \(names.joined(separator: ", ")); install libcurl"
-      return .refused(reason: reason)
+      let isStandard = tls.certificateAuthorities == nil && tls.pinnedPublicKeys.isEmpty && tls.clientCertificate == nil
+      if isStandard, case .system = proxy.kind { return nil }
+      let names = "`certificateAuthorities`, `pinnedPublicKeys`, `clientCertificate` and `proxy`"
+      return .refused(reason: "URLSession on Linux does not support \(names); install libcurl")
     }
   #endif
 
-  /// Cancels a task.
-  func cancel(_ task: URLSessionTask) {
-    delegate.forget(task)
-    Self.later { task.cancel() }
+  /// Cancels the task of a transfer, if it has one.
+  fileprivate func cancel(_ transfer: URLSessionTransfer) {
+    Self.later { [delegate] in
+      guard let task = transfer.task.withLock({ $0 }) else { return }
+      delegate.forget(task)
+      task.cancel()
+    }
   }
 
-  /// Makes a call that URLSession may block.
+  /// Makes a call that URLSession may block, after the earlier ones.
   ///
   /// On Linux all sessions of a process share one queue that most calls wait for. It may be busy for long: while the
   /// name of a host is resolved for a task that is being cancelled, or while another delegate does not return. A
   /// consumer that waits for a response must not wait for that.
-  static func later(_ call: @escaping @Sendable () -> Void) { calls.async(execute: call) }
-
-  /// Returns the URL of a temporary file for a body.
-  static func spoolFile() -> URL {
-    FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
-  }
+  ///
+  /// In order, because URLSession on Linux may crash when a task is cancelled while it is resumed, or before its
+  /// delegate's answer.
+  fileprivate static func later(_ call: @escaping @Sendable () -> Void) { calls.async(execute: call) }
 }
 
 extension URLRequest {
@@ -183,7 +151,7 @@ extension URLRequest {
 }
 
 /// Forwards what URLSession reports to the transfer of the task.
-final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let transfers = Lock<[Int: URLSessionTransfer]>([:])
   #if canImport(Darwin)
     private let trust: SessionTrust?
@@ -264,15 +232,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     transfer?.complete(error.map(TransferFailure.error))
   }
 
-  /// Answers a question of URLSession, unless the task was cancelled and does not wait for an answer.
-  private func reply(to task: URLSessionTask, _ answer: () -> Void) {
-    let isDone = transfer(of: task)?.uninterrupted(answer) ?? false
-    #if !canImport(FoundationNetworking)
-      // On Apple's platforms it waits for every answer.
-      if !isDone { answer() }
-    #else
-      _ = isDone
-    #endif
+  /// Answers a question of URLSession; on Linux a task that was cancelled does not wait for an answer.
+  private func reply(to task: URLSessionTask, _ answer: @escaping @Sendable () -> Void) {
+    URLSessionTransport.later { [self] in
+      #if canImport(FoundationNetworking)
+        guard transfer(of: task) != nil else { return }
+      #endif
+      answer()
+    }
   }
 
   private func receive(_ response: URLResponse?, of task: URLSessionTask) {
@@ -281,40 +248,122 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 }
 
-#if canImport(FoundationNetworking)
-  import Dispatch
-  import Foundation
-  import Synchronization
+/// One task of a URLSession.
+private final class URLSessionTransfer: HTTPTransfer {
+  /// The number of bytes of a body that are read ahead.
+  private static let capacity = 1 << 20
 
-  /// The queue on which URLSession calls its delegate.
-  ///
-  /// On Linux, URLSession reads from the network as fast as it can, and what the delegate has not handled stays in
-  /// memory, up to the whole body. This queue waits as soon as there is much of it, so that the sender has to wait as
-  /// well.
-  ///
-  /// It blocks the one queue that all sessions of the process share, so it does not wait for long: a slow delegate
-  /// slows others down, and one that does not return, perhaps because it waits for one of them, does not stop them.
-  final class DelegateQueue: OperationQueue, @unchecked Sendable {  // Safety: what it adds is Sendable.
-    /// The maximum number of waiting calls; a piece of a body has up to 16 KiB.
-    private static let limit = 64
-    /// How long to wait for each of them; a disk takes far less.
-    private static let patience = DispatchTimeInterval.milliseconds(50)
-    /// How long to wait after a wait that was in vain: URLSession may have up to a hundred pieces in a row.
-    private static let impatience = DispatchTimeInterval.milliseconds(1)
+  let request: HTTPRequest
+  /// The temporary file for a body of pieces: URLSession on Linux has no streams to write to.
+  let spool = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
+  let task = Lock<URLSessionTask?>(nil)
+  private let transport: URLSessionTransport
+  private let inbox = Inbox(capacity: capacity)
 
-    private let queue = DispatchQueue(label: "StepwiseHTTP.delegate")
-    private let slots = DispatchSemaphore(value: limit)
-    /// Whether the delegate has not handled a call for a while.
-    private let isStuck = Atomic(false)
+  init(_ request: HTTPRequest, in transport: URLSessionTransport) {
+    self.request = request
+    self.transport = transport
+  }
 
-    override func addOperation(_ block: @escaping @Sendable () -> Void) {
-      let isPatient = !isStuck.load(ordering: .relaxed)
-      let hasSlot = slots.wait(timeout: .now() + (isPatient ? Self.patience : Self.impatience)) == .success
-      isStuck.store(!hasSlot, ordering: .relaxed)
-      queue.async { [slots] in
-        block()
-        if hasSlot { slots.signal() }
+  deinit {
+    if case .chunks = request.body?.content { try? FileManager.default.removeItem(at: spool) }
+  }
+
+  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+    if !inbox.isEnded {
+      if case .chunks(let length, let open) = request.body?.content {
+        do { try await write(open, length: length) } catch { fail(error) }
       }
+      URLSessionTransport.later { self.begin() }
+    }
+    return try await inbox.head()
+  }
+
+  nonisolated(nonsending) func chunk() async throws -> Data? {
+    try await inbox.chunk {
+      // On Linux, suspending a task corrupts the body.
+      #if canImport(Darwin)
+        task.withLock { $0 }?.resume()
+      #endif
     }
   }
-#endif
+
+  func cancel() {
+    let wasOpen = inbox.update { $0.cancel() }
+    inbox.wake()
+    if wasOpen { transport.cancel(self) }
+  }
+
+  /// Ends the transfer with an error, and its task.
+  private func fail(_ error: any Error) {
+    complete(TransferFailure.error(error))
+    transport.cancel(self)
+  }
+
+  private func begin() {
+    guard !inbox.isEnded else { return }
+    do {
+      let new = try transport.task(for: self)
+      task.withLock { $0 = new }
+      new.resume()
+    } catch {
+      complete(error)
+    }
+  }
+
+  func receive(_ head: HTTPResponseHead) {
+    let size = head.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    guard size <= request.headerLimit else { return fail(HTTPError.headersTooLarge(limit: request.headerLimit)) }
+    inbox.update { $0.receive(head) }
+    inbox.wake()
+  }
+
+  func receive(_ data: Data) {
+    let isFull = inbox.update { $0.receive(data) }
+    guard !inbox.wake(), isFull else { return }
+    #if canImport(Darwin)
+      task.withLock { $0 }?.suspend()
+    #endif
+  }
+
+  func complete(_ error: (any Error)?) {
+    inbox.update { $0.complete(error) }
+    inbox.wake()
+  }
+
+  /// Writes the pieces of the body to the file, in constant memory, to the end or until the transfer has ended.
+  ///
+  /// - Throws: What the source throws; ``HTTPError`` when the length is another, or the file cannot be written.
+  private nonisolated(nonsending) func write(
+    _ open: @Sendable () throws -> HTTPBody.Source,
+    length: Int64?
+  ) async throws {
+    let source = try open()
+    guard FileManager.default.createFile(atPath: spool.path, contents: nil, attributes: [.posixPermissions: 0o600])
+    else {
+      throw CocoaError(.fileWriteUnknown)
+    }
+    let handle = try FileHandle(forWritingTo: spool)
+    defer { try? handle.close() }
+    var count: Int64 = 0
+    while !inbox.isEnded, let piece = try await source() {
+      try handle.write(contentsOf: piece)
+      count += Int64(piece.count)
+    }
+    guard let length, !inbox.isEnded else { return }
+    guard length <= count else { throw HTTPError.refused(reason: "the body is shorter than announced") }
+    try handle.truncate(atOffset: UInt64(length))
+  }
+}
+
+extension HTTPResponseHead {
+  /// Nil for a response that is not HTTP, or that only announces another one.
+  fileprivate init?(_ response: URLResponse?) {
+    guard let response = response as? HTTPURLResponse, response.statusCode >= 200 || response.statusCode == 101 else {
+      return nil
+    }
+    var fields: [String: String] = [:]
+    for case (let name as String, let value as String) in response.allHeaderFields { fields[name] = value }
+    self.init(status: response.statusCode, headers: HTTPHeaders(fields))
+  }
+}
