@@ -192,7 +192,8 @@ import Testing
         }
         return .text("ok")
       }
-      let session = HTTPSession(connectionsPerHost: 1)
+      let transport = ObservedTransport(try #require(CurlTransport(connectionsPerHost: 1)))
+      let session = HTTPSession(transport: transport)
       let first = HTTPClient(baseURL: try server.url(), session: session)
       let blocking = Task { try await first.get("first").text }
       await entered.elements(atLeast: 1)
@@ -200,8 +201,8 @@ import Testing
       let second = HTTPClient(baseURL: try server.url(), session: session, deadlines: deadlines)
       let waiting = Task { try await second.get("second").text }
       await clock.sleepers(atLeast: 1)
-      // The command that says that it waits may still be on its way to the transport's thread.
-      try await ContinuousClock().pause(.milliseconds(200))
+      // The first one has waited and begun; the second one waits.
+      #expect(await transport.waits.elements(atLeast: 3) == [true, false, true])
       clock.advance(by: .seconds(20))
       gate.signal()
       #expect(try await blocking.value == "ok")

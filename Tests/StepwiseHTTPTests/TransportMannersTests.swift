@@ -184,15 +184,21 @@
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
       }
       let before = threads()
-      let session = HTTPSession()
+      let transport = ObservedTransport(try #require(CurlTransport()))
+      let session = HTTPSession(transport: transport)
       for round in 0..<6 {
         var requests: [Task<HTTPResponse, any Error>] = []
+        let begun = transport.waits.elements.count { !$0 }
         for index in 0..<100 {
           let url = try #require(URL(string: "http://host\(round)-\(index).stepwise.example:9/"))
           requests.append(Task { try await HTTPClient(baseURL: url, session: session).get() })
         }
-        // Until they are being looked up.
-        try await ContinuousClock().pause(.milliseconds(200))
+        // Until all are being looked up, or wait for earlier ones.
+        #expect(
+          await becomesTrue {
+            transport.waits.elements.count { !$0 } == begun + 100 || threads() - before >= 64
+          }
+        )
         for request in requests { request.cancel() }
         for request in requests { _ = await request.result }
       }
