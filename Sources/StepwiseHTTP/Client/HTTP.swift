@@ -96,7 +96,7 @@ public struct HTTPMethod: Sendable {
     guard [json != nil, form != nil, body != nil].count(where: { $0 }) <= 1 else {
       throw HTTPError.refused(reason: "it has more than one of json, form and body")
     }
-    let content = try json.map { try .json($0, encoder: client.coders.encoder) } ?? form.map { .form($0) } ?? body
+    let content = try json.map { try .json($0, encoder: client.ownEncoder) } ?? form.map { .form($0) } ?? body
     let url = try client.url(of: address)
     var request = HTTPRequest(method: name, url: url, query: query, headers: headers, body: content)
     (request.credentials, request.deadlines) = (credentials, deadlines)

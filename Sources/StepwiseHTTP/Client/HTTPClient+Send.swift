@@ -21,8 +21,8 @@ extension HTTPClient {
   /// Returns the request with what it leaves open, checked.
   func prepared(_ request: HTTPRequest) throws(HTTPError) -> HTTPRequest {
     var request = request
-    if request.url.scheme == nil, hasBaseURL { request.url = try url(request.url.relativeString) }
-    if isOwn(request.url) {
+    if origin != nil, request.url.scheme == nil { request.url = try url(request.url.relativeString) }
+    if let origin, HTTPRequest.origin(of: request.url) == origin {
       if request.credentials == nil, request.headers["Authorization"] == nil { request.credentials = credentials }
       request.headers = headers.merging(request.headers)
     }
@@ -74,7 +74,7 @@ extension HTTPClient {
     } else {
       response = try await session.open(self.interceptors.isEmpty ? request : request.checked())
     }
-    response.coders = coders
+    response.decoder = ownDecoder
     return response
   }
 }

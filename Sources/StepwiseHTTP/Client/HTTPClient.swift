@@ -21,8 +21,8 @@ public struct HTTPClient: Sendable {
   /// The URL that the paths of requests are relative to, without a user name and password.
   public let baseURL: URL
 
-  /// Whether requests may be relative; the client of ``HTTP`` has no base URL.
-  let hasBaseURL: Bool
+  /// The origin of the base URL; nil for the client of ``HTTP``, whose requests are not relative.
+  let origin: String?
 
   /// The header fields of every request, unless the request has its own of the same name.
   public var headers: HTTPHeaders = ["Accept": "application/json"]
@@ -56,25 +56,26 @@ public struct HTTPClient: Sendable {
   ///
   /// A copy of the client has separate settings.
   public var encoder: JSONEncoder {
-    mutating get { ownCoders().encoder }
-    set { coders = HTTPCoders(newValue, coders.decoder) }
+    mutating get {
+      if !isKnownUniquelyReferenced(&ownEncoder) { ownEncoder = ownEncoder.copied() }
+      return ownEncoder
+    }
+    set { ownEncoder = newValue }
   }
 
   /// The decoder that ``HTTPResponse/decoded(as:using:)`` uses for the responses of this client.
   ///
   /// A copy of the client has separate settings.
   public var decoder: JSONDecoder {
-    mutating get { ownCoders().decoder }
-    set { coders = HTTPCoders(coders.encoder, newValue) }
+    mutating get {
+      if !isKnownUniquelyReferenced(&ownDecoder) { ownDecoder = ownDecoder.copied() }
+      return ownDecoder
+    }
+    set { ownDecoder = newValue }
   }
 
-  private(set) var coders = HTTPCoders(JSONEncoder(), JSONDecoder())
-
-  /// Returns the coders, whose settings no other client shares.
-  private mutating func ownCoders() -> HTTPCoders {
-    if !isKnownUniquelyReferenced(&coders) { coders = coders.copy() }
-    return coders
-  }
+  private(set) var ownEncoder = JSONEncoder()
+  private(set) var ownDecoder = JSONDecoder()
 
   /// The session that sends the requests.
   public let session: HTTPSession
@@ -92,7 +93,7 @@ public struct HTTPClient: Sendable {
     parts?.user = nil
     parts?.password = nil
     self.baseURL = parts?.url ?? baseURL
-    hasBaseURL = true
+    origin = HTTPRequest.origin(of: self.baseURL)
     self.session = session
     self.headers = self.headers.merging(headers)
     self.credentials = credentials ?? embedded
@@ -114,7 +115,7 @@ public struct HTTPClient: Sendable {
   /// Creates the client of ``HTTP``, which adds nothing to requests.
   init() {
     baseURL = URL(filePath: "/")
-    hasBaseURL = false
+    origin = nil
     session = .shared
     headers = [:]
     deadlines = .standard
@@ -153,16 +154,8 @@ extension HTTPClient: HTTPConcealed {
 extension HTTPClient {
   /// Returns the URL of a request: a text is a path below the base URL.
   func url(of address: some HTTPAddress) throws(HTTPError) -> URL {
-    guard hasBaseURL, let path = address as? String else { return try address.httpURL() }
+    guard origin != nil, let path = address as? String else { return try address.httpURL() }
     return try url(path)
-  }
-
-  /// Returns whether a URL is of the base URL's origin, so that headers and credentials are added.
-  func isOwn(_ url: URL) -> Bool {
-    guard hasBaseURL else { return false }
-    let (base, text) = (baseURL.absoluteString, url.absoluteString)
-    if text.hasPrefix(base), base.hasSuffix("/") || text.utf8.count == base.utf8.count { return true }
-    return HTTPRequest.origin(of: url) == HTTPRequest.origin(of: baseURL)
   }
 
   /// Returns the URL of a path below the base URL, even if the path starts with a slash.

@@ -113,41 +113,35 @@ final class DownloadFile: Sendable {
     }
     try await finish()
     var response = HTTPResponse(status: status, headers: stream.headers, url: stream.url)
-    response.coders = stream.coders
+    response.decoder = stream.decoder
     return response
   }
 
   /// Discards the existing bytes; the following body is the file from its start.
   func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
-    try await onQueue {
-      try self.change { state in
-        state.tag = DownloadTag(head, from: self.url, total: total)
-        try state.file?.restart(state.tag)
-        (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
-      }
+    try await change { [url] state in
+      state.tag = DownloadTag(head, from: url, total: total)
+      try state.file?.restart(state.tag)
+      (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
     }
   }
 
   /// Keeps the existing bytes; the following body continues them.
   private func resume(total: Int64?) async throws {
-    try await onQueue {
-      try self.change { state in
-        state.total = total ?? state.tag?.total
-        state.resumed = state.received
-      }
+    try await change { state in
+      state.total = total ?? state.tag?.total
+      state.resumed = state.received
     }
   }
 
   /// Writes the next bytes.
   func write(_ data: Data) async throws {
-    try await onQueue {
-      try self.change { state in
-        let room = state.total.map { $0 - state.received } ?? .max
-        let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
-        try state.file?.write(bytes, at: state.received)
-        state.received += Int64(bytes.count)
-        guard bytes.count == data.count else { throw TransferFailure.tooShort }
-      }
+    try await change { state in
+      let room = state.total.map { $0 - state.received } ?? .max
+      let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
+      try state.file?.write(bytes, at: state.received)
+      state.received += Int64(bytes.count)
+      guard bytes.count == data.count else { throw TransferFailure.tooShort }
     }
   }
 
@@ -192,15 +186,17 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Changes the file and reports the progress.
-  private func change(_ body: (inout State) throws -> Void) throws {
-    let progress = try state.withLock { state throws -> HTTPDownloadProgress in
-      guard state.file != nil else { throw CancellationError() }
-      try body(&state)
-      return state.progress
+  /// Changes the file and reports the progress, on the queue.
+  private func change(_ body: @escaping @Sendable (inout State) throws -> Void) async throws {
+    try await onQueue { [self] in
+      let progress = try state.withLock { state throws -> HTTPDownloadProgress in
+        guard state.file != nil else { throw CancellationError() }
+        try body(&state)
+        return state.progress
+      }
+      if let fraction = progress.fractionCompleted { step?.report(fraction) }
+      watcher?(progress)
     }
-    if let fraction = progress.fractionCompleted { step?.report(fraction) }
-    watcher?(progress)
   }
 
   /// Ends the wait for the queue when a request fails, even while the progress closure does not return.

@@ -44,20 +44,11 @@ extension HTTPCookie {
   }
 }
 
-/// A header `Set-Cookie`, as RFC 6265 reads it, with the prefixes of its successor.
-struct ReceivedCookie {
-  private let name: String
-  private let value: String
-  /// Starts with a dot for a cookie of a domain.
-  private let domain: String
-  private let path: String
-  private var isSecure = false
-  private var expires: Date?
-  private var maximumAge: Int64?
-
+/// The header `Set-Cookie`, as RFC 6265 reads it, with the prefixes of its successor.
+enum ReceivedCookie {
   /// Returns the cookies of a header that the URL's host may set.
   static func cookies(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
-    fields(header).compactMap { ReceivedCookie($0, from: url)?.cookie(at: now) }
+    fields(header).compactMap { cookie($0, from: url, at: now) }
   }
 
   /// Separates the cookies that URLSession joins; a comma within a date or a value does not precede a name.
@@ -73,35 +64,37 @@ struct ReceivedCookie {
     return fields
   }
 
-  /// Nil for a cookie that the URL's host must not set.
-  private init?(_ field: String, from url: URL) {
+  /// Returns nil for a cookie that the URL's host must not set.
+  private static func cookie(_ field: String, from url: URL, at now: Date) -> HTTPCookie? {
     let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { part in
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return pair.map { $0.trimmingCharacters(in: .whitespaces) }
     }
     guard parts[0].count == 2, !parts[0][0].isEmpty, let host = url.host?.lowercased() else { return nil }
-    (name, value) = (parts[0][0], parts[0][1])
-    var (domain, path): (String?, String?)
+    var properties: [HTTPCookiePropertyKey: Any] = [.name: parts[0][0], .value: parts[0][1]]
+    var (domain, path, end): (String?, String?, Date?)
+    var hasAge = false
     for part in parts.dropFirst() {
       let text = part.count > 1 ? part[1] : ""
       switch part[0].lowercased() {
-      case "secure": isSecure = true
-      case "domain": domain = text.lowercased()
+      case "secure": properties[.secure] = "TRUE"
+      case "domain": domain = text.hasPrefix(".") ? String(text.lowercased().dropFirst()) : text.lowercased()
       case "path": path = text.hasPrefix("/") ? text : nil
-      case "expires": expires = HTTPDate.parse(text) ?? expires
-      case "max-age": maximumAge = Self.age(text) ?? maximumAge
+      case "expires" where !hasAge: end = HTTPDate.parse(text) ?? end
+      case "max-age":
+        guard let age = age(text) else { continue }
+        (end, hasAge) = (age == 0 ? Date(timeIntervalSince1970: 0) : now + Double(age), true)
       default: break
       }
     }
-    if let text = domain, text.hasPrefix(".") { domain = String(text.dropFirst()) }
     if domain?.isEmpty ?? false { domain = nil }
-    let prefix = name.lowercased()
-    let isSafe = isSecure && url.scheme == "https"
+    let prefix = parts[0][0].lowercased()
+    let isSafe = properties[.secure] != nil && url.scheme == "https"
     if prefix.hasPrefix("__secure-"), !isSafe { return nil }
     if prefix.hasPrefix("__host-"), !isSafe || domain != nil || path != "/" { return nil }
     guard let found = Self.domain(domain, of: host) else { return nil }
-    self.domain = found
-    self.path = path ?? Self.defaultPath(url)
+    (properties[.domain], properties[.path], properties[.expires]) = (found, path ?? defaultPath(url), end)
+    return HTTPCookie(properties: properties)
   }
 
   /// Returns the domain of a cookie; nil when its host must not set it.
@@ -135,17 +128,6 @@ struct ReceivedCookie {
     guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
     // A value that does not fit counts as a century.
     return text.hasPrefix("-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
-  }
-
-  private func cookie(at now: Date) -> HTTPCookie? {
-    var properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: value, .domain: domain, .path: path]
-    if isSecure { properties[.secure] = "TRUE" }
-    if let maximumAge {
-      properties[.expires] = maximumAge == 0 ? Date(timeIntervalSince1970: 0) : now + Double(maximumAge)
-    } else if let expires {
-      properties[.expires] = expires
-    }
-    return HTTPCookie(properties: properties)
   }
 }
 

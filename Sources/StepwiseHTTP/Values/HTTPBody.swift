@@ -42,7 +42,7 @@ public struct HTTPBody: Sendable {
     var length: Int64? {
       switch self {
       case .bytes(let data): Int64(data.count)
-      case .file(let file): MultipartSource.length(of: file)
+      case .file(let file): UploadFile.length(of: file)
       case .chunks(let length, _): length
       }
     }
@@ -166,6 +166,9 @@ actor SequenceSource<Base: AsyncSequence & Sendable> where Base.Element == Data 
 
 /// A file that is sent as a body.
 enum UploadFile {
+  /// Nil when it cannot be read.
+  static func length(of file: URL) -> Int64? { (try? open(file))?.length }
+
   /// Opens a file; returns it and the number of its bytes.
   ///
   /// - Throws: ``HTTPError/request(underlying:)`` with the system's error, also for a directory.
@@ -206,20 +209,9 @@ public struct HTTPUploadProgress: Sendable, Hashable {
 /// The transport's thread never waits for the closure. After a long call, the next one receives the latest progress.
 final class UploadReporter: Sendable {
   private struct State {
+    /// The latest progress; nil once the closure has been called with it.
     var latest: Int64?
-    var isCalling = false
     var isClosed = false
-
-    mutating func report(_ sent: Int64) -> Bool {
-      guard !isClosed else { return false }
-      latest = sent
-      return !exchange(&isCalling, with: true)
-    }
-
-    mutating func next() -> Int64? {
-      if latest == nil || isClosed { isCalling = false }
-      return isClosed ? nil : latest.take()
-    }
   }
 
   private let total: Int64?
@@ -233,11 +225,10 @@ final class UploadReporter: Sendable {
   }
 
   func report(_ sent: Int64) {
-    guard state.withLock({ $0.report(sent) }) else { return }
+    guard state.withLock({ exchange(&$0.latest, with: sent) }) == nil else { return }
     queue.async { [self] in
-      while let sent = state.withLock({ $0.next() }) {
-        watcher(HTTPUploadProgress(sentBytes: sent, totalBytes: total))
-      }
+      guard let sent = state.withLock({ $0.isClosed ? nil : $0.latest.take() }) else { return }
+      watcher(HTTPUploadProgress(sentBytes: sent, totalBytes: total))
     }
   }
 

@@ -49,7 +49,7 @@ public struct HTTPMultipart: Sendable {
     fileName: String? = nil,
     type: String = "application/octet-stream"
   ) {
-    add(name, fileName ?? file.lastPathComponent, type, .file(file, length: MultipartSource.length(of: file)))
+    add(name, fileName ?? file.lastPathComponent, type, .file(file, length: UploadFile.length(of: file)))
   }
 
   private mutating func add(_ name: String, _ fileName: String?, _ type: String?, _ content: MultipartSource.Piece) {
@@ -129,10 +129,5 @@ actor MultipartSource {
       case .file(_, let length): sum.flatMap { sum in length.map { sum + $0 } }
       }
     }
-  }
-
-  static func length(of file: URL) -> Int64? {
-    ((try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path))?[.size] as? NSNumber)?
-      .int64Value
   }
 }

@@ -108,8 +108,17 @@ extension HTTPRequest {
     return next
   }
 
+  /// The scheme, host and port of an absolute URL of HTTP, without the user's name and the scheme's own port.
+  ///
+  /// Each request calls it, so it does not take the URL apart.
   static func origin(of url: URL) -> String {
-    let scheme = url.scheme?.lowercased() ?? ""
-    return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+    let text = url.absoluteString.lowercased()
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
+    let (scheme, ends) = (text[..<colon], "/?#".utf8)
+    var authority = text[colon...].dropFirst(3)
+    authority = authority[..<(authority.utf8.firstIndex { ends.contains($0) } ?? authority.endIndex)]
+    if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) { authority = authority[at...].dropFirst() }
+    let port = scheme == "https" ? ":443" : ":80"
+    return "\(scheme)://" + (authority.hasSuffix(port) ? authority.dropLast(port.count) : authority)
   }
 }

@@ -24,7 +24,7 @@ public struct HTTPResponse: Sendable {
   public let url: URL
 
   /// The decoder of the client that sent the request; nil without a client.
-  var coders: HTTPCoders?
+  var decoder: JSONDecoder?
 
   /// Creates a response, for tests of code that receives one.
   public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
@@ -61,7 +61,7 @@ public struct HTTPResponse: Sendable {
     using decoder: JSONDecoder? = nil
   ) throws -> Value {
     do {
-      return try (decoder ?? coders?.decoder ?? JSONDecoder()).decode(type, from: body)
+      return try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
     } catch let error as DecodingError {
       throw error.adding("status \(status), \(url.path)")
     }
@@ -157,39 +157,34 @@ extension HTTPStatusError: CustomStringConvertible, LocalizedError {
   public var errorDescription: String? { description }
 }
 
-/// The encoder and the decoder of a client, which are objects.
-final class HTTPCoders: Sendable {
-  let encoder: JSONEncoder
-  let decoder: JSONDecoder
-
-  init(_ encoder: JSONEncoder, _ decoder: JSONDecoder) {
-    self.encoder = encoder
-    self.decoder = decoder
+extension JSONEncoder {
+  /// Returns an encoder with the same settings; an object of a subclass itself.
+  func copied() -> JSONEncoder {
+    guard type(of: self) == JSONEncoder.self else { return self }
+    let copy = JSONEncoder()
+    copy.outputFormatting = outputFormatting
+    copy.dateEncodingStrategy = dateEncodingStrategy
+    copy.dataEncodingStrategy = dataEncodingStrategy
+    copy.nonConformingFloatEncodingStrategy = nonConformingFloatEncodingStrategy
+    copy.keyEncodingStrategy = keyEncodingStrategy
+    copy.userInfo = userInfo
+    return copy
   }
+}
 
-  /// Returns coders with the same settings; an object of a subclass is shared.
-  func copy() -> HTTPCoders {
-    var (encoder, decoder) = (self.encoder, self.decoder)
-    if type(of: encoder) == JSONEncoder.self {
-      encoder = JSONEncoder()
-      encoder.outputFormatting = self.encoder.outputFormatting
-      encoder.dateEncodingStrategy = self.encoder.dateEncodingStrategy
-      encoder.dataEncodingStrategy = self.encoder.dataEncodingStrategy
-      encoder.nonConformingFloatEncodingStrategy = self.encoder.nonConformingFloatEncodingStrategy
-      encoder.keyEncodingStrategy = self.encoder.keyEncodingStrategy
-      encoder.userInfo = self.encoder.userInfo
-    }
-    if type(of: decoder) == JSONDecoder.self {
-      decoder = JSONDecoder()
-      decoder.dateDecodingStrategy = self.decoder.dateDecodingStrategy
-      decoder.dataDecodingStrategy = self.decoder.dataDecodingStrategy
-      decoder.nonConformingFloatDecodingStrategy = self.decoder.nonConformingFloatDecodingStrategy
-      decoder.keyDecodingStrategy = self.decoder.keyDecodingStrategy
-      decoder.userInfo = self.decoder.userInfo
-      decoder.allowsJSON5 = self.decoder.allowsJSON5
-      decoder.assumesTopLevelDictionary = self.decoder.assumesTopLevelDictionary
-    }
-    return HTTPCoders(encoder, decoder)
+extension JSONDecoder {
+  /// Returns a decoder with the same settings; an object of a subclass itself.
+  func copied() -> JSONDecoder {
+    guard type(of: self) == JSONDecoder.self else { return self }
+    let copy = JSONDecoder()
+    copy.dateDecodingStrategy = dateDecodingStrategy
+    copy.dataDecodingStrategy = dataDecodingStrategy
+    copy.nonConformingFloatDecodingStrategy = nonConformingFloatDecodingStrategy
+    copy.keyDecodingStrategy = keyDecodingStrategy
+    copy.userInfo = userInfo
+    copy.allowsJSON5 = allowsJSON5
+    copy.assumesTopLevelDictionary = assumesTopLevelDictionary
+    return copy
   }
 }
 

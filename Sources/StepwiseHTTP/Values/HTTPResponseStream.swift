@@ -21,7 +21,7 @@ public struct HTTPResponseStream: Sendable {
   public let body: HTTPBodyStream
 
   /// The decoder of the client that sent the request; nil without a client.
-  var coders: HTTPCoders?
+  var decoder: JSONDecoder?
 
   /// Creates a response, for tests and interceptors.
   public init(status: Int, headers: HTTPHeaders = [:], url: URL, body: HTTPBodyStream = HTTPBodyStream()) {
@@ -71,7 +71,7 @@ public struct HTTPResponseStream: Sendable {
 
   func response(body: Data) -> HTTPResponse {
     var response = HTTPResponse(status: status, headers: headers, body: body, url: url)
-    response.coders = coders
+    response.decoder = decoder
     return response
   }
 }
@@ -95,10 +95,10 @@ public struct HTTPBodyStream: AsyncSequence, Sendable {
   public typealias Failure = any Error
 
   private final class Content: Sendable {
-    let source: any BodySource
-    let isRead = Lock(false)
+    /// Nil once an iterator has it.
+    let reader: Lock<Reader?>
 
-    init(_ source: any BodySource) { self.source = source }
+    init(_ source: any BodySource) { reader = Lock(Reader(source)) }
   }
 
   private let content: Content
@@ -106,13 +106,10 @@ public struct HTTPBodyStream: AsyncSequence, Sendable {
   init(_ source: any BodySource) { content = Content(source) }
 
   /// Creates a body of chunks in memory, for tests of code that reads one.
-  public init(_ chunks: [Data] = []) { content = Content(BufferedBody(chunks)) }
+  public init(_ chunks: [Data] = []) { self.init(BufferedBody(chunks)) }
 
   /// Creates the iterator, which ends the request when it is released.
-  public func makeAsyncIterator() -> Iterator {
-    let isRead = content.isRead.withLock { exchange(&$0, with: true) }
-    return Iterator(reader: isRead ? nil : Reader(content.source))
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: content.reader.withLock { $0.take() }) }
 
   /// The iterator of a body.
   public struct Iterator: AsyncIteratorProtocol {

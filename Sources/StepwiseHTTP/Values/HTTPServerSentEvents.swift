@@ -37,11 +37,7 @@ struct HTTPServerSentEvents: AsyncSequence, Sendable {
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> HTTPServerSentEvent? {
       while events.isEmpty {
         guard let chunk = try await body.next(isolation: actor) else { return nil }
-        do {
-          events = try parser.parse(chunk)[...]
-        } catch {
-          throw HTTPError.refused(reason: "an event of the stream has more than \(ServerSentEventParser.limit) bytes")
-        }
+        events = try parser.parse(chunk)[...]
       }
       return events.popFirst()
     }
@@ -80,10 +76,7 @@ public struct HTTPServerSentEvent: Sendable, Hashable {
 /// an event stream and 9.2.6 Interpreting an event stream).
 struct ServerSentEventParser {
   /// The most bytes that the lines of one event may have.
-  static let limit = 16 * 1024 * 1024
-
-  /// An event has more bytes than any stream needs.
-  struct TooLong: Error {}
+  private static let limit = 16 * 1024 * 1024
 
   private var line: [UInt8] = []
   /// A line feed that follows a carriage return belongs to it.
@@ -96,7 +89,7 @@ struct ServerSentEventParser {
   private var retry: Duration?
 
   /// Takes the next bytes in; returns the events that they complete.
-  mutating func parse(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [HTTPServerSentEvent] {
+  mutating func parse(_ bytes: some Sequence<UInt8>) throws(HTTPError) -> [HTTPServerSentEvent] {
     var events: [HTTPServerSentEvent] = []
     for byte in bytes {
       if skipsLineFeed {
@@ -105,7 +98,9 @@ struct ServerSentEventParser {
       }
       guard byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") else {
         line.append(byte)
-        guard line.count + data.count <= Self.limit else { throw TooLong() }
+        guard line.count + data.count <= Self.limit else {
+          throw .refused(reason: "an event of the stream has more than \(Self.limit) bytes")
+        }
         continue
       }
       skipsLineFeed = byte == UInt8(ascii: "\r")
