@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-// What StepwiseHTTP uses of libcurl and of Linux' event notification, on Linux alone.
+// What StepwiseHTTP uses of libcurl, zlib and Linux' event notification, on Linux alone.
 //
 // libcurl is loaded when it is first used, so neither its headers nor its library are needed to build. Swift cannot call
 // functions with variable arguments: options and information of the same size have one function here.
@@ -11,8 +11,9 @@
 
 #if defined(__linux__)
 
-#include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 /// Loads libcurl, once; returns NULL, or why that is impossible.
 const char *_Nullable stepwise_curl_load(const char *_Nonnull name);
@@ -65,36 +66,11 @@ void *_Nullable stepwise_curl_easy_get_pointer(void *_Nonnull easy, int info);
 /// Whether something has arrived on the connection of a transfer, including its end, that was not read yet.
 int stepwise_curl_has_input(void *_Nonnull easy, int descriptor);
 
-/// Opens the socket that libcurl asks for, which child processes do not inherit; negative when that is impossible.
-int stepwise_curl_open_socket(const void *_Nonnull address);
-
 /// Lets libcurl deal with a descriptor, or with the time when the descriptor is -1.
 int stepwise_curl_multi_act(void *_Nonnull multi, int descriptor, int events);
 
 /// The next transfer that is complete, and how it ended; NULL when there is none.
 void *_Nullable stepwise_curl_multi_completed(void *_Nonnull multi, int *_Nonnull result);
-
-/// A set of descriptors to wait for; negative when the system has none left.
-int stepwise_poll_create(void);
-
-/// A descriptor that can be made readable by any thread; negative when the system has none left.
-int stepwise_wakeup_create(void);
-void stepwise_wakeup_send(int wakeup);
-void stepwise_wakeup_receive(int wakeup);
-
-/// Waits for a descriptor to be readable (1), writable (2), or both (3), instead of for what it waited before; 0 is nothing.
-int stepwise_poll_watch(int poll, int descriptor, int events, int before);
-
-/// A descriptor with what it is now: readable (1), writable (2), broken (4).
-struct stepwise_poll_event {
-  int descriptor;
-  int events;
-};
-
-/// Waits until there is something, so many milliseconds at most, or for ever when it is negative; returns how much there is.
-int stepwise_poll_wait(int poll, struct stepwise_poll_event *_Nonnull events, int capacity, int milliseconds);
-
-void stepwise_close(int descriptor);
 
 /// The `z_stream` of zlib, which libcurl is linked with.
 struct stepwise_zlib_stream {

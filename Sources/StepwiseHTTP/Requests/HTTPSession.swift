@@ -98,6 +98,7 @@ public final class HTTPSession: Sendable {
   nonisolated(nonsending) func open(_ request: HTTPRequest) async throws -> HTTPResponseStream {
     var request = request
     request.headers = additional.merging(request.headers)
+    try Task.checkCancellation()
     let exchange = Exchange(request, in: self)
     let head = try await exchange.head()
     return HTTPResponseStream(
@@ -114,8 +115,7 @@ public final class HTTPSession: Sendable {
     proxy: HTTPProxy
   ) -> any HTTPTransport {
     #if os(Linux) || os(Android)
-      let transport = CurlTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
-      return transport.map { $0 as any HTTPTransport } ?? MissingTransport()
+      return CurlTransport(CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
     #else
       return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
     #endif

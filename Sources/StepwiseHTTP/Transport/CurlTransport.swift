@@ -24,33 +24,27 @@
       proxy: HTTPProxy = .system
     ) {
       guard CurlLibrary.isAvailable else { return nil }
-      loop = CurlLoop(
-        settings: CurlSettings(connectionsPerHost: min(max(1, connectionsPerHost), 65_536), tls: tls, proxy: proxy)
-      )
+      loop = CurlLoop(settings: CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
     }
+
+    /// Creates a transport that refuses every transfer when libcurl cannot be loaded.
+    ///
+    /// The alternative would be URLSession, which ends the process at a trailer on Linux.
+    init(_ settings: CurlSettings) { loop = CurlLoop(settings: settings) }
 
     deinit { invalidate() }
 
     /// Creates the transfer of one request.
-    public func transfer(_ request: HTTPRequest) -> any HTTPTransfer { CurlTransfer(request, on: loop) }
+    public func transfer(_ request: HTTPRequest) -> any HTTPTransfer {
+      let transfer = CurlTransfer(request, on: loop)
+      if !CurlLibrary.isAvailable {
+        transfer.fail(HTTPError.refused(reason: "libcurl cannot be loaded; install it, such as the package libcurl4"))
+      }
+      return transfer
+    }
 
     /// Ends the thread once the transfers that have started are complete.
     public func invalidate() { loop.send(.end) }
-  }
-
-  /// The transport where libcurl cannot be loaded: URLSession on Linux ends the process at a trailer.
-  final class MissingTransport: HTTPTransport, HTTPTransfer {
-    func transfer(_ request: HTTPRequest) -> any HTTPTransfer { self }
-
-    func invalidate() {}
-
-    nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
-      throw HTTPError.refused(reason: "libcurl cannot be loaded; install it, such as the package libcurl4")
-    }
-
-    nonisolated(nonsending) func chunk() async throws -> Data? { nil }
-
-    func cancel() {}
   }
 
   /// The settings that all transfers of a ``CurlTransport`` share.
@@ -85,7 +79,7 @@
 
     init(_ request: HTTPRequest, on loop: CurlLoop) {
       self.request = request
-      host = CurlQueue.host(of: request.url)
+      host = HTTPRequest.origin(of: request.url)
       self.loop = loop
     }
 
@@ -149,34 +143,37 @@
       var isAsleep = false
       var hasThread = false
       var isEnding = false
+      /// What wakes the thread; negative before there is one.
+      var wakeup: Int32 = -1
     }
 
     let settings: CurlSettings
-    /// What wakes the thread; negative when the system has no descriptors left.
-    let wakeup = stepwise_wakeup_create()
     private let state = Lock(State())
 
     init(settings: CurlSettings) { self.settings = settings }
 
-    deinit { if wakeup >= 0 { close(wakeup) } }
+    deinit {
+      let wakeup = state.withLock { $0.wakeup }
+      if wakeup >= 0 { close(wakeup) }
+    }
 
     /// Makes the thread perform a command; returns false when it has ended.
     @discardableResult
     func send(_ command: Command) -> Bool {
-      let (isSent, begins, wakes) = state.withLock { state in
+      let (isSent, begins, wakeup) = state.withLock { state -> (Bool, Bool, Int32?) in
         var begins = false
         switch command {
         case .start:
-          if state.isEnding { return (false, false, false) }
+          if state.isEnding { return (false, false, nil) }
           begins = !exchange(&state.hasThread, with: true)
         case .end: state.isEnding = true
         default: break
         }
         // Without a thread no work has started that the command could concern.
         if state.hasThread { state.commands.append(command) }
-        return (true, begins, exchange(&state.isAsleep, with: false))
+        return (true, begins, exchange(&state.isAsleep, with: false) ? state.wakeup : nil)
       }
-      if wakes { stepwise_wakeup_send(wakeup) }
+      if let wakeup { eventfd_write(wakeup, 1) }
       if begins {
         let thread = Thread { self.runThread() }
         thread.name = "StepwiseHTTP"
@@ -186,9 +183,17 @@
     }
 
     private func runThread() {
-      if let engine = CurlEngine(self) { return engine.run() }
-      state.withLock { $0.isEnding = true }
-      for case .start(let transfer) in takeCommands() {
+      let wakeup = state.withLock { state in
+        if state.wakeup < 0 { state.wakeup = eventfd(0, O_CLOEXEC | O_NONBLOCK) }
+        return state.wakeup
+      }
+      CurlEngine(self, wakeup: wakeup)?.run()
+      let commands = state.withLock { state in
+        state.hasThread = false
+        return exchange(&state.commands, with: [])
+      }
+      // An engine has performed them; without one, the next transfer tries again.
+      for case .start(let transfer) in commands {
         transfer.fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
       }
     }
@@ -210,51 +215,107 @@
     }
   }
 
-  /// The transfers that wait until there are fewer connections to their host than allowed.
+  /// Decompresses a body piece by piece, as its consumer reads it, by the system's zlib.
   ///
-  /// libcurl has the same limit, but prepares a transfer completely before it finds that it must wait, and again.
-  struct CurlQueue {
-    private struct Host {
-      var running = 0
-      var waiting: ArraySlice<CurlTransfer> = []
+  /// libcurl decompresses all that it has received: while a consumer does not read, it stores up to 64 MiB of what one
+  /// buffer decompresses to. It also takes a body that ends too early for a whole one.
+  struct BodyDecoder: ~Copyable {
+    private typealias Stream = UnsafeMutablePointer<stepwise_zlib_stream>
+    private typealias Begin = @convention(c) (Stream, _ bits: Int32, UnsafePointer<CChar>, _ size: Int32) -> Int32
+    private typealias Run = @convention(c) (Stream, _ flush: Int32) -> Int32
+    private typealias End = @convention(c) (Stream) -> Int32
+
+    private static let begin: Begin? = systemFunction("inflateInit2_", in: "libz.so.1")
+    private static let run: Run? = systemFunction("inflate", in: "libz.so.1")
+    private static let end: End? = systemFunction("inflateEnd", in: "libz.so.1")
+    private static let pieceSize = 64 * 1024
+    private static var malformed: HTTPError { .protocolError(reason: "its body cannot be decompressed") }
+    /// Whether there is a zlib.
+    static var isAvailable: Bool { begin != nil && run != nil && end != nil }
+
+    private let isGzip: Bool
+    private var stream: Stream?
+    private var input = Data()
+    /// Whether the latest piece was full, so that there may be more without further input.
+    private var isFull = false
+    private var isEnded = false
+
+    /// Nil for a body that is not compressed.
+    init?(_ head: HTTPResponseHead) {
+      guard ["gzip", "x-gzip", "deflate"].contains(head.contentEncoding) else { return nil }
+      isGzip = head.contentEncoding != "deflate"
     }
 
-    private let limit: Int
-    private var hosts: [String: Host] = [:]
-    init(limit: Int) { self.limit = limit }
-
-    /// Returns whether a transfer may start; otherwise it waits until `next(for:)` returns it.
-    mutating func add(_ transfer: CurlTransfer, to host: String) -> Bool {
-      let isFree = hosts[host, default: Host()].running < limit
-      if isFree { hosts[host, default: Host()].running += 1 } else { hosts[host]?.waiting.append(transfer) }
-      return isFree
+    deinit {
+      guard let stream else { return }
+      _ = Self.end?(stream)
+      stream.deallocate()
     }
 
-    /// A transfer to a host has ended; returns the one that starts in its place.
-    mutating func next(for host: String) -> CurlTransfer? {
-      if let next = hosts[host]?.waiting.popFirst() { return next }
-      hosts[host]?.running -= 1
-      if hosts[host]?.running == 0 { hosts[host] = nil }
+    /// Whether nothing is missing; a body without bytes is complete.
+    var isComplete: Bool { isEnded || stream == nil && input.isEmpty }
+
+    mutating func add(_ data: Data) { input = input.isEmpty ? data : input + data }
+
+    /// Returns the next piece; nil when it needs further input.
+    mutating func next() throws(HTTPError) -> Data? {
+      while isFull || !input.isEmpty {
+        guard !isEnded else { throw Self.malformed }
+        guard stream != nil || isGzip || input.count > 1 else { break }
+        if stream == nil { start() }
+        guard let stream, let run = Self.run else { throw Self.malformed }
+        var output = Data(count: Self.pieceSize)
+        let result = input.withUnsafeBytes { input in
+          output.withUnsafeMutableBytes { output in
+            stream.pointee.input = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            stream.pointee.input_count = UInt32(clamping: input.count)
+            stream.pointee.output = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            stream.pointee.output_count = UInt32(Self.pieceSize)
+            return run(stream, 0)
+          }
+        }
+        let (isDone, noProgress): (Int32, Int32) = (1, -5)
+        guard [0, isDone, noProgress].contains(result) else { throw Self.malformed }
+        let (left, written) = (Int(stream.pointee.input_count), Self.pieceSize - Int(stream.pointee.output_count))
+        let isStuck = left == input.count
+        input = left > 0 ? input.suffix(left) : Data()
+        isEnded = result == isDone
+        isFull = written == Self.pieceSize && !isEnded
+        if written > 0 { return output.prefix(written) }
+        if isStuck { break }
+      }
       return nil
     }
 
-    /// Removes a cancelled transfer, if it waits.
-    mutating func remove(_ transfer: CurlTransfer, from host: String) {
-      if let index = hosts[host]?.waiting.firstIndex(where: { $0 === transfer }) {
-        hosts[host]?.waiting.remove(at: index)
+    private mutating func start() {
+      // The formats of gzip, of zlib (RFC 1950), and of some servers: without the two bytes in front.
+      let (first, second) = (Int(input[input.startIndex]), Int(input.dropFirst().first ?? 0))
+      let hasZlibHead = first & 0x0F == 8 && (first << 8 | second) % 31 == 0
+      let stream = Stream.allocate(capacity: 1)
+      stream.initialize(to: stepwise_zlib_stream())
+      let size = Int32(MemoryLayout<stepwise_zlib_stream>.size)
+      guard Self.begin?(stream, isGzip ? 31 : hasZlibHead ? 15 : -15, "1.2.0", size) == 0 else {
+        return stream.deallocate()
       }
+      self.stream = stream
+    }
+  }
+
+  extension HTTPResponseHead {
+    /// The encoding of the body, in lower case.
+    var contentEncoding: String {
+      headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? "identity"
     }
 
-    /// The scheme, host and port of a URL, as it spells them.
-    static func host(of url: URL) -> String {
-      var text = url.absoluteString
-      return text.withUTF8 { bytes in
-        var slashes = 0
-        let end = bytes.firstIndex { byte in
-          if byte == UInt8(ascii: "/") { slashes += 1 }
-          return slashes == 3
-        }
-        return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
+    /// Whether the body has an encoding that was not offered.
+    var hasUnknownEncoding: Bool {
+      let transfer = headers["Transfer-Encoding"]?.lowercased() ?? ""
+      // libcurl decompresses these itself.
+      if ["gzip", "deflate", "br", "zstd", "compress"].contains(where: transfer.contains) { return true }
+      switch contentEncoding {
+      case "", "identity": return false
+      case "gzip", "x-gzip", "deflate": return !BodyDecoder.isAvailable
+      default: return true
       }
     }
   }

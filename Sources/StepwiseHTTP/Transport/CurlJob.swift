@@ -6,6 +6,149 @@
   import Foundation
   import StepwiseFiles
 
+  /// One transfer on the thread of its transport.
+  final class CurlJob {
+    let transfer: CurlTransfer
+    let handle: CurlHandle
+    unowned let engine: CurlEngine
+    let upload: CurlUpload?
+    var isTouched = false
+    /// The round in which it began.
+    var round = 0
+    /// Whether it remains only until the look-up of its host's name is over.
+    var isCancelled = false
+    /// The sockets that libcurl has opened for it, of which it may have closed some.
+    private var opened: [Int32] = []
+    private var openError: Int32 = 0
+    /// The socket of its connection.
+    var connection: Int32?
+    /// Whether it has refused a connection on which something had arrived before its request.
+    var hasRefusedConnection = false
+    private var parser: HTTPHeadParser
+    /// Whether the body has a content encoding that was not offered.
+    private var refusesBody = false
+    /// What ended the transfer from one of the callbacks.
+    private var failure: (any Error)?
+    /// Which directions wait for the consumer or for the source of the body.
+    private var pauses: Int32 = 0
+
+    init(_ transfer: CurlTransfer, handle: CurlHandle, engine: CurlEngine) throws {
+      self.transfer = transfer
+      self.handle = handle
+      self.engine = engine
+      parser = HTTPHeadParser(limit: transfer.request.headerLimit)
+      upload = try transfer.request.body.map { body in
+        try CurlUpload(body.content) { [loop = engine.loop] result in
+          loop.send(.upload(transfer, result))
+        }
+      }
+    }
+
+    /// Closes what the transfer has opened itself; the handle may be another transfer's from now on.
+    func close() {
+      pauses = 0
+      upload?.close()
+    }
+
+    func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+      switch parser.take(bytes) {
+      case .more: break
+      case .head(let head): receive(head)
+      case .tooLarge:
+        failure = HTTPError.headersTooLarge(limit: transfer.request.headerLimit)
+        return 0
+      }
+      return bytes.count
+    }
+
+    /// libcurl opens a connection for this job; negative, with the system's error, when it cannot.
+    func open(_ descriptor: Int32) {
+      guard descriptor >= 0 else { return openError = errno }
+      engine.sockets.add(descriptor, for: ObjectIdentifier(self))
+      opened.append(descriptor)
+    }
+
+    /// The system's reason why there is no connection; 0 when it has none.
+    var connectionError: Int32 {
+      opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, CurlInfo.systemError))
+    }
+
+    /// Returns whether the request may be sent on the connection that libcurl has chosen.
+    ///
+    /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
+    /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
+    func allows(_ ends: Int) -> Bool {
+      let found = engine.sockets.connection(ends, of: ObjectIdentifier(self), opened: opened)
+      guard let (descriptor, isReused) = found else { return true }
+      connection = descriptor
+      hasRefusedConnection = isReused && stepwise_curl_has_input(handle.easy, descriptor) != 0
+      return !hasRefusedConnection
+    }
+
+    private func receive(_ head: HTTPResponseHead) {
+      refusesBody = head.hasUnknownEncoding
+      if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
+      if head.status >= 300 { upload?.isRefused = true }
+      transfer.inbox.update { $0.receive(head) }
+      engine.touch(self)
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard !refusesBody else { return 0 }
+      let isTaken = transfer.inbox.update { $0.offer(bytes) }
+      engine.touch(self)
+      if isTaken { return bytes.count }
+      pauses |= CurlValue.pauseReceiving
+      return CurlValue.pause
+    }
+
+    /// Whether the name of the host is being looked up.
+    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, CurlInfo.nameLookupTime) == 0 }
+
+    func continueReceiving() { resume(CurlValue.pauseReceiving) }
+
+    func continueSending() { resume(CurlValue.pauseSending) }
+
+    private func resume(_ direction: Int32) {
+      guard pauses & direction != 0 else { return }
+      pauses &= ~direction
+      _ = stepwise_curl_easy_pause(handle.easy, pauses)
+    }
+
+    func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      switch upload?.read(into: buffer) ?? .bytes(0) {
+      case .bytes(let count):
+        if count > 0, let upload { transfer.request.onBytesSent?(upload.sent) }
+        return count
+      case .wait:
+        pauses |= CurlValue.pauseSending
+        return CurlValue.pause
+      case .failure(let error):
+        failure = error
+        return CurlValue.abort
+      }
+    }
+
+    /// Whether the request may be sent again on another connection.
+    var isIdempotent: Bool { transfer.request.isIdempotent }
+
+    func seek(to offset: Int64, from origin: Int32) -> Int32 {
+      guard origin == SEEK_SET, isIdempotent, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
+      return CurlValue.seekDone
+    }
+
+    func complete(_ code: Int32) {
+      // libcurl takes a head that ends early for a response.
+      if refusesBody, code != 0, failure == nil {
+        failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
+      }
+      let end = parser.isCut ? TransferFailure.cutHead : nil
+      let error: (any Error)? = if code == 0 { end } else { failure ?? self.error(code) }
+      transfer.inbox.update { $0.complete(error) }
+      engine.touch(self)
+    }
+  }
+
   /// The body of a request that libcurl reads, on the thread of the transport.
   final class CurlUpload {
     enum Read {
@@ -34,6 +177,8 @@
     let length: Int64?
     /// The number of bytes that libcurl has read.
     private(set) var sent: Int64 = 0
+    /// Whether the server has answered and does not want the rest, for which libcurl would still wait.
+    var isRefused = false
     private let content: Content
     /// Called with what the source has returned, by a task.
     private let onPiece: @Sendable (Result<Data?, any Error>) -> Void
@@ -72,7 +217,7 @@
       }
       guard case .bytes(let count) = result else { return result }
       sent += Int64(count)
-      if count == 0, let length, sent < length { return .failure(Self.wrongLength) }
+      if count == 0, !isRefused, let length, sent < length { return .failure(Self.wrongLength) }
       return result
     }
 
@@ -89,6 +234,7 @@
       into buffer: UnsafeMutableRawBufferPointer
     ) -> Read {
       switch piece {
+      case .none where isRefused: return .bytes(0)
       case .none:
         do { try pullNext(open) } catch { return .failure(Self.failure(error)) }
         return .wait
@@ -138,111 +284,6 @@
     }
 
     private static var wrongLength: HTTPError { .refused(reason: "the body is shorter than announced") }
-  }
-
-  /// Decompresses a body piece by piece, as its consumer reads it, by the system's zlib.
-  ///
-  /// libcurl decompresses all that it has received: while a consumer does not read, it stores up to 64 MiB of what one
-  /// buffer decompresses to. It also takes a body that ends too early for a whole one.
-  struct BodyDecoder: ~Copyable {
-    private typealias Stream = UnsafeMutablePointer<stepwise_zlib_stream>
-    private typealias Begin = @convention(c) (Stream, _ bits: Int32, UnsafePointer<CChar>, _ size: Int32) -> Int32
-    private typealias Run = @convention(c) (Stream, _ flush: Int32) -> Int32
-    private typealias End = @convention(c) (Stream) -> Int32
-
-    private static let begin: Begin? = systemFunction("inflateInit2_", in: "libz.so.1")
-    private static let run: Run? = systemFunction("inflate", in: "libz.so.1")
-    private static let end: End? = systemFunction("inflateEnd", in: "libz.so.1")
-    private static let pieceSize = 64 * 1024
-    private static var malformed: HTTPError { .protocolError(reason: "its body cannot be decompressed") }
-    /// Whether there is a zlib.
-    static var isAvailable: Bool { begin != nil && run != nil && end != nil }
-
-    private let isGzip: Bool
-    private var stream: Stream?
-    private var input = Data()
-    /// Whether the latest piece was full, so that there may be more without further input.
-    private var isFull = false
-    private var isEnded = false
-
-    /// Nil for a body that is not compressed.
-    init?(_ head: HTTPResponseHead) {
-      guard ["gzip", "x-gzip", "deflate"].contains(head.contentEncoding) else { return nil }
-      isGzip = head.contentEncoding != "deflate"
-    }
-
-    deinit {
-      guard let stream else { return }
-      _ = Self.end?(stream)
-      stream.deallocate()
-    }
-
-    /// Whether nothing is missing; a body without bytes is complete.
-    var isComplete: Bool { isEnded || stream == nil && input.isEmpty }
-
-    mutating func add(_ data: Data) { input = input.isEmpty ? data : input + data }
-
-    /// Returns the next piece; nil when it needs further input.
-    mutating func next() throws(HTTPError) -> Data? {
-      while isFull || !input.isEmpty {
-        guard !isEnded else { throw Self.malformed }
-        guard stream != nil || isGzip || input.count > 1 else { break }
-        if stream == nil { start() }
-        guard let stream, let run = Self.run else { throw Self.malformed }
-        var output = Data(count: Self.pieceSize)
-        let result = input.withUnsafeBytes { input in
-          output.withUnsafeMutableBytes { output in
-            stream.pointee.input = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.input_count = UInt32(clamping: input.count)
-            stream.pointee.output = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.output_count = UInt32(Self.pieceSize)
-            return run(stream, 0)
-          }
-        }
-        let (isDone, noProgress): (Int32, Int32) = (1, -5)
-        guard [0, isDone, noProgress].contains(result) else { throw Self.malformed }
-        let (left, written) = (Int(stream.pointee.input_count), Self.pieceSize - Int(stream.pointee.output_count))
-        let isStuck = left == input.count
-        input = left > 0 ? input.suffix(left) : Data()
-        isEnded = result == isDone
-        isFull = written == Self.pieceSize && !isEnded
-        if written > 0 { return output.prefix(written) }
-        if isStuck { break }
-      }
-      return nil
-    }
-
-    private mutating func start() {
-      // The formats of gzip, of zlib (RFC 1950), and of some servers: without the two bytes in front.
-      let (first, second) = (Int(input[input.startIndex]), Int(input.dropFirst().first ?? 0))
-      let hasZlibHead = first & 0x0F == 8 && (first << 8 | second) % 31 == 0
-      let stream = Stream.allocate(capacity: 1)
-      stream.initialize(to: stepwise_zlib_stream())
-      let size = Int32(MemoryLayout<stepwise_zlib_stream>.size)
-      guard Self.begin?(stream, isGzip ? 31 : hasZlibHead ? 15 : -15, "1.2.0", size) == 0 else {
-        return stream.deallocate()
-      }
-      self.stream = stream
-    }
-  }
-
-  extension HTTPResponseHead {
-    /// The encoding of the body, in lower case.
-    var contentEncoding: String {
-      headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? "identity"
-    }
-
-    /// Whether the body has an encoding that was not offered.
-    var hasUnknownEncoding: Bool {
-      let transfer = headers["Transfer-Encoding"]?.lowercased() ?? ""
-      // libcurl decompresses these itself.
-      if ["gzip", "deflate", "br", "zstd", "compress"].contains(where: transfer.contains) { return true }
-      switch contentEncoding {
-      case "", "identity": return false
-      case "gzip", "x-gzip", "deflate": return !BodyDecoder.isAvailable
-      default: return true
-      }
-    }
   }
 
   /// Assembles the head of a response from its lines, which libcurl has checked.
