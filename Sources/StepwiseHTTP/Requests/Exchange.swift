@@ -15,8 +15,6 @@ final class Exchange: BodySource {
     /// The transfer of the latest hop.
     var transfer: (any HTTPTransfer)?
     var timer: Task<Void, Never>?
-    /// Whether `HTTPActivity` counts it.
-    var isCounted = false
   }
 
   /// How many bytes of a redirect's body are read so that its connection can be reused.
@@ -39,6 +37,7 @@ final class Exchange: BodySource {
     stopwatch = Stopwatch(deadlines.clock)
     usesAlarm = deadlines.clock is ContinuousClock
     state = Lock(State(machine: RequestMachine(request)))
+    HTTPActivity.begin()
   }
 
   deinit { stop() }
@@ -50,7 +49,6 @@ final class Exchange: BodySource {
   ///
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
-    try Task.checkCancellation()
     let head = try await ended { try await self.send() }
     await upload?.flush()
     return head
@@ -98,17 +96,8 @@ final class Exchange: BodySource {
   }
 
   private nonisolated(nonsending) func send() async throws -> HTTPResponseHead {
-    HTTPActivity.begin()
-    let started = state.withLock { state in
-      let request = state.machine.start()
-      state.isCounted = request != nil
-      return request
-    }
-    guard var request = started else {
-      HTTPActivity.end()
-      throw CancellationError()
-    }
     startTimer()
+    var request = state.withLock { $0.machine.request }
     while true {
       var outgoing = request
       if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
@@ -166,10 +155,8 @@ final class Exchange: BodySource {
 
   /// Called once, after the machine has ended.
   private func release(_ result: Result<Void, any Error>) {
-    let (transfer, timer, isCounted) = state.withLock { state in
-      (state.transfer.take(), state.timer.take(), state.isCounted)
-    }
-    if isCounted { HTTPActivity.end() }
+    let (transfer, timer) = state.withLock { ($0.transfer.take(), $0.timer.take()) }
+    HTTPActivity.end()
     timer?.cancel()
     if usesAlarm { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
@@ -204,11 +191,10 @@ extension Exchange {
   /// Ends the exchange if it is late; otherwise returns when to check again.
   private func wakeTime() -> (now: Duration, wake: Duration)? {
     let now = stopwatch.elapsed()
-    switch state.withLock({ $0.machine.timer(at: now) }) {
-    case .sleep(let wake): return (now, wake)
-    case .stop: return nil
-    case .timeOut(let deadline):
-      release(.failure(HTTPError.timedOut(deadline)))
+    do {
+      return try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }.map { (now, $0) }
+    } catch {
+      finish(.failure(error))
       return nil
     }
   }

@@ -11,8 +11,6 @@ struct RequestMachine {
   private static let redirectLimit = 10
 
   private enum State {
-    /// The request has not started.
-    case idle
     /// The request of the hop is being sent, or waits for its response.
     case asking
     /// The head of the response has arrived; the consumer does not wait.
@@ -24,7 +22,7 @@ struct RequestMachine {
   }
 
   private let deadlines: HTTPDeadlines
-  private var state = State.idle
+  private var state = State.asking
   private(set) var request: HTTPRequest
   private var hop = 0
   /// When something was last sent or received, or the consumer started to wait.
@@ -46,13 +44,6 @@ struct RequestMachine {
     if case .ended(let result) = state { result } else { nil }
   }
 
-  /// Starts; returns the request to send, or nil when it was cancelled before.
-  mutating func start() -> HTTPRequest? {
-    guard case .idle = state else { return nil }
-    state = .asking
-    return request
-  }
-
   mutating func sent(at now: Duration) {
     if case .asking = state { latest = now }
   }
@@ -62,12 +53,10 @@ struct RequestMachine {
     sent(at: now)
   }
 
-  /// The head of the hop's response has arrived; returns whether the redirect in it is followed.
+  /// The head of the hop's response has arrived, and leads to the next request; nil for the final response.
   ///
-  /// - Parameters:
-  ///   - next: The request that the response redirects to; nil for the final response.
-  ///   - now: The time.
-  /// - Throws: ``HTTPError/tooManyRedirects``; `CancellationError` after the end.
+  /// Returns whether the next request is sent. Throws `CancellationError` after the end, and
+  /// ``HTTPError/tooManyRedirects`` after the tenth redirect.
   mutating func answer(_ next: HTTPRequest?, at now: Duration) throws -> Bool {
     guard case .asking = state else { throw CancellationError() }
     latest = now
@@ -103,31 +92,24 @@ struct RequestMachine {
     return true
   }
 
-  enum TimerAction: Equatable {
-    case sleep(until: Duration)
-    case timeOut(HTTPDeadlines.Kind)
-    case stop
-  }
-
-  /// The timer has fired; returns when it has to fire again.
-  mutating func timer(at now: Duration) -> TimerAction {
+  /// Returns when to check the deadlines again; nil for never.
+  ///
+  /// Throws ``HTTPError/timedOut(_:)`` when one has passed.
+  func timer(at now: Duration) throws(HTTPError) -> Duration? {
     let limit: (time: Duration, kind: HTTPDeadlines.Kind)?
     switch state {
-    case .ended: return .stop
+    case .ended: return nil
     case .asking where isWaiting: limit = nil
-    case .idle, .asking: limit = deadlines.headers.map { (latest + $0, .headers) }
+    case .asking: limit = deadlines.headers.map { (latest + $0, .headers) }
     case .answered: limit = nil
     case .reading: limit = deadlines.idle.map { (latest + $0, .idle) }
     }
     var deadline = deadlines.total.map { (time: $0, kind: HTTPDeadlines.Kind.total) }
     if let limit, deadline.map({ limit.time < $0.time }) ?? true { deadline = limit }
-    if let deadline, deadline.time <= now {
-      state = .ended(.failure(HTTPError.timedOut(deadline.kind)))
-      return .timeOut(deadline.kind)
-    }
+    if let deadline, deadline.time <= now { throw .timedOut(deadline.kind) }
     // Not longer than the shorter limit: the other one may start at any time.
     let soonest = Self.shorter(deadlines.headers, deadlines.idle).map { now + $0 }
-    return Self.shorter(deadline?.time, soonest).map { .sleep(until: $0) } ?? .stop
+    return Self.shorter(deadline?.time, soonest)
   }
 
   /// Each request calls it, so it does without arrays.

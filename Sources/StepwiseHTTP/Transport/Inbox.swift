@@ -13,17 +13,11 @@ package final class Inbox: Sendable {
     var waiter: (wish: InboxMachine.Wish, continuation: Waiter)?
 
     /// Matches the received parts with the waiting consumer.
-    mutating func match() -> Match? {
+    mutating func match() -> (Waiter, InboxMachine.Delivery, releasesNetwork: Bool)? {
       guard let (wish, continuation) = waiter, let (delivery, releases) = machine.take(wish) else { return nil }
       waiter = nil
-      return Match(continuation: continuation, delivery: delivery, releasesNetwork: releases)
+      return (continuation, delivery, releases)
     }
-  }
-
-  private struct Match {
-    let continuation: Waiter
-    let delivery: InboxMachine.Delivery
-    let releasesNetwork: Bool
   }
 
   private let state: Lock<State>
@@ -43,9 +37,9 @@ package final class Inbox: Sendable {
   /// Resumes the consumer if what it waits for has arrived; returns whether the network may continue.
   @discardableResult
   package func wake() -> Bool {
-    guard let match = state.withLock({ $0.match() }) else { return false }
-    match.continuation.resume(returning: match.delivery)
-    return match.releasesNetwork
+    guard let (waiter, delivery, releasesNetwork) = state.withLock({ $0.match() }) else { return false }
+    waiter.resume(returning: delivery)
+    return releasesNetwork
   }
 
   /// Waits for the part that the consumer wants.
@@ -125,8 +119,6 @@ package struct InboxMachine {
   package init(capacity: Int) { self.capacity = capacity }
 
   package var isEnded: Bool { end != nil }
-
-  var hasHead: Bool { head != nil }
 
   package mutating func receive(_ head: HTTPResponseHead) {
     if end == nil, self.head == nil { self.head = head }

@@ -20,12 +20,6 @@ import Testing
     return RequestMachine(request)
   }
 
-  private static func started() throws -> RequestMachine {
-    var machine = try machine()
-    expect(machine.start() == nil, false)
-    return machine
-  }
-
   /// How it ended, in one word.
   private static func end(of machine: RequestMachine) -> String {
     switch machine.end {
@@ -36,7 +30,7 @@ import Testing
   }
 
   @Test func `A response whose body is read to the end succeeds`() throws {
-    var machine = try Self.started()
+    var machine = try Self.machine()
     try expect(machine.answer(nil, at: .zero), false)
     for _ in 0..<2 {
       expect(machine.read(at: .zero), true)
@@ -48,21 +42,15 @@ import Testing
     #expect(Self.end(of: machine) == "success")
   }
 
-  @Test func `A request cancelled before its start sends nothing`() throws {
-    var machine = try Self.machine()
-    expect(machine.finish(.failure(CancellationError())), true)
-    expect(machine.start() == nil, true)
-  }
-
   @Test func `A response after the end is ignored`() throws {
-    var machine = try Self.started()
+    var machine = try Self.machine()
     expect(machine.finish(.failure(CancellationError())), true)
     #expect(throws: CancellationError.self) { try machine.answer(Self.redirect, at: .zero) }
     #expect(machine.request.url.path == "/")
   }
 
   @Test func `A piece after the end is not delivered`() throws {
-    var machine = try Self.started()
+    var machine = try Self.machine()
     _ = try machine.answer(nil, at: .zero)
     _ = machine.read(at: .zero)
     _ = machine.finish(.failure(HTTPError.offline))
@@ -71,7 +59,7 @@ import Testing
   }
 
   @Test func `Ten redirects are followed, an eleventh fails`() throws {
-    var machine = try Self.started()
+    var machine = try Self.machine()
     for _ in 0..<10 { try expect(machine.answer(Self.redirect, at: .zero), true) }
     #expect(machine.request.url.path == "/next")
     #expect(throws: HTTPError.tooManyRedirects) { try machine.answer(Self.redirect, at: .zero) }
@@ -79,42 +67,39 @@ import Testing
 
   @Test func `The deadline for the head moves with the body that is sent`() throws {
     var machine = try Self.machine(idle: nil)
-    _ = machine.start()
-    expect(machine.timer(at: .zero), .sleep(until: .seconds(60)))
+    try expect(machine.timer(at: .zero), .seconds(60))
     machine.sent(at: .seconds(50))
-    expect(machine.timer(at: .seconds(60)), .sleep(until: .seconds(110)))
-    expect(machine.timer(at: .seconds(110)), .timeOut(.headers))
-    expect(machine.timer(at: .seconds(200)), .stop)
+    try expect(machine.timer(at: .seconds(60)), .seconds(110))
+    #expect(throws: HTTPError.timedOut(.headers)) { try machine.timer(at: .seconds(110)) }
+    _ = machine.finish(.failure(HTTPError.timedOut(.headers)))
+    try expect(machine.timer(at: .seconds(200)), nil)
   }
 
   @Test func `The idle deadline counts only while the consumer waits`() throws {
     var machine = try Self.machine()
-    _ = machine.start()
     // Wakes in time for the idle deadline, which may begin at any moment.
-    expect(machine.timer(at: .zero), .sleep(until: .seconds(10)))
+    try expect(machine.timer(at: .zero), .seconds(10))
     _ = try machine.answer(nil, at: .seconds(8))
     // The consumer does something else for a minute.
-    expect(machine.timer(at: .seconds(68)), .sleep(until: .seconds(78)))
+    try expect(machine.timer(at: .seconds(68)), .seconds(78))
     _ = machine.read(at: .seconds(70))
-    expect(machine.timer(at: .seconds(78)), .sleep(until: .seconds(80)))
+    try expect(machine.timer(at: .seconds(78)), .seconds(80))
     _ = machine.chunk()
     _ = machine.read(at: .seconds(79))
-    expect(machine.timer(at: .seconds(80)), .sleep(until: .seconds(89)))
-    expect(machine.timer(at: .seconds(89)), .timeOut(.idle))
+    try expect(machine.timer(at: .seconds(80)), .seconds(89))
+    #expect(throws: HTTPError.timedOut(.idle)) { try machine.timer(at: .seconds(89)) }
   }
 
   @Test func `The total deadline does not move`() throws {
     var machine = try Self.machine(headers: nil, idle: nil, total: .seconds(5))
-    _ = machine.start()
-    expect(machine.timer(at: .zero), .sleep(until: .seconds(5)))
+    try expect(machine.timer(at: .zero), .seconds(5))
     _ = try machine.answer(Self.redirect, at: .seconds(4))
-    expect(machine.timer(at: .seconds(5)), .timeOut(.total))
+    #expect(throws: HTTPError.timedOut(.total)) { try machine.timer(at: .seconds(5)) }
   }
 
   @Test func `Without deadlines there is no timer`() throws {
-    var machine = try Self.machine(headers: nil, idle: nil)
-    _ = machine.start()
-    expect(machine.timer(at: .zero), .stop)
+    let machine = try Self.machine(headers: nil, idle: nil)
+    try expect(machine.timer(at: .zero), nil)
   }
 
   @Test(arguments: 0..<40)
@@ -128,20 +113,20 @@ import Testing
         let before = Self.end(of: machine)
         var counted = false
         now += .seconds(Int(order.next() % 8))
-        switch order.next() % 7 {
-        case 0: counted = machine.start() != nil
-        case 1: machine.sent(at: now)
-        case 2:
+        switch order.next() % 6 {
+        case 0: machine.sent(at: now)
+        case 1:
           do {
             _ = try machine.answer(Bool.random(using: &order) ? nil : Self.redirect, at: now)
             counted = true
           } catch HTTPError.tooManyRedirects {
             if machine.finish(.failure(HTTPError.tooManyRedirects)) { ends += 1 }
           } catch {}
-        case 3: counted = machine.read(at: now)
-        case 4: counted = machine.chunk()
-        case 5: if machine.finish(Bool.random(using: &order) ? .success(()) : .failure(HTTPError.offline)) { ends += 1 }
-        default: if case .timeOut = machine.timer(at: now) { ends += 1 }
+        case 2: counted = machine.read(at: now)
+        case 3: counted = machine.chunk()
+        case 4: if machine.finish(Bool.random(using: &order) ? .success(()) : .failure(HTTPError.offline)) { ends += 1 }
+        default:
+          do { _ = try machine.timer(at: now) } catch { if machine.finish(.failure(error)) { ends += 1 } }
         }
         #expect(ends == (machine.isEnded ? 1 : 0), "seed \(seed)")
         #expect(!wasEnded || machine.isEnded && !counted && before == Self.end(of: machine), "seed \(seed)")

@@ -12,7 +12,7 @@
 
   /// What the thread of a transport owns: descriptors and transfers.
   @Suite(.timeLimit(.minutes(5))) struct CurlEngineTests {
-    @Test("A queue releases the transfers that it has started") func queue() throws {
+    @Test func `A queue releases the transfers that it has started`() throws {
       let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 1))
       let request = HTTPRequest(url: try #require(URL(string: "http://127.0.0.1:81/")))
       var queue = CurlQueue(limit: 1)
@@ -26,8 +26,8 @@
       #expect(second == nil && third != nil)
     }
 
-    @Test("A refused upload does not wait for its source", arguments: ["", "Connection: close\r\n"], [nil, 100])
-    func refusedUpload(field: String, length: Int64?) async throws {
+    @Test(arguments: ["", "Connection: close\r\n"], [nil, 100])
+    func `A refused upload does not wait for its source`(field: String, length: Int64?) async throws {
       let waits = DispatchSemaphore(value: 0)
       let server = try RawServer { head in
         if head.hasPrefix("PUT") { waits.wait() }
@@ -51,7 +51,7 @@
       #expect(server.requests.count == 2)
     }
 
-    @Test("A transport that has ended retains no transfer") func lateUpload() async {
+    @Test func `A transport that has ended retains no transfer`() async {
       await #expect(processExitsWith: .success) {
         let (entered, gate, returned) = (Recorder<Bool>(), Once<Void>(), Recorder<Bool>())
         let (server, port) = (try serve { _ in .text("ok") }, try DeadPort())
@@ -90,7 +90,7 @@
       }
     }
 
-    @Test("Requests recover from a full table of descriptors") func fullTable() async throws {
+    @Test func `Requests recover from a full table of descriptors`() async throws {
       let server = try serve { _ in .text("ok") }
       let url = try server.url()
       await #expect(processExitsWith: .success) { [url = url as URL] in
@@ -117,8 +117,8 @@
     }
 
     /// A child process that is just starting may share the connection.
-    @Test("A closed connection that remains open elsewhere wakes no thread", .enabled(if: isMeasurable))
-    func sharedConnection() async {
+    @Test(.enabled(if: isMeasurable))
+    func `A closed connection that remains open elsewhere wakes no thread`() async {
       await #expect(processExitsWith: .success) {
         let port = try DeadPort()
         let url = try port.url
