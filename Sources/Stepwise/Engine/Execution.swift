@@ -95,12 +95,7 @@ package final class Execution: Sendable {
   var firstStep: Int { child?.firstStep ?? 0 }
 
   /// The runs that contain this one as a step, innermost first.
-  var outers: some Sequence<Execution> {
-    sequence(state: outer) { next in
-      defer { next = next?.outer }
-      return next
-    }
-  }
+  private var outers: some Sequence<Execution> { sequence(first: self, next: \.outer).dropFirst() }
 
   // MARK: - Position
 

@@ -94,21 +94,6 @@ struct Path: Sendable {
   let identity: ChainIdentity?
   var observers: [any RunObserver] { identity?.observers ?? [] }
 
-  /// Creates a path of one part.
-  init(_ part: Node.Part) {
-    self.init(node: Node(part, after: nil), registry: RunRegistry())
-  }
-
-  private init(node: Node, registry: RunRegistry, identity: ChainIdentity? = nil) {
-    self.node = node
-    self.registry = registry
-    self.identity = identity
-  }
-
-  init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
-    self.init(.chains(chains, how: how, code))
-  }
-
   /// Returns this path with one more part.
   func appending(_ part: Node.Part) -> Path {
     Path(node: Node(part, after: node), registry: registry, identity: identity)
@@ -116,6 +101,17 @@ struct Path: Sendable {
 
   /// Returns this path with another name or other observers.
   func identified(by identity: ChainIdentity) -> Path { Path(node: node, registry: registry, identity: identity) }
+}
+
+extension Path {
+  /// Creates a path of one part.
+  init(_ part: Node.Part) {
+    self.init(node: Node(part, after: nil), registry: RunRegistry(), identity: nil)
+  }
+
+  init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
+    self.init(.chains(chains, how: how, code))
+  }
 }
 
 /// A chain prepared for running: the path of its nodes as one array.

@@ -24,7 +24,7 @@ public final class JobQueue: Sendable {
   /// Its jobs retain the gate instead of the queue.
   let gate: Gate<StartedRun>
 
-  /// Creates an empty queue that runs so many jobs concurrently, and at least one.
+  /// Creates an empty queue; a limit below one counts as one.
   public init(maxConcurrent: Int) {
     gate = Gate(slots: maxConcurrent)
   }

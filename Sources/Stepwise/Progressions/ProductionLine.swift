@@ -334,7 +334,7 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return .work(work, wake: wake, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
   }
 
-  /// Parks a worker, or returns false when others have meanwhile started its work, or the work was dropped.
+  /// Parks a worker, or returns false when others have started its work, or the work was dropped.
   mutating func park(_ worker: Worker) -> Bool {
     if pending.isEmpty { return false }
     parked.append(worker)

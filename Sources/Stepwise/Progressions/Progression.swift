@@ -82,7 +82,8 @@ extension Progression {
 extension Progression {
   /// Starts an unstructured run.
   ///
-  /// It has what a run of ``Chain/start(_:cancelledBy:completion:)`` has. Its events report the stages as `stageReached`.
+  /// The run behaves like that of ``Chain/start(_:cancelledBy:completion:)``. Its events report the stages as
+  /// `stageReached`.
   @discardableResult
   public nonisolated func start() -> Run<Result> { start(priority: nil) }
 

@@ -58,12 +58,6 @@ struct GateMachine<Entrant> {
     /// It waits, and those that it displaces have to be cancelled.
     case wait(GateID, displaced: [Entrant])
     case refuse(GateID)
-
-    var id: GateID {
-      switch self {
-      case .admit(let id), .wait(let id, _), .refuse(let id): id
-      }
-    }
   }
 
   private let slots: Int

@@ -143,3 +143,11 @@ extension GateMachine.ArriveAction {
   fileprivate var isRefused: Bool { if case .refuse = self { true } else { false } }
   fileprivate var displaced: [Entrant] { if case .wait(_, let displaced) = self { displaced } else { [] } }
 }
+
+extension GateMachine.ArriveAction {
+  var id: GateID {
+    switch self {
+    case .admit(let id), .wait(let id, _), .refuse(let id): id
+    }
+  }
+}
