@@ -56,6 +56,7 @@ extension Chain {
             throw error
           }
           await frame.undoAll()
+          if isStored == nil, frame.execution.isCancellationRequested { throw error }
           let step = frame.execution.currentStep.index
           frame.recording?.retrying(step: step, attempt: attempts.number + 1, after: error)
           if isStored != nil {

@@ -276,15 +276,19 @@ final class RunRegistry: Sendable {
 
   var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
 
-  /// The token, created on first access.
-  ///
-  /// It has one listener, which cancels all runs.
+  /// The token, created when it is first needed, and accessed from now on.
   var token: CancellationToken {
+    let token = ownToken
+    isTaken.store(true, ordering: .releasing)
+    return token
+  }
+
+  /// The token, of which users may not know yet; it has one listener, which cancels all runs.
+  var ownToken: CancellationToken {
     let (token, isNew) = madeToken.withLock { made in
       if let made { return (made, false) }
       let token = CancellationToken()
       made = token
-      isTaken.store(true, ordering: .releasing)
       return (token, true)
     }
     if isNew { token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }

@@ -235,18 +235,20 @@ package final class Execution: Sendable {
 
 // MARK: - Cancellation
 
-// What happens on a cancellation during a retried step of a nested chain, in order:
+// What happens on a cancellation during a retried step of a nested chain, in order. What earlier attempts completed was
+// undone when they failed.
 //
 // 1. `StartedRun.cancel`, a token, `cancelRuns` or a branch that has decided stores the request, once, and counts it in
 //    `CancellationCount`. The task of the outer run is cancelled: the step is interrupted, or the wait between two
-//    attempts ends (`wait` below). A value that the step still returns is kept, and the next step does not begin.
+//    attempts ends (`wait` below).
 // 2. The step throws. `retry` makes no further attempt, because `isCancellationRequested` of the nested run also checks
-//    the runs that contain it. No `recover` replaces the error (`Frame.recover`).
+//    the runs that contain it. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead,
+//    the next step does not begin; after the last step, the chain ends with the value.
 // 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
-//    its completed steps, newest first, and calls its `finally` handlers, and `onError` only with undos that failed.
-//    All of that is shielded.
-// 4. `ChainCore.check` passes the error of the step on. The outer run ends in the same way, cancelled for the reason of
-//    the request. A run with its own task then leaves its gate and its registry, and what awaits it resumes
+//    its completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of
+//    that is shielded.
+// 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
+//    of the request. A run with its own task then leaves its gate and its registry, and what awaits it resumes
 //    (`ChainCore.finish`).
 //
 // Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
@@ -262,14 +264,16 @@ extension Execution {
   ///
   /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
   private var isCancellationRequestedElsewhere: Bool {
-    let count = CancellationCount.current
-    guard checkedCount.load(ordering: .relaxed) != count else { return false }
-    if isCancellationRequestedHere { return true }
-    for outer in outers {
-      if outer.checkedCount.load(ordering: .relaxed) == count { break }
-      if outer.isCancellationRequestedHere { return true }
+    let (count, checked) = (CancellationCount.current, checkedCount.load(ordering: .relaxed))
+    guard checked != count else { return false }
+    for execution in sequence(first: self, next: \.outer) {
+      if execution.checkedCount.load(ordering: .relaxed) == count { break }
+      guard execution.isCancellationRequestedHere else { continue }
+      // A cancellation is visible before it is counted; a check that did not see it does not hide it any more.
+      execution.checkedCount.store(-1, ordering: .relaxed)
+      return true
     }
-    checkedCount.store(count, ordering: .relaxed)
+    _ = checkedCount.compareExchange(expected: checked, desired: count, ordering: .relaxed)
     return false
   }
 
@@ -318,9 +322,8 @@ extension Execution {
   nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      tokens.append(execution.generation)
-      if let token = execution.registry.tokenIfTaken { tokens.append(token) }
-      tokens += execution.surroundings.tokens
+      // The chain's token may be accessed, and cancelled, during the wait.
+      tokens += [execution.generation, execution.registry.ownToken] + execution.surroundings.tokens
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -378,22 +381,30 @@ struct StepCalls: ~Copyable, Sendable {
 
   func end() {
     let left = state.subtract(Self.call, ordering: .acquiringAndReleasing).newValue
-    guard left & Self.isAwaited != 0, left < Self.call else { return }
-    closeAwaited(left)
+    if left & Self.isAwaited != 0 { closeIfAwaited(from: left) }
   }
 
+  /// Closes what waits, unless a call is in flight; work that is abandoned at the same time still waits.
   @inline(never)
-  private func closeAwaited(_ state: Int) {
-    guard close(from: state, to: (state | Self.closed) & ~Self.isAwaited) else { return }
-    waiter.withLock { $0.take() }?.settle(())
-  }
-
-  private func close(from old: Int, to new: Int) -> Bool {
-    state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
+  private func closeIfAwaited(from state: Int) {
+    var old = state
+    while old & Self.isAwaited != 0, old < Self.call {
+      let new = (old | Self.closed) & ~Self.isAwaited
+      let (isClosed, found) = self.state.compareExchange(
+        expected: old,
+        desired: new,
+        ordering: .acquiringAndReleasing
+      )
+      if isClosed { waiter.withLock { $0.take() }?.settle(()) }
+      old = isClosed ? new : found
+    }
   }
 
   /// Lets no further call begin, unless one is in flight; returns whether it did.
-  func closeIfIdle(hasValue: Bool) -> Bool { close(from: 0, to: Self.closed | (hasValue ? 0 : Self.hasNoValue)) }
+  func closeIfIdle(hasValue: Bool) -> Bool {
+    let closed = Self.closed | (hasValue ? 0 : Self.hasNoValue)
+    return state.compareExchange(expected: 0, desired: closed, ordering: .acquiringAndReleasing).exchanged
+  }
 
   /// Waits until no call is in flight, and then lets none begin any more.
   nonisolated(nonsending) func close(hasValue: Bool) async {
@@ -401,8 +412,7 @@ struct StepCalls: ~Copyable, Sendable {
     if closeIfIdle(hasValue: hasValue) { return }
     let last = Once<Void>()
     waiter.withLock { $0 = last }
-    let state = state.bitwiseOr(end | Self.isAwaited, ordering: .acquiringAndReleasing).newValue
-    if state < Self.call { closeAwaited(state) }
+    closeIfAwaited(from: state.bitwiseOr(end | Self.isAwaited, ordering: .acquiringAndReleasing).newValue)
     await last.valueIgnoringCancellation()
   }
 

@@ -141,6 +141,23 @@ struct ChainRetryTests {
     #expect(lines.elements.contains("b retrying 2"))
   }
 
+  @Test(arguments: ["predicate", "undo"])
+  func `A cancellation before a further attempt is not recorded as a retry`(place: String) async {
+    let (started, lines) = (Once<Run<Void>>(), Recorder<String>())
+    let cancel: @Sendable () async -> Void = { await started.value()?.cancel() }
+    let chain = Chain("a", undo: { _ in if place == "undo" { await cancel() } }) {}
+      .then("b") { throw Fault(1) }
+      .retry(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+        if place == "predicate" { await cancel() }
+        return true
+      }
+    let run = chain.start()
+    started.settle(run)
+    for await event in run.events { lines.record(event.line) }
+    #expect(lines.elements.last?.hasPrefix("ended cancelled") == true)
+    #expect(!lines.elements.contains { $0.contains("retrying") })
+  }
+
   @Test
   func `A retry before another modifier covers only what is before it`() async throws {
     let counts = Recorder<String>()

@@ -119,4 +119,15 @@ struct CancellationReachTests {
     #expect(await plain.result.brief == "failure CancellationError()")
     #expect(log.elements == ["attempt", "cancelled enough \(Fault())"])
   }
+
+  @Test(arguments: Nesting.allCases)
+  func `A token that is accessed during a backoff ends it`(nesting: Nesting) async {
+    let (log, clock) = (Recorder<String>(), ManualClock())
+    let chain = retrying(nesting, log, clock)
+    let plain = Task { try await chain.run() }
+    await clock.sleepers(atLeast: 1)
+    chain.cancellationToken.cancel(reason: "enough")
+    #expect(await plain.result.brief == "failure CancellationError()")
+    #expect(log.elements == ["attempt", "cancelled enough \(Fault())"])
+  }
 }
