@@ -112,13 +112,16 @@ extension HTTPRequest {
   ///
   /// Each request calls it, so it does not take the URL apart.
   static func origin(of url: URL) -> String {
-    let text = url.absoluteString.lowercased()
-    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
-    let (scheme, ends) = (text[..<colon], "/?#".utf8)
-    var authority = text[colon...].dropFirst(3)
-    authority = authority[..<(authority.utf8.firstIndex { ends.contains($0) } ?? authority.endIndex)]
-    if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) { authority = authority[at...].dropFirst() }
-    let port = scheme == "https" ? ":443" : ":80"
-    return "\(scheme)://" + (authority.hasSuffix(port) ? authority.dropLast(port.count) : authority)
+    var text = url.absoluteString
+    return text.withUTF8 { bytes in
+      guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return "" }
+      let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+      let ends = (UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"))
+      var authority = bytes[colon...].dropFirst(3).prefix { $0 != ends.0 && $0 != ends.1 && $0 != ends.2 }
+      if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[at...].dropFirst() }
+      let port = scheme == "https" ? ":443" : ":80"
+      if authority.suffix(port.utf8.count).elementsEqual(port.utf8) { authority = authority.dropLast(port.utf8.count) }
+      return scheme + "://" + String(decoding: authority, as: UTF8.self).lowercased()
+    }
   }
 }
