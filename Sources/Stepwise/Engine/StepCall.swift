@@ -264,6 +264,21 @@ extension StepCall {
   }
 }
 
+/// Runs a body that does not escape where no cancellation reaches it.
+package nonisolated(nonsending) func withCancellationShield<Value>(
+  _ body: nonisolated(nonsending) () async throws -> Value
+) async throws -> Value {
+  let isolation = await callerIsolation()
+  nonisolated(nonsending) func lend(_ body: nonisolated(nonsending) @escaping () async throws -> Value) async throws
+    -> Value
+  {
+    let loan = LentBody(body, on: isolation)
+    try await shielded { await Result.of { try await loan.run() } }.get()
+    return try loan.takeValue()
+  }
+  return try await withoutActuallyEscaping(body, do: lend)
+}
+
 /// Returns the actor that the caller is isolated to.
 ///
 /// In the caller itself, `#isolation` makes the optimizer of Swift 6.3 crash.

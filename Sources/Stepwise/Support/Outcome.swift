@@ -74,7 +74,9 @@ extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
 public typealias ChainState = Outcome<any Sendable>
 
 extension Result where Failure == any Error {
-  static func of(_ operation: @Sendable () async throws -> Success) async -> Self where Success: Sendable {
+  package nonisolated(nonsending) static func of(
+    _ operation: nonisolated(nonsending) () async throws -> Success
+  ) async -> Self {
     do { return .success(try await operation()) } catch { return .failure(error) }
   }
 }

@@ -61,7 +61,7 @@ extension DurableLog {
     if isAbandoned { return true }
     switch phase {
     case .running, .cancelling: return false
-    case .concluded(.resolved): return undoing.allSatisfy(isUndone)
+    case .concluded(.resolved): return undoing.allSatisfy(isUndone) && !begun.contains { records[$0] != nil }
     case .concluded: return begun.isEmpty && !records.values.contains(where: \.isOutstanding)
     }
   }

@@ -104,11 +104,13 @@ package struct DurableLog: Sendable {
   // MARK: - Steps
 
   /// A step is called: by the task that owns its scope as the step at a position, or by another task.
-  package mutating func begin(_ key: String, index: Int?) -> Begin {
+  ///
+  /// The work there is cut when it goes no further, because a branch has lost or a time limit is over.
+  package mutating func begin(_ key: String, index: Int?, isCut: Bool = false) -> Begin {
     let record = records[key]
     if let index, let stored = difference(key, at: index, record) { return .different(stored: stored) }
     let isInDoubt = doubts.remove(key) != nil
-    if isInDoubt, isUnwinding {
+    if isInDoubt, isUnwinding || isCut && undoesDoubt(key) || record != nil && phase != .running {
       repeating.insert(key)
       pending.remove(key)
       return .perform(.toUndo)
@@ -122,6 +124,13 @@ package struct DurableLog: Sendable {
     if hasOutstanding(in: key) { return .enter }
     leave(key)
     return refusal
+  }
+
+  /// Whether a step in doubt is repeated where the work goes no further.
+  ///
+  /// Within another one that is repeated it does its work, and what was abandoned is left alone.
+  private func undoesDoubt(_ key: String) -> Bool {
+    repetition(around: key) == nil && (records[key] != nil || end(around: key) == nil)
   }
 
   /// Returns why the body of a new step does not run any more.
@@ -141,9 +150,6 @@ package struct DurableLog: Sendable {
   func repetition(around key: String) -> String? {
     repeating.filter { Self.contains($0, key) }.max { $0.utf8.count < $1.utf8.count }
   }
-
-  /// The body of a step in doubt runs, to undo it.
-  mutating func beginRepetition(_ key: String) { repeating.insert(key) }
 
   /// The body of a step in doubt has ended.
   mutating func endRepetition(_ key: String) { repeating.remove(key) }
@@ -219,11 +225,11 @@ package struct DurableLog: Sendable {
     skipsDoubts = true
   }
 
-  /// Whether all stored ends inside a key have been returned and, while the run is undone, no step there is in doubt.
+  /// Whether all stored ends inside a key have been returned, and no step there is in doubt.
   func isReplayed(in key: String) -> Bool {
     let isInside = { Self.contains(key, $0) }
     return !order.contains { isPending($0) && keys[$0].map(isInside) ?? false }
-      && !(isUnwinding && (repeating.contains(where: isInside) || !skipsDoubts && doubts.contains(where: isInside)))
+      && !repeating.contains(where: isInside) && (skipsDoubts || !doubts.contains(where: isInside))
   }
 
   /// The code in a scope has ended; returns a stored step that it has not called.
@@ -274,23 +280,11 @@ package struct DurableLog: Sendable {
   /// Whether there is anything inside a key.
   func hasRecords(in key: String) -> Bool { inner[key] != nil }
 
-  /// Whether a step in a branch of a place may have to be undone.
-  func hasOutstanding(inBranch scope: String) -> Bool {
-    inner[Self.key(of: scope)]?.contains { key in
-      guard Self.scope(of: key) == scope else { return false }
+  /// Whether a step inside a key, or inside one branch there, may have to be undone.
+  func hasOutstanding(in key: String, branch scope: String? = nil) -> Bool {
+    (inner[key] ?? []).contains { key in
+      guard scope == nil || scope == Self.scope(of: key) else { return false }
       return begun.contains(key) || records[key]?.isOutstanding ?? false || hasOutstanding(in: key)
-    } ?? false
-  }
-
-  /// Whether a step inside a key may have to be undone.
-  func hasOutstanding(in key: String) -> Bool {
-    var pending = [key]
-    while let next = pending.popLast() {
-      for key in inner[next] ?? [] {
-        if begun.contains(key) || records[key]?.isOutstanding ?? false { return true }
-        pending.append(key)
-      }
     }
-    return false
   }
 }

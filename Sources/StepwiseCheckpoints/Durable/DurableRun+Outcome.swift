@@ -32,12 +32,7 @@ extension DurableRun {
     guard let key, !settings.isCheck else { return false }
     if !state.withLock({ $0.hasEnded }) { try checkLease() }
     let position = DurablePosition(self, scope: key, step: key, isUndo: true)
-    let result: Result<Void, any Error>
-    do {
-      result = .success(try await DurablePosition.$current.withValue(position) { try await body() })
-    } catch {
-      result = .failure(error)
-    }
+    let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
     state.withLock { state in
       switch (unstored, result) {
       case (nil, .success): enqueue(.undone(step), &state)
@@ -45,7 +40,8 @@ extension DurableRun {
       case (let unstored?, _):
         guard let failure = unstored.failure else { break }
         if !state.log.isUnwinding, state.log.record(at: key) == nil {
-          enqueue(.failed(key, index: unstored.index, number: step, failure), &state)
+          let isInterrupted = failure.kind == .cancellation
+          enqueue(.failed(key, index: unstored.index, number: step, failure, isInterrupted: isInterrupted), &state)
           // It is repeated, to be undone.
           if case .failure = result { enqueue(.began(key), &state) }
         } else if case .success = result {

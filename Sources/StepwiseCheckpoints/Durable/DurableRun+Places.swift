@@ -37,6 +37,13 @@ extension DurableRun {
     return due
   }
 
+  /// Changes the state, and lets continue what need not wait any longer.
+  func proceeding<Value>(_ change: (inout State) -> Value) -> Value {
+    let (value, due) = state.withLock { (change(&$0), Self.takeDue(&$0)) }
+    for turn in due { turn.settle(()) }
+    return value
+  }
+
   /// Waits until the steps that completed before have been returned; all of them when nil.
   nonisolated(nonsending) func waitForTurn(of number: Int?, at key: String) async {
     await wait(for: Turn(number: number, key: key))
@@ -60,11 +67,7 @@ extension DurableRun {
 
   /// What completed before a number does not come any more.
   private func skip(before number: Int?) {
-    let due = state.withLock { state in
-      state.log.skip(before: number)
-      return Self.takeDue(&state)
-    }
-    for turn in due { turn.settle(()) }
+    proceeding { $0.log.skip(before: number) }
   }
 
   /// A step is returned, and the one that completed after it is next.
@@ -113,23 +116,14 @@ extension DurableRun {
       if step != nil { step = scope }
     }
     let position = DurablePosition(self, scope: scope, step: step)
-    let result: Result<Value, any Error>
-    do {
-      result = .success(try await DurablePosition.$current.withValue(position) { try await body() })
-    } catch {
-      result = .failure(error)
-    }
+    let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
     if place != nil, let failure = state.withLock({ $0.log.failure(ofAttempt: scope) }), !isStopped {
       throw DurableFailures.error(failure, of: step ?? "")
     }
     if let missing = state.withLock({ Self.unreached(in: scope, $0) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
-    let due = state.withLock { state in
-      state.log.leave(scope: scope)
-      return Self.takeDue(&state)
-    }
-    for turn in due { turn.settle(()) }
+    proceeding { $0.log.leave(scope: scope) }
     return try result.get()
   }
 
@@ -167,13 +161,12 @@ extension DurableRun {
     _ body: nonisolated(nonsending) (Duration?) async throws -> Value
   ) async throws -> Value {
     let key = DurableLog.scope(place.path, attempt: 1, branch: branch)
-    let (record, hasOutstanding, isInTime, due) = state.withLock { state in
-      let hasOutstanding = state.log.hasOutstanding(inBranch: key)
+    let (record, hasOutstanding, isInTime) = proceeding { state in
+      let hasOutstanding = state.log.hasOutstanding(in: place.path, branch: key)
       let record = state.log.record(at: key)
       if record != nil, !hasOutstanding { state.log.leave(scope: key) }
-      return (record, hasOutstanding, state.log.decision(at: key) != nil, Self.takeDue(&state))
+      return (record, hasOutstanding, state.log.decision(at: key) != nil)
     }
-    for turn in due { turn.settle(()) }
     var stored: (any Error)?
     if let record, case .failure(let failure) = record.end {
       let error = DurableFailures.error(failure, of: place.path)

@@ -18,12 +18,13 @@ extension DurableRun {
     guard let (key, index) = position.name(step) else {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
     }
-    let (begin, place, due) = state.withLock { state in
-      let begin = state.log.begin(key, index: index)
+    let isCancelled = run.isCancellationRequested()
+    let (begin, isExpired, place) = proceeding { state in
+      let isExpired = state.expired.contains { DurableLog.contains($0, key) }
+      let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
       // It may not enter its body, for whose steps others wait.
-      return (begin, JournalPlace(key, attempts: state.log.attempts(at: key)), Self.takeDue(&state))
+      return (begin, isExpired, JournalPlace(key, attempts: state.log.attempts(at: key)))
     }
-    for turn in due { turn.settle(()) }
     switch begin {
     case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
     case .replay(let record, let entersBody):
@@ -37,21 +38,16 @@ extension DurableRun {
         if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
         throw stop(throwing: DurableCheckEnd())
       }
-      guard case .perform(var why) = begin else {
+      guard case .perform(let why) = begin else {
         guard case .refuse(let number) = begin else { throw CancellationError() }
         return try await refuse(after: number, at: key)
       }
-      if why == .again, step.isUndoable, run.isCancellationRequested() {
-        // In a branch that has lost, what may have happened is undone.
-        why = .toUndo
-        state.withLock { $0.log.beginRepetition(key) }
+      let (isInRepetition, isOpen) = state.withLock { state in
+        (state.log.repetition(around: key) != nil, state.log.record(at: key) == nil && !state.log.isUnwinding)
       }
-      let isInRepetition = state.withLock { $0.log.repetition(around: key) != nil }
-      let call = Call(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
-      if why != .toUndo, !isInRepetition, state.withLock({ $0.expired.contains { DurableLog.contains($0, key) } }) {
-        // The time limit cancels this when everything has been replayed.
-        try? await Task.sleep(for: .century)
-      }
+      var call = Call(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
+      call.isExpired = isExpired && !isInRepetition && isOpen
+      if why != .toUndo { await waitForLimit(around: call) }
       // One that contains stored steps is entered, for they may have to be undone.
       let isEmpty = state.withLock { !$0.log.hasRecords(in: key) }
       if why != .toUndo, !isInRepetition, isEmpty, run.isCancellationRequested() {
@@ -142,6 +138,8 @@ extension DurableRun {
     let index: Int?
     let isUndoable: Bool
     let why: DurableLog.Performance
+    /// Whether the time of the work around it is over, in which it does nothing new.
+    var isExpired = false
   }
 
   private nonisolated(nonsending) func perform<Value>(
@@ -182,6 +180,8 @@ extension DurableRun {
       if case .failure(let failure)? = state.withLock({ $0.log.record(at: key) })?.end {
         return unstored(value, call, DurableFailures.error(failure, of: call.name))
       }
+      // Otherwise its value would be that of the work whose time is over.
+      if call.isExpired { return unstored(value, call, CancellationError()) }
       // Abandoned work whose run has ended.
       if state.withLock({ $0.hasEnded && !Self.isStopped($0) }) { return unstored(value, call, nil) }
     }
@@ -202,21 +202,24 @@ extension DurableRun {
     return JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
   }
 
-  /// Runs the body of a step; others wait for those that run to be undone.
+  /// Runs the body of a step; others wait for those that run to be undone, which nothing around them interrupts.
   private nonisolated(nonsending) func run<Value>(
     _ call: Call,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard call.why == .toUndo else { return try await body() }
-    defer {
-      let due = state.withLock { state in
-        state.log.endRepetition(call.key)
-        return Self.takeDue(&state)
-      }
-      for turn in due { turn.settle(()) }
-    }
     let position = DurablePosition(self, scope: call.key, step: call.key)
-    return try await DurablePosition.$current.withValue(position) { try await body() }
+    let result = await Result.of {
+      try await DurablePosition.$current.withValue(position) { try await withCancellationShield(body) }
+    }
+    proceeding { $0.log.endRepetition(call.key) }
+    await waitForLimit(around: call)
+    return try result.get()
+  }
+
+  /// Waits until the time limit around a step, which is over, cancels it when everything has been replayed.
+  private nonisolated(nonsending) func waitForLimit(around call: Call) async {
+    if call.isExpired { try? await Task.sleep(for: .century) }
   }
 
   /// A step has a value that is not stored: it is undone at once, with this value.
@@ -247,13 +250,18 @@ extension DurableRun {
         _ = poison(&state)
         return (error, nil)
       }
+      if state.cancellation != nil, isInterrupted || error is CancellationError, call.why != .toUndo {
+        // The run ends, and a step in doubt around this one is repeated: then this has to do its work.
+        if call.isUndoable, call.why == .new { enqueue(.settled(call.key), &state) }
+        return (stored.replayed, nil)
+      }
       let number = nextNumber(&state)
       if state.log.record(at: call.key) == nil {
         let (key, index, failure) = (call.key, call.index, stored.failure)
         enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
         // Its first body may have done what the repetition was not left to do.
-        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key), &state) }
-      } else if !isInterrupted {
+        if isInterrupted, call.isUndoable, call.why == .again { enqueue(.began(key), &state) }
+      } else {
         enqueue(.settled(call.key), &state)
       }
       if call.index == nil { state.returning.insert(number) }

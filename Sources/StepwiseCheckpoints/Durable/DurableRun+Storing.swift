@@ -91,17 +91,13 @@ extension DurableRun {
   }
 
   private func write(_ events: [DurableEvent], _ version: UInt64, _ lease: CheckpointLease) async throws {
-    let result: Result<Void, any Error>
-    do {
+    let result = await Result.of {
       let append = { [store] in
         try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease)
       }
       // What is stored while a run is cancelled matters most. The file store ignores cancellation; for another one, the
       // call is in a task that no one cancels.
       if store is FileCheckpointStore { try await append() } else { try await Task(operation: append).value }
-      result = .success(())
-    } catch {
-      result = .failure(error)
     }
     if case .failure(let error) = result { stop(throwing: error) }
     let writers = state.withLock { state in

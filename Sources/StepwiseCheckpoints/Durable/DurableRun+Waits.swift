@@ -70,12 +70,9 @@ extension DurableRun {
   ) async throws -> Value {
     guard settings.host != nil else { return try await body() }
     if state.withLock({ $0.waits.wait(wait, at: step) }) { park() }
-    let result: Result<Value, any Error>
-    do {
+    let result = await Result.of {
       try throwIfStopped()
-      result = .success(try await body())
-    } catch {
-      result = .failure(error)
+      return try await body()
     }
     if state.withLock({ $0.waits.resume(step) }) { await unpark() }
     return try result.get()

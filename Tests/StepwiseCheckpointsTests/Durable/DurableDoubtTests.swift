@@ -136,6 +136,144 @@ struct DurableDoubtTests {
   }
 
   @Test
+  func `A step that a cancellation interrupts inside a repetition is performed in the next one`() async throws {
+    let (first, second) = (DyingStore(base), DyingStore(base))
+    let (handle, hasDied, isInterrupted) = (Once<Run<Int>>(), Once<Void>(), Once<Void>())
+    let (isSecond, isLogging) = (Once<Void>(), Once<Void>())
+    let chain = Chain("order") { [ledger] (input: Int) in
+      try await step("charge") {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            defer { if ledger.count("capture") == 2 { isInterrupted.settle(()) } }
+            try await step("capture") {
+              ledger.add("capture")
+              switch ledger.count("capture") {
+              case 1:
+                first.die()
+                hasDied.settle(())
+              case 2:
+                await isLogging.valueIgnoringCancellation()
+                await handle.value()?.cancel(reason: "customer")
+                try await Task.sleep(for: .seconds(3_600))
+              default: break
+              }
+            }
+          }
+          group.addTask {
+            // Its value is stored, with what was queued before it, and then the process dies.
+            try await step("log") {
+              await hasDied.valueIgnoringCancellation()
+              guard isSecond.settled != nil else { return }
+              isLogging.settle(())
+              await isInterrupted.valueIgnoringCancellation()
+            }
+            second.die()
+          }
+          try await group.waitForAll()
+        }
+      } undo: {
+        ledger.add("refund")
+      }
+      return input
+    }
+    _ = try? await chain.run(1, id: "x", in: first)
+    isSecond.settle(())
+    let run = chain.start(1, id: "x", in: second)
+    handle.settle(run)
+    _ = await run.outcome
+    await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: base) }
+    #expect(ledger.lines == ["capture", "capture", "capture", "refund"])
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  /// Stores what a process that died has stored.
+  private func store(_ events: [DurableEvent]) async throws {
+    let lease = try await base.acquire("x")
+    let version = try await base.load("x")?.version ?? 0
+    try await base.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease)
+    try await base.release(lease)
+  }
+
+  @Test(arguments: ["race", "zip"])
+  func `A step in doubt in a branch that has lost is repeated and undone`(combine: String) async throws {
+    let (store, hasDied) = (DyingStore(base), Once<Void>())
+    // The other branch has ended by the end of this.
+    @Sendable func wait() async throws {
+      for _ in 0..<1_000 { await Task.yield() }
+      try Task.checkCancellation()
+    }
+    let slow = Chain("slow") { [ledger] (input: Int) in
+      try await wait()
+      return try await step("book") {
+        ledger.add("book")
+        if ledger.count("book") == 1 {
+          store.die()
+          hasDied.settle(())
+        }
+        try await wait()
+        return input
+      } undo: { _ in
+        ledger.add("undo")
+      }
+    }
+    let fast = Chain("fast") { (input: Int) in
+      await hasDied.valueIgnoringCancellation()
+      return input
+    }
+    let both: Chain<Int, Int> =
+      combine == "race" ? .race(slow, fast) : Chain.zip(slow, fast).then("sum") { $0 + $1 }.recover { _ in 9 }
+    let chain = both.named("order")
+    _ = try? await chain.run(1, id: "x", in: store)
+    let end: DurableEvent =
+      combine == "race"
+      ? .completed("race[1]/fast", index: 0, number: 1, value: Array("1".utf8), isUndoable: false)
+      : .failed("zip[1]/fast", index: 0, number: 1, StoredFailure(kind: .other))
+    try await self.store([end, .decided(combine, branch: 1)])
+    #expect(try await chain.run(1, id: "x", in: base) == (combine == "race" ? 1 : 9))
+    #expect(ledger.lines == ["book", "book", "undo"])
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func `Code that cancels a step in doubt does not keep it from being undone`(isCancelled: Bool) async throws {
+    let (store, isRepeated) = (DyingStore(base), Once<Void>())
+    let chain = Chain("order") { [ledger] (input: Int) in
+      try? await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          try await step("book") {
+            ledger.add("book")
+            if ledger.count("book") == 1 { return store.die() }
+            isRepeated.settle(())
+            for _ in 0..<100_000 where !Task.isCancelled { await Task.yield() }
+            try Task.checkCancellation()
+          } undo: {
+            ledger.add("undo")
+          }
+        }
+        group.addTask {
+          _ = await isRepeated.value()
+          throw Opaque()
+        }
+        while try await group.next() != nil {}
+      }
+      return input
+    }
+    _ = try? await chain.run(1, id: "x", in: store)
+    if isCancelled {
+      #expect(try await chain.cancel(id: "x", in: base))
+      await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: base) }
+      #expect(ledger.lines == ["book", "book", "undo"])
+    } else {
+      #expect(try await chain.run(1, id: "x", in: base) == 1)
+      // The first body may have done it, and the second was not left to do it.
+      #expect(try await chain.unfinished(in: base) == ["x"])
+      #expect(try await chain.run(1, id: "x", in: base) == 1)
+      #expect(ledger.lines == ["book", "book", "book", "undo"])
+    }
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  @Test
   func `A cancelled run performs no further step inside another`() async throws {
     let handle = Once<Run<Int>>()
     let chain = Chain("order") { [ledger] (input: Int) in
@@ -232,5 +370,27 @@ struct DurableDoubtTests {
       #expect(ledger.count("a") == 2 && ledger.count("undo 3") == 2, "\(ledger.lines)")
     }
     #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  @Test
+  func `A step that counts as failed has ended when its repetition fails`() async throws {
+    let chain = Chain("lossy") { [ledger] (_: Int) throws -> Int in
+      _ = try? await step("a") {
+        ledger.add("a")
+        if ledger.count("a") > 1 { throw Opaque() }
+        return DurableReplayTests.Lossy(lost: 3)
+      } undo: { _ in
+        ledger.add("undo")
+        throw Opaque()
+      }
+      throw Declined(card: "b")
+    }
+    await #expect(throws: Declined(card: "b")) { try await chain.run(1, id: "x", in: base) }
+    #expect(try await chain.unfinished(in: base) == ["x"])
+    for _ in 0..<2 {
+      await #expect(throws: Declined(card: "b")) { try await chain.resume(id: "x", in: base) }
+      #expect(ledger.lines == ["a", "undo", "a"])
+      #expect(try await chain.unfinished(in: base).isEmpty)
+    }
   }
 }

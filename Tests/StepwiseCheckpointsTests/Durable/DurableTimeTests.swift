@@ -92,6 +92,54 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines.count == 4)
   }
 
+  /// A step that may have happened, under a limit whose error is replaced.
+  private func charging(
+    _ clock: ManualClock = ManualClock(),
+    _ body: @escaping @Sendable (_ count: Int) async throws -> Void
+  ) -> Chain<Int, Int> {
+    Chain("charge", undo: { [ledger] (_: Int) in ledger.add("refund") }) { [ledger] (input: Int) in
+      ledger.add("charge")
+      try await body(ledger.count("charge"))
+      return input
+    }
+    .timeout(.seconds(10), clock: clock)
+    .recover(from: TimeoutError.self) { _ in 8 }
+  }
+
+  @Test
+  func `A step in doubt whose time limit has passed is repeated and undone`() async throws {
+    let store = DyingStore(base)
+    let chain = charging { count in if count == 1 { store.die() } }
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    advance(3_600)
+    for _ in 0..<2 {
+      #expect(try await chain.run(1, id: "x", in: base, now: now) == 8)
+      #expect(ledger.lines == ["charge", "charge", "refund"])
+      #expect(try await chain.unfinished(in: base).isEmpty)
+    }
+  }
+
+  @Test
+  func `A step in doubt whose repetition exceeds a time limit is still to be undone`() async throws {
+    let (store, clock) = (DyingStore(base), ManualClock())
+    let chain = charging(clock) { count in
+      switch count {
+      case 1: store.die()
+      case 2:
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(10))
+        try await Task.sleep(for: .seconds(3_600))
+      default: break
+      }
+    }
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 8)
+    #expect(try await chain.unfinished(in: base) == ["x"])
+    #expect(try await chain.run(1, id: "x", in: base, now: now) == 8)
+    #expect(ledger.lines == ["charge", "charge", "charge", "refund"])
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
   @Test
   func `A retry that gave up because of its time gives up in a replay`() async throws {
     let (store, clock) = (DyingStore(base), ManualClock())
