@@ -200,25 +200,6 @@ public struct CheckpointPage: Sendable, Hashable {
     self.hasMore = hasMore
   }
 
-  /// Creates the page of a store that knows all of its ids, in any order, without sorting all of them.
-  init(of all: some Sequence<CheckpointID>, after last: String?, limit: Int) {
-    let limit = max(1, min(limit, .max / 4))
-    // No id is empty, so that each follows the empty one.
-    let last = Array((last ?? "").utf8)
-    // The smallest ids so far, of which one more than the limit is needed.
-    var smallest: [CheckpointID] = []
-    var bound: CheckpointID?
-    for id in all where last.lexicographicallyPrecedes(id.bytes) && bound.map({ id < $0 }) ?? true {
-      smallest.append(id)
-      guard smallest.count > 2 * limit else { continue }
-      smallest.sort()
-      smallest.removeLast(smallest.count - limit - 1)
-      bound = smallest.last
-    }
-    smallest.sort()
-    self.init(ids: smallest.prefix(limit).map(\.text), hasMore: smallest.count > limit)
-  }
-
   /// Creates the page of a store that has its ids in order.
   init(ofSorted all: [CheckpointID], after last: String?, limit: Int) {
     let last = Array((last ?? "").utf8)

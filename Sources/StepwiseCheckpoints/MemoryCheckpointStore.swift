@@ -113,7 +113,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
   /// Lists the ids that have a record.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     let ids = state.withLock { state in Array(state.records.keys) }
-    return CheckpointPage(of: ids, after: last, limit: limit)
+    return CheckpointPage(ofSorted: ids.sorted(), after: last, limit: limit)
   }
 
   /// Returns a text that says that the record is in memory.

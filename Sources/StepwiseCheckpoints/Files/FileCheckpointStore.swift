@@ -160,7 +160,7 @@ public final class FileCheckpointStore: CheckpointStore {
     let held = try held(lease)
     guard let id = lease.key else { throw lost(lease) }
     try await threads.run { [folder] in
-      let location = folder.file(of: id).path
+      var location: String { folder.file(of: id).path }
       func check(_ found: UInt64?) throws(CheckpointError) {
         guard found == version else {
           throw .conflict(id: id.text, location: location, expected: version, found: found)
@@ -219,14 +219,11 @@ public final class FileCheckpointStore: CheckpointStore {
   /// its content, such as a damaged file with a long id, is left out; `load` of the id still reports it.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
     try await threads.run { [self] in
-      guard let change = try folder.settledChange() else {
-        return CheckpointPage(of: try folder.ids(), after: last, limit: limit)
-      }
-      let known = listing.withLock { listing in listing }
-      let current = known?.change == change ? known : nil
-      let ids = try current?.ids ?? folder.ids().sorted()
+      let change = try folder.settledChange()
+      let known = listing.withLock { listing in listing?.change == change ? listing?.ids : nil }
+      let ids = try known ?? folder.ids().sorted()
       let page = CheckpointPage(ofSorted: ids, after: last, limit: limit)
-      listing.withLock { listing in listing = page.hasMore ? Listing(change: change, ids: ids) : nil }
+      listing.withLock { listing in listing = page.hasMore ? change.map { Listing(change: $0, ids: ids) } : nil }
       return page
     }
   }

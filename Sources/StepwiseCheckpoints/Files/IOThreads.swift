@@ -21,19 +21,9 @@ import StepwiseFiles
 package final class IOThreads: Sendable {
   package static let shared = IOThreads(limit: 8, patience: 1_000_000_000)
 
-  private typealias Job = @Sendable () -> Void
-
-  private struct State {
-    var jobs = OrderedSlots<Job>()
-    var threads = 0
-    /// The number of idle threads.
-    var idle = 0
-  }
-
   private let limit: Int
   private let patience: Int
-  private let state = Lock(State())
-  private let signal = WorkSignal()
+  private let queue = JobQueue()
 
   /// Creates the object without starting a thread.
   ///
@@ -45,7 +35,7 @@ package final class IOThreads: Sendable {
     self.patience = patience
   }
 
-  package var threadCount: Int { state.withLock { $0.threads } }
+  package var threadCount: Int { queue.threadCount }
 
   /// Runs the work on one of the threads and waits for it, regardless of cancellation.
   @concurrent
@@ -57,44 +47,28 @@ package final class IOThreads: Sendable {
 
   /// Runs the work on one of the threads; in the order of the calls if the limit is one.
   package func submit(_ job: @escaping @Sendable () -> Void) {
-    let needsThread = state.withLock { state in
-      _ = state.jobs.append(job)
-      guard state.jobs.count > state.idle, state.threads < limit else { return false }
-      state.threads += 1
-      return true
-    }
-    guard needsThread else { return signal.wake() }
-    if Platform.startThread({ self.work() }) { return }
+    guard queue.append(job, limit: limit) else { return }
+    if Platform.startThread({ self.work(patience: self.patience) }) { return }
     // If no thread can be started, the work runs here.
-    while let job = nextJob() { job() }
-    state.withLock { $0.threads -= 1 }
+    work(patience: 0)
   }
 
-  private func work() {
-    repeat {
-      while let job = nextJob() { job() }
-    } while waitForJobs()
-  }
-
-  private func nextJob() -> Job? { state.withLock { $0.jobs.popFirst() } }
-
-  /// Waits for work; returns false when the thread has to end, in which case it is no longer counted.
-  private func waitForJobs() -> Bool {
-    state.withLock { $0.idle += 1 }
-    signal.wait(nanoseconds: patience) { state.withLock { $0.jobs.isEmpty } }
-    return state.withLock { state in
-      state.idle -= 1
-      if state.jobs.isEmpty { state.threads -= 1 }
-      return !state.jobs.isEmpty
-    }
+  private func work(patience: Int) {
+    while let job = queue.next(patience: patience) { job() }
   }
 }
 
-/// A condition variable of the C library with its mutex: the standard library has none.
-// Safety: the addresses never change, and only functions of pthreads use what is stored there.
-private final class WorkSignal: @unchecked Sendable {
+/// Jobs and the threads for them, behind a mutex of the C library: the standard library has no condition.
+// Safety: the addresses never change, and the variables are used only while the mutex is locked.
+private final class JobQueue: @unchecked Sendable {
+  typealias Job = @Sendable () -> Void
+
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var jobs = OrderedSlots<Job>()
+  private var threads = 0
+  /// The number of idle threads.
+  private var idle = 0
 
   init() {
     mutex.initialize(to: pthread_mutex_t())
@@ -110,22 +84,39 @@ private final class WorkSignal: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Wakes one waiting thread; call it after the awaited change.
-  func wake() {
-    pthread_mutex_lock(mutex)
-    pthread_cond_signal(condition)
-    pthread_mutex_unlock(mutex)
-  }
-
-  /// Waits until it is woken, or for a number of nanoseconds; sometimes for less.
-  ///
-  /// - Parameters:
-  ///   - nanoseconds: The maximum wait.
-  ///   - isNeeded: Returns whether there is anything to wait for.
-  func wait(nanoseconds: Int, if isNeeded: () -> Bool) {
-    var end = WallClock.time(after: nanoseconds)
+  var threadCount: Int {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    if isNeeded() { pthread_cond_timedwait(condition, mutex, &end) }
+    return threads
+  }
+
+  /// Adds a job; returns whether it needs a new thread, which then counts.
+  func append(_ job: @escaping Job, limit: Int) -> Bool {
+    pthread_mutex_lock(mutex)
+    jobs.append(job)
+    let needsThread = jobs.count > idle && threads < limit
+    if needsThread { threads += 1 }
+    pthread_mutex_unlock(mutex)
+    // Not before, because the thread that wakes needs the mutex.
+    if !needsThread { pthread_cond_signal(condition) }
+    return needsThread
+  }
+
+  /// Removes the next job, for which it waits.
+  ///
+  /// - Parameter patience: The maximum wait in nanoseconds.
+  /// - Returns: Nil when there is none by then: the thread no longer counts.
+  func next(patience: Int) -> Job? {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    if jobs.isEmpty {
+      idle += 1
+      var end = WallClock.time(after: patience)
+      while jobs.isEmpty, pthread_cond_timedwait(condition, mutex, &end) == 0 {}
+      idle -= 1
+    }
+    let job = jobs.popFirst()
+    if job == nil { threads -= 1 }
+    return job
   }
 }

@@ -107,7 +107,7 @@ package struct UnknownShape: Error {
 
 extension JSONEncoder {
   /// Stores numbers that JSON lacks as words, and keys in a stable order.
-  static var ofStages: JSONEncoder {
+  static let ofStages = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -116,11 +116,11 @@ extension JSONEncoder {
       nan: "nan"
     )
     return encoder
-  }
+  }()
 }
 
 extension JSONDecoder {
-  static var ofStages: JSONDecoder {
+  static let ofStages = {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf",
@@ -128,7 +128,7 @@ extension JSONDecoder {
       nan: "nan"
     )
     return decoder
-  }
+  }()
 }
 
 /// The names of private and local types that run under checkpoints in this process.
