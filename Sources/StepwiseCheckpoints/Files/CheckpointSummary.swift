@@ -112,39 +112,14 @@ extension CheckpointFolder {
 extension CheckpointSummary {
   /// The case of an enum: the only key of an object, or a text.
   package static func name(ofStage bytes: [UInt8]) -> String? {
-    guard let first = bytes.first else { return nil }
+    struct AnyValue: Decodable { init(from decoder: any Decoder) {} }
     let decoder = JSONDecoder()
-    if first == UInt8(ascii: "\"") { return try? decoder.decode(String.self, from: Data(bytes)) }
-    guard first == UInt8(ascii: "{"), let end = endOfOnlyKey(of: bytes) else { return nil }
-    return try? decoder.decode(String.self, from: Data(bytes[1..<end]))
-  }
-
-  /// Returns the end of the first key of an object; nil when it has none or another one follows.
-  ///
-  /// The encoder of JSON stores no spaces. Decoding the object would take most of the time of a summary.
-  private static func endOfOnlyKey(of bytes: [UInt8]) -> Int? {
-    var (depth, isText, isEscaped): (Int, Bool, Bool) = (0, false, false)
-    var end: Int?
-    for (index, byte) in bytes.enumerated() {
-      if isText {
-        if isEscaped {
-          isEscaped = false
-        } else if byte == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if byte == UInt8(ascii: "\"") {
-          isText = false
-          if end == nil { end = index + 1 }
-        }
-        continue
-      }
-      switch byte {
-      case UInt8(ascii: "\""): isText = true
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      case UInt8(ascii: ",") where depth == 1: return nil
-      default: break
-      }
+    switch bytes.first {
+    case UInt8(ascii: "\""): return try? decoder.decode(String.self, from: Data(bytes))
+    case UInt8(ascii: "{"):
+      let object = try? decoder.decode([String: AnyValue].self, from: Data(bytes))
+      return object?.count == 1 ? object?.keys.first : nil
+    default: return nil
     }
-    return end
   }
 }

@@ -8,26 +8,13 @@ import StepwiseTesting
 import Testing
 
 /// What a lock makes of shapes other than an enum with labels.
-@Suite(.timeLimit(.minutes(10))) struct SchemaLockShapesTests {
+@Suite(.timeLimit(.minutes(10))) struct SchemaLockShapesTests: SchemaLockSuite {
   private let directory: TemporaryDirectory
-  private let file: String
+  let file: String
 
   init() throws {
     directory = try TemporaryDirectory()
     file = directory.url.appendingPathComponent("Work.schema.json").path
-  }
-
-  private func check<P: Progression & Codable>(_ samples: [P], _ expected: SchemaLockResult) throws {
-    #expect(try SchemaLock(samples: samples, file: file).check() == expected)
-  }
-
-  private func refuse<P: Progression & Codable>(_ samples: [P], _ words: String...) {
-    let before = FileManager.default.contents(atPath: file)
-    let error = #expect(throws: SchemaLockError.self) { try SchemaLock(samples: samples, file: file).check() }
-    for word in words {
-      #expect(error.map { "\($0)" }?.contains(word) == true, "\(word) is not in \(error.map { "\($0)" } ?? "")")
-    }
-    #expect(FileManager.default.contents(atPath: file) == before)
   }
 
   enum Raw: String, Sampled { case a, b, c }

@@ -7,28 +7,14 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-@Suite struct SchemaLockTests {
+@Suite struct SchemaLockTests: SchemaLockSuite {
   private let directory: TemporaryDirectory
-  private let file: String
+  let file: String
 
   init() throws {
     directory = try TemporaryDirectory()
     file = directory.url.appendingPathComponent("Work.schema.json").path
     try check(First.samples, .recorded)
-  }
-
-  private func check<P: Progression & Codable>(_ samples: [P], _ expected: SchemaLockResult) throws {
-    #expect(try SchemaLock(samples: samples, file: file).check() == expected)
-  }
-
-  /// Expects the check to fail, with these words, and to leave the file alone.
-  private func refuse<P: Progression & Codable>(_ samples: [P], _ words: String...) throws {
-    let before = try Data(contentsOf: URL(fileURLWithPath: file))
-    let error = #expect(throws: SchemaLockError.self) { try SchemaLock(samples: samples, file: file).check() }
-    for word in words {
-      #expect(error.map { "\($0)" }?.contains(word) == true, "\(word) is not in \(error.map { "\($0)" } ?? "")")
-    }
-    #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
   }
 
   @Test func `An unchanged type leaves the file unchanged`() throws {
@@ -46,7 +32,7 @@ import Testing
     try check(Added.samples, .extended)
     try check(Added.samples, .unchanged)
     // From now on it may not go again.
-    try refuse(First.samples, "case more", "was removed or renamed")
+    refuse(First.samples, "case more", "was removed or renamed")
   }
 
   @Test func `An optional label may be added`() throws {
@@ -55,7 +41,7 @@ import Testing
   }
 
   @Test func `A renamed case needs a migration`() throws {
-    try refuse(
+    refuse(
       Renamed.samples,
       "case read",
       "schemaVersion = 1",
@@ -66,23 +52,23 @@ import Testing
   }
 
   @Test func `A renamed label needs a migration`() throws {
-    try refuse(Relabelled.samples, "case read", "size (Int) is gone", "CheckpointMigration(from: 0)")
+    refuse(Relabelled.samples, "case read", "size (Int) is gone", "CheckpointMigration(from: 0)")
   }
 
   @Test func `A changed type needs a migration`() throws {
-    try refuse(Retyped.samples, "case read", "size", "CheckpointMigration(from: 0)")
+    refuse(Retyped.samples, "case read", "size", "CheckpointMigration(from: 0)")
   }
 
   @Test func `A raised version needs its migration`() throws {
-    try refuse(Unmigrated.samples, "schema version 0", "Write CheckpointMigration(from: 0)")
+    refuse(Unmigrated.samples, "schema version 0", "Write CheckpointMigration(from: 0)")
     try check(Migrated.samples, .extended)
     try check(Migrated.samples, .unchanged)
     // The stages of both versions are checked from now on.
-    try refuse(Unmigrated.samples, "schema version 0")
+    refuse(Unmigrated.samples, "schema version 0")
   }
 
   @Test func `A renamed type needs its old name`() throws {
-    try refuse(Other.Work.samples, "SchemaLockTests.First.Work", "progressionName")
+    refuse(Other.Work.samples, "SchemaLockTests.First.Work", "progressionName")
   }
 
   enum First {
@@ -147,6 +133,27 @@ import Testing
     ]
     static let samples: [Migrated] = [.read(path: "a", size: 1), .done]
     case read(path: String, size: Double), split(lines: [String], sizes: [String: Double]), done
+  }
+}
+
+/// Checks of one file.
+protocol SchemaLockSuite {
+  var file: String { get }
+}
+
+extension SchemaLockSuite {
+  func check<P: Progression & Codable>(_ samples: [P], _ expected: SchemaLockResult) throws {
+    #expect(try SchemaLock(samples: samples, file: file).check() == expected)
+  }
+
+  /// Expects the check to fail, with these words, and to leave the file alone.
+  func refuse<P: Progression & Codable>(_ samples: [P], _ words: String...) {
+    let before = FileManager.default.contents(atPath: file)
+    let error = #expect(throws: SchemaLockError.self) { try SchemaLock(samples: samples, file: file).check() }
+    for word in words {
+      #expect(error.map { "\($0)" }?.contains(word) == true, "\(word) is not in \(error.map { "\($0)" } ?? "")")
+    }
+    #expect(FileManager.default.contents(atPath: file) == before)
   }
 }
 

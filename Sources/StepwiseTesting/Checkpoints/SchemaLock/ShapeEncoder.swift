@@ -186,23 +186,17 @@ private struct SingleShape: SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { [] }
 
   func encodeNil() { encoder.recordNull() }
-  func encode(_ value: Bool) { encoder.record("Bool") }
-  func encode(_ value: String) { encoder.record("String") }
-  func encode(_ value: Double) { encoder.record("Double") }
-  func encode(_ value: Float) { encoder.record("Float") }
-  func encode(_ value: Int) { encoder.record("Int") }
-  func encode(_ value: Int8) { encoder.record("Int8") }
-  func encode(_ value: Int16) { encoder.record("Int16") }
-  func encode(_ value: Int32) { encoder.record("Int32") }
-  func encode(_ value: Int64) { encoder.record("Int64") }
-  func encode(_ value: UInt) { encoder.record("UInt") }
-  func encode(_ value: UInt8) { encoder.record("UInt8") }
-  func encode(_ value: UInt16) { encoder.record("UInt16") }
-  func encode(_ value: UInt32) { encoder.record("UInt32") }
-  func encode(_ value: UInt64) { encoder.record("UInt64") }
   func encode(_ value: Int128) { encoder.record("Int128") }
   func encode(_ value: UInt128) { encoder.record("UInt128") }
-  func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+
+  func encode(_ value: some Encodable) throws {
+    switch value {
+    case is Bool, is String, is Double, is Float, is Int, is Int8, is Int16, is Int32, is Int64, is UInt, is UInt8,
+      is UInt16, is UInt32, is UInt64:
+      encoder.record("\(type(of: value))")
+    default: try encoder.encode(value)
+    }
+  }
 }
 
 /// Records which types are stored under which paths.
