@@ -287,6 +287,39 @@
     }
 
     @Test
+    func `A signal ends the wait of a step beside one that works, without notifications`() async throws {
+      let release = Once<Void>()
+      let both = Chain("both") { [journal] (cart: Cart) in
+        try await withThrowingTaskGroup { group in
+          group.addTask {
+            let approval = try await step("approval", waitFor: Approval.self)
+            journal.add(approval.by)
+          }
+          group.addTask {
+            try await step("go", waitFor: Int.self)
+            try await step("work") {
+              journal.add("work")
+              await release.valueIgnoringCancellation()
+            }
+          }
+          try await group.waitForAll()
+        }
+        return cart.count
+      }
+      let fleet = fleet(listens: false)
+      fleet.register(both)
+      try await fleet.enqueue(both, Cart(), id: "both")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.send(1, to: "both", signal: "go")
+        try await waitUntil("the step works") { journal.count("work") == 1 }
+        try await fleet.send(Approval(by: "Ann"), to: "both", signal: "approval")
+        try await waitUntil("the signal is received", within: .seconds(30)) { journal.count("Ann") == 1 }
+        release.settle(())
+        #expect(try await fleet.result(of: "both", as: both) == 1)
+      }
+    }
+
+    @Test
     func `A step that works beside one that sleeps keeps the slot`() async throws {
       let release = Once<Void>()
       let both = Chain("both") { [journal] (cart: Cart) in

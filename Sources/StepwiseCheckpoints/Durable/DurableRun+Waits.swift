@@ -125,9 +125,9 @@ extension DurableRun {
         let news = host.news()
         // Once more at the end: a signal that was sent in time is not missed.
         if let value = try await take(name, as: type, from: host, at: step) { return value }
-        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
         if rest <= .zero { throw timedOut }
-        await news(min(rest, .seconds(60)))
+        await news(min(rest, .seconds(3_600)))
         try Task.checkCancellation()
       }
     }

@@ -27,6 +27,8 @@ package struct HostedRun: Sendable {
   package let cancel: @Sendable (_ reason: String?) -> Void
   /// Stops the run after the steps in progress; at once while it only waits.
   package let stop: @Sendable () -> Void
+  /// What steps wait for, also beside others that work.
+  package let waits: @Sendable () -> [DurableWait]
 }
 
 extension Chain where Input: Codable, Output: Codable {
@@ -79,7 +81,8 @@ extension Chain where Input: Codable, Output: Codable {
         return .stopped
       },
       cancel: { reason in _ = run.cancel(reason: reason) },
-      stop: { run.stopForHost() }
+      stop: { run.stopForHost() },
+      waits: { run.state.withLock { $0.waits.all } }
     )
   }
 }

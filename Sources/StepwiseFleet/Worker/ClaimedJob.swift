@@ -224,8 +224,11 @@
       )
     }
 
-    /// The names of the signals that the job waits for, while it is parked.
-    var awaitedSignals: [String] { state.withLock { $0.waits.compactMap(\.signal) } }
+    /// The names of the signals that the job waits for.
+    var awaitedSignals: [String] {
+      let (run, waits) = state.withLock { ($0.run, $0.waits) }
+      return (run?.waits() ?? waits).compactMap(\.signal)
+    }
 
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }

@@ -162,9 +162,9 @@
       while true {
         let news = claim.news()
         if let value = try await take() { return value }
-        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
         if rest <= .zero { return nil }
-        await news(min(rest, .seconds(60)))
+        await news(min(rest, .seconds(3_600)))
         try Task.checkCancellation()
         if claim.isStopping { throw JobSuspension(waits) }
       }
