@@ -166,7 +166,8 @@
               for payload in try socket.notifications(deadline: .now + .milliseconds(500)) { receive(payload) }
             }
           } catch {
-            Self.pause(delay)
+            // It blocks the listener's thread.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + delay / .seconds(1))
             delay = min(delay * 2, .seconds(5))
           }
         }
@@ -176,12 +177,6 @@
     func stop() { isStopped.withLock { $0 = true } }
 
     private var isOver: Bool { isStopped.withLock { $0 } }
-
-    /// Blocks the listener's own thread.
-    private static func pause(_ duration: Duration) {
-      let semaphore = DispatchSemaphore(value: 0)
-      _ = semaphore.wait(timeout: .now() + duration / .seconds(1))
-    }
   }
 
   /// Wakes one Task; one that is raised while no Task waits is remembered, once.
