@@ -162,7 +162,8 @@ class Dbos:
         if not listens:
             DBOS.listen_queues([])
         DBOS.launch()
-        DBOS.register_queue("queue", worker_concurrency=SLOTS)
+        # At the default of a second, the interval would be what is measured: 16 jobs a second for each worker.
+        DBOS.register_queue("queue", worker_concurrency=SLOTS, polling_interval_sec=0.01)
 
     def reset(self):
         psql("DROP SCHEMA IF EXISTS dbos CASCADE")
