@@ -169,6 +169,7 @@ struct Recording: Sendable {
     guard content.state.record.end(number, as: state, at: time) else { return }
     publish(number, &content)
     guard let (step, observers) = content.state.active.removeValue(forKey: number) else { return }
+    if case .replayed = state { content.state.call(observers) { $0.stepReplayed(step) } }
     content.state.call(observers) { $0.stepFinished(step, duration: time - begun, error: error) }
   }
 

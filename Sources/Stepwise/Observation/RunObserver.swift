@@ -37,6 +37,9 @@ public protocol RunObserver: Sendable {
   /// A step has ended, with an error if it threw one or was abandoned.
   func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?)
 
+  /// The stored value of a step of a durable run was returned; ``stepFinished(_:duration:error:)`` follows.
+  func stepReplayed(_ step: ObservedStep)
+
   /// A completed step was undone, with an error if its undo threw one.
   func stepUndone(_ step: ObservedStep, error: (any Error)?)
 
@@ -61,6 +64,8 @@ extension RunObserver {
   public func attemptFailed(_ step: ObservedStep, attempt: Int, error: any Error) {}
   /// Does nothing.
   public func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {}
+  /// Does nothing.
+  public func stepReplayed(_ step: ObservedStep) {}
   /// Does nothing.
   public func stepUndone(_ step: ObservedStep, error: (any Error)?) {}
   /// Does nothing.
