@@ -241,12 +241,12 @@ final class ResolverBox<Value: Sendable>: Sendable {
   }
 
   /// Ends the wait with an error, unless it has ended already; first calls the handlers of a cancellation.
-  func end(with error: any Error, cancelledBy cancellation: Cancellation? = nil) {
+  func end(with error: @autoclosure () -> any Error, cancelledBy cancellation: Cancellation? = nil) {
     guard let handlers = machine.withLock({ $0.end(cancelledBy: cancellation) }) else { return }
     if let cancellation {
       for handler in handlers { handler(cancellation.reason) }
     }
-    result.settle(.failure(error))
+    result.settle(.failure(error()))
   }
 
   func onCancel(_ handler: @escaping ResolverMachine<Value>.CancelHandler) {

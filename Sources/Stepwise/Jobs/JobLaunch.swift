@@ -178,7 +178,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 /// The pending handler calls of a job before its completion: the launch and the updates.
 ///
 /// Code on the main actor requests one call after the other. Several callers may take turns: the order stays the same,
-/// because each call is made immediately.
+/// because each call is made immediately. The call for the launch comes first.
 struct JobCallsMachine<Update> {
   enum Call {
     case start
@@ -204,7 +204,8 @@ struct JobCallsMachine<Update> {
 
   private var state = State.open
   private var caller = Caller.none
-  private var calls = OrderedSlots<Call>()
+  private var isStartPending = false
+  private var updates = OrderedSlots<Update>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
@@ -212,13 +213,16 @@ struct JobCallsMachine<Update> {
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
-    if case .calling = caller { true } else { !calls.isEmpty }
+    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ call: Call) -> Bool {
     guard case .open = state else { return false }
-    calls.append(call)
+    switch call {
+    case .start: isStartPending = true
+    case .update(let update): updates.append(update)
+    }
     guard case .none = caller else { return false }
     caller = .scheduled
     return true
@@ -226,7 +230,7 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = calls.popFirst()
+    let call = exchange(&isStartPending, with: false) ? Call.start : updates.popFirst().map { .update($0) }
     caller = call == nil ? .none : .calling
     return call
   }
@@ -235,10 +239,11 @@ struct JobCallsMachine<Update> {
     if case .open = state { state = .closed }
   }
 
-  /// Returns the calls that are not made, to release their updates outside the lock.
-  mutating func silence() -> [Call] {
+  /// Returns the updates that no call will deliver, to release them outside the lock.
+  mutating func silence() -> [Update] {
     state = .silent
-    return calls.removeAll()
+    isStartPending = false
+    return updates.removeAll()
   }
 }
 
