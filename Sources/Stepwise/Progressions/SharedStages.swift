@@ -112,25 +112,34 @@ private final class SharedRun<P: Progression>: Sendable {
     throw CancellationError()
   }
 
-  /// Does the work of a stage, isolated from the cancellation and the step context of the consumers.
-  private func begin(_ work: Machine.Work) {
+  /// Starts the work of the newest stage, isolated from the cancellation and the step context of the consumers.
+  private func begin(_ number: Int) {
     let task = spawn {
       await outsideRuns {
-        let result = await Result.of {
-          try Task.checkCancellation()
-          return try await work.stage.next()
-        }
-        let isLast = (try? result.get())?.result != nil
-        let (end, _) = self.state.withLock { ($0.machine.end(result, isLast: isLast), $0.task.take()) }
-        for consumer in end.consumers { consumer.settle(()) }
+        for consumer in self.end(await self.work()) { consumer.settle(()) }
       }
     }
     let isLate = state.withLock { state in
-      guard state.machine.isInProgress(work) else { return true }
+      guard state.machine.isInProgress(number) else { return true }
       state.task = task
       return false
     }
     if isLate { task.cancel() }
+  }
+
+  private func work() async -> Result<P, any Error> {
+    let stage = state.withLock { $0.machine.newest }
+    return await .of {
+      try Task.checkCancellation()
+      return try await stage.next()
+    }
+  }
+
+  /// Returns the consumers to wake; the previous stage is released before that, and outside the lock.
+  private func end(_ result: Result<P, any Error>) -> [Once<Void>] {
+    let isLast = (try? result.get())?.result != nil
+    let (end, _) = state.withLock { ($0.machine.end(result, isLast: isLast), $0.task.take()) }
+    return end.consumers
   }
 }
 
@@ -164,14 +173,8 @@ struct SharingMachine<Stage, Waiter> {
     case waiting(Waiter)
   }
 
-  /// The work of a stage, which leads to the next one.
-  struct Work {
-    let stage: Stage
-    fileprivate let number: Int
-  }
-
   private let sharing: StageSharing
-  private var newest: Stage
+  private(set) var newest: Stage
   /// The number of stages that have been worked on.
   private var number = 0
   private var run: Run
@@ -195,7 +198,8 @@ struct SharingMachine<Stage, Waiter> {
   enum RequestAction {
     case stage(Stage)
     case end(Ending)
-    case wait(Waiter, Work?)
+    /// It waits, and the work with this number begins, if any.
+    case wait(Waiter, Int?)
   }
 
   /// A consumer that does not wait requests a stage newer than the one it received last.
@@ -212,7 +216,7 @@ struct SharingMachine<Stage, Waiter> {
   }
 
   enum LeaveAction {
-    case proceed(Work?)
+    case proceed(Int?)
     /// The last consumer left: cancels the stage in progress.
     case cancel
   }
@@ -229,8 +233,8 @@ struct SharingMachine<Stage, Waiter> {
     }
   }
 
-  /// Begins the work of the newest stage if enough consumers have requested the next one.
-  private mutating func begin() -> Work? {
+  /// Begins the work of the newest stage, and returns its number, if enough consumers have requested the next one.
+  private mutating func begin() -> Int? {
     switch run {
     case .ready, .paused: break
     case .working, .ended: return nil
@@ -238,11 +242,11 @@ struct SharingMachine<Stage, Waiter> {
     guard waitingCount > 0, !sharing.isPaced || waitingCount == consumers.count else { return nil }
     run = .working
     number += 1
-    return Work(stage: newest, number: number)
+    return number
   }
 
-  func isInProgress(_ work: Work) -> Bool {
-    if case .working = run { work.number == number } else { false }
+  func isInProgress(_ work: Int) -> Bool {
+    if case .working = run { work == number } else { false }
   }
 
   /// The work of a stage has ended.
@@ -267,5 +271,3 @@ struct SharingMachine<Stage, Waiter> {
     }
   }
 }
-
-extension SharingMachine.Work: Sendable where Stage: Sendable {}

@@ -18,7 +18,7 @@ struct SharingMachineTests {
       Issue.record("no first stage")
       return
     }
-    guard case .wait(1, let work?) = machine.request(consumer, waiter: 1), work.stage == 0 else {
+    guard case .wait(1, let work?) = machine.request(consumer, waiter: 1) else {
       Issue.record("not begun")
       return
     }
@@ -151,12 +151,12 @@ private struct SharingModel {
     }
   }
 
-  private mutating func begin(_ work: SharingMachine<Int, Int>.Work?) throws {
+  private mutating func begin(_ work: Int?) throws {
     guard let work else { return }
     let waiting = consumers.filter(\.isWaiting).count
     let isWanted = sharing.isPaced ? waiting == consumers.count : waiting > 0
     try require(isWanted, "seed \(seed): unasked, \(waiting) of \(consumers.count)")
-    try require(!isWorking && work.stage == newest, "seed \(seed): begins \(work.stage) at \(newest)")
+    try require(!isWorking && machine.newest == newest, "seed \(seed): begins \(work) at \(newest)")
     isWorking = true
   }
 
