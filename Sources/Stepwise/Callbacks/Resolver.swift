@@ -95,6 +95,11 @@ extension Resolver where Value == Void {
 /// }
 /// ```
 ///
+/// - Parameters:
+///   - isolation: The isolation of the body, by default the caller's.
+///   - file: The file to name in errors.
+///   - line: The line to name in errors.
+///   - body: Starts the work.
 /// - Returns: The value of the resolver's first call.
 /// - Throws: The error of the first call; ``ResolverError/abandoned`` when the resolver was released without a call;
 ///   `CancellationError` when the task was cancelled first; the error of the body.

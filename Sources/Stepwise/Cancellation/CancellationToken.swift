@@ -126,7 +126,9 @@ public final class CancellationToken: Sendable {
     return key
   }
 
-  /// Throws `CancellationError` if the token has been cancelled.
+  /// Throws an error if the token has been cancelled.
+  ///
+  /// - Throws: `CancellationError`.
   public func checkCancellation() throws {
     if isCancelled { throw CancellationError() }
   }

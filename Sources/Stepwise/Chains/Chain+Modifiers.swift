@@ -15,7 +15,12 @@ extension Chain {
     return Chain(path.appending(.recover(Output.self, code)))
   }
 
-  /// Replaces an error of one type, thrown by the previous steps, with a value; other errors are passed on.
+  /// Replaces an error of one type, thrown by the previous steps, with a value.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error to replace; other errors are passed on.
+  ///   - replacement: Returns the value, or throws a different error.
+  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func recover<Failure: Error>(
     from type: Failure.Type,
     _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
@@ -30,9 +35,14 @@ extension Chain {
 extension Chain {
   /// Retries the previous steps, from the first one, when one of them fails.
   ///
-  /// By default every error is retried. What a failed attempt completed is undone before the next one. When all attempts
-  /// fail, the error of the last one is thrown. Cancellation is never retried, and ends the delay between attempts
-  /// immediately.
+  /// What a failed attempt completed is undone before the next one. Cancellation is never retried, and ends the delay
+  /// between attempts immediately.
+  ///
+  /// - Parameters:
+  ///   - policy: The number of attempts and the delay between them.
+  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+  ///   - clock: The clock that measures the delays.
+  /// - Returns: A new chain; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public nonisolated func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
@@ -79,6 +89,11 @@ extension Chain {
   /// When the time is up, the running step is cancelled and awaited, what was completed is undone, and ``TimeoutError``
   /// is thrown, which names that step. A value that the last step still returns is the output. Use
   /// ``abandon(after:clock:discarding:)`` for steps that ignore cancellation.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func timeout(
     _ duration: Duration,
     clock: any Clock<Duration> = ContinuousClock()
@@ -93,9 +108,15 @@ extension Chain {
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
   ///
-  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled and continues
-  /// without being awaited. No further step follows it, and if it can be undone, it is undone when it completes. A value
-  /// that the abandoned steps return is passed to `discard`, for example to release a resource.
+  /// ``TimeoutError`` is then thrown after the completed steps are undone. The running step is cancelled
+  /// and continues without being awaited. No further step follows it, and if it can be undone, it is undone when it
+  /// completes.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the previous steps together.
+  ///   - clock: The clock that measures the time.
+  ///   - discard: Receives a value that the abandoned steps return, for example to release a resource.
+  /// - Returns: A new chain; this one is unchanged.
   public nonisolated func abandon(
     after duration: Duration,
     clock: any Clock<Duration> = ContinuousClock(),

@@ -186,6 +186,11 @@ extension Chain {
   }
 
   /// Creates a chain of one step that you can undo, like a step that `then` appends with an undo.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the chain's input. An error that it throws ends the run.
   @inlinable
   public init(
     _ name: String? = nil,
@@ -210,7 +215,12 @@ extension Chain {
     appending(nil, code: Chain<Output, Next>.code(body))
   }
 
-  /// Appends a step with a name, which events, errors and diagrams show: a closure or a function.
+  /// Appends a step with a name: a closure or a function.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String,
@@ -222,9 +232,15 @@ extension Chain {
 
   /// Appends a step that can be undone.
   ///
-  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first; each undo receives
-  /// the output of its step. The undos are shielded from cancellation and may suspend; each of them is called, even
-  /// after another one has failed. An undo that throws is reported to `onError` as an ``UndoError``.
+  /// When a later step fails, or the run is cancelled, the completed steps are undone, newest first. The undos are
+  /// shielded from cancellation and may suspend; each of them is called, even after another one has failed. An undo
+  /// that throws is reported to `onError` as an ``UndoError``.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
+  /// - Returns: A new chain; this one is unchanged.
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String? = nil,
@@ -234,13 +250,19 @@ extension Chain {
     appending(name, undo: undo, code: Chain<Output, Next>.code(body))
   }
 
-  /// Appends a step that transforms the elements of a sequence concurrently, and collects the results in order.
+  /// Appends a step that transforms the elements of a sequence concurrently.
   ///
-  /// At most `maxConcurrent` elements are transformed concurrently; values below one count as one. The first failure
-  /// cancels the other elements and awaits them, and then ends the step.
+  /// The first failure cancels the other elements and awaits them, and then ends the step.
   ///
   /// The step reports its progress by element; what ``StepProgress`` reports within an element is that element's share.
   /// A sequence that cannot count its elements in advance has no progress until it has ended.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as
+  ///     one.
+  ///   - transform: Receives one element.
+  /// - Returns: A new chain, whose output is in the order of the sequence; this one is unchanged.
   public nonisolated func thenMap<Element: Sendable>(
     _ name: String? = nil,
     maxConcurrent: Int,

@@ -34,8 +34,12 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// Creates a step with a name, which can be undone.
   ///
   /// When a later step of the chain fails, or the run is cancelled, the completed steps are undone, newest first. The
-  /// undo receives the output, is shielded from cancellation and may suspend. Modifiers of the step apply to its body
-  /// alone.
+  /// undo is shielded from cancellation and may suspend. Modifiers of the step apply to its body alone.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - undo: Undoes the step; receives its output.
+  ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   public init(
     _ name: String? = nil,
     undo: (nonisolated(nonsending) @Sendable (Output) async throws -> Void)? = nil,
@@ -51,6 +55,11 @@ extension Step {
   /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. A value that the step
   /// still returns is its output. A step that ignores cancellation blocks the chain: append it as a chain with
   /// ``Chain/abandon(after:clock:discarding:)``.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
       try await limited(to: TimeLimit(duration: duration, clock: clock)) {
@@ -63,8 +72,13 @@ extension Step {
 
   /// Retries the step when it fails.
   ///
-  /// By default every error is retried; when all attempts fail, the error of the last one is thrown. Cancellation is
-  /// never retried, and ends the delay between attempts immediately.
+  /// Cancellation is never retried, and ends the delay between attempts immediately.
+  ///
+  /// - Parameters:
+  ///   - policy: The number of attempts and the delay between them.
+  ///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+  ///   - clock: The clock that measures the delays.
+  /// - Returns: A new step; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public func retry(
     _ policy: RetryPolicy,
     if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
@@ -90,7 +104,14 @@ extension Step {
   ///
   /// The body starts the work and passes the resolver to the callback. When the run is cancelled, the step ends as soon
   /// as the resolver's `onCancel` handlers have returned, even if the callback is never called. The body may be async;
-  /// until it returns, it observes cancellation only through its task. Errors name the file and the line.
+  /// until it returns, it observes cancellation only through its task.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - file: The file to name in errors.
+  ///   - line: The line to name in errors.
+  ///   - body: Starts the work. An error that it throws is the step's error.
+  /// - Returns: The step.
   public static func callback(
     _ name: String? = nil,
     file: String = #fileID,

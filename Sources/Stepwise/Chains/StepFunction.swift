@@ -23,9 +23,15 @@
 /// A step with `retry` or `timeout` undoes the steps inside it that a failed attempt has completed. Without them, an
 /// error that your code catches undoes nothing.
 ///
-/// With `retry`, every error is retried by default, but never a cancellation. `timeout` limits each attempt. When the
-/// time is up, the body is cancelled and awaited, and a value that it still returns is the step's.
-///
+/// - Parameters:
+///   - name: The name of the step in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried. Cancellation is never
+///     retried.
+///   - timeout: The time limit of each attempt; none when nil. When the time is up, the body is cancelled and awaited.
+///     A value that it still returns is the step's.
+///   - clock: The clock that measures the delays and the time limit.
+///   - body: The work of the step.
 /// - Returns: What the body returns, even if the run was cancelled while it ran.
 /// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
 ///   the body when the run is cancelled, has ended, or has abandoned the calling code.

@@ -36,6 +36,9 @@ import Synchronization
 /// A signal that the process ignored before stays ignored. Nested and concurrent calls share one handler: a signal
 /// cancels all of their bodies. When the last of them returns, the signals have the effect again that they had before.
 ///
+/// - Parameters:
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws.
 public func withTerminationSignals<Value: Sendable>(

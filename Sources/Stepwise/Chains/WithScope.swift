@@ -9,9 +9,14 @@
 /// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
 /// in a cancelled task.
 ///
-/// An unstructured task that the body created is not cancelled itself. For a single run, use
-/// `start(_:cancelledBy:completion:)` or `launch(_:cancelledBy:)`.
+/// Runs and jobs started in the body stay tied to the token after the body returns. Chains in tasks created there stop
+/// at their next step; such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:completion:)` or
+/// `launch(_:cancelledBy:)`.
 ///
+/// - Parameters:
+///   - token: The token that cancels the body.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws; cancellation of the token alone is not an error.
 public func withCancellation<Value: Sendable>(
@@ -46,6 +51,12 @@ public func withCancellation<Value: Sendable>(
 ///   try importRows([1, 2, 3], token)
 /// }
 /// ```
+///
+/// - Parameters:
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns, whether or not it was cancelled.
+/// - Throws: Only what the body throws.
 public func withCancellationToken<Value>(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (CancellationToken) async throws -> Value
@@ -62,6 +73,13 @@ public func withCancellationToken<Value>(
 /// Notifies an observer of every run that the body starts, also in tasks that it creates and after it has returned.
 ///
 /// Use it to log or measure one part of your program.
+///
+/// - Parameters:
+///   - observer: Receives the events of each run.
+///   - isolation: The isolation of the body, by default the caller's.
+///   - body: The work to run, on the current task.
+/// - Returns: What the body returns.
+/// - Throws: Only what the body throws.
 public func withRunObserver<Value>(
   _ observer: some RunObserver,
   isolation: isolated (any Actor)? = #isolation,

@@ -29,7 +29,12 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   let chain: Chain<JobInput<Input>, Output>
   package var settings = JobSettings()
 
-  /// Creates a job whose work reports updates, through its context; the name is that of the job in queues.
+  /// Creates a job whose work reports updates.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the job in queues.
+  ///   - work: Receives the input, and the context through which to report updates. An error that it throws ends the
+  ///     job.
   public init(
     _ name: String,
     _ work: nonisolated(nonsending) @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
@@ -50,8 +55,14 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   /// cancelled and calls no handler.
   ///
   /// The run inherits the task-local values, the executor preference and, without ``priority(_:)``, the priority of the
-  /// caller, but not its cancellation. Releasing the returned handle does not cancel the run. A token cancels the run
-  /// and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
+  /// caller, but not its cancellation. Releasing the returned handle does not cancel the run.
+  ///
+  /// - Parameters:
+  ///   - input: The input of the work.
+  ///   - queue: The queue that schedules the job.
+  ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
+  ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
+  /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(
     _ input: Input,
@@ -134,6 +145,11 @@ extension Job {
   ///
   /// When the time is up, the work is cancelled and awaited, and the job ends with ``TimeoutError``. A value that the
   /// work still returns is the job's value.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the work.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new job; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
     setting { $0.timeout = .init(duration: duration, clock: clock) }
   }
@@ -142,6 +158,11 @@ extension Job {
   ///
   /// A job that is still waiting when the time is up leaves the queue and never starts. A running job ends like with
   /// ``timeout(_:clock:)``. Both count as a timeout.
+  ///
+  /// - Parameters:
+  ///   - duration: The time limit for the job.
+  ///   - clock: The clock that measures the time.
+  /// - Returns: A new job; this one is unchanged.
   public func deadline(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Job {
     setting { $0.deadline = .init(duration: duration, clock: clock) }
   }
@@ -193,8 +214,12 @@ extension Job {
   /// Calls a handler when the job failed with an error of one type and no other handler is more specific.
   ///
   /// Only one error handler is called: that for the error's type, otherwise for the most derived of its base classes,
-  /// otherwise for a protocol that it conforms to, such as `(any NetworkProblem).self`, otherwise for all errors; among
-  /// equals, the first.
+  /// otherwise for a protocol that it conforms to, otherwise for all errors; among equals, the first.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error: a concrete type, a base class, or a protocol such as `(any NetworkProblem).self`.
+  ///   - handler: Called on the main actor, before `onFinish`.
+  /// - Returns: A new job; this one is unchanged.
   public func onError<Failure>(of type: Failure.Type, _ handler: @escaping @MainActor (Failure) -> Void) -> Job {
     setting { $0.handlers.onError.append(JobErrorHandler(type, handler)) }
   }

@@ -51,12 +51,21 @@ public final class JobQueue: Sendable {
 
   /// Cancels all running and waiting jobs with a name.
   ///
-  /// Each job is cancelled as by ``Run/cancel(reason:)``. Waiting jobs never start.
+  /// Each job is cancelled as by ``JobRun/cancel(reason:)``. Waiting jobs never start.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the jobs.
+  ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, reason: String? = nil) {
     cancelJobs(reason: reason) { $0.name == name }
   }
 
   /// Cancels all running and waiting jobs with a name that are bound to an owner.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the jobs.
+  ///   - owner: The owner that was passed to `bound(to:)`.
+  ///   - reason: The reason, for handlers and outcomes.
   public func cancel(named name: String, boundTo owner: AnyObject, reason: String? = nil) {
     cancelJobs(reason: reason) { $0.name == name && $0.owner?.isSame(owner) == true }
   }

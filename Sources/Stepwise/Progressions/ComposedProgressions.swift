@@ -14,6 +14,12 @@ extension Progression {
   ///
   /// Each inner stage appears as a stage of the outer progression, including the one with the result. The stage after
   /// that one is the transformed result.
+  ///
+  /// - Parameters:
+  ///   - transformNext: Wraps the next inner stage; not called for a stage that has a result.
+  ///   - transformResult: Returns the outer stage that follows the inner result.
+  /// - Returns: The next stage of the outer progression.
+  /// - Throws: What the stage or a transformation throws.
   nonisolated(nonsending) public func compose<Outer: Progression>(
     transformNext: nonisolated(nonsending) (Self) async throws -> Outer,
     transformResult: nonisolated(nonsending) (Result) async throws -> Outer

@@ -41,7 +41,10 @@ public nonisolated protocol Progression<Result>: Sendable {
 }
 
 extension Progression {
-  /// Throws an error that names the stage, for a call of `next()` on the last one.
+  /// Throws the error for a call of `next()` on the last stage.
+  ///
+  /// - Returns: Never; the return type fits the `next()` that calls it.
+  /// - Throws: An error that names the stage.
   public func completed() throws -> Self {
     throw CompletedError(stage: String(describing: self))
   }
@@ -89,9 +92,14 @@ extension Progression {
 
   /// Starts an unstructured run and calls a closure when the run completes.
   ///
-  /// The completion is called exactly once, with a function that returns the result or throws the error of the run; for
-  /// a cancelled run that is `CancellationError`. It has the priority of the stages, and runs off the caller's actor,
-  /// unless the closure is isolated: `stage.execute { @MainActor useResult in … }`.
+  /// The completion runs off the caller's actor, unless the closure is isolated: `stage.execute { @MainActor useResult
+  /// in … }`.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority of the stages and of the completion.
+  ///   - completion: Called exactly once with a function that returns the result or throws the error of the run. For a
+  ///     cancelled run that is `CancellationError`.
+  /// - Returns: The handle, through which to cancel, await and observe the run.
   @discardableResult
   public nonisolated func execute(
     priority: TaskPriority = .utility,
@@ -178,6 +186,11 @@ extension Chain {
   /// ```swift
   /// let open = Chain("pick") { (name: String) in directory.appending(path: name) }.appending(running: FileOpen.read)
   /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The step's name in events, errors and descriptions.
+  ///   - first: Receives the output of the previous step and returns the stage to begin with.
+  /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   public nonisolated func appending<P: Progression>(
     _ name: String? = nil,
     running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P

@@ -60,10 +60,17 @@ public struct Backoff: Sendable {
   /// The same delay before each further attempt.
   public static func constant(_ duration: Duration) -> Backoff { Backoff(kind: .constant(duration)) }
 
-  /// A delay that grows by a factor, at least 1, with each attempt, up to a cap.
+  /// A delay that grows by a factor with each attempt.
   ///
-  /// Without jitter, many clients retry at the same instant. Full jitter caused the least total work in "Exponential
-  /// Backoff And Jitter" (M. Brooker, AWS Architecture Blog, 2015).
+  /// Full jitter, a random delay between zero and the computed one, caused the least total work in "Exponential Backoff
+  /// And Jitter" (M. Brooker, AWS Architecture Blog, 2015).
+  ///
+  /// - Parameters:
+  ///   - start: The delay before the second attempt.
+  ///   - factor: The factor between successive delays; at least 1.
+  ///   - cap: The longest delay; unlimited when nil.
+  ///   - jitter: How to randomize the delay; without it, many clients retry at the same instant.
+  /// - Returns: The backoff.
   public static func exponential(
     from start: Duration,
     factor: Double = 2,
