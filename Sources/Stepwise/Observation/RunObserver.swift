@@ -77,7 +77,7 @@ extension RunObserver {
 /// Identifies a run in the calls of an observer.
 ///
 /// Use ``id`` as the key of what your observer stores for a run, and ``parentID`` to nest spans.
-public struct ObservedRun: Identifiable, Sendable {
+public struct ObservedRun: Sendable {
   /// A number that no other run of the process has.
   public let id: UInt64
 
