@@ -7,9 +7,9 @@ package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
   let program: Program
   let execution: Execution
-  fileprivate(set) var recording: Recording?
+  let recording: Recording?
   /// The undos of an abandoned part; nil for those of the run.
-  fileprivate var ownUndos: UndoStack?
+  private let ownUndos: UndoStack?
   /// The index of the current operation in events.
   private(set) var index = 0
   /// The number of the current step in the record; -1 without one.
@@ -25,10 +25,22 @@ package struct Frame: ~Copyable {
   private(set) var failedStep: ChainStep?
 
   init(_ program: Program, _ execution: Execution, slot: consuming ValueSlot) {
+    self.init(program, execution, slot: slot, undos: nil, recording: execution.recording)
+  }
+
+  /// Creates a frame for a part of the run with its own undos and record.
+  init(
+    _ program: Program,
+    _ execution: Execution,
+    slot: consuming ValueSlot,
+    undos: UndoStack?,
+    recording: Recording?
+  ) {
     self.slot = slot
     self.program = program
     self.execution = execution
-    recording = execution.recording
+    ownUndos = undos
+    self.recording = recording
   }
 
   /// The index of the last part.
@@ -460,9 +472,8 @@ final class CoveredSteps: Sendable {
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
-    var frame = Frame(program, execution, slot: takeValue())
-    frame.recording = isAwaited.map { recording?.recording(while: $0) } ?? recording
-    frame.ownUndos = undos
+    let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
+    var frame = Frame(program, execution, slot: takeValue(), undos: undos, recording: recording)
     try await frame.perform(part: part)
     var output: ValueSlot? = frame.slot
     value.withLock { value in
