@@ -66,23 +66,29 @@ package final class Execution: Sendable {
     stepCount = child?.outer.stepCount ?? core.program.stepCount
     outerPart = child == nil ? nil : part
     hasHandle = recorder != nil
-    let program = core.program
-    if let child, let outer = child.recording {
-      recording = outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
-    } else {
-      var recorder = recorder
-      if recorder == nil,
-        let watch = RunWatch.make(for: program.summary, program.observers, in: surroundings.observation)
-      {
-        recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
-      }
-      recording = recorder.map { Recording($0) }
-    }
+    recording = Self.recording(of: core.program, recorder, as: child, in: surroundings.observation)
     var surroundings = surroundings
     if let scope = recording?.scope { surroundings.observation = scope }
     self.surroundings = surroundings
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
+  }
+
+  /// Returns nil when nothing records a run that starts.
+  private static func recording(
+    of program: Program,
+    _ own: RunRecorder?,
+    as child: Child?,
+    in observation: ObservationScope?
+  ) -> Recording? {
+    if let child, let outer = child.recording {
+      return outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
+    }
+    var recorder = own
+    if own == nil, let watch = RunWatch.make(for: program.summary, program.observers, in: observation) {
+      recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
+    }
+    return recorder.map { Recording($0) }
   }
 
   var program: Program? { plan.withLock { $0 } }
@@ -266,12 +272,14 @@ extension Execution {
   private var isCancellationRequestedElsewhere: Bool {
     let (count, checked) = (CancellationCount.current, checkedCount.load(ordering: .relaxed))
     guard checked != count else { return false }
-    for execution in sequence(first: self, next: \.outer) {
-      if execution.checkedCount.load(ordering: .relaxed) == count { break }
-      guard execution.isCancellationRequestedHere else { continue }
-      // A cancellation is visible before it is counted; a check that did not see it does not hide it any more.
-      execution.checkedCount.store(-1, ordering: .relaxed)
-      return true
+    var next: Execution? = self
+    while let execution = next, execution.checkedCount.load(ordering: .relaxed) != count {
+      if execution.isCancellationRequestedHere {
+        // A cancellation is visible before it is counted; a check that did not see it does not hide it any more.
+        execution.checkedCount.store(-1, ordering: .relaxed)
+        return true
+      }
+      next = execution.outer
     }
     _ = checkedCount.compareExchange(expected: checked, desired: count, ordering: .relaxed)
     return false

@@ -51,7 +51,7 @@ public final class JobQueue: Sendable {
 
   /// Cancels all running and waiting jobs with a name.
   ///
-  /// Each job is cancelled as by ``JobRun/cancel(reason:)``. Waiting jobs never start.
+  /// Each job is cancelled as by ``Run/cancel(reason:)``. Waiting jobs never start.
   ///
   /// - Parameters:
   ///   - name: The name of the jobs.
