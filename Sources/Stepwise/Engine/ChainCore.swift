@@ -21,7 +21,7 @@ final class ChainCore: Sendable {
     entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
-  /// Whether nothing but tokens around them can reach its runs, so that they need no task of their own.
+  /// Whether nothing but tokens around them can reach its runs, so that they need no separate task.
   var isPlain: Bool { !registry.isTokenTaken && entrance == nil }
 
   /// Whether nothing follows the last step of a run.

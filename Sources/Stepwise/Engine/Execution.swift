@@ -112,7 +112,7 @@ package final class Execution: Sendable {
     return execution.lastPlannedStep
   }
 
-  /// The step that began last or, once chains that ran as a step have ended, the one of theirs that ended them.
+  /// The step that began last; of chains that ran as a step, their step that ended them.
   ///
   /// When the run has failed, that is the step that failed.
   var lastStep: ChainStep {

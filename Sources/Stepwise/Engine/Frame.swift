@@ -21,7 +21,7 @@ package struct Frame: ~Copyable {
   private(set) var covered = 0
   /// The error for the next `recover` to replace.
   var failure: (any Error)?
-  /// The step that failed, if the run has ended with an error of its own.
+  /// The step that failed, if the run has ended with its own error.
   private(set) var failedStep: ChainStep?
 
   init(_ program: Program, _ execution: Execution, slot: consuming ValueSlot) {

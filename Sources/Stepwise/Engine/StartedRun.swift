@@ -46,7 +46,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   struct End: Sendable {
     let outcome: Outcome<Void>
-    /// The step that failed, if it ended with an error of its own and was no step of another run.
+    /// The step that failed, if it ended with its own error and was no step of another run.
     let failedStep: ChainStep?
   }
 

@@ -22,7 +22,7 @@ package struct ValueSlot: ~Copyable, @unchecked Sendable {
   // Safety: only values without a size are here, so that nothing is ever read or written.
   private nonisolated(unsafe) static let noMemory = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: alignment)
 
-  /// Creates an empty slot, which has no memory of its own until there is a value.
+  /// Creates an empty slot, which allocates memory for its first value.
   @usableFromInline
   init() {
     capacity = 0

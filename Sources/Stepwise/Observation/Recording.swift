@@ -7,7 +7,7 @@ struct Recording: Sendable {
   /// Nil for the run that has the record.
   private let part: Part?
 
-  /// What a nested chain or an abandoned part has of its own.
+  /// What a nested chain or an abandoned part does not share.
   private final class Part: Sendable {
     let entry: Int
     let watch: RunWatch?

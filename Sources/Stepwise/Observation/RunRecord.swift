@@ -19,7 +19,7 @@ package struct RunRecord: Sendable {
   package enum Kind: Sendable {
     /// The run, or a chain that is a step of it; observers know it by the number.
     case run(name: String?, Nesting, steps: Range<Int>, id: UInt64?)
-    /// One attempt of a step; a step within that one has a name of its own.
+    /// One attempt of a step; an inner step has another name.
     case step(index: Int, inner: String?)
     /// What happened at one time to the entry above.
     case attemptFailed(attempt: Int, Failure)

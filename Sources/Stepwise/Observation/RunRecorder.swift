@@ -280,7 +280,7 @@ final class RunRecorder: Sendable {
   }
 }
 
-/// When the planned steps of a run began and ended, as long as each follows the one before and nothing reads the record.
+/// When the planned steps of a run began and ended, as long as they run in order and nothing reads the record.
 ///
 /// The run's task alone sets marks, without a lock; a reader closes them and records them.
 // Safety: a time is written before the count that includes it, and is never written again.

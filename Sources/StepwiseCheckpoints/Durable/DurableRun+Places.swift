@@ -70,7 +70,7 @@ extension DurableRun {
     proceeding { $0.log.skip(before: number) }
   }
 
-  /// A step is returned, and the one that completed after it is next.
+  /// A step is returned, and the next completed one follows.
   func endTurn(of number: Int, _ key: String) {
     let due = state.withLock { state in
       state.log.replayed(key)

@@ -189,7 +189,7 @@
 
     /// Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
     ///
-    /// A worker that is not notified claims when a job of its own ends, and finds what is queued within its poll
+    /// A worker that is not notified claims when one of its jobs ends, and finds what is queued within its poll
     /// interval.
     static func announce(_ schema: String) -> String {
       """

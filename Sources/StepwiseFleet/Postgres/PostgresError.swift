@@ -42,8 +42,7 @@ public struct PostgresError: Error, Hashable, Sendable {
   /// 25006 is a server that is a standby.
   private var isReadOnly: Bool { sqlState == "25006" }
 
-  /// Behind a pooler, the server's end may be another one than the one that has the statement (26000), or one that has it
-  /// from another client (42P05).
+  /// Behind a pooler, the server process may not have the statement (26000), or may have it from another client (42P05).
   private var isPooled: Bool { ["26000", "42P05"].contains(sqlState) }
 
   /// A Boolean value that indicates whether the server's condition is the reason, and not the statement.

@@ -175,7 +175,7 @@ extension HTTPRetry {
     return result
   }
 
-  /// Returns the request with a key of its own if it needs one.
+  /// Returns the request with a new key if it needs one.
   func prepared(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     if addsIdempotencyKey, !request.isIdempotent { request.headers["Idempotency-Key"] = UUID().uuidString }

@@ -257,7 +257,7 @@
       return isFree
     }
 
-    /// A transfer to a host has ended; returns the one that starts in its place.
+    /// A transfer to a host has ended; returns its successor.
     mutating func next(for host: String) -> CurlTransfer? {
       if hosts[host]?.waiting.isEmpty == false { return hosts[host]?.waiting.removeFirst() }
       hosts[host]?.running -= 1

@@ -262,7 +262,7 @@
 
   /// The libcurl of the system.
   enum CurlLibrary {
-    /// What is loaded: the file that this variable of the environment names, or the one that Foundation loads as well.
+    /// What is loaded: the file that this environment variable names, or the library that Foundation loads as well.
     static let variable = "STEPWISE_LIBCURL"
 
     /// Whether it can be used; the first access loads it, and says on standard error why it cannot be.
