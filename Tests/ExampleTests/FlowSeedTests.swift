@@ -100,28 +100,28 @@ struct FlowSeedTests {
       .on(updateName, leadsTo: [display]) { newProfile, _ in .next(display, newProfile) }
 
     let run = flow.start()
-    let asked = Recorder<String>()
+    let presented = Recorder<String>()
     let watching = Task {
-      for await event in flow.events { if case .presented(let step) = event { asked.record(step) } }
+      for await event in flow.events { if case .presented(let step) = event { presented.record(step) } }
     }
-    await asked.elements(atLeast: 1)
+    await presented.elements(atLeast: 1)
     let first = try #require(navigator.visible as? UserProfileScreen)
     #expect(first.results.content == user)
     first.results.complete(.downloadProfile)
-    await asked.elements(atLeast: 3)
+    await presented.elements(atLeast: 3)
     let second = try #require(navigator.visible as? UserProfileScreen)
     #expect(second.results.content.name == "Grace")
     #expect(first.results.content.name == "Grace")
     second.results.complete(.editProfile)
-    await asked.elements(atLeast: 4)
+    await presented.elements(atLeast: 4)
     let entry = try #require(navigator.visible as? StringEntryScreen)
     #expect(entry.results.content == "Grace")
     entry.results.complete("Ada")
-    await asked.elements(atLeast: 6)
+    await presented.elements(atLeast: 6)
     let third = try #require(navigator.visible as? UserProfileScreen)
     #expect(third.results.content.name == "Ada")
     #expect(
-      asked.elements == [
+      presented.elements == [
         "Profile", "User Profile Network", "Profile", "Edit Name", "Update Profile Step", "Profile",
       ]
     )

@@ -79,7 +79,9 @@ struct FlowLogContentTests {
     let count = scripted.step("count", of: Int.self, .complete(1), .complete(1), .complete(1))
     let shown = scripted.step("shown", of: Int.self, Reply<Int>.complete(0), .wait, .complete(7))
     let flow = Flow<Int>("flow", first: count, content: 0)
-      .on(count) { step, asked in asked.content < 1 ? .next(count, asked.content + step) : .next(shown, asked.content) }
+      .on(count) { step, presented in
+        presented.content < 1 ? .next(count, presented.content + step) : .next(shown, presented.content)
+      }
       .on(shown) { number, _ in
         if number == 7 { return .finish(7) }
         count.content = 50
@@ -207,11 +209,11 @@ struct FlowLogContentTests {
       let steps = steps
       flow = Flow<Int>("flow", first: steps[0], content: 0, log: log)
       for step in steps {
-        flow = flow.on(step) { answer, asked in
+        flow = flow.on(step) { answer, presented in
           let next = steps[answer % steps.count]
-          if answer % 7 == 0 { asked.content += 1 }
+          if answer % 7 == 0 { presented.content += 1 }
           if answer % 5 == 0 { steps[(answer / 5) % steps.count].content = answer }
-          let content = asked.content + answer
+          let content = presented.content + answer
           return answer % 3 == 0 ? .replace(next, content) : .next(next, content)
         }
       }

@@ -72,9 +72,9 @@ struct FlowLogTests {
     let flow = flow(profile, edit, confirm, log: .all)
     #expect(try await flow.run() == "quit")
     #expect(flow.answers.map(\.step) == ["profile", "edit", "confirm", "edit", "confirm", "profile"])
-    let asked = scripted.presented.elements.count
+    let presented = scripted.presented.elements.count
     #expect(try await flow.replay(answers: flow.answers) == "quit")
-    #expect(scripted.presented.elements.count == asked)
+    #expect(scripted.presented.elements.count == presented)
   }
 
   @Test func `A flow is replayed from answers and continues there`() async throws {

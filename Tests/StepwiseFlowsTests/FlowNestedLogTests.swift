@@ -55,7 +55,7 @@ struct FlowNestedLogTests {
 
   static let day = Date(timeIntervalSince1970: 86_400)
 
-  private func log(_ world: World, asked count: Int) async -> FlowLog {
+  private func log(_ world: World, presented count: Int) async -> FlowLog {
     let run = world.flow.start()
     await world.scripted.presented.elements(atLeast: count)
     let log = world.flow.answers
@@ -69,7 +69,7 @@ struct FlowNestedLogTests {
   // G128
   @Test(arguments: [false, true])
   func `A replay resumes inside a nested flow`(isStored: Bool) async throws {
-    var log = await log(World(.complete(7), .complete(Self.day)), asked: 3)
+    var log = await log(World(.complete(7), .complete(Self.day)), presented: 3)
     #expect(log.map(\.step) == ["first", "nested"])
     #expect(log.last?.inside?.map(\.step) == ["a"])
     #expect(log.last?.result == nil && log.last?.ending == nil)
@@ -90,7 +90,7 @@ struct FlowNestedLogTests {
 
   @Test(arguments: [false, true])
   func `A nested flow that has ended is replayed from its answers`(isStored: Bool) async throws {
-    var log = await log(World(.complete(7), .complete(Self.day), .complete("done")), asked: 4)
+    var log = await log(World(.complete(7), .complete(Self.day), .complete("done")), presented: 4)
     let again = World()
     if isStored { log = try again.stored(log) }
     let run = again.flow.start(replaying: log)
@@ -102,7 +102,7 @@ struct FlowNestedLogTests {
 
   @Test func `The contents of a nested flow are replayed`() async throws {
     let world = World(.complete(7), .complete(Self.day), .complete("again"))
-    let log = await log(world, asked: 4)
+    let log = await log(world, presented: 4)
     #expect(world.scripted.presented.elements.last == "b edited")
     let again = World()
     let run = again.flow.start(replaying: log)

@@ -128,10 +128,10 @@ struct FlowReplayTests {
     try await flow.run()
     let log = try JSONDecoder().decode(FlowLog.self, from: JSONEncoder().encode(flow.answers))
     #expect(log.last?.result == nil)
-    let asked = scripted.presented.elements.count
+    let presented = scripted.presented.elements.count
     #expect(try await flow.replay(answers: log) == 1)
     #expect(flow.answers.last?.result as? Int == 1)
-    #expect(scripted.presented.elements.count == asked)
+    #expect(scripted.presented.elements.count == presented)
   }
 
   @Test func `A cancelled replay goes no further`() async {

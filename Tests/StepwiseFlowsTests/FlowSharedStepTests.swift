@@ -116,7 +116,7 @@ struct FlowSharedStepTests {
     let first = scripted.step("first", .complete(1))
     let second = FlowStep<String, Int>("second") { handler in
       handler.onContent { _ in notes.write("reported: \(flow?.path.map(\.name) ?? [])") }
-      notes.write("asked: \(flow?.path.map(\.name) ?? [])")
+      notes.write("presented: \(flow?.path.map(\.name) ?? [])")
       handler.complete(handler.content.count)
     }
     let third = scripted.step("third", of: String.self, .complete(3))

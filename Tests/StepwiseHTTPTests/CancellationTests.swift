@@ -108,14 +108,14 @@ import Testing
 
   @Test func `A request is cancelled while it waits for the head`() async throws {
     try await Self.expectPromptness {
-      let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+      let (requested, ends) = (Recorder<Bool>(), Recorder<Bool>())
       let server = try serve { _ in
-        asked.record(true)
+        requested.record(true)
         return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
       }
       let url = try server.url()
       let request = Task { try await HTTP.get(url) }
-      await asked.elements(atLeast: 1)
+      await requested.elements(atLeast: 1)
       let duration = await Self.cancel(request)
       #expect(await ends.elements(atLeast: 1) == [false])
       return duration
@@ -146,15 +146,15 @@ import Testing
 
   @Test func `A request is cancelled between redirects`() async throws {
     try await Self.expectPromptness {
-      let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+      let (requested, ends) = (Recorder<Bool>(), Recorder<Bool>())
       let server = try serve { request in
         if request.path == "/" { return .redirect(to: "/next") }
-        asked.record(true)
+        requested.record(true)
         return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
       }
       let url = try server.url()
       let request = Task { try await HTTP.get(url) }
-      await asked.elements(atLeast: 1)
+      await requested.elements(atLeast: 1)
       let duration = await Self.cancel(request)
       #expect(await ends.elements(atLeast: 1) == [false])
       return duration
@@ -173,15 +173,15 @@ import Testing
   }
 
   @Test func `A token cancels a request in a chain`() async throws {
-    let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+    let (requested, ends) = (Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
     }
     let chain = Chain("get") { (url: URL) in try await HTTP.get(url).status }
     let token = chain.cancellationToken
     let run = try chain.start(server.url())
-    await asked.elements(atLeast: 1)
+    await requested.elements(atLeast: 1)
     token.cancel(reason: "left the screen")
     guard case .cancelled(let cancellation) = await run.outcome else { return #expect(Bool(false)) }
     #expect(cancellation.reason == "left the screen")
@@ -190,14 +190,14 @@ import Testing
   }
 
   @Test func `A token around a request cancels it`() async throws {
-    let asked = Recorder<Bool>()
+    let requested = Recorder<Bool>()
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       return Reply.text("late").pausing(.seconds(3600))
     }
     let (url, token) = (try server.url(), CancellationToken())
     let request = Task { try await withCancellation(by: token) { try await HTTP.get(url) } }
-    await asked.elements(atLeast: 1)
+    await requested.elements(atLeast: 1)
     token.cancel()
     await #expect(throws: CancellationError.self) { try await request.value }
   }

@@ -30,14 +30,14 @@ import Testing
   }
 
   @Test func `The head has to arrive in time`() async throws {
-    let (clock, ends, asked) = (ManualClock(), Recorder<Bool>(), Recorder<Bool>())
+    let (clock, ends, requested) = (ManualClock(), Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
     }
     let deadlines = HTTPDeadlines(headers: .seconds(5), idle: nil, clock: clock)
     try await Self.expectTimeout(deadlines, clock: clock, after: .seconds(5), from: server.url()) {
-      await asked.elements(atLeast: 1)
+      await requested.elements(atLeast: 1)
     }
     #expect(await ends.elements(atLeast: 1) == [false])
   }
@@ -85,14 +85,14 @@ import Testing
   }
 
   @Test func `The whole response has to arrive in time`() async throws {
-    let (clock, asked) = (ManualClock(), Recorder<Bool>())
+    let (clock, requested) = (ManualClock(), Recorder<Bool>())
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       return Reply.ok([UInt8](repeating: 7, count: 2_000_000)).slowly(chunkSize: 1, pause: .milliseconds(5))
     }
     let deadlines = HTTPDeadlines(headers: nil, idle: nil, total: .seconds(60), clock: clock)
     try await Self.expectTimeout(deadlines, clock: clock, after: .seconds(60), from: server.url()) {
-      await asked.elements(atLeast: 1)
+      await requested.elements(atLeast: 1)
     }
   }
 

@@ -14,9 +14,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HTTPActivityTests {
   @Test func `Requests in flight are counted and end at zero`() async {
     await #expect(processExitsWith: .success) {
-      let (gate, asked) = (DispatchSemaphore(value: 0), Recorder<Bool>())
+      let (gate, requested) = (DispatchSemaphore(value: 0), Recorder<Bool>())
       let server = try serve { request in
-        asked.record(true)
+        requested.record(true)
         if request.path == "/fail" { return .silent }
         gate.wait()
         return .text("done")
@@ -28,7 +28,7 @@ import Testing
       #expect(HTTPActivity.current == 0)
 
       let requests = (0..<3).map { _ in Task { try await HTTP.get(url) } }
-      await asked.elements(atLeast: 3)
+      await requested.elements(atLeast: 3)
       #expect(HTTPActivity.current == 3)
       var iterator = HTTP.activity.makeAsyncIterator()
       #expect(await iterator.next() == 3)

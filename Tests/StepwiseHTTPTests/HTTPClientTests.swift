@@ -124,16 +124,16 @@ import Testing
   }
 
   @Test func `An invalidated session refuses requests`() async throws {
-    let (asked, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+    let (requested, gate) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       gate.wait()
       return .text("slow")
     }
     let session = HTTPSession()
     let client = HTTPClient(baseURL: try server.url(), session: session)
     async let running = client.get()
-    await asked.elements(atLeast: 1)
+    await requested.elements(atLeast: 1)
     session.invalidate()
     session.invalidate()
     await #expect(throws: HTTPError.refused(reason: "")) { try await client.get() }

@@ -38,7 +38,7 @@ extension Races {
       var cancelled = 0
       for round in 0..<rounds {
         let run = chains[round % 4].start(round)
-        async let asked = run.cancel(reason: "race")
+        async let isFirst = run.cancel(reason: "race")
         let outcome = await run.outcome
         switch outcome {
         case .resolved(let value): #expect(value == round)
@@ -48,7 +48,7 @@ extension Races {
         case .failed(let error): Issue.record(error)
         }
         // After `cancel` returned true the run may still end with its value, but never the reverse.
-        if await !asked, case .cancelled = outcome { Issue.record("cancelled, but cancel returned false") }
+        if await !isFirst, case .cancelled = outcome { Issue.record("cancelled, but cancel returned false") }
         if await run.outcome.isValue != outcome.isValue { Issue.record("the outcome has changed") }
       }
       let end = tally.read { $0 }

@@ -16,16 +16,16 @@ extension Races {
       let ask: Task<FlowAnswer<Int>, Never>
 
       init() {
-        let asked = Once<Void>()
+        let presented = Once<Void>()
         let place = place
         ask = Task { @MainActor in
           let step = FlowStep<Void, Int>("step") { handler in
             place.put(handler)
-            asked.settle(())
+            presented.settle(())
           }
           return await step.ask()
         }
-        wait { await asked.valueIgnoringCancellation() }
+        wait { await presented.valueIgnoringCancellation() }
       }
 
       /// Held by the arena as long as the calls go on.

@@ -120,14 +120,14 @@ import Testing
   }
 
   @Test func `Stopping ends connections, pauses and the port`() async throws {
-    let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+    let (requested, continuation) = AsyncStream.makeStream(of: Void.self)
     let server = try LoopbackServer { _ in
       continuation.yield()
       return .ok(Self.body).slowly(chunkSize: 1, pause: .seconds(3600))
     }
     async let answer = LoopbackClient.exchange("GET / HTTP/1.1\r\n\r\n", port: server.port)
     async let idle = LoopbackClient.exchange("GET", port: server.port)
-    for await _ in asked { break }
+    for await _ in requested { break }
     server.stop()
     server.stop()
     // Both connections end instead of waiting for an hour, or for the rest of a request.

@@ -107,9 +107,9 @@ import Testing
   }
 
   @Test func `A download resumes after a cancel`() async throws {
-    let asked = Recorder<String>()
+    let requested = Recorder<String>()
     let server = try serve { request in
-      asked.record(request.header("Range") ?? "-")
+      requested.record(request.header("Range") ?? "-")
       let reply = Self.reply(to: request)
       return request.header("Range") == nil ? reply.stalling(after: 100_000) : reply
     }
@@ -126,7 +126,7 @@ import Testing
       // At once: what the cancelled one still receives is not written, and it holds no lock.
       #expect(try await HTTP.download(url, to: file).status == 206)
       try Self.expectWhole(file)
-      #expect(asked.elements.count == 2)
+      #expect(requested.elements.count == 2)
     }
   }
 

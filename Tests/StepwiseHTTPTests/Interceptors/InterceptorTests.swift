@@ -58,15 +58,15 @@ import Testing
   }
 
   @Test func `Cancelling a request ends the call of send`() async throws {
-    let (asked, ends) = (Recorder<Bool>(), Recorder<Bool>())
+    let (requested, ends) = (Recorder<Bool>(), Recorder<Bool>())
     let server = try serve { _ in
-      asked.record(true)
+      requested.record(true)
       return Reply.text("late").pausing(.seconds(3600)).onEnd { ends.record($0) }
     }
     var client = HTTPClient(baseURL: try server.url())
     client.interceptor = { request, send in try await send(request) }
     let request = Task { [client] in try await client.get() }
-    await asked.elements(atLeast: 1)
+    await requested.elements(atLeast: 1)
     request.cancel()
     await #expect(throws: CancellationError.self) { try await request.value }
     #expect(await ends.elements(atLeast: 1) == [false])

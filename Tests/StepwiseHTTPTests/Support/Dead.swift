@@ -69,7 +69,7 @@ extension DeadPort {
       let address = "0100007F:" + String(repeating: "0", count: 4 - digits.count) + digits
       return table.split(separator: "\n").count { line in
         let columns = line.split(separator: " ")
-        // 02 is a connection that was asked for and not answered.
+        // 02 is a connection that was requested and not answered.
         return columns.count > 3 && columns[2] == address && columns[3] == "02"
       }
     }

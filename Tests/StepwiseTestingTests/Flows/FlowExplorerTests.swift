@@ -14,9 +14,9 @@ struct FlowExplorerTests {
     case edit, download, quit
   }
 
-  let profile = FlowStep<String, Action>("profile") { _ in Issue.record("asked") }
-  let edit = FlowStep<String, String>("edit") { _ in Issue.record("asked") }
-  let network = FlowStep<Void, String>("network") { _ in Issue.record("asked") }
+  let profile = FlowStep<String, Action>("profile") { _ in Issue.record("presented") }
+  let edit = FlowStep<String, String>("edit") { _ in Issue.record("presented") }
+  let network = FlowStep<Void, String>("network") { _ in Issue.record("presented") }
 
   private var flow: Flow<String> {
     Flow<String>("flow", first: profile, content: "Ann")
@@ -113,8 +113,8 @@ struct FlowExplorerTests {
 
   @Test
   func `The explorer restores the content of transition-only steps`() {
-    let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("asked") }
-    let set = FlowStep<Int, Bool>("set") { _ in Issue.record("asked") }
+    let hidden = FlowStep<Int, Bool>("hidden") { _ in Issue.record("presented") }
+    let set = FlowStep<Int, Bool>("set") { _ in Issue.record("presented") }
     hidden.content = 42
     set.content = 42
     let flow = Flow<Void>("flow", first: profile, content: "Ann").on(profile) { _, _ in
@@ -129,7 +129,7 @@ struct FlowExplorerTests {
 
   @Test
   func `The content of a transition-only step distinguishes positions`() {
-    let count = FlowStep<Int, Bool>("count") { _ in Issue.record("asked") }
+    let count = FlowStep<Int, Bool>("count") { _ in Issue.record("presented") }
     let flow = Flow<Void>("flow", first: network)
       .on(network) { _, _ in .next(count, 0) }
       .on(count) { _, step in step.content == 5 ? .finish : .next(count, step.content + 1) }
@@ -140,8 +140,8 @@ struct FlowExplorerTests {
   /// A walk goes through each turn once, so its length grows with the number of positions alone.
   @Test func `Each turn is explored once`() {
     var turns = 0
-    let there = FlowStep<Int, Bool>("there") { _ in Issue.record("asked") }
-    let back = FlowStep<Int, Bool>("back") { _ in Issue.record("asked") }
+    let there = FlowStep<Int, Bool>("there") { _ in Issue.record("presented") }
+    let back = FlowStep<Int, Bool>("back") { _ in Issue.record("presented") }
     let flow = Flow<Void>("flow", first: there, content: 0)
       .on(there) { _, step in
         turns += 1
@@ -158,7 +158,7 @@ struct FlowExplorerTests {
   }
 
   @Test func `Two steps with one name are reported`() {
-    let other = FlowStep<Void, Int>("network") { _ in Issue.record("asked") }
+    let other = FlowStep<Void, Int>("network") { _ in Issue.record("presented") }
     let report = FlowExplorer(flow.on(edit) { _, _ in .next(other) })
       .answers(profile, .edit, .download, .quit)
       .answers(edit, "Bob")
@@ -205,8 +205,8 @@ struct FlowExplorerTests {
   }
 
   private func nestedSteps() -> (FlowStep<Int, Bool>, FlowStep<String, String>, FlowStep<Int, String>) {
-    let inner = FlowStep<Int, Bool>("inner") { _ in Issue.record("asked") }
-    let ask = FlowStep<String, String>("ask") { _ in Issue.record("asked") }
+    let inner = FlowStep<Int, Bool>("inner") { _ in Issue.record("presented") }
+    let ask = FlowStep<String, String>("ask") { _ in Issue.record("presented") }
     let nested = FlowStep<Int, String>("nested") { number in
       Flow<String>("inner flow", first: inner, content: number)
         .on(inner) { _, step in .next(ask, "\(step.content)") }

@@ -36,23 +36,23 @@ struct RecorderTests {
     let recorder = Recorder<Int>()
     for element in [1, 4, 6] { recorder.record(element) }
     #expect(await recorder.first { $0.isMultiple(of: 2) } == 4)
-    let (asked, seen) = (Recorder<Int>(), Recorder<Int?>())
+    let (requested, seen) = (Recorder<Int>(), Recorder<Int?>())
     let task = Task {
       let match = await recorder.first { element in
-        asked.record(element)
+        requested.record(element)
         return element > 8
       }
       seen.record(match)
     }
     // The condition is called once for each element, outside the recorder's lock.
-    await asked.elements(atLeast: 3)
+    await requested.elements(atLeast: 3)
     recorder.record(7)
-    await asked.elements(atLeast: 4)
+    await requested.elements(atLeast: 4)
     #expect(seen.elements == [])
     recorder.record(9)
     await task.value
     #expect(seen.elements == [9])
-    #expect(asked.elements == [1, 4, 6, 7, 9])
+    #expect(requested.elements == [1, 4, 6, 7, 9])
   }
 
   @Test

@@ -31,7 +31,7 @@ struct RunMachineTests {
 
   @Test func `A cancel after success does not destroy the value`() {
     var machine = RunMachine()
-    #expect(machine.requestCancellation(Cancellation(reason: "asked")) == true)
+    #expect(machine.requestCancellation(Cancellation(reason: "requested")) == true)
     #expect(machine.close(with: nil).brief == "resolved ()")
   }
 
@@ -96,7 +96,7 @@ struct RunMachineTests {
       for event in events {
         switch event {
         case "attach": run.attach(task)
-        case "cancel": granted += run.cancel(reason: "asked") ? 1 : 0
+        case "cancel": granted += run.cancel(reason: "requested") ? 1 : 0
         case "close": _ = run.close(with: Fault(1), cancelledBy: nil)
         default:
           run.keep(StartedRun.End(outcome: .failed(Fault(1)), failedStep: nil), ValueSlot())

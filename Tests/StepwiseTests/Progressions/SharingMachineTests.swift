@@ -29,7 +29,7 @@ struct SharingMachineTests {
     #expect(!machine.isInProgress(work))
   }
 
-  @Test func `With every stage, all consumers must have asked`() {
+  @Test func `With every stage, every consumer requests the next`() {
     var machine = Machine(first: 0, sharing: .everyStage)
     let (fast, slow) = (machine.join(), machine.join())
     _ = machine.request(fast, waiter: 1)

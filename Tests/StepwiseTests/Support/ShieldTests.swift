@@ -55,13 +55,13 @@ struct ShieldTests {
   @Test func `A shield calls no outer cancellation handlers`() async throws {
     let token = CancellationToken()
     let requests = try await withCancellation(by: token) {
-      token.cancel(reason: "asked")
+      token.cancel(reason: "requested")
       let outside = Scope.current?.surroundings.request?.reason
       let inside = await Scope.withCancellationShield {
         [Scope.current?.surroundings.request?.reason, Scope.current?.cancellationCause?.reason]
       }
       return [outside] + inside
     }
-    #expect(requests == ["asked", nil, nil])
+    #expect(requests == ["requested", nil, nil])
   }
 }

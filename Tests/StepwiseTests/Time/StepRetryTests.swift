@@ -58,28 +58,28 @@ struct StepRetryTests {
   }
 
   @Test func `Only errors that the predicate accepts are retried`() async {
-    let asked = Recorder<Int>()
+    let judged = Recorder<Int>()
     let chain = Chain(
       failing().retry(RetryPolicy(maxAttempts: 9, backoff: .none)) { error in
-        asked.record((error as? Fault)?.number ?? 0)
+        judged.record((error as? Fault)?.number ?? 0)
         return error as? Fault != Fault(3)
       }
     )
     await #expect(throws: Fault(3)) { try await chain.run(1) }
-    #expect(asked.elements == [1, 2, 3])
+    #expect(judged.elements == [1, 2, 3])
   }
 
   @Test func `The predicate is not called after the last attempt`() async {
-    let asked = Recorder<Bool>()
+    let judged = Recorder<Bool>()
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
     let chain = Chain(
       failing().retry(policy) { _ in
-        asked.record(true)
+        judged.record(true)
         return true
       }
     )
     await #expect(throws: Fault(2)) { try await chain.run(1) }
-    #expect(asked.elements.count == 1)
+    #expect(judged.elements.count == 1)
   }
 
   // G62

@@ -73,7 +73,7 @@ struct TimeRaceTests {
           group.addTask {
             try? await clock.sleep(for: .seconds(5))
             for _ in 0..<(seed % 5) { await Task.yield() }
-            return run.cancel(reason: "asked")
+            return run.cancel(reason: "requested")
           }
           return await group.next() ?? false
         }
@@ -85,7 +85,7 @@ struct TimeRaceTests {
         #expect(error is TimeoutError && !isGranted, "seed \(seed)")
         kinds.insert("timed out")
       case .cancelled(let cancellation):
-        #expect(isGranted && cancellation.reason == "asked", "seed \(seed)")
+        #expect(isGranted && cancellation.reason == "requested", "seed \(seed)")
         let underlying = cancellation.underlyingError
         #expect(underlying == nil || underlying is TimeoutError, "seed \(seed)")
         kinds.insert(underlying == nil ? "cancelled" : "cancelled after the timer")

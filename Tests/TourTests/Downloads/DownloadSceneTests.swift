@@ -56,7 +56,7 @@ import Testing
     #expect(try workshop.names == [])
   }
 
-  @Test func `A server without ranges is asked for the whole file`() async throws {
+  @Test func `A whole file is requested of a server without ranges`() async throws {
     let attempts = Lock(0)
     let server = try serve { _ in
       let attempt = attempts.withLock { count in
@@ -105,8 +105,8 @@ import Testing
     #expect(second.exitCode == 0, "\(second.output)")
     #expect(try workshop.bytes(of: "a.bin") == Self.bytes)
     #expect(try workshop.names == ["a.bin"])
-    let asked = ranges.withLock { $0 }
-    #expect(asked.count == 2 && asked[0] == nil && asked[1]?.hasPrefix("bytes=") == true, "\(asked)")
+    let requested = ranges.withLock { $0 }
+    #expect(requested.count == 2 && requested[0] == nil && requested[1]?.hasPrefix("bytes=") == true, "\(requested)")
   }
 
   @Test func `A second downloader of the file is refused`() async throws {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// What the program is asked to do.
+/// What the arguments select.
 enum Command: Sendable {
   case tables(Effort)
   case smoke

@@ -3,7 +3,7 @@
 
 import Stepwise
 
-/// Calls of `step` in a plain run that nothing observes, as often as is asked, and the same calls by hand.
+/// Calls of `step` in a plain run that nothing observes, as often as requested, and the same calls by hand.
 struct StepForms {
   static let checked = "a closure, called after a check for cancellation"
   static let plain = "step"

@@ -17,14 +17,14 @@ enum Latency {
     for number in 0..<550 {
       // The worker is idle: the job before has ended.
       if number > 0 { _ = try await producer.result(of: "\(number - 1)", as: Started.self) }
-      let asked = ContinuousClock.now
+      let requested = ContinuousClock.now
       _ = try await producer.status(of: "\(number)")
       let begin = ContinuousClock.now
       try await producer.enqueue(Started(), id: "\(number)")
       let started = await Started.start()
       if number >= 50 {
         starts.append(begin.duration(to: started) / .seconds(1))
-        roundTrips.append(asked.duration(to: begin) / .seconds(1))
+        roundTrips.append(requested.duration(to: begin) / .seconds(1))
       }
     }
     token.cancel()

@@ -144,7 +144,7 @@ struct StepwiseMeaningTests {
     func ask() {
       toStep(DispatchQueue.main) { (step: Step<Void, String>) in
         self.pending = step
-        self.seen.record("asked")
+        self.seen.record("requested")
       }
       .then(queue: .main) { (step: Step<String, Void>) in
         self.seen.record(step.input)
@@ -156,7 +156,7 @@ struct StepwiseMeaningTests {
     func askAgain() {
       toStep(inQueue: .main) { (_: Int, handler: Handler<String>) in
         self.handler = handler
-        self.seen.record("asked")
+        self.seen.record("requested")
       }
       .then(inQueue: .main) { text in self.seen.record(text) }
       .start(1)
@@ -173,7 +173,7 @@ struct StepwiseMeaningTests {
     screen?.handler?.pass("answer")
     await seen.elements(atLeast: 2)
     screen = nil
-    #expect(await seen.elements(atLeast: 3) == ["asked", "answer", "freed"])
+    #expect(await seen.elements(atLeast: 3) == ["requested", "answer", "freed"])
   }
 
   @available(*, deprecated)

@@ -35,7 +35,7 @@ import Testing
 
   func loadFromACallback() async throws -> String {
     let text = try await withResolver { (resolver: Resolver<String>) in
-      self.notes.write("asked")
+      self.notes.write("requested")
       resolver.resolve("called back")
     }
     notes.write(text)
@@ -80,7 +80,7 @@ private actor Archive {
 
   func loadFromACallback() async throws -> String {
     let text = try await withResolver { (resolver: Resolver<String>) in
-      self.notes.write("asked")
+      self.notes.write("requested")
       resolver.resolve("called back")
     }
     notes.write(text)
@@ -108,7 +108,7 @@ struct ChainIsolationTests {
     #expect(screen.titles.first == "resolved 1")
     #expect(try await screen.loadUnderAToken() == "1")
     #expect(try await screen.loadFromACallback() == "called back")
-    #expect(screen.notes.lines == ["before", "after", "before", "after", "asked", "called back"])
+    #expect(screen.notes.lines == ["before", "after", "before", "after", "requested", "called back"])
   }
 
   @Test func `A chain is built in an actor`() async throws {
@@ -131,13 +131,13 @@ struct ChainIsolationTests {
     }
     #expect(text == "2")
     let called = try await withResolver { (resolver: Resolver<String>) in
-      notes.write("asked")
+      notes.write("requested")
       resolver.resolve("called back")
     }
     notes.write(called)
     chain.start(3) { result in results.record(result.brief) }
     #expect(await results.elements(atLeast: 4) == ["resolved 1", "resolved 2", "resolved 3", "success 3"])
-    #expect(notes.lines == ["before", "under a token", "asked", "called back"])
+    #expect(notes.lines == ["before", "under a token", "requested", "called back"])
   }
 
   // G2
