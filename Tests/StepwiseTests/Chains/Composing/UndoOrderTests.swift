@@ -11,7 +11,12 @@ struct UndoOrderTests {
   /// A step that waits for its turn.
   private static func step(_ name: String, _ turns: Turns, _ log: Recorder<String>) -> Chain<Int, Int> {
     Chain(name, undo: { (_: Int) in log.record("undo \(name)") }) { (number: Int) in
-      await turns.take(name)
+      await turns.wait(for: name)
+      return number
+    }
+    .then { number in
+      // The step has completed, which its body cannot know.
+      turns.pass()
       return number
     }
   }
@@ -23,11 +28,12 @@ struct UndoOrderTests {
 
     init(_ order: String) { self.order = order.split(separator: " ").map(String.init) }
 
-    func take(_ name: String) async {
+    func wait(for name: String) async {
       let turn = order.firstIndex(of: name) ?? 0
       await taken.wait { $0 == turn }
-      taken.mutate { $0 += 1 }
     }
+
+    func pass() { taken.mutate { $0 += 1 } }
   }
 
   private static func branches(
@@ -57,7 +63,7 @@ struct UndoOrderTests {
     let turns = Turns("a1 b1 b2 a2 fail")
     let (a, b) = Self.branches(turns, log)
     let failing = Chain { (_: Int) -> Int in
-      await turns.take("fail")
+      await turns.wait(for: "fail")
       throw Fault(1)
     }
     await #expect(throws: Fault(1)) { try await Chain.zip(a, b, failing).run(1) }
