@@ -114,7 +114,8 @@ struct Recording: Sendable {
   /// Begins a planned step, and returns the number of its entry.
   @inline(never)
   func begin(_ index: Int, at time: Duration) -> Int {
-    if part == nil, let number = recorder.mark(index, isEnd: false, at: time) { return number }
+    let number = index - recorder.steps.lowerBound + 1
+    if part == nil, recorder.note(number, isEnd: false, at: time) { return number }
     return begin { $0.beginStep(index, in: entry, at: time) }
   }
 
@@ -148,7 +149,7 @@ struct Recording: Sendable {
   @inline(never)
   func finish(_ number: Int, error: (any Error)? = nil, at time: Duration? = nil) {
     let time = time ?? now
-    if part == nil, error == nil, recorder.mark(recorder.markedStep(number), isEnd: true, at: time) != nil { return }
+    if part == nil, error == nil, recorder.note(number, isEnd: true, at: time) { return }
     let state: RunRecord.State =
       switch error {
       case nil: .succeeded

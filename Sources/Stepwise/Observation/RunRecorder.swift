@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// Writes the record of a run and of the chains nested in it, wakes its readers, and calls its observers.
 final class RunRecorder: Sendable {
   enum Key: Hashable, Sendable {
@@ -17,7 +15,6 @@ final class RunRecorder: Sendable {
 
   struct State: Sendable {
     var record: RunRecord
-    var markCount = 0
     /// The steps that have started and not finished, as observers know them.
     var active: [Int: (step: ObservedStep, observers: [any RunObserver])] = [:]
     var calls = OrderedSlots<(call: Call, observers: [any RunObserver])>()
@@ -32,64 +29,64 @@ final class RunRecorder: Sendable {
   typealias Content = Broadcast<State, Key>.Content
   typealias Subscription = Broadcast<State, Key>.Subscription
 
-  private enum Storage {
-    /// Nothing reads the record, and marks suffice: how the run has ended, and its outcome after its handlers.
-    case unread(end: (state: RunRecord.State, time: Duration)?, outcome: Outcome<any AnyBox>?)
-    case recorded(Broadcast<State, Key>)
-    /// No one can read the record any more.
-    case forgotten
+  /// What is stored of the run: a record, or less as long as nothing reads one.
+  private struct Storage {
+    /// When the planned steps began and ended, by turns, as long as they run in order.
+    var times: [Duration] = []
+    /// How the run has ended.
+    var end: (state: RunRecord.State, time: Duration)?
+    /// Its outcome, after its handlers.
+    var outcome: Outcome<any AnyBox>?
+    var broadcast: Broadcast<State, Key>?
+    /// Whether no one can read the record any more.
+    var isForgotten = false
   }
 
-  private let storage = Lock(Storage.unread(end: nil, outcome: nil))
+  private let storage = Lock(Storage())
   private let chain: ChainSummary
   let steps: Range<Int>
   let created: Duration
   /// What observers and traces need of the run; nil when there are none.
   let watch: RunWatch?
-  /// What the run's own planned steps have done while nothing reads the record.
-  private let marks: StepMarks
 
   init(of chain: ChainSummary, firstStep: Int = 0, _ watch: RunWatch?) {
     self.watch = watch
     self.chain = chain
     steps = firstStep..<firstStep + chain.stepCount
     created = Self.now(watch)
-    marks = StepMarks(stepCount: watch == nil ? chain.stepCount : 0)
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
   }
 
   /// The record and its readers, created when something has to be recorded or read; nil when no one can read it any more.
   private var broadcast: Broadcast<State, Key>? {
     storage.withLock { storage in
-      switch storage {
-      case .forgotten: return nil
-      case .recorded(let broadcast): return broadcast
-      case .unread(let end, let outcome):
-        let isTraced = watch?.scope.isTraced ?? false
-        let capacity = isTraced ? watch?.scope.capacity : nil
-        var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
-        let kind = RunRecord.Kind.run(name: chain.identity?.name, .none, steps: steps, id: watch?.run.id)
-        let number = record.add(kind, in: -1, at: created)
-        if let end { _ = record.end(number, as: end.state, at: end.time) }
-        if let outcome { record.end(outcome) }
-        let broadcast = Broadcast<State, Key>(State(record: record))
-        if outcome != nil { broadcast.update { $0.finish() } }
-        storage = .recorded(broadcast)
-        return broadcast
+      if storage.isForgotten { return nil }
+      if let broadcast = storage.broadcast { return broadcast }
+      let isTraced = watch?.scope.isTraced ?? false
+      let capacity = isTraced ? watch?.scope.capacity : nil
+      var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
+      let kind = RunRecord.Kind.run(name: chain.identity?.name, .none, steps: steps, id: watch?.run.id)
+      let number = record.add(kind, in: -1, at: created)
+      for (position, time) in exchange(&storage.times, with: []).enumerated() {
+        let step = steps.lowerBound + position / 2
+        if position.isMultiple(of: 2) {
+          _ = record.beginStep(step, in: number, at: time)
+        } else {
+          _ = record.end(record.number(ofStep: step), as: .succeeded, at: time)
+        }
       }
+      if let end = storage.end { _ = record.end(number, as: end.state, at: end.time) }
+      if let outcome = storage.outcome.take() { record.end(outcome) }
+      let broadcast = Broadcast<State, Key>(State(record: record))
+      if record.outcome != nil { broadcast.update { $0.finish() } }
+      storage.broadcast = broadcast
+      return broadcast
     }
   }
 
-  /// Changes what is stored of a run that nothing reads; returns false when there is a record.
-  private func changeUnread(
-    _ body: (inout (state: RunRecord.State, time: Duration)?, inout Outcome<any AnyBox>?) -> Void
-  ) -> Bool {
-    storage.withLock { storage in
-      guard case .unread(var end, var outcome) = storage else { return false }
-      body(&end, &outcome)
-      storage = .unread(end: end, outcome: outcome)
-      return true
-    }
+  /// Changes what is stored of a run that nothing reads; returns false when there is a record, and the change fails.
+  private func changeUnread(_ change: (inout Storage) -> Bool) -> Bool {
+    storage.withLock { $0.broadcast == nil && !$0.isForgotten && change(&$0) }
   }
 
   func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: chain.names[index - steps.lowerBound]) }
@@ -99,32 +96,15 @@ final class RunRecorder: Sendable {
 
   private static let origin = ContinuousClock.now
 
-  /// Notes that a step begins or has ended, and returns the number of its entry; nil when the caller has to record it.
-  func mark(_ step: Int, isEnd: Bool, at time: Duration) -> Int? {
-    let position = step - steps.lowerBound
-    guard marks.set(2 * position + (isEnd ? 1 : 0), to: time) else { return nil }
-    // A reader that has come meanwhile may have missed it.
-    if marks.isClosed { change { _ in () } }
-    return position + 1
-  }
-
-  /// The step of an entry of which nothing but its beginning is recorded, and that as a mark.
-  func markedStep(_ number: Int) -> Int { steps.lowerBound + number - 1 }
-
-  /// Closes the marks, and records those that have not been recorded.
-  private func record(_ content: inout Content) {
-    let times = marks.close(from: content.state.markCount)
-    for time in times {
-      let (step, isEnd) = (steps.lowerBound + content.state.markCount / 2, !content.state.markCount.isMultiple(of: 2))
-      content.state.markCount += 1
-      var number = content.state.record.number(ofStep: step)
-      if isEnd {
-        _ = content.state.record.end(number, as: .succeeded, at: time)
-      } else {
-        number = content.state.record.beginStep(step, in: 0, at: time)
+  /// Stores when a planned step began or ended, by the number of its entry; returns false when that needs a record.
+  func note(_ number: Int, isEnd: Bool, at time: Duration) -> Bool {
+    changeUnread { storage in
+      guard storage.times.count == 2 * number - (isEnd ? 1 : 2), number <= RunRecord.defaultCapacity else {
+        return false
       }
-      content.publish(isEnd ? .latest(number) : .begun(number))
-      content.publish(.overall)
+      if storage.times.isEmpty { storage.times.reserveCapacity(2 * min(steps.count, 32)) }
+      storage.times.append(time)
+      return true
     }
   }
 
@@ -137,7 +117,6 @@ final class RunRecorder: Sendable {
   ) -> Result? {
     guard let broadcast else { return nil }
     let (result, hasCalls, _) = broadcast.update { content in
-      record(&content)
       let result = body(&content)
       let replaced = content.state.record.takeReplaced()
       // A slow subscriber would otherwise accumulate notifications of what it can no longer read.
@@ -154,17 +133,24 @@ final class RunRecorder: Sendable {
   /// Drops the record, because the handle and all subscribers are gone; a trace still needs it.
   func forget() {
     guard !(watch?.scope.isTraced ?? false), watch?.observers.isEmpty ?? true else { return }
-    _ = storage.withLock { exchange(&$0, with: .forgotten) }
+    _ = storage.withLock { exchange(&$0, with: Storage(isForgotten: true)) }
   }
 
   /// Records the end of the run itself, before ``end(_:)``.
   func leave(as state: RunRecord.State, at time: Duration) -> Bool {
-    watch == nil && changeUnread { end, _ in end = (state, time) }
+    changeUnread { storage in
+      storage.end = (state, time)
+      return true
+    }
   }
 
   /// Records the end of the whole run, for its subscribers.
   func end(_ outcome: Outcome<any AnyBox>) {
-    guard !changeUnread({ $1 = outcome }) else { return }
+    let isStored = changeUnread { storage in
+      storage.outcome = outcome
+      return true
+    }
+    if isStored { return }
     change { content -> Void? in
       content.state.record.end(outcome)
       content.publish(.overall)
@@ -199,8 +185,7 @@ final class RunRecorder: Sendable {
 
   /// Subscribes to the overall progress alone, or to everything else.
   func subscribe(toProgress isProgress: Bool) -> Subscription? {
-    change { _ in () }
-    return broadcast?.subscribe(to: { ($0 == .overall) == isProgress }) { state in
+    broadcast?.subscribe(to: { ($0 == .overall) == isProgress }) { state in
       isProgress ? [.overall] : Self.initialKeys(of: state.record)
     }
   }
@@ -277,44 +262,5 @@ final class RunRecorder: Sendable {
       droppedCount: record?.droppedCount ?? 0,
       error: outcomeError
     )
-  }
-}
-
-/// When the planned steps of a run began and ended, as long as they run in order and nothing reads the record.
-///
-/// The run's task alone sets marks, without a lock; a reader closes them and records them.
-// Safety: a time is written before the count that includes it, and is never written again.
-private struct StepMarks: ~Copyable, @unchecked Sendable {
-  private static var maxSteps: Int { 32 }
-
-  private let times: UnsafeMutableBufferPointer<Duration>
-  private let count = Atomic(0)
-  private let closed = Atomic(false)
-
-  init(stepCount: Int) {
-    times = .allocate(capacity: 2 * min(stepCount, Self.maxSteps))
-  }
-
-  deinit { times.deallocate() }
-
-  /// Whether marks have been read.
-  ///
-  /// A mark is set before this is read, and it is set before marks are read, so that either side sees the other.
-  var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
-
-  /// Returns whether the mark could be set, because it is the next one.
-  func set(_ position: Int, to time: Duration) -> Bool {
-    guard position == count.load(ordering: .relaxed), position < times.count, !closed.load(ordering: .relaxed) else {
-      return false
-    }
-    times.initializeElement(at: position, to: time)
-    count.store(position + 1, ordering: .sequentiallyConsistent)
-    return true
-  }
-
-  /// Lets no further mark be set, and returns the times from a position on.
-  func close(from position: Int) -> UnsafeMutableBufferPointer<Duration>.SubSequence {
-    if !closed.load(ordering: .relaxed) { closed.store(true, ordering: .sequentiallyConsistent) }
-    return times[position..<count.load(ordering: .sequentiallyConsistent)]
   }
 }
