@@ -116,7 +116,7 @@ private final class SharedRun<P: Progression>: Sendable {
   private func begin(_ number: Int) {
     let task = spawn {
       await outsideRuns {
-        for consumer in self.end(await self.work()) { consumer.settle(()) }
+        self.end(await self.work())?.settle(())
       }
     }
     let isLate = state.withLock { state in
@@ -135,17 +135,17 @@ private final class SharedRun<P: Progression>: Sendable {
     }
   }
 
-  /// Returns the consumers to wake; the previous stage is released before that, and outside the lock.
-  private func end(_ result: Result<P, any Error>) -> [Once<Void>] {
+  /// Returns what wakes the consumers; the previous stage is released before that, and outside the lock.
+  private func end(_ result: Result<P, any Error>) -> Once<Void>? {
     let isLast = (try? result.get())?.result != nil
     let (end, _) = state.withLock { ($0.machine.end(result, isLast: isLast), $0.task.take()) }
-    return end.consumers
+    return end.wake
   }
 }
 
 /// Decides what happens when several consumers iterate one run of a progression.
 ///
-/// It stores only the newest stage. A consumer that has to wait leaves a waiter; the machine wakes it after a change,
+/// It stores only the newest stage. A consumer that has to wait receives a waiter; the machine wakes it after a change,
 /// and it tries again. A `Broadcast` would not do: it never makes the producer wait.
 struct SharingMachine<Stage, Waiter> {
   typealias ConsumerID = UInt64
@@ -157,62 +157,55 @@ struct SharingMachine<Stage, Waiter> {
   }
 
   private enum Run {
-    /// No stage has been requested after the first one.
-    case ready
     /// The stage after the newest one has not been requested.
     case paused
     case working
     case ended(Ending)
   }
 
-  private enum Consumer {
-    /// It has not received the newest stage.
-    case behind
-    case newest
-    /// It waits for the stage after the newest one.
-    case waiting(Waiter)
-  }
-
   private let sharing: StageSharing
   private(set) var newest: Stage
-  /// The number of stages that have been worked on.
+  /// The number of the newest stage; the first one has the number 0.
   private var number = 0
   private var run: Run
-  private var consumers: [ConsumerID: Consumer] = [:]
-  private var waitingCount = 0
+  /// The number of the stage that each consumer received last; -1 before the first one.
+  private var received: [ConsumerID: Int] = [:]
+  /// The consumers that wait for the stage after the newest one, and what they wait for.
+  private var waiting: Set<ConsumerID> = []
+  private var waiter: Waiter?
   private var nextID: ConsumerID = 0
 
   init(first: Stage, isLast: Bool = false, sharing: StageSharing) {
     newest = first
-    run = isLast ? .ended(.completed) : .ready
+    run = isLast ? .ended(.completed) : .paused
     self.sharing = sharing
   }
 
   /// A consumer joins; it starts at the newest stage.
   mutating func join() -> ConsumerID {
     defer { nextID += 1 }
-    consumers[nextID] = .behind
+    received[nextID] = -1
     return nextID
   }
 
   enum RequestAction {
     case stage(Stage)
     case end(Ending)
-    /// It waits, and the work with this number begins, if any.
+    /// It waits, and the work on the stage with this number begins, if any.
     case wait(Waiter, Int?)
   }
 
   /// A consumer that does not wait requests a stage newer than the one it received last.
-  mutating func request(_ id: ConsumerID, waiter: @autoclosure () -> Waiter) -> RequestAction {
-    if case .behind = consumers[id] {
-      consumers[id] = .newest
+  mutating func request(_ id: ConsumerID, waiter new: @autoclosure () -> Waiter) -> RequestAction {
+    if received[id] != number {
+      received[id] = number
       return .stage(newest)
     }
     if case .ended(let ending) = run { return .end(ending) }
-    let new = waiter()
-    consumers[id] = .waiting(new)
-    waitingCount += 1
-    return .wait(new, begin())
+    let waiter = waiter ?? new()
+    self.waiter = waiter
+    waiting.insert(id)
+    return .wait(waiter, begin())
   }
 
   enum LeaveAction {
@@ -222,11 +215,13 @@ struct SharingMachine<Stage, Waiter> {
   }
 
   mutating func leave(_ id: ConsumerID) -> LeaveAction {
-    if case .waiting = consumers.removeValue(forKey: id) { waitingCount -= 1 }
-    guard consumers.isEmpty else { return .proceed(begin()) }
+    received[id] = nil
+    waiting.remove(id)
+    guard received.isEmpty else { return .proceed(begin()) }
     switch run {
     // A consumer that joins before anything was requested finds the run unchanged.
-    case .ready, .ended: return .proceed(nil)
+    case .paused where number == 0: return .proceed(nil)
+    case .ended: return .proceed(nil)
     case .paused, .working:
       run = .ended(.abandoned)
       return .cancel
@@ -235,13 +230,8 @@ struct SharingMachine<Stage, Waiter> {
 
   /// Begins the work of the newest stage, and returns its number, if enough consumers have requested the next one.
   private mutating func begin() -> Int? {
-    switch run {
-    case .ready, .paused: break
-    case .working, .ended: return nil
-    }
-    guard waitingCount > 0, !sharing.isPaced || waitingCount == consumers.count else { return nil }
+    guard case .paused = run, !waiting.isEmpty, !sharing.isPaced || waiting.count == received.count else { return nil }
     run = .working
-    number += 1
     return number
   }
 
@@ -251,23 +241,18 @@ struct SharingMachine<Stage, Waiter> {
 
   /// The work of a stage has ended.
   ///
-  /// - Returns: The consumers to wake, and the previous stage, which is released outside the lock.
-  mutating func end(_ result: Result<Stage, any Error>, isLast: Bool) -> (consumers: [Waiter], releasing: Stage?) {
-    guard case .working = run else { return ([], nil) }
-    var woken: [Waiter] = []
-    let stage = try? result.get()
-    for (id, consumer) in consumers {
-      if case .waiting(let waiter) = consumer { woken.append(waiter) } else if stage == nil { continue }
-      consumers[id] = stage == nil ? .newest : .behind
-    }
-    waitingCount = 0
+  /// - Returns: What to wake, and the previous stage, which is released outside the lock.
+  mutating func end(_ result: Result<Stage, any Error>, isLast: Bool) -> (wake: Waiter?, releasing: Stage?) {
+    guard case .working = run else { return (nil, nil) }
+    waiting = []
     switch result {
     case .success(let stage):
+      number += 1
       run = isLast ? .ended(.completed) : .paused
-      return (woken, exchange(&newest, with: stage))
+      return (waiter.take(), exchange(&newest, with: stage))
     case .failure(let error):
       run = .ended(.failed(error))
-      return (woken, nil)
+      return (waiter.take(), nil)
     }
   }
 }

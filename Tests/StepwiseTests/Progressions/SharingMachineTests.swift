@@ -24,7 +24,7 @@ struct SharingMachineTests {
     }
     #expect(machine.isInProgress(work))
     let end = machine.end(.success(1), isLast: false)
-    #expect(end.consumers == [1])
+    #expect(end.wake == 1)
     #expect(end.releasing == 0)
     #expect(!machine.isInProgress(work))
   }
@@ -85,7 +85,7 @@ struct SharingMachineTests {
     let (fast, slow) = (machine.join(), machine.join())
     _ = machine.request(fast, waiter: 1)
     _ = machine.request(fast, waiter: 1)
-    #expect(machine.end(.failure(Broken(description: "")), isLast: false).consumers == [1])
+    #expect(machine.end(.failure(Broken(description: "")), isLast: false).wake == 1)
     guard case .end(.failed) = machine.request(fast, waiter: 1), case .stage(0) = machine.request(slow, waiter: 2),
       case .end(.failed) = machine.request(slow, waiter: 2)
     else {
@@ -121,6 +121,9 @@ private struct SharingModel {
   private var consumers: [Consumer] = []
   private var isWorking = false
   private var newest = 0
+  private var requestCount = 0
+  /// What the consumers that wait for the next stage wait for.
+  private var waiter: Int?
 
   init(sharing: StageSharing, seed: UInt64) {
     self.sharing = sharing
@@ -161,7 +164,8 @@ private struct SharingModel {
   }
 
   private mutating func ask(_ index: Int) throws {
-    switch machine.request(consumers[index].id, waiter: index) {
+    requestCount += 1
+    switch machine.request(consumers[index].id, waiter: requestCount) {
     case .stage(let stage):
       try require(stage == newest, "seed \(seed): \(stage) instead of \(newest)")
       if let last = consumers[index].taken.last {
@@ -169,7 +173,9 @@ private struct SharingModel {
         try require(isNext, "seed \(seed): \(stage) after \(last)")
       }
       consumers[index].taken.append(stage)
-    case .wait(_, let work):
+    case .wait(let waiter, let work):
+      try require(waiter == self.waiter ?? requestCount, "seed \(seed): \(waiter) was woken before")
+      self.waiter = waiter
       consumers[index].isWaiting = true
       try begin(work)
     case .end: throw Broken(description: "seed \(seed): ended")
@@ -180,10 +186,10 @@ private struct SharingModel {
     guard isWorking else { return }
     isWorking = false
     newest += 1
-    let count = consumers.filter(\.isWaiting).count
     let end = machine.end(.success(newest), isLast: false)
     try require(end.releasing == newest - 1, "seed \(seed): stage \(newest) is discarded")
-    try require(end.consumers.count == count, "seed \(seed): \(end.consumers.count) of \(count) woken")
+    try require(end.wake == waiter, "seed \(seed): waits for \(waiter as Any), not \(end.wake as Any)")
+    waiter = nil
     for index in consumers.indices { consumers[index].isWaiting = false }
   }
 
