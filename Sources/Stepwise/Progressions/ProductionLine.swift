@@ -40,7 +40,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   @discardableResult
   public func add(_ progression: P) -> Bool {
     // Safety: the work returns and receives what was boxed here; debug builds check it.
-    handle.add(LineWork(Box(progression)) { await unsafeDowncast($0, to: Box<P>.self).value.lineProduct() })
+    handle.core.add(LineWork(Box(progression)) { await unsafeDowncast($0, to: Box<P>.self).value.lineProduct() })
   }
 
   /// Starts no further progression until ``resume()``; running progressions continue.
@@ -81,7 +81,7 @@ public final class ProductionLine<P: Progression>: Sendable {
       public mutating func next(
         isolation actor: isolated (any Actor)?
       ) async -> (progression: P, result: Result<P.Result, any Error>)? {
-        guard let product = await handle.take() else { return nil }
+        guard let product = await handle.core.take() else { return nil }
         // Safety: a line delivers what its work has boxed; debug builds check it.
         return unsafeDowncast(product, to: Box<Element>.self).value
       }
@@ -129,6 +129,7 @@ extension Progression {
 /// A production line without its types: the state machine behind a lock, and the tasks of its workers.
 ///
 /// The workers retain the core. Clients therefore hold a ``LineHandle``.
+@usableFromInline
 final class LineCore: Sendable {
   /// An unsafe continuation for speed.
   ///
@@ -142,6 +143,7 @@ final class LineCore: Sendable {
     machine = Lock(Machine(maxConcurrent: maxConcurrent))
   }
 
+  @usableFromInline
   func add(_ work: LineWork) -> Bool {
     switch machine.withLock({ $0.add(work) }) {
     case .refuse: return false
@@ -157,32 +159,26 @@ final class LineCore: Sendable {
 
   func clearPending() -> [LineWork] {
     let action = machine.withLock { $0.clearPending() }
-    wake(action.wake)
+    action.wake?.settle(())
     for worker in action.dismiss { worker.resume() }
     return action.dropped
   }
 
-  func finish() { wake(machine.withLock { $0.finish() }) }
+  func finish() { machine.withLock { $0.finish() }?.settle(()) }
 
   /// Waits for a product; returns nil after the last one, and when the waiting task is cancelled.
+  @usableFromInline
   nonisolated(nonsending) func take() async -> (any AnyBox)? {
     while !Task.isCancelled {
-      switch machine.withLock({ $0.take() }) {
+      switch machine.withLock({ $0.take(waiter: Once()) }) {
       case .product(let product, let start):
         if let start { begin(start) }
         return product
-      case .none:
-        let waiter = Once<Void>()
-        guard machine.withLock({ $0.wait(waiter) }) else { continue }
-        if await waiter.value() == nil { wake(machine.withLock { $0.leave() }) }
+      case .wait(let waiter): _ = await waiter.value()
       case .end: return nil
       }
     }
     return nil
-  }
-
-  private func wake(_ waiters: [Once<Void>]) {
-    for waiter in waiters { waiter.settle(()) }
   }
 
   // MARK: - Workers
@@ -198,25 +194,23 @@ final class LineCore: Sendable {
   private func work(on first: LineWork) async {
     var current: LineWork? = first
     while true {
-      let action: Machine.WorkAction
+      let action: (next: Machine.WorkAction, wake: Once<Void>?)
       if let work = current {
         let product = await work.perform(work.progression)
         action = machine.withLock { $0.finishWork(with: product) }
       } else {
-        action = machine.withLock { $0.arrive() }
+        action = (machine.withLock { $0.arrive() }, wake: nil)
       }
-      switch action {
-      case .work(let work, let waiters, let starts, let dismissed):
-        wake(waiters)
+      action.wake?.settle(())
+      switch action.next {
+      case .work(let work, let starts, let dismissed):
         starts.forEach(begin)
         for worker in dismissed { worker.resume() }
         current = work
-      case .park(let waiters):
-        wake(waiters)
+      case .park:
         guard await park() else { return }
         current = nil
-      case .leave(let waiters):
-        return wake(waiters)
+      case .leave: return
       }
     }
   }
@@ -237,19 +231,13 @@ final class LineCore: Sendable {
 /// When both are released, the line drops the progressions that have not started.
 @usableFromInline
 final class LineHandle: Sendable {
-  let core: LineCore
+  @usableFromInline let core: LineCore
 
   init(maxConcurrent: Int) {
     core = LineCore(maxConcurrent: maxConcurrent)
   }
 
   deinit { _ = core.clearPending() }
-
-  @usableFromInline
-  func add(_ work: LineWork) -> Bool { core.add(work) }
-
-  @usableFromInline
-  nonisolated(nonsending) func take() async -> (any AnyBox)? { await core.take() }
 }
 
 /// Calls a closure as if no run, token or observer were around it.
@@ -263,7 +251,7 @@ nonisolated(nonsending) func outsideRuns(_ body: nonisolated(nonsending) () asyn
 /// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
 /// is room: with a `Gate`, and thus a task for each progression, a short one takes 20 µs instead of 6. Only one parked
 /// worker is woken at a time. When it arrives, it takes work and wakes the next. By then a fast consumer may have made
-/// room for several progressions. A consumer without a product leaves a waiter; the machine wakes it after a change,
+/// room for several progressions. A consumer without a product receives a waiter; the machine wakes it after a change,
 /// and it tries again.
 ///
 /// After each event no pending work could start, unless a worker that was woken has not arrived.
@@ -277,8 +265,8 @@ struct LineMachine<Work, Product, Waiter, Worker> {
   /// Whether a parked worker was woken and has not arrived.
   private var isWaking = false
   private var products = OrderedSlots<Product>()
-  /// Empty while there are products.
-  private var waiters: [Waiter] = []
+  /// What consumers wait for; nil while there are products.
+  private var waiter: Waiter?
   private var isSuspended = false
   /// Whether further work is accepted.
   private var isOpen = true
@@ -308,30 +296,31 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return start().map { .start($0) } ?? .keep
   }
 
-  /// What a worker does next; the waiters and the other workers are woken first.
+  /// What a worker does next; the other workers are woken first.
   enum WorkAction {
-    case work(Work, wake: [Waiter], start: [Start], dismiss: [Worker])
+    case work(Work, start: [Start], dismiss: [Worker])
     /// There is work, but no room for its product.
-    case park(wake: [Waiter])
-    case leave(wake: [Waiter])
+    case park
+    case leave
   }
 
-  mutating func finishWork(with product: Product) -> WorkAction {
+  /// A worker has run its work; returns what it does next, and the waiter to wake before.
+  mutating func finishWork(with product: Product) -> (next: WorkAction, wake: Waiter?) {
     precondition(running > 0, "A production line received a product while no worker was running.")
     running -= 1
     products.append(product)
-    return continueWorking(wake: wake())
+    return (continueWorking(), waiter.take())
   }
 
   /// A worker that was woken is ready.
   mutating func arrive() -> WorkAction {
     isWaking = false
-    return continueWorking(wake: [])
+    return continueWorking()
   }
 
-  private mutating func continueWorking(wake: [Waiter]) -> WorkAction {
-    guard let work = beginWork() else { return pending.isEmpty ? .leave(wake: wake) : .park(wake: wake) }
-    return .work(work, wake: wake, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
+  private mutating func continueWorking() -> WorkAction {
+    guard let work = beginWork() else { return pending.isEmpty ? .leave : .park }
+    return .work(work, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
   }
 
   /// Parks a worker, or returns false when others have started its work, or the work was dropped.
@@ -342,26 +331,20 @@ struct LineMachine<Work, Product, Waiter, Worker> {
   }
 
   enum TakeAction {
+    /// The oldest product.
     case product(Product, start: Start?)
-    case none
+    case wait(Waiter)
     case end
   }
 
-  /// Removes and returns the oldest product.
-  mutating func take() -> TakeAction {
+  /// A consumer requests a product.
+  mutating func take(waiter new: @autoclosure () -> Waiter) -> TakeAction {
     if let product = products.popFirst() { return .product(product, start: start()) }
-    return isOpen || !isEmpty ? .none : .end
+    if !isOpen, isEmpty { return .end }
+    let waiter = waiter ?? new()
+    self.waiter = waiter
+    return .wait(waiter)
   }
-
-  /// Adds a consumer's waiter, or returns false when it should try again.
-  mutating func wait(_ waiter: Waiter) -> Bool {
-    guard products.isEmpty, isOpen || !isEmpty else { return false }
-    waiters.append(waiter)
-    return true
-  }
-
-  /// A waiter has left; returns the waiters to wake, which then try again.
-  mutating func leave() -> [Waiter] { wake() }
 
   mutating func suspend() { isSuspended = true }
 
@@ -371,15 +354,15 @@ struct LineMachine<Work, Product, Waiter, Worker> {
   }
 
   /// Drops the work that has not started.
-  mutating func clearPending() -> (dropped: [Work], wake: [Waiter], dismiss: [Worker]) {
+  mutating func clearPending() -> (dropped: [Work], wake: Waiter?, dismiss: [Worker]) {
     let dropped = pending.removeAll()
-    return (dropped, isEmpty ? wake() : [], exchange(&parked, with: []))
+    return (dropped, isEmpty ? waiter.take() : nil, exchange(&parked, with: []))
   }
 
-  /// Accepts no further work, and returns the waiters to wake.
-  mutating func finish() -> [Waiter] {
+  /// Accepts no further work, and returns the waiter to wake.
+  mutating func finish() -> Waiter? {
     isOpen = false
-    return isEmpty ? wake() : []
+    return isEmpty ? waiter.take() : nil
   }
 
   private var hasRoom: Bool { !isSuspended && running < limit && products.count < limit }
@@ -402,6 +385,4 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     while let start = start() { starts.append(start) }
     return starts
   }
-
-  private mutating func wake() -> [Waiter] { waiters.isEmpty ? [] : exchange(&waiters, with: []) }
 }

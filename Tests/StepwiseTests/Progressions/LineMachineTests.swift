@@ -29,7 +29,7 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     let further = machine.resume()
     #expect(further.isEmpty)
-    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0) else {
+    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next else {
       Issue.record("the worker did not go on")
       return
     }
@@ -41,14 +41,14 @@ struct LineMachineTests {
 
   @Test func `A full buffer parks the worker until a result is taken`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0), machine.park(7) else {
+    guard case .park = machine.finishWork(with: 0).next, machine.park(7) else {
       Issue.record("not parked")
       return
     }
     let further = machine.resume()
     #expect(further.isEmpty)
-    guard case .product(0, start: .wake(7)?) = machine.take(),
-      case .work(1, wake: _, start: _, dismiss: _) = machine.arrive()
+    guard case .product(0, start: .wake(7)?) = machine.take(waiter: 5),
+      case .work(1, start: _, dismiss: _) = machine.arrive()
     else {
       Issue.record("no product, or the worker did not start")
       return
@@ -57,20 +57,21 @@ struct LineMachineTests {
 
   @Test func `One parked worker is woken at a time and wakes the next`() {
     var machine = machine(maxConcurrent: 2, work: 0..<5, starting: [0, 1])
-    guard case .work(2, wake: _, start: _, dismiss: _) = machine.finishWork(with: 0),
-      case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
+    guard case .work(2, start: _, dismiss: _) = machine.finishWork(with: 0).next,
+      case .park = machine.finishWork(with: 1).next, case .park = machine.finishWork(with: 2).next,
       machine.park(7), machine.park(8)
     else {
       Issue.record("not parked")
       return
     }
-    guard case .product(0, start: nil) = machine.take(), case .product(1, start: .wake(8)?) = machine.take(),
-      case .product(2, start: nil) = machine.take()
+    guard case .product(0, start: nil) = machine.take(waiter: 5),
+      case .product(1, start: .wake(8)?) = machine.take(waiter: 5),
+      case .product(2, start: nil) = machine.take(waiter: 5)
     else {
       Issue.record("none was woken, or two")
       return
     }
-    guard case .work(3, wake: _, start: let starts, dismiss: _) = machine.arrive(), starts.count == 1,
+    guard case .work(3, start: let starts, dismiss: _) = machine.arrive(), starts.count == 1,
       case .wake(7) = starts[0]
     else {
       Issue.record("did not wake the next")
@@ -82,7 +83,7 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 1, work: 0..<3, starting: [0])
     _ = machine.finishWork(with: 0)
     _ = machine.park(7)
-    guard case .product(0, start: .wake(7)?) = machine.take() else {
+    guard case .product(0, start: .wake(7)?) = machine.take(waiter: 5) else {
       Issue.record("not woken")
       return
     }
@@ -100,7 +101,7 @@ struct LineMachineTests {
 
   @Test func `A worker that parks after its work was started leaves`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0), case .product(0, start: .new(1)?) = machine.take(),
+    guard case .park = machine.finishWork(with: 0).next, case .product(0, start: .new(1)?) = machine.take(waiter: 5),
       !machine.park(7)
     else {
       Issue.record("did not leave")
@@ -110,7 +111,7 @@ struct LineMachineTests {
 
   @Test func `A worker that parks after its work was dropped leaves`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0) else {
+    guard case .park = machine.finishWork(with: 0).next else {
       Issue.record("did not receive park")
       return
     }
@@ -135,11 +136,12 @@ struct LineMachineTests {
   @Test
   func `A parked worker ends when another one takes the last work`() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
-    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
-      case .park = machine.finishWork(with: 1), case .park = machine.finishWork(with: 2),
+    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next,
+      case .park = machine.finishWork(with: 1).next, case .park = machine.finishWork(with: 2).next,
       machine.park(7), machine.park(8),
-      case .product(0, start: nil) = machine.take(), case .product(1, start: .wake(8)?) = machine.take(),
-      case .work(3, wake: _, start: _, dismiss: [7]) = machine.arrive(), case .leave = machine.arrive()
+      case .product(0, start: nil) = machine.take(waiter: 5),
+      case .product(1, start: .wake(8)?) = machine.take(waiter: 5),
+      case .work(3, start: _, dismiss: [7]) = machine.arrive(), case .leave = machine.arrive()
     else {
       Issue.record("not dismissed")
       return
@@ -148,10 +150,11 @@ struct LineMachineTests {
 
   @Test func `A woken worker leaves when another takes the last work`() {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
-    guard case .work(2, wake: _, start: _, dismiss: []) = machine.finishWork(with: 0),
-      case .park = machine.finishWork(with: 1), machine.park(7),
-      case .product(0, start: .wake(7)?) = machine.take(), case .product(1, start: nil) = machine.take(),
-      case .work(3, wake: _, start: _, dismiss: []) = machine.finishWork(with: 2), case .leave = machine.arrive()
+    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next,
+      case .park = machine.finishWork(with: 1).next, machine.park(7),
+      case .product(0, start: .wake(7)?) = machine.take(waiter: 5),
+      case .product(1, start: nil) = machine.take(waiter: 5),
+      case .work(3, start: _, dismiss: []) = machine.finishWork(with: 2).next, case .leave = machine.arrive()
     else {
       Issue.record("did not leave")
       return
@@ -161,9 +164,9 @@ struct LineMachineTests {
   @Test func `A waiter is woken by the last result and by the end`() {
     var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
     let woken = machine.finish()
-    #expect(woken.isEmpty)
-    guard case .none = machine.take(), machine.wait(5), case .leave(wake: [5]) = machine.finishWork(with: 0),
-      case .product(0, start: _) = machine.take(), case .end = machine.take(), !machine.wait(5)
+    #expect(woken == nil)
+    guard case .wait(5) = machine.take(waiter: 5), case (.leave, 5) = machine.finishWork(with: 0),
+      case .product(0, start: _) = machine.take(waiter: 6), case .end = machine.take(waiter: 6)
     else {
       Issue.record("not woken")
       return
@@ -179,12 +182,26 @@ struct LineMachineTests {
     machine.suspend()
     _ = machine.add(0)
     _ = machine.finish()
-    guard case .none = machine.take(), machine.wait(5) else {
+    guard case .wait(5) = machine.take(waiter: 5) else {
       Issue.record("did not wait")
       return
     }
     let cleared = machine.clearPending()
-    #expect(cleared.wake == [5])
+    #expect(cleared.wake == 5)
+  }
+
+  @Test func `Consumers that wait at one time are woken together`() {
+    var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
+    guard case .wait(5) = machine.take(waiter: 5), case .wait(5) = machine.take(waiter: 6) else {
+      Issue.record("they wait apart")
+      return
+    }
+    guard case (.leave, 5) = machine.finishWork(with: 0), case .product(0, start: _) = machine.take(waiter: 6),
+      case .wait(6) = machine.take(waiter: 6)
+    else {
+      Issue.record("a waiter that was woken is used again")
+      return
+    }
   }
 
   /// Random orders of events against the guarantees: order, limits, nothing twice, nothing lost, no waiter left behind.
@@ -214,8 +231,9 @@ private struct SimulatedLine: ~Copyable {
   private var taken: [Int] = []
   private var isSuspended = false
   private var isFinished = false
-  /// Whether the consumer waits to be woken.
-  private var isWaiting = false
+  /// What the consumer waits for.
+  private var waiter: Int?
+  private var nextWaiter = 0
 
   init(maxConcurrent: Int) {
     self.maxConcurrent = maxConcurrent
@@ -230,7 +248,7 @@ private struct SimulatedLine: ~Copyable {
     case 6: take()
     case 7: machine.suspend(); isSuspended = true
     case 8: resume()
-    default: if Bool.random(using: &generator) { clear() } else { wake(machine.leave()) }
+    default: clear()
     }
   }
 
@@ -240,17 +258,17 @@ private struct SimulatedLine: ~Copyable {
     isFinished = true
     wake(machine.finish())
     for _ in 0..<200
-    where isWaiting || !running.isEmpty || !aboutToPark.isEmpty || !woken.isEmpty || taken.count < finished.count {
+    where waiter != nil || !running.isEmpty || !aboutToPark.isEmpty || !woken.isEmpty || taken.count < finished.count {
       finishWork(at: running.indices.first)
       park()
       arrive()
-      if !isWaiting { take() }
+      take()
     }
-    #expect(!isWaiting && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty && woken.isEmpty)
+    #expect(waiter == nil && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty && woken.isEmpty)
     #expect(taken == finished)
     #expect((begun + dropped).sorted() == Array(0..<nextWork))
     #expect(finished.sorted() == begun)
-    if case .end = machine.take() { return }
+    if case .end = machine.take(waiter: 0) { return }
     Issue.record("not ended")
   }
 
@@ -267,7 +285,9 @@ private struct SimulatedLine: ~Copyable {
     guard let index else { return }
     let work = running.remove(at: index)
     finished.append(work)
-    perform(machine.finishWork(with: work))
+    let action = machine.finishWork(with: work)
+    wake(action.wake)
+    perform(action.next)
   }
 
   private mutating func arrive() {
@@ -276,16 +296,14 @@ private struct SimulatedLine: ~Copyable {
 
   private mutating func perform(_ action: LineMachine<Int, Int, Int, Int>.WorkAction) {
     switch action {
-    case .work(let work, let woken, let starts, let dismissed):
-      wake(woken)
+    case .work(let work, let starts, let dismissed):
       begin(work)
       for start in starts { begin(start) }
       for worker in dismissed { unpark(worker) }
-    case .park(let woken):
-      wake(woken)
+    case .park:
       aboutToPark.append(nextWorker)
       nextWorker += 1
-    case .leave(let woken): wake(woken)
+    case .leave: break
     }
   }
 
@@ -295,15 +313,15 @@ private struct SimulatedLine: ~Copyable {
   }
 
   private mutating func take() {
-    guard !isWaiting else { return }
-    switch machine.take() {
+    guard waiter == nil else { return }
+    nextWaiter += 1
+    switch machine.take(waiter: nextWaiter) {
     case .product(let product, let start):
       taken.append(product)
       if let start { begin(start) }
-    case .none:
-      let waits = machine.wait(1)
-      #expect(waits)
-      isWaiting = true
+    case .wait(let waiter):
+      #expect(waiter == nextWaiter, "it was woken before")
+      self.waiter = waiter
     case .end: #expect(isFinished)
     }
   }
@@ -342,9 +360,9 @@ private struct SimulatedLine: ~Copyable {
     #expect(running.count <= maxConcurrent)
   }
 
-  private mutating func wake(_ woken: [Int]) {
-    guard !woken.isEmpty else { return }
-    #expect(isWaiting && woken == [1])
-    isWaiting = false
+  private mutating func wake(_ woken: Int?) {
+    guard let woken else { return }
+    #expect(woken == waiter)
+    waiter = nil
   }
 }
