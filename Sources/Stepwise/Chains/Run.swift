@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-// Safety: it has one constant, which is Sendable, and `JobRun`, its only subclass, one more.
 /// A handle for cancelling, awaiting and observing a run that `start` started.
 ///
 /// Keep it if you want to show progress or offer a cancel button; you can ignore it otherwise. Releasing the handle
@@ -11,7 +10,7 @@
 /// let run = search.start("swift")
 /// run.cancel(reason: "the screen was closed")
 /// ```
-public class Run<Output: Sendable>: @unchecked Sendable {
+public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendable constant, and one in `JobRun`.
   @usableFromInline final let handle: RunHandle
 
   @inlinable

@@ -42,8 +42,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     self.name = name
     chain = Chain(name) { (input: JobInput<Input>) in
       let (launch, context) = (input.launch, JobContext<Update>(launch: input.launch))
-      if let limits = launch.limits { return try await limits.limit(launch) { try await work(input.value, context) } }
-      return try await work(input.value, context)
+      let limits = launch.limits
+      if limits.isEmpty { return try await work(input.value, context) }
+      return try await launch.limited(to: limits) { try await work(input.value, context) }
     }
   }
 
@@ -241,7 +242,6 @@ extension Job {
   }
 }
 
-// Safety: it adds one constant to a run.
 /// The ``Run`` of a launched job, with its updates.
 ///
 /// You get it from `launch`. Once the job is cancelled, no further handler is called: when `cancel` has returned on the
@@ -252,7 +252,7 @@ extension Job {
 /// let run = count.launch(10)
 /// for await number in run.updates { seen.record(number) }
 /// ```
-public final class JobRun<Update: Sendable, Output: Sendable>: Run<Output>, @unchecked Sendable {
+public final class JobRun<Update: Sendable, Output: Sendable>: Run<Output>, @unchecked Sendable {  // Safety: as `Run`.
   let launch: JobLaunch
 
   init(_ launch: JobLaunch, _ handle: RunHandle) {

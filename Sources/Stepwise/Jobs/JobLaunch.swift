@@ -24,18 +24,23 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     var calls = JobCallsMachine<any AnyBox>()
     /// Released on completion, like the limits: work that retains its context does not retain a screen.
     var handlers = JobHandlers()
-    /// Nil without a time limit.
-    var limits: JobLimits?
-    /// The newest update, until there is a subscriber.
-    var newest: (any AnyBox)?
-    /// Created for the first subscriber.
+    /// The time limits of the work, innermost first.
+    var limits: [TimeLimit] = []
+    /// Created for the first update or subscriber.
     var updates: Updates?
     var isClosed = false
     var isFinished = false
+
+    mutating func openUpdates() -> Updates {
+      let open = updates ?? Updates(nil)
+      updates = open
+      return open
+    }
   }
 
   let name: String
   let owner: JobOwner?
+  private let hasDeadline: Bool
   /// Whether one of the job's own timers has fired.
   private let isTimeUp = Atomic(false)
   private let state: Lock<State>
@@ -43,7 +48,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   init(of program: ObjectIdentifier, on queue: JobQueue, name: String, settings: JobSettings) {
     self.name = name
     owner = settings.owner
-    var state = State(handlers: settings.handlers, limits: JobLimits(settings))
+    hasDeadline = settings.deadline != nil
+    var state = State(handlers: settings.handlers)
+    if let timeout = settings.timeout { state.limits.append(timeout) }
+    if let deadline = settings.deadline { state.limits.append(deadline.started()) }
     if !state.handlers.onStart.isEmpty { _ = state.calls.enqueue(.start) }
     self.state = Lock(state)
     let priority = Int((settings.priority ?? .medium).rawValue)
@@ -56,11 +64,23 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   // MARK: - Work
 
-  var limits: JobLimits? { state.withLock { $0.limits } }
+  var limits: [TimeLimit] { state.withLock { $0.limits } }
+
+  /// Runs the work within time limits, innermost first.
+  func limited<Output: Sendable>(
+    to limits: [TimeLimit],
+    _ work: @escaping @Sendable () async throws -> Output
+  ) async throws -> Output {
+    var work = work
+    for limit in limits {
+      work = { [work] in try await Stepwise.limited(to: limit, step: self.timeIsUp, operation: work) }
+    }
+    return try await work()
+  }
 
   override nonisolated(nonsending) func waitForAdmission() async throws {
-    guard let deadline = limits?.deadline else { return try await super.waitForAdmission() }
-    try await limited(to: deadline, step: timeIsUp) {
+    guard hasDeadline, let deadline = limits.last else { return try await super.waitForAdmission() }
+    try await Stepwise.limited(to: deadline, step: timeIsUp) {
       try await super.waitForAdmission()
       // It may have left the queue.
       guard case .held = self.slot else { throw CancellationError() }
@@ -76,15 +96,12 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   // MARK: - Updates
 
   func update(_ update: any AnyBox) {
-    let (isFirst, updates, old) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
-      guard !state.isClosed else { return (false, nil, nil) }
-      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update))
-      guard state.updates == nil else { return (isFirst, state.updates, nil) }
-      return (isFirst, nil, exchange(&state.newest, with: update))
+    let (isFirst, updates) = state.withLock { state -> (Bool, Updates?) in
+      guard !state.isClosed else { return (false, nil) }
+      return (!state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update)), state.openUpdates())
     }
-    // Released outside the lock.
-    _ = old
     if isFirst { callPending() }
+    // The update before is released outside the lock.
     _ = updates?.update { content -> (any AnyBox)? in
       content.publish(.newest)
       return exchange(&content.state, with: update)
@@ -93,11 +110,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   /// The newest update, for any number of subscribers.
   var updates: Updates {
-    let (updates, isFinished) = state.withLock { state in
-      let updates = state.updates ?? Updates(state.newest.take())
-      state.updates = updates
-      return (updates, state.isFinished)
-    }
+    let (updates, isFinished) = state.withLock { ($0.openUpdates(), $0.isFinished) }
     if isFinished { updates.update { $0.finish() } }
     return updates
   }
@@ -134,7 +147,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
     let old = state.withLock { state in
-      exchange(&state, with: State(newest: state.newest, updates: state.updates, isClosed: true, isFinished: true))
+      exchange(&state, with: State(updates: state.updates, isClosed: true, isFinished: true))
     }
     old.updates?.update { $0.finish() }
   }
@@ -178,7 +191,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 /// The pending handler calls of a job before its completion: the launch and the updates.
 ///
 /// Code on the main actor requests one call after the other. Several callers may take turns: the order stays the same,
-/// because each call is made immediately. The call for the launch comes first.
+/// because each call is made immediately.
 struct JobCallsMachine<Update> {
   enum Call {
     case start
@@ -204,8 +217,7 @@ struct JobCallsMachine<Update> {
 
   private var state = State.open
   private var caller = Caller.none
-  private var isStartPending = false
-  private var updates = OrderedSlots<Update>()
+  private var calls = OrderedSlots<Call>()
 
   var isSilent: Bool {
     if case .silent = state { true } else { false }
@@ -213,16 +225,13 @@ struct JobCallsMachine<Update> {
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
-    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
+    if case .calling = caller { true } else { !calls.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ call: Call) -> Bool {
     guard case .open = state else { return false }
-    switch call {
-    case .start: isStartPending = true
-    case .update(let update): updates.append(update)
-    }
+    calls.append(call)
     guard case .none = caller else { return false }
     caller = .scheduled
     return true
@@ -230,7 +239,7 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = exchange(&isStartPending, with: false) ? Call.start : updates.popFirst().map { .update($0) }
+    let call = calls.popFirst()
     caller = call == nil ? .none : .calling
     return call
   }
@@ -239,11 +248,10 @@ struct JobCallsMachine<Update> {
     if case .open = state { state = .closed }
   }
 
-  /// Returns the updates that no call will deliver, to release them outside the lock.
-  mutating func silence() -> [Update] {
+  /// Returns the calls that are not made any more, to release their updates outside the lock.
+  mutating func silence() -> [Call] {
     state = .silent
-    isStartPending = false
-    return updates.removeAll()
+    return calls.removeAll()
   }
 }
 

@@ -43,29 +43,6 @@ final class JobOwner: Sendable {
   func isSame(_ object: AnyObject) -> Bool { ObjectIdentifier(object) == id && owner === object }
 }
 
-struct JobLimits: Sendable {
-  private let timeout: TimeLimit?
-  let deadline: TimeLimit?
-
-  /// Starts the time of the deadline; returns nil when there is no limit.
-  init?(_ settings: JobSettings) {
-    guard settings.timeout != nil || settings.deadline != nil else { return nil }
-    timeout = settings.timeout
-    deadline = settings.deadline?.started()
-  }
-
-  nonisolated(nonsending) func limit<Output: Sendable>(
-    _ launch: JobLaunch,
-    _ work: @escaping @Sendable () async throws -> Output
-  ) async throws -> Output {
-    var work = work
-    for limit in [timeout, deadline].compactMap({ $0 }) {
-      work = { [work] in try await limited(to: limit, step: launch.timeIsUp, operation: work) }
-    }
-    return try await work()
-  }
-}
-
 /// A handler for errors of one type.
 package struct JobErrorHandler: Sendable {
   /// How specific a handler is for an error, most specific first.
