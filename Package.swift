@@ -27,7 +27,7 @@ let package = Package(
   ],
   dependencies: [],
   targets: [
-    .target(name: "Stepwise"),
+    .target(name: "Stepwise", swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(name: "StepwiseTracing", dependencies: ["Stepwise"]),
     .target(name: "StepwiseFlows", dependencies: ["Stepwise", "StepwiseTracing"]),
     .target(name: "StepwiseFiles"),

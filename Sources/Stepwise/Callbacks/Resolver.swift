@@ -107,7 +107,7 @@ public func withResolver<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   file: String = #fileID,
   line: UInt = #line,
-  _ body: (Resolver<Value>) async throws -> Void
+  _ body: @concurrent (Resolver<Value>) async throws -> Void
 ) async throws -> Value {
   let box = ResolverBox<Value>(file: file, line: line)
   await handOut(box, isolation: isolation, body)
@@ -118,7 +118,7 @@ public func withResolver<Value: Sendable>(
 private func handOut<Value: Sendable>(
   _ box: ResolverBox<Value>,
   isolation: isolated (any Actor)?,
-  _ body: (Resolver<Value>) async throws -> Void
+  _ body: @concurrent (Resolver<Value>) async throws -> Void
 ) async {
   let resolver = Resolver(box: box)
   do {
@@ -265,7 +265,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
   /// Waits for the first call.
   ///
   /// When the task is cancelled, returns as soon as the cancel handlers have returned.
-  nonisolated(nonsending) func value() async throws -> Value {
+  func value() async throws -> Value {
     let scope = Scope.current
     let settled = await withTaskCancellationHandler {
       await result.valueIgnoringCancellation()

@@ -134,7 +134,7 @@ public final class CancellationToken: Sendable {
   }
 
   /// Waits until the token, or the waiting task, is cancelled.
-  public var cancellation: Void {
+  @concurrent public var cancellation: Void {
     get async {
       let cancelled = Once<Void>()
       let registration = onCancel { _ in cancelled.settle(()) }

@@ -79,7 +79,7 @@ struct FinishedBranch: Sendable {
 /// Chains that run concurrently as one step.
 struct Branches<Input: Sendable>: Sendable {
   /// Runs one of them, with its output type erased; it does not retain the chain: see `NestedChains`.
-  typealias Branch = @Sendable (ChainCore, Input, Child) async throws -> FinishedBranch
+  typealias Branch = @concurrent @Sendable (ChainCore, Input, Child) async throws -> FinishedBranch
 
   let chains: NestedChains
   private let all: [Branch]
@@ -97,7 +97,7 @@ struct Branches<Input: Sendable>: Sendable {
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
+  @concurrent func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>?] {
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: (Int, Result<FinishedBranch, any Error>)?.self) { group in
       var child = first

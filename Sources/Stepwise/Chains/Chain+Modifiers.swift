@@ -6,7 +6,7 @@ extension Chain {
   ///
   /// Steps that completed are not undone. Cancellation is never replaced.
   public nonisolated func recover(
-    _ replacement: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+    _ replacement: @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
     let code: StepCode = { frame in
       guard let failure = frame.failure.take() else { return }
@@ -23,7 +23,7 @@ extension Chain {
   /// - Returns: A new chain; this one is unchanged.
   public nonisolated func recover<Failure: Error>(
     from type: Failure.Type,
-    _ replacement: nonisolated(nonsending) @escaping @Sendable (Failure) async throws -> Output
+    _ replacement: @escaping @Sendable (Failure) async throws -> Output
   ) -> Chain {
     recover { error in
       guard let failure = error as? Failure else { throw error }
@@ -45,7 +45,7 @@ extension Chain {
   /// - Returns: A new chain; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public nonisolated func retry(
     _ policy: RetryPolicy,
-    if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
+    if isRetryable: @escaping @Sendable (any Error) async -> Bool = { _ in true },
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
@@ -120,7 +120,7 @@ extension Chain {
   public nonisolated func abandon(
     after duration: Duration,
     clock: any Clock<Duration> = ContinuousClock(),
-    discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void = { _ in }
+    discarding discard: @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
       try await frame.perform(limitedTo: duration, clock, as: "abandon") { frame, limit in
@@ -150,7 +150,7 @@ extension Chain {
   /// receive each failed undo as an ``UndoError``, even when the run was cancelled or ended with a value. The error is
   /// still thrown. The handler may suspend, and is shielded from the run's cancellation.
   public nonisolated func onError(
-    _ handler: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Void
+    _ handler: @escaping @Sendable (any Error) async -> Void
   ) -> Chain {
     Chain(path.appending(.onError { error, _ in await handler(error) }))
   }
@@ -161,7 +161,7 @@ extension Chain {
   /// counts the steps of the whole, as in ``ChainEvent``. A ``TimeoutError`` comes with the step that was running, an
   /// ``UndoError`` with the step whose undo failed.
   public nonisolated func onError(
-    _ handler: nonisolated(nonsending) @escaping @Sendable (any Error, ChainStep) async -> Void
+    _ handler: @escaping @Sendable (any Error, ChainStep) async -> Void
   ) -> Chain {
     Chain(path.appending(.onError(handler)))
   }
@@ -171,7 +171,7 @@ extension Chain {
   /// A chain may have several handlers. Each is called exactly once per run, after everything else, newest first. The
   /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation.
   public nonisolated func finally(
-    _ handler: nonisolated(nonsending) @escaping @Sendable (ChainState) async -> Void
+    _ handler: @escaping @Sendable (ChainState) async -> Void
   ) -> Chain {
     Chain(path.appending(.finally(handler)))
   }

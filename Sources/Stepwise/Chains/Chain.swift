@@ -54,7 +54,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   ///
   /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Do not call it in a
   /// step of the chain: it would wait for that step's run, until it is cancelled.
-  public nonisolated(nonsending) func drain() async { _ = await core.counter.drain().value() }
+  public nonisolated func drain() async { _ = await core.counter.drain().value() }
 
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
   /// derived.
@@ -78,7 +78,7 @@ extension Chain {
   ///   refused or replaced by its overlap policy; ``ChainError/reentrant`` when a step runs its own chain, whose policy
   ///   admits one run at a time.
   @inlinable
-  nonisolated(nonsending) public func run(_ input: Input) async throws -> Output {
+  public nonisolated func run(_ input: Input) async throws -> Output {
     guard var frame = core.makeFrame() else { return try await core.runApart(input) }
     frame.slot.put(input)
     try await core.runInPlace(&frame)
@@ -99,7 +99,7 @@ extension Chain {
   public nonisolated func start(
     _ input: Input,
     cancelledBy token: CancellationToken? = nil,
-    completion: (nonisolated(nonsending) @Sendable (Result<Output, any Error>) async -> Void)? = nil
+    completion: (@Sendable (Result<Output, any Error>) async -> Void)? = nil
   ) -> Run<Output> {
     var slot = ValueSlot()
     slot.put(input)
@@ -117,7 +117,7 @@ extension Chain {
   /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
   ///
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
-  package nonisolated(nonsending) func outcome(of input: Input) async throws -> Outcome<Output> {
+  package nonisolated func outcome(of input: Input) async throws -> Outcome<Output> {
     let run = try await core.runApart(ValueSlot(input))
     defer { run.forget() }
     return run.outcome()
@@ -129,7 +129,7 @@ extension Chain {
   }
 
   /// Runs the chain with a journal, in its own task, which belongs to the caller's task.
-  package nonisolated(nonsending) func run(with journal: any RunJournal) async throws -> Output {
+  package nonisolated func run(with journal: any RunJournal) async throws -> Output {
     try await core.runApart(ValueSlot(), with: journal).takeOutput()
   }
 
@@ -143,25 +143,25 @@ extension Chain {
 extension Chain where Input == Void {
   /// Creates a chain of one step without input.
   @inlinable
-  public init(_ body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
+  public init(_ body: @escaping @Sendable () async throws -> Output) {
     self.init { (_: Void) in try await body() }
   }
 
   /// Creates a chain of one step without input, with a name.
   @inlinable
-  public init(_ name: String, _ body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
+  public init(_ name: String, _ body: @escaping @Sendable () async throws -> Output) {
     self.init(name) { (_: Void) in try await body() }
   }
 
   /// Runs the chain and waits for its completion, like ``run(_:)``.
   @inlinable
-  nonisolated(nonsending) public func run() async throws -> Output { try await run(()) }
+  public nonisolated func run() async throws -> Output { try await run(()) }
 
   /// Starts an unstructured run, like ``start(_:cancelledBy:completion:)``.
   @discardableResult
   public nonisolated func start(
     cancelledBy token: CancellationToken? = nil,
-    completion: (nonisolated(nonsending) @Sendable (Result<Output, any Error>) async -> Void)? = nil
+    completion: (@Sendable (Result<Output, any Error>) async -> Void)? = nil
   ) -> Run<Output> {
     start((), cancelledBy: token, completion: completion)
   }
@@ -172,7 +172,7 @@ extension Chain where Input == Void {
 extension Chain {
   /// Creates a chain of one step.
   @inlinable
-  public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
+  public init(_ body: @escaping @Sendable (Input) async throws -> Output) {
     self.init(nil, code: Self.code(body))
   }
 
@@ -180,7 +180,7 @@ extension Chain {
   @inlinable
   public init(
     _ name: String,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+    _ body: @escaping @Sendable (Input) async throws -> Output
   ) {
     self.init(name, code: Self.code(body))
   }
@@ -194,8 +194,8 @@ extension Chain {
   @inlinable
   public init(
     _ name: String? = nil,
-    undo: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Void,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+    undo: @escaping @Sendable (Output) async throws -> Void,
+    _ body: @escaping @Sendable (Input) async throws -> Output
   ) {
     self.init(name, undo: undo, code: Self.code(body))
   }
@@ -210,7 +210,7 @@ extension Chain {
   /// The closure runs off the caller's actor, unless it is isolated to one.
   @inlinable
   public nonisolated func then<Next: Sendable>(
-    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+    _ body: @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
     appending(nil, code: Chain<Output, Next>.code(body))
   }
@@ -224,7 +224,7 @@ extension Chain {
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+    _ body: @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
     // Not a default for `undo` below: with two overloads that fit `then { … }`, a chain of ten takes the compiler 12 s.
     appending(name, code: Chain<Output, Next>.code(body))
@@ -244,8 +244,8 @@ extension Chain {
   @inlinable
   public nonisolated func then<Next: Sendable>(
     _ name: String? = nil,
-    undo: nonisolated(nonsending) @escaping @Sendable (Next) async throws -> Void,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> Next
+    undo: @escaping @Sendable (Next) async throws -> Void,
+    _ body: @escaping @Sendable (Output) async throws -> Next
   ) -> Chain<Input, Next> {
     appending(name, undo: undo, code: Chain<Output, Next>.code(body))
   }
@@ -266,7 +266,7 @@ extension Chain {
   public nonisolated func thenMap<Element: Sendable>(
     _ name: String? = nil,
     maxConcurrent: Int,
-    _ transform: nonisolated(nonsending) @escaping @Sendable (Output.Element) async throws -> Element
+    _ transform: @escaping @Sendable (Output.Element) async throws -> Element
   ) -> Chain<Input, [Element]> where Output: Sequence, Output.Element: Sendable {
     let code: StepCode = { frame in
       let elements: Output = frame.slot.take()
@@ -278,7 +278,7 @@ extension Chain {
   /// The erased form of a closure, built at the call site, for concrete types: a step needs no thunk.
   @inlinable
   static func code(
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+    _ body: @escaping @Sendable (Input) async throws -> Output
   ) -> StepCode {
     { frame in
       let output = try await body(frame.slot.take())

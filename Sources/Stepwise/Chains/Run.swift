@@ -40,7 +40,7 @@ extension Run {
   ///
   /// When the waiting task is cancelled, this throws in that task and does not affect the run. The value of a completed
   /// run is returned in a cancelled task as well.
-  public var value: Output {
+  @concurrent public var value: Output {
     get async throws {
       let run = handle.run
       if !run.isOver {
@@ -58,7 +58,7 @@ extension Run {
   /// The run's outcome, once the run has completed; the wait ignores cancellation of the waiting task.
   ///
   /// The outcome is `.failed` with ``ChainError/reentrant`` when the run cannot complete before the step that awaits it.
-  public var outcome: Outcome<Output> {
+  @concurrent public var outcome: Outcome<Output> {
     get async {
       do {
         if !isFinished { try Scope.checkReentrancy(of: handle.run) }
@@ -73,7 +73,7 @@ extension Run {
   @usableFromInline
   func call(
     priority: TaskPriority? = nil,
-    _ completion: nonisolated(nonsending) @escaping @Sendable (Result<Output, any Error>) async -> Void
+    _ completion: @escaping @Sendable (Result<Output, any Error>) async -> Void
   ) {
     _ = spawn(priority: priority) {
       let outcome = await self.finalOutcome
@@ -81,7 +81,7 @@ extension Run {
     }
   }
 
-  var finalOutcome: Outcome<Output> {
+  @concurrent var finalOutcome: Outcome<Output> {
     get async {
       _ = await handle.task.result
       return withExtendedLifetime(self) { handle.run.outcome() }

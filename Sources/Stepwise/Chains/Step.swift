@@ -10,16 +10,16 @@
 public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   package let name: String?
 
-  @usableFromInline typealias Undo = nonisolated(nonsending) @Sendable (Output) async throws -> Void
+  @usableFromInline typealias Undo = @Sendable (Output) async throws -> Void
 
-  let body: nonisolated(nonsending) @Sendable (Input, ChainStep) async throws -> Output
+  let body: @Sendable (Input, ChainStep) async throws -> Output
   /// Undoes the step when the run of a chain that contains it fails or is cancelled afterwards.
   let undo: Undo?
 
   init(
     name: String?,
     undo: Undo? = nil,
-    body: nonisolated(nonsending) @escaping @Sendable (Input, ChainStep) async throws -> Output
+    body: @escaping @Sendable (Input, ChainStep) async throws -> Output
   ) {
     self.name = name
     self.undo = undo
@@ -27,7 +27,7 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Creates a step.
-  public init(_ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output) {
+  public init(_ body: @escaping @Sendable (Input) async throws -> Output) {
     self.init(name: nil) { input, _ in try await body(input) }
   }
 
@@ -42,8 +42,8 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   ///   - body: Receives the output of the previous step. An error that it throws ends the run.
   public init(
     _ name: String? = nil,
-    undo: (nonisolated(nonsending) @Sendable (Output) async throws -> Void)? = nil,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+    undo: (@Sendable (Output) async throws -> Void)? = nil,
+    _ body: @escaping @Sendable (Input) async throws -> Output
   ) {
     self.init(name: name, undo: undo) { input, _ in try await body(input) }
   }
@@ -81,7 +81,7 @@ extension Step {
   /// - Returns: A new step; this one is unchanged. When all attempts fail, it throws the error of the last one.
   public func retry(
     _ policy: RetryPolicy,
-    if isRetryable: nonisolated(nonsending) @escaping @Sendable (any Error) async -> Bool = { _ in true },
+    if isRetryable: @escaping @Sendable (any Error) async -> Bool = { _ in true },
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Step {
     Step(name: name, undo: undo) { input, step in
@@ -116,7 +116,7 @@ extension Step {
     _ name: String? = nil,
     file: String = #fileID,
     line: UInt = #line,
-    _ body: nonisolated(nonsending) @escaping @Sendable (Input, Resolver<Output>) async throws -> Void
+    _ body: @escaping @Sendable (Input, Resolver<Output>) async throws -> Void
   ) -> Step {
     Step(name: name) { input, _ in
       try await withResolver(file: file, line: line) { resolver in try await body(input, resolver) }

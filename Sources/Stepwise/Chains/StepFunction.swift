@@ -36,13 +36,13 @@
 /// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
 ///   the body when the run is cancelled, has ended, or has abandoned the calling code.
 @discardableResult @inlinable
-public nonisolated(nonsending) func step<Value>(
+public func step<Value>(
   _ name: String,
   retry: RetryPolicy? = nil,
-  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  if isRetryable: (any Error) async -> Bool = { _ in true },
   timeout: Duration? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
-  _ body: nonisolated(nonsending) () async throws -> Value
+  _ body: () async throws -> Value
 ) async throws -> Value {
   let call = try StepCall(name)
   do {
@@ -69,14 +69,14 @@ public nonisolated(nonsending) func step<Value>(
 /// `undo` receives the value. See ``step(_:retry:if:timeout:clock:_:)`` for the other parameters. Outside of a run, and in
 /// undos and handlers, this throws ``ChainError/outsideRun`` before the body.
 @discardableResult
-public nonisolated(nonsending) func step<Value: Sendable>(
+public func step<Value: Sendable>(
   _ name: String,
   retry: RetryPolicy? = nil,
-  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  if isRetryable: (any Error) async -> Bool = { _ in true },
   timeout: Duration? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
-  _ body: nonisolated(nonsending) () async throws -> Value,
-  undo: nonisolated(nonsending) @escaping @Sendable (Value) async throws -> Void
+  _ body: () async throws -> Value,
+  undo: @escaping @Sendable (Value) async throws -> Void
 ) async throws -> Value {
   let attempts = StepAttempts(retry, timeout, clock)
   return try await StepCall(name).perform(name, attempts, if: isRetryable, body, undo: undo)
@@ -86,14 +86,14 @@ public nonisolated(nonsending) func step<Value: Sendable>(
 ///
 /// See ``step(_:retry:if:timeout:clock:_:undo:)-(_,_,_,_,_,_,(Value)->Void)``.
 @discardableResult
-public nonisolated(nonsending) func step<Value: Sendable>(
+public func step<Value: Sendable>(
   _ name: String,
   retry: RetryPolicy? = nil,
-  if isRetryable: nonisolated(nonsending) (any Error) async -> Bool = { _ in true },
+  if isRetryable: (any Error) async -> Bool = { _ in true },
   timeout: Duration? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
-  _ body: nonisolated(nonsending) () async throws -> Value,
-  undo: nonisolated(nonsending) @escaping @Sendable () async throws -> Void
+  _ body: () async throws -> Value,
+  undo: @escaping @Sendable () async throws -> Void
 ) async throws -> Value {
   let attempts = StepAttempts(retry, timeout, clock)
   return try await StepCall(name).perform(name, attempts, if: isRetryable, body) { (_: Value) in try await undo() }

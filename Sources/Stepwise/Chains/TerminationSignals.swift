@@ -43,7 +43,7 @@ import Synchronization
 /// - Throws: Only what the body throws.
 public func withTerminationSignals<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
-  _ body: @escaping () async throws -> Value
+  _ body: @concurrent @escaping () async throws -> Value
 ) async throws -> Value {
   let (token, runs) = (CancellationToken(), RunsBegun(in: .current))
   let call = TerminationSignals.shared.begin(token)

@@ -22,7 +22,7 @@
 public func withCancellation<Value: Sendable>(
   by token: CancellationToken,
   isolation: isolated (any Actor)? = #isolation,
-  _ body: @escaping () async throws -> Value
+  _ body: @concurrent @escaping () async throws -> Value
 ) async throws -> Value {
   let scope = Scope.inside(token)
   let isCancelled = Task.isCancelled
@@ -59,7 +59,7 @@ public func withCancellation<Value: Sendable>(
 /// - Throws: Only what the body throws.
 public func withCancellationToken<Value>(
   isolation: isolated (any Actor)? = #isolation,
-  _ body: (CancellationToken) async throws -> Value
+  _ body: @concurrent (CancellationToken) async throws -> Value
 ) async rethrows -> Value {
   let token = CancellationToken()
   let scope = Scope.current
@@ -83,7 +83,7 @@ public func withCancellationToken<Value>(
 public func withRunObserver<Value>(
   _ observer: some RunObserver,
   isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
+  _ body: @concurrent () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
   var scope = Scope.current?.surroundings.observation ?? ObservationScope()
@@ -99,7 +99,7 @@ package func collectingRuns<Value>(
   maxRuns: Int,
   clock: any Clock<Duration>,
   isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
+  _ body: @concurrent () async throws -> Value
 ) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
   RunObservers.use()
   let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)

@@ -98,7 +98,7 @@ extension ChainCore {
   ///
   /// - Returns: The output, and how to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
-  nonisolated(nonsending) func run<Input: Sendable, Output: Sendable>(
+  func run<Input: Sendable, Output: Sendable>(
     _ input: Input,
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
@@ -109,7 +109,7 @@ extension ChainCore {
     return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(input, as: child) }
   }
 
-  private nonisolated(nonsending) func perform<Input: Sendable, Output: Sendable>(
+  private func perform<Input: Sendable, Output: Sendable>(
     _ input: Input,
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
@@ -122,7 +122,7 @@ extension ChainCore {
   }
 
   @inline(never)
-  private nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(
+  private func runApart<Input: Sendable, Output: Sendable>(
     _ input: Input,
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
@@ -192,7 +192,7 @@ extension ChainCore {
   ///
   /// - Returns: The run, which has ended.
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
-  nonisolated(nonsending) func runApart(
+  func runApart(
     _ input: consuming ValueSlot,
     as child: Child? = nil,
     with journal: (any RunJournal)? = nil
@@ -218,13 +218,13 @@ extension ChainCore {
   }
 
   @usableFromInline
-  nonisolated(nonsending) func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
+  func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
     try await runApart(ValueSlot(input)).takeOutput()
   }
 
   /// Waits for a slot at the gate, then runs.
   @inline(never)
-  private func perform(_ run: StartedRun, as execution: Execution) async {
+  @concurrent private func perform(_ run: StartedRun, as execution: Execution) async {
     var refusal: (any Error)?
     if run.entrance != nil {
       do { try await run.waitForAdmission() } catch { refusal = error }

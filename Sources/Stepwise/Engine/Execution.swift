@@ -195,7 +195,7 @@ package final class Execution: Sendable {
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 
   /// Undoes steps, newest first, and returns the failures.
-  func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
+  @concurrent func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
     await journal?.willUndo(entries.map(\.number))
     for entry in entries {
@@ -215,7 +215,7 @@ package final class Execution: Sendable {
   }
 
   /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
-  nonisolated(nonsending) func undoShielded(_ entries: [UndoStack.Entry], recording: Recording?) async {
+  func undoShielded(_ entries: [UndoStack.Entry], recording: Recording?) async {
     guard !entries.isEmpty else { return }
     await Scope.withCancellationShield { self.keep(await self.undo(entries, recording: recording)) }
   }
@@ -224,7 +224,7 @@ package final class Execution: Sendable {
   ///
   /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
   /// `undoErrors`.
-  nonisolated(nonsending) func undoLate(_ entries: [UndoStack.Entry]) async {
+  func undoLate(_ entries: [UndoStack.Entry]) async {
     guard !entries.isEmpty else { return }
     await Scope.withCancellationShield {
       let errors = await self.undo(entries, recording: nil)
@@ -327,7 +327,7 @@ extension Execution {
   ///
   /// A run with its own task is interrupted anyway. A plain run checks for cancellation only before each step, so it
   /// waits in a separate task.
-  nonisolated(nonsending) func wait<Value: Sendable>(_ wait: @escaping @Sendable () async -> Value) async -> Value {
+  func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
       // The chain's token may be accessed, and cancelled, during the wait.
@@ -415,7 +415,7 @@ struct StepCalls: ~Copyable, Sendable {
   }
 
   /// Waits until no call is in flight, and then lets none begin any more.
-  nonisolated(nonsending) func close(hasValue: Bool) async {
+  func close(hasValue: Bool) async {
     let end = hasValue ? 0 : Self.hasNoValue
     if closeIfIdle(hasValue: hasValue) { return }
     let last = Once<Void>()

@@ -144,7 +144,7 @@ final class StepPart: Sendable {
   }
 
   /// Passes the undos of what has completed here on to what is around it.
-  nonisolated(nonsending) func end() async {
+  func end() async {
     await execution.adopt(undos.takeAll(closing: true).reversed(), in: outer)
   }
 }
@@ -154,7 +154,7 @@ extension Execution {
   ///
   /// When the work there was abandoned, the run may be decided. Then they are undone immediately, unless the run has
   /// ended with a value.
-  nonisolated(nonsending) func adopt(_ entries: [UndoStack.Entry], in part: StepPart?) async {
+  func adopt(_ entries: [UndoStack.Entry], in part: StepPart?) async {
     guard !entries.isEmpty else { return }
     for part in sequence(first: part, next: { $0?.outer }) {
       guard let part else { break }

@@ -54,7 +54,7 @@ package struct Frame: ~Copyable {
   /// Runs the operations of one part, in a loop.
   ///
   /// The first of them covers the parts before.
-  nonisolated(nonsending) mutating func perform(part: Int) async throws {
+  mutating func perform(part: Int) async throws {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
     while position < end {
@@ -80,7 +80,7 @@ package struct Frame: ~Copyable {
   }
 
   @inline(never)
-  private nonisolated(nonsending) mutating func perform(at position: Int, part: Int) async throws {
+  private mutating func perform(at position: Int, part: Int) async throws {
     let operation = program.operations[position]
     guard operation.kind != .recover else { return }
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
@@ -96,7 +96,7 @@ package struct Frame: ~Copyable {
 
   /// Lets the next `recover` replace the error, and returns the position at which to continue.
   @inline(never)
-  private nonisolated(nonsending) mutating func recover(
+  private mutating func recover(
     from error: any Error,
     at position: Int,
     end: Int
@@ -136,7 +136,7 @@ extension Frame {
   ///
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
-  private nonisolated(nonsending) mutating func performStored(_ operation: Program.Operation) async throws {
+  private mutating func performStored(_ operation: Program.Operation) async throws {
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     index = execution.firstStep + operation.firstStep
     execution.enter(index)
@@ -159,7 +159,7 @@ extension Frame {
     execution.reportEnd(ofStep: index)
   }
 
-  private nonisolated(nonsending) mutating func performBody(_ operation: Program.Operation) async throws {
+  private mutating func performBody(_ operation: Program.Operation) async throws {
     if let journal = execution.journal {
       return try await perform(operation, by: journal, returning: operation.output)
     }
@@ -168,7 +168,7 @@ extension Frame {
   }
 
   @inline(never)
-  private nonisolated(nonsending) mutating func perform<Output: Sendable>(
+  private mutating func perform<Output: Sendable>(
     _ operation: Program.Operation,
     by journal: any RunJournal,
     returning type: Output.Type
@@ -202,11 +202,11 @@ extension Frame {
 
 extension Frame {
   /// Runs the steps that the current operation covers, with a limit of which a journal may know that a part has passed.
-  nonisolated(nonsending) mutating func perform(
+  mutating func perform(
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,
-    _ perform: nonisolated(nonsending) (inout Frame, TimeLimit) async throws -> Void
+    _ perform: (inout Frame, TimeLimit) async throws -> Void
   ) async throws {
     guard let journal = execution.journal else {
       return try await perform(&self, TimeLimit(duration: duration, clock: clock))
@@ -228,7 +228,7 @@ extension Frame {
   }
 
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
-  nonisolated(nonsending) mutating func perform(within limit: TimeLimit) async throws {
+  mutating func perform(within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, undos: nil)
     do {
       try await limited(to: limit) {
@@ -247,9 +247,9 @@ extension Frame {
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and no longer awaited.
   ///
   /// If they then return a value, `discard` receives it, shielded from that cancellation.
-  nonisolated(nonsending) mutating func perform<Output: Sendable>(
+  mutating func perform<Output: Sendable>(
     abandonedAfter limit: TimeLimit,
-    discarding discard: nonisolated(nonsending) @escaping @Sendable (Output) async -> Void
+    discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
     let undos = UndoStack()
     let steps = CoveredSteps(coveredBy: &self, undos: undos)
@@ -322,17 +322,17 @@ extension Frame {
   }
 
   /// Stores how to undo the step that has just completed.
-  nonisolated(nonsending) mutating func keep(_ undo: @escaping UndoStack.Undo) async {
+  mutating func keep(_ undo: @escaping UndoStack.Undo) async {
     await adopt([UndoStack.Entry(step: step, entry: entry, undo: undo)])
   }
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
-  nonisolated(nonsending) mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
+  mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
   }
 
-  nonisolated(nonsending) mutating func undoAll() async {
+  mutating func undoAll() async {
     guard let entries = undosIfAny?.takeAll() else { return }
     await execution.undoShielded(entries, recording: recording)
   }
@@ -344,7 +344,7 @@ extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   ///
   /// With an error, it ends before its first step: it was cancelled, or not admitted in time.
-  nonisolated(nonsending) mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
+  mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
     if error == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
       var error = error
@@ -359,7 +359,7 @@ extension Frame {
     }
   }
 
-  private nonisolated(nonsending) mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+  private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.closeIfIdle(hasValue: error == nil) { await execution.calls.close(hasValue: error == nil) }
     let outcome = execution.close(with: error)
     if execution.journal != nil || execution.undosIfAny != nil || program.hasHandlers(for: outcome)
@@ -372,7 +372,7 @@ extension Frame {
 
   // Its variables would double the memory of every run if it were a part of `conclude`.
   @inline(never)
-  private nonisolated(nonsending) mutating func concludeWithHandlers(_ decided: Outcome<Void>) async -> Outcome<Void> {
+  private mutating func concludeWithHandlers(_ decided: Outcome<Void>) async -> Outcome<Void> {
     var outcome = decided
     let journal = execution.journal
     if let journal, execution.outer == nil { outcome = await journal.conclude(outcome.map { slot.erased }) }
@@ -415,13 +415,13 @@ extension Frame {
     run.keep(StartedRun.End(outcome: outcome, failedStep: execution.outer == nil ? failedStep : nil), slot)
   }
 
-  private nonisolated(nonsending) func runHandlers(
+  private func runHandlers(
     _ state: ChainState,
     undoing entries: [UndoStack.Entry],
     isFinal: Bool
   ) async {
     let (program, execution) = (program, execution)
-    let handlers: @Sendable () async -> Void = {
+    let handlers: @concurrent @Sendable () async -> Void = {
       execution.keep(await execution.undo(entries, recording: execution.recording))
       if isFinal, case .failed(let error) = state, !program.errorHandlers.isEmpty {
         let step = execution.lastStep
@@ -471,7 +471,7 @@ final class CoveredSteps: Sendable {
   func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
-  func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
+  @concurrent func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
     var frame = Frame(program, execution, slot: takeValue(), undos: undos, recording: recording)
     try await frame.perform(part: part)

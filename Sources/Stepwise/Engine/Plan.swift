@@ -3,14 +3,14 @@
 
 /// A type-erased step, which takes its input from the frame and stores its output there.
 @usableFromInline
-package typealias StepCode = nonisolated(nonsending) @Sendable (inout Frame) async throws -> Void
+package typealias StepCode = @Sendable (inout Frame) async throws -> Void
 
 /// Returns what undoes a step, from the slot that holds its output.
 package typealias StepUndo =
-  @Sendable (borrowing ValueSlot) -> (nonisolated(nonsending) @Sendable () async throws -> Void)
+  @Sendable (borrowing ValueSlot) -> (@Sendable () async throws -> Void)
 
-package typealias ErrorHandler = nonisolated(nonsending) @Sendable (any Error, ChainStep) async -> Void
-package typealias FinallyHandler = nonisolated(nonsending) @Sendable (ChainState) async -> Void
+package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
+package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
 /// One part of a chain, and a link to the part before it.
 ///

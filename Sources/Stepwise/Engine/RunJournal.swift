@@ -15,40 +15,40 @@ package protocol RunJournal: AnyObject, Sendable {
   var isUnwinding: Bool { get }
 
   /// Returns the input of the run, or its outcome if it has ended before; throws to end the run before it begins.
-  func begin(_ interrupt: @escaping @Sendable (_ reason: String?) -> Void) async throws -> JournalStart
+  @concurrent func begin(_ interrupt: @escaping @Sendable (_ reason: String?) -> Void) async throws -> JournalStart
 
   /// Performs a step and stores its end, or returns or throws the end that was stored.
   ///
   /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
-  nonisolated(nonsending) func step<Value>(
+  func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
-    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+    _ body: (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
   /// Returns a place for steps, in the order of the calls.
   func open(_ name: String) -> JournalPlace
 
   /// Runs one attempt of the work at a place, or one of its branches; the current place when nil.
-  nonisolated(nonsending) func inside<Value>(
+  func inside<Value>(
     _ place: JournalPlace?,
     branch: Int?,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    _ body: () async throws -> Value
   ) async throws -> Value
 
   /// Runs the work at a place, or one of its branches, and stores its error and its time limit, as a deadline.
   ///
   /// The body receives what is left of the limit, or nil when nothing limits it, such as work that ended in time in an
   /// earlier run. The time starts after `replayed(in:)`.
-  nonisolated(nonsending) func group<Value>(
+  func group<Value>(
     _ place: JournalPlace,
     branch: Int?,
     limit: Duration?,
-    _ body: nonisolated(nonsending) (Duration?) async throws -> Value
+    _ body: (Duration?) async throws -> Value
   ) async throws -> Value
 
   /// Waits until what earlier runs stored at a place has been replayed, which no cancellation may interrupt.
-  func replayed(in place: JournalPlace) async
+  @concurrent func replayed(in place: JournalPlace) async
 
   /// Whether an earlier run has stored the end of the next step with a name.
   func isStored(_ name: String) -> Bool
@@ -69,26 +69,26 @@ package protocol RunJournal: AnyObject, Sendable {
   func attemptFailed(_ place: JournalPlace, _ error: any Error)
 
   /// Stores that steps are going to be undone, with the failures so far.
-  func willUndo(_ steps: [Int]) async
+  @concurrent func willUndo(_ steps: [Int]) async
 
   /// Undoes a step and stores that; returns false without doing so when it was undone before or the run has stopped.
-  nonisolated(nonsending) func undo(
+  func undo(
     _ step: Int,
-    _ body: nonisolated(nonsending) @Sendable () async throws -> Void
+    _ body: @Sendable () async throws -> Void
   ) async throws -> Bool
 
   /// Stores the outcome, before anything is undone.
   ///
   /// - Returns: The outcome, which an earlier run may have decided.
-  func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<Void>
+  @concurrent func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<Void>
 
   /// Everything that had to be undone has been tried.
   ///
   /// - Returns: Whether the run has ended for good.
-  func finish() async -> Bool
+  @concurrent func finish() async -> Bool
 
   /// Releases what the run holds; no other call follows.
-  func end() async
+  @concurrent func end() async
 
   /// A source of cancellation that does not end the run for good has interrupted it.
   func stop()

@@ -108,9 +108,9 @@ package struct Scope: Sendable {
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
   ///
   /// No shield is needed when the task is not cancelled and cannot be any more.
-  package nonisolated(nonsending) static func withCancellationShield<Value: Sendable>(
+  package static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
-    _ operation: @escaping @Sendable () async -> Value
+    _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
       let part = Part(scope.surroundings.shielded, isShielded: true, steps: nil)

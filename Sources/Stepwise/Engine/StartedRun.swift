@@ -156,7 +156,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   }
 
   /// Begins a run with a journal: takes the input from there; returns the outcome if the run has ended before.
-  func begin(_ journal: any RunJournal) async throws -> Outcome<any Sendable>? {
+  @concurrent func begin(_ journal: any RunJournal) async throws -> Outcome<any Sendable>? {
     switch try await journal.begin({ [weak self] reason in _ = self?.interrupt(reason: reason) }) {
     case .ended(let outcome): return outcome
     case .input(let input):
@@ -183,7 +183,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   var hasHandlers: Bool { false }
 
   /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
-  nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
+  func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
 
   /// Releases the output, which no one can read any more.
   func forget() {
@@ -262,7 +262,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   }
 
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
-  nonisolated(nonsending) func waitForAdmission() async throws {
+  func waitForAdmission() async throws {
     guard case .waiting(let id) = slot else { return }
     let isAdmitted = await admission.value() != nil
     slot = isAdmitted ? .held(id) : .none

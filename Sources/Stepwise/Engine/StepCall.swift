@@ -95,12 +95,12 @@ struct StepCall: Sendable {
 
 extension StepCall {
   /// Performs the step and stores how to undo it.
-  nonisolated(nonsending) func perform<Value: Sendable>(
+  func perform<Value: Sendable>(
     _ name: String,
     _ attempts: StepAttempts?,
-    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
-    _ body: nonisolated(nonsending) () async throws -> Value,
-    undo: nonisolated(nonsending) @escaping @Sendable (Value) async throws -> Void
+    if isRetryable: (any Error) async -> Bool,
+    _ body: () async throws -> Value,
+    undo: @escaping @Sendable (Value) async throws -> Void
   ) async throws -> Value {
     guard let execution else { throw ChainError.outsideRun }
     let plannedStep = ChainStep(index: execution.lastIndex, name: name)
@@ -149,11 +149,11 @@ struct StepAttempts: Sendable {
 
 extension StepCall {
   @usableFromInline
-  nonisolated(nonsending) func perform<Value>(
+  func perform<Value>(
     _ name: String,
     _ options: StepAttempts?,
-    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    if isRetryable: (any Error) async -> Bool,
+    _ body: () async throws -> Value
   ) async throws -> Value {
     let end = try await perform(
       JournalStep(name: name, isUndoable: false, isPlanned: false),
@@ -166,11 +166,11 @@ extension StepCall {
   }
 
   /// Performs a step, or returns what the journal of the run has stored of it.
-  private nonisolated(nonsending) func perform<Value>(
+  private func perform<Value>(
     _ step: JournalStep,
     _ options: StepAttempts?,
-    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    if isRetryable: (any Error) async -> Bool,
+    _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
     guard let execution, let journal = execution.journal else {
       let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
@@ -186,12 +186,12 @@ extension StepCall {
   }
 
   /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
-  private nonisolated(nonsending) func perform<Value>(
+  private func perform<Value>(
     _ name: String,
     _ options: StepAttempts?,
     at place: JournalPlace?,
-    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    if isRetryable: (any Error) async -> Bool,
+    _ body: () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
     var history: AttemptHistory?
@@ -231,9 +231,9 @@ extension StepCall {
     }
   }
 
-  private nonisolated(nonsending) func perform<Value>(
+  private func perform<Value>(
     in attempt: StepPart?,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    _ body: () async throws -> Value
   ) async throws -> Value {
     guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
     let step: RecordedStep? = record ?? scope.step
@@ -241,14 +241,14 @@ extension StepCall {
     return try await Scope.$current.withValue(inner) { try await body() }
   }
 
-  private nonisolated(nonsending) func limited<Value>(
+  private func limited<Value>(
     _ name: String,
     _ options: StepAttempts,
-    _ body: nonisolated(nonsending) () async throws -> Value
+    _ body: () async throws -> Value
   ) async throws -> Value {
     guard let duration = options.limit else { return try await body() }
     let isolation = await callerIsolation()
-    nonisolated(nonsending) func lend(_ body: nonisolated(nonsending) @escaping () async throws -> Value) async throws
+    func lend(_ body: @escaping () async throws -> Value) async throws
       -> Value
     {
       let loan = LentBody(body, on: isolation)
@@ -265,11 +265,11 @@ extension StepCall {
 }
 
 /// Runs a body that does not escape where no cancellation reaches it.
-package nonisolated(nonsending) func withCancellationShield<Value>(
-  _ body: nonisolated(nonsending) () async throws -> Value
+package func withCancellationShield<Value>(
+  _ body: () async throws -> Value
 ) async throws -> Value {
   let isolation = await callerIsolation()
-  nonisolated(nonsending) func lend(_ body: nonisolated(nonsending) @escaping () async throws -> Value) async throws
+  func lend(_ body: @escaping () async throws -> Value) async throws
     -> Value
   {
     let loan = LentBody(body, on: isolation)
@@ -283,22 +283,22 @@ package nonisolated(nonsending) func withCancellationShield<Value>(
 ///
 /// In the caller itself, `#isolation` makes the optimizer of Swift 6.3 crash.
 @inline(never)
-private nonisolated(nonsending) func callerIsolation() async -> (any Actor)? { #isolation }
+private func callerIsolation() async -> (any Actor)? { #isolation }
 
 /// The body of a step, lent to a task that the step awaits.
 // Safety: the task is awaited before the step continues, so that only one of them uses the body, its captures and its
 // value at any time; the task runs them on the actor that the step is isolated to.
 private final class LentBody<Value>: @unchecked Sendable {
-  private var body: (nonisolated(nonsending) () async throws -> Value)?
+  private var body: (() async throws -> Value)?
   private var value: Value?
   private let isolation: (any Actor)?
 
-  init(_ body: nonisolated(nonsending) @escaping () async throws -> Value, on isolation: (any Actor)?) {
+  init(_ body: @escaping () async throws -> Value, on isolation: (any Actor)?) {
     self.body = body
     self.isolation = isolation
   }
 
-  func run() async throws { try await run(on: isolation) }
+  @concurrent func run() async throws { try await run(on: isolation) }
 
   private func run(on isolation: isolated (any Actor)?) async throws {
     value = try await body.take()?()

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The undos of the steps that have completed, and those that have failed.
 final class UndoStack: Sendable {
-  typealias Undo = nonisolated(nonsending) @Sendable () async throws -> Void
+  typealias Undo = @Sendable () async throws -> Void
 
   struct Entry: Sendable {
     let step: ChainStep

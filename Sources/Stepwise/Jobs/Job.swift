@@ -37,7 +37,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   ///     job.
   public init(
     _ name: String,
-    _ work: nonisolated(nonsending) @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
+    _ work: @escaping @Sendable (Input, JobContext<Update>) async throws -> Output
   ) {
     self.name = name
     chain = Chain(name) { (input: JobInput<Input>) in
@@ -104,7 +104,7 @@ extension Job where Update == Never {
   @_disfavoredOverload
   public init(
     _ name: String,
-    _ work: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> Output
+    _ work: @escaping @Sendable (Input) async throws -> Output
   ) {
     self.init(name) { input, _ in try await work(input) }
   }
@@ -114,7 +114,7 @@ extension Job where Input == Void {
   /// Creates a job without input whose work reports updates.
   public init(
     _ name: String,
-    _ work: nonisolated(nonsending) @escaping @Sendable (JobContext<Update>) async throws -> Output
+    _ work: @escaping @Sendable (JobContext<Update>) async throws -> Output
   ) {
     self.init(name) { _, context in try await work(context) }
   }
@@ -134,7 +134,7 @@ extension Job where Input == Void, Update == Never {
   /// Creates a job without input whose work reports no updates.
   public init(
     _ name: String,
-    _ work: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    _ work: @escaping @Sendable () async throws -> Output
   ) {
     self.init(name) { (_: Void, _: JobContext<Never>) in try await work() }
   }

@@ -67,9 +67,9 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   var limits: [TimeLimit] { state.withLock { $0.limits } }
 
   /// Runs the work within time limits, innermost first.
-  func limited<Output: Sendable>(
+  @concurrent func limited<Output: Sendable>(
     to limits: [TimeLimit],
-    _ work: @escaping @Sendable () async throws -> Output
+    _ work: @concurrent @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
     var work = work
     for limit in limits {
@@ -78,7 +78,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     return try await work()
   }
 
-  override nonisolated(nonsending) func waitForAdmission() async throws {
+  override func waitForAdmission() async throws {
     guard hasDeadline, let deadline = limits.last else { return try await super.waitForAdmission() }
     try await Stepwise.limited(to: deadline, step: timeIsUp) {
       try await super.waitForAdmission()
@@ -136,7 +136,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   override var hasHandlers: Bool { true }
 
-  override nonisolated(nonsending) func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+  override func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
     let isNeeded = state.withLock { state in
       state.isClosed = true

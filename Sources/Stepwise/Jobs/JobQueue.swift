@@ -43,7 +43,7 @@ public final class JobQueue: Sendable {
   ///
   /// This method does not refuse new jobs, and waits for those, too. It returns early when the waiting task is
   /// cancelled. Do not call it in a job of this queue: it would wait for that job, until it is cancelled.
-  public nonisolated(nonsending) func drain() async {
+  public func drain() async {
     while !Task.isCancelled, case let entrants = gate.entrants, !entrants.isEmpty {
       for (_, run) in entrants { _ = await run.completion.value() }
     }

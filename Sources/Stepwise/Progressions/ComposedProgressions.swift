@@ -20,9 +20,9 @@ extension Progression {
   ///   - transformResult: Returns the outer stage that follows the inner result.
   /// - Returns: The next stage of the outer progression.
   /// - Throws: What the stage or a transformation throws.
-  nonisolated(nonsending) public func compose<Outer: Progression>(
-    transformNext: nonisolated(nonsending) (Self) async throws -> Outer,
-    transformResult: nonisolated(nonsending) (Result) async throws -> Outer
+  public func compose<Outer: Progression>(
+    transformNext: (Self) async throws -> Outer,
+    transformResult: (Result) async throws -> Outer
   ) async throws -> Outer {
     if let result { return try await transformResult(result) }
     return try await transformNext(try await next())
@@ -30,14 +30,14 @@ extension Progression {
 
   /// Returns a progression that transforms the result of this one in an additional stage.
   public nonisolated func map<NewResult: Sendable>(
-    _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> NewResult
+    _ transform: @escaping @Sendable (Result) async throws -> NewResult
   ) -> some Progression<NewResult> {
     flatMap { result in Completed(result: try await transform(result)) }
   }
 
   /// Returns a progression that runs this one and then another one, created from the result.
   public nonisolated func flatMap<Following: Progression>(
-    _ transform: nonisolated(nonsending) @escaping @Sendable (Result) async throws -> Following
+    _ transform: @escaping @Sendable (Result) async throws -> Following
   ) -> some Progression<Following.Result> {
     FlatMappedProgression(state: .first(self), transform: transform)
   }
@@ -61,7 +61,7 @@ private struct FlatMappedProgression<Base: Progression, Following: Progression>:
   }
 
   let state: State
-  let transform: nonisolated(nonsending) @Sendable (Base.Result) async throws -> Following
+  let transform: @Sendable (Base.Result) async throws -> Following
 
   var result: Following.Result? {
     if case .following(let stage) = state { stage.result } else { nil }

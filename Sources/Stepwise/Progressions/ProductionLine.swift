@@ -99,10 +99,10 @@ struct LineWork: Sendable {
   /// A closure that the user's module creates, where the compiler can specialize it for the type.
   ///
   /// It boxes an element of ``ProductionLine/Results``, and captures nothing: it needs no memory.
-  let perform: @Sendable (any AnyBox) async -> any AnyBox
+  let perform: @concurrent @Sendable (any AnyBox) async -> any AnyBox
 
   @usableFromInline
-  init(_ progression: any AnyBox, perform: @escaping @Sendable (any AnyBox) async -> any AnyBox) {
+  init(_ progression: any AnyBox, perform: @concurrent @escaping @Sendable (any AnyBox) async -> any AnyBox) {
     self.progression = progression
     self.perform = perform
   }
@@ -112,7 +112,7 @@ extension Progression {
   /// Runs the progression for a line.
   ///
   /// It checks for no cancellation, because no one can cancel a worker.
-  @inlinable
+  @concurrent @inlinable
   func lineProduct() async -> Box<ProductionLine<Self>.Results.Element> {
     var stage = self
     do {
@@ -168,7 +168,7 @@ final class LineCore: Sendable {
 
   /// Waits for a product; returns nil after the last one, and when the waiting task is cancelled.
   @usableFromInline
-  nonisolated(nonsending) func take() async -> (any AnyBox)? {
+  func take() async -> (any AnyBox)? {
     while !Task.isCancelled {
       switch machine.withLock({ $0.take(waiter: Once()) }) {
       case .product(let product, let start):
@@ -191,7 +191,7 @@ final class LineCore: Sendable {
     }
   }
 
-  private func work(on first: LineWork) async {
+  @concurrent private func work(on first: LineWork) async {
     var current: LineWork? = first
     while true {
       let action: (next: Machine.WorkAction, wake: Once<Void>?)
@@ -216,7 +216,7 @@ final class LineCore: Sendable {
   }
 
   /// Returns whether the worker was parked; not when there is nothing left to do.
-  private func park() async -> Bool {
+  @concurrent private func park() async -> Bool {
     var isParked = true
     await withUnsafeContinuation { worker in
       isParked = machine.withLock { $0.park(worker) }
@@ -241,7 +241,7 @@ final class LineHandle: Sendable {
 }
 
 /// Calls a closure as if no run, token or observer were around it.
-nonisolated(nonsending) func outsideRuns(_ body: nonisolated(nonsending) () async -> Void) async {
+func outsideRuns(_ body: () async -> Void) async {
   if Scope.current == nil { return await body() }
   await Scope.$current.withValue(nil) { await body() }
 }

@@ -104,7 +104,7 @@ extension Progression {
   public nonisolated func execute(
     priority: TaskPriority = .utility,
     _ completion:
-      nonisolated(nonsending) @escaping @Sendable (
+      @escaping @Sendable (
         _ useResult: @escaping @Sendable () throws -> Result
       ) async -> Void
   ) -> Run<Result> {
@@ -193,20 +193,20 @@ extension Chain {
   /// - Returns: A new chain, whose output is the progression's result; this one is unchanged.
   public nonisolated func appending<P: Progression>(
     _ name: String? = nil,
-    running first: nonisolated(nonsending) @escaping @Sendable (Output) async throws -> P
+    running first: @escaping @Sendable (Output) async throws -> P
   ) -> Chain<Input, P.Result> {
     appending(name, code: Chain<Output, P.Result>.code(running: first))
   }
 
   package init<P: Progression>(
     _ name: String,
-    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
+    running first: @escaping @Sendable (Input) async throws -> P
   ) where P.Result == Output {
     self.init(name, code: Self.code(running: first))
   }
 
   static func code<P: Progression>(
-    running first: nonisolated(nonsending) @escaping @Sendable (Input) async throws -> P
+    running first: @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {
     { frame in
       let (execution, recording, entry) = (frame.execution, frame.recording, frame.entry)

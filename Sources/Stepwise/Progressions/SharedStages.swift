@@ -66,7 +66,7 @@ private final class SharingConsumer<P: Progression>: Sendable {
 
   deinit { run.leave(id) }
 
-  nonisolated(nonsending) func next() async throws -> P? { try await run.next(id) }
+  func next() async throws -> P? { try await run.next(id) }
 }
 
 /// One run of a progression for several consumers: the state machine behind a lock, and the task of the stage in
@@ -97,7 +97,7 @@ private final class SharedRun<P: Progression>: Sendable {
   }
 
   /// Waits for a stage newer than the consumer's last one; returns nil after the last one.
-  nonisolated(nonsending) func next(_ id: Machine.ConsumerID) async throws -> P? {
+  func next(_ id: Machine.ConsumerID) async throws -> P? {
     while !Task.isCancelled {
       switch state.withLock({ $0.machine.request(id, waiter: Once()) }) {
       case .stage(let stage): return stage
@@ -127,7 +127,7 @@ private final class SharedRun<P: Progression>: Sendable {
     if isLate { task.cancel() }
   }
 
-  private func work() async -> Result<P, any Error> {
+  @concurrent private func work() async -> Result<P, any Error> {
     let stage = state.withLock { $0.machine.newest }
     return await .of {
       try Task.checkCancellation()

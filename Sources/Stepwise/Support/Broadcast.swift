@@ -106,7 +106,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     }
 
     /// Waits for the next change and reads it; returns nil at the end, or when the waiting task is cancelled.
-    package nonisolated(nonsending) func next<Element>(
+    package func next<Element>(
       _ read: (borrowing State, Key) -> sending Element?
     ) async -> sending Element? {
       while true {

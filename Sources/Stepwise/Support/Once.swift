@@ -16,10 +16,10 @@ package final class Once<Value: Sendable>: Sendable {
   package func settle(_ value: Value) -> Bool { cell.settle(value) }
 
   /// Waits for the value; returns nil when the waiting task was cancelled first.
-  package nonisolated(nonsending) func value() async -> Value? { await cell.value() }
+  package func value() async -> Value? { await cell.value() }
 
   /// Waits for the value, and ignores cancellation of the waiting task.
-  package nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
+  package func valueIgnoringCancellation() async -> Value {
     await cell.valueIgnoringCancellation()
   }
 }
@@ -53,7 +53,7 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   /// Waits for the value; returns nil when the waiting task was cancelled first.
   ///
   /// A value that is already settled is returned in a cancelled task as well.
-  nonisolated(nonsending) func value() async -> Value? {
+  func value() async -> Value? {
     if let settled { return settled }
     let position = machine.withLock { $0.reserve() }
     return await withTaskCancellationHandler {
@@ -64,14 +64,14 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   }
 
   /// Waits for the value, and ignores cancellation of the waiting task.
-  nonisolated(nonsending) func valueIgnoringCancellation() async -> Value {
+  func valueIgnoringCancellation() async -> Value {
     while true {
       // A reservation that is never left is resumed with a value, so there is no second round.
       if let value = await wait(at: machine.withLock { $0.reserve() }) { return value }
     }
   }
 
-  private nonisolated(nonsending) func wait(
+  private func wait(
     at position: OnceMachine<Value, Waiter>.PositionID
   ) async -> Value? {
     let value = await withUnsafeContinuation { (waiter: Waiter) in

@@ -74,8 +74,8 @@ extension Outcome: CustomStringConvertible, CustomDebugStringConvertible {
 public typealias ChainState = Outcome<any Sendable>
 
 extension Result where Failure == any Error {
-  package nonisolated(nonsending) static func of(
-    _ operation: nonisolated(nonsending) () async throws -> Success
+  package static func of(
+    _ operation: () async throws -> Success
   ) async -> Self {
     do { return .success(try await operation()) } catch { return .failure(error) }
   }

@@ -61,8 +61,8 @@ private struct Inherited {
 /// Runs work that the cancellation of the calling task does not reach, and waits for it.
 ///
 /// The work inherits the caller's priority, task-local values and executor preference. It runs off the caller's actor.
-package nonisolated(nonsending) func shielded<Success: Sendable>(
-  _ operation: @escaping @Sendable () async -> Success
+package func shielded<Success: Sendable>(
+  _ operation: @concurrent @escaping @Sendable () async -> Success
 ) async -> Success {
   #if compiler(>=6.4) && !canImport(Darwin)
     await withTaskCancellationShield { await operation() }
@@ -75,9 +75,9 @@ package nonisolated(nonsending) func shielded<Success: Sendable>(
 ///
 /// A preference alone does not switch executors: code that keeps its caller's isolation stays where it is until a
 /// switch occurs.
-nonisolated(nonsending) func onExecutor<Value>(
+func onExecutor<Value>(
   _ executor: any TaskExecutor,
-  _ operation: nonisolated(nonsending) () async throws -> Value
+  _ operation: () async throws -> Value
 ) async throws -> Value {
   let result: Result<Value, any Error>
   do {
@@ -91,7 +91,7 @@ nonisolated(nonsending) func onExecutor<Value>(
 
 @concurrent
 private func onPreferredExecutor<Value>(
-  _ operation: nonisolated(nonsending) () async throws -> Value
+  _ operation: () async throws -> Value
 ) async throws -> Value {
   arrive()
   return try await operation()

@@ -162,9 +162,9 @@ package struct Attempts {
   mutating func replayNext() { number += 1 }
 
   /// Returns whether to make another attempt after a failed one.
-  package nonisolated(nonsending) mutating func allowAnother(
+  package mutating func allowAnother(
     after error: any Error,
-    if isRetryable: nonisolated(nonsending) (any Error) async -> Bool
+    if isRetryable: (any Error) async -> Bool
   ) async -> Bool {
     guard number < policy.maxAttempts, await isRetryable(error) else { return false }
     wait =
@@ -174,11 +174,11 @@ package struct Attempts {
   }
 
   /// A wait that returns whether it completed.
-  package typealias Wait = @Sendable () async -> Bool
+  package typealias Wait = @concurrent @Sendable () async -> Bool
 
   /// Waits until the next attempt is due, in a way that the waiter may interrupt; returns false when it was cancelled.
-  package nonisolated(nonsending) mutating func waitForNext(
-    by waiter: nonisolated(nonsending) (@escaping Wait) async -> Bool = { await $0() }
+  package mutating func waitForNext(
+    by waiter: (@escaping Wait) async -> Bool = { await $0() }
   ) async -> Bool {
     let (clock, wait) = (clock, wait)
     if wait > .zero, await !waiter({ (try? await clock.sleep(for: wait)) != nil }) { return false }

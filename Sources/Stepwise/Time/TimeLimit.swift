@@ -44,7 +44,7 @@ package struct TimeLimit: Sendable {
   package let duration: Duration
   let clock: any Clock<Duration>
   /// Waits for the end of a time that has already started.
-  var remainder: (@Sendable () async throws -> Void)?
+  var remainder: (@concurrent @Sendable () async throws -> Void)?
 
   func started() -> TimeLimit {
     var limit = self
@@ -55,12 +55,12 @@ package struct TimeLimit: Sendable {
   private static func remainder<C: Clock<Duration>>(
     of duration: Duration,
     on clock: C
-  ) -> @Sendable () async throws -> Void {
+  ) -> @concurrent @Sendable () async throws -> Void {
     let end = clock.now.advanced(by: duration.clamped)
     return { try await clock.sleep(until: end, tolerance: nil) }
   }
 
-  func sleep() async throws {
+  @concurrent func sleep() async throws {
     if let remainder { try await remainder() } else { try await clock.sleep(for: duration.clamped) }
   }
 }
@@ -72,10 +72,11 @@ package struct TimeLimit: Sendable {
 /// it.
 ///
 /// An operation whose task is cancelled before it begins does not begin.
+@concurrent
 func limited<Value: Sendable>(
   to limit: TimeLimit,
   step: @escaping @Sendable () -> String,
-  operation: @escaping @Sendable () async throws -> Value
+  operation: @concurrent @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   // Separate tasks instead of a group, which would wait for a clock that ignores cancellation.
   let race = TimerRace()
