@@ -34,7 +34,11 @@ let package = Package(
     .target(name: "StepwiseCheckpoints", dependencies: ["Stepwise", "StepwiseFiles"]),
     // What is used of libcurl on Linux; on Apple's platforms there is nothing in it.
     .target(name: "CurlShim"),
-    .target(name: "StepwiseHTTP", dependencies: ["CurlShim", "Stepwise", "StepwiseFiles"]),
+    .target(
+      name: "StepwiseHTTP",
+      dependencies: ["CurlShim", "Stepwise", "StepwiseFiles"],
+      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+    ),
     .target(name: "LegacySupport", path: "Sources/Legacy/LegacySupport"),
     .target(
       name: "LegacyStepwise",

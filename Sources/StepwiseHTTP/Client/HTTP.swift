@@ -48,7 +48,7 @@ public enum HTTP: Sendable {
   public static func method(_ name: String) -> HTTPMethod { client.method(name) }
 
   /// Sends a request with an absolute URL, as ``HTTPClient/send(_:)`` does.
-  public nonisolated(nonsending) static func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+  public static func send(_ request: HTTPRequest) async throws -> HTTPResponse {
     try await client.send(request)
   }
 }
@@ -80,7 +80,7 @@ public struct HTTPMethod: Sendable {
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled; `EncodingError` of `json`. Never for a
   ///   status.
-  public nonisolated(nonsending) func callAsFunction(
+  public func callAsFunction(
     _ address: some HTTPAddress = "",
     query: HTTPParameters = [:],
     headers: HTTPHeaders = [:],
@@ -109,7 +109,7 @@ public struct HTTPMethod: Sendable {
   ///
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func callAsFunction(
+  public func callAsFunction(
     _ address: some HTTPAddress = "",
     query: HTTPParameters = [:],
     headers: HTTPHeaders = [:],
@@ -151,7 +151,7 @@ public struct HTTPStreaming: Sendable {
   ///     for a chunk.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func callAsFunction(
+  public func callAsFunction(
     _ address: some HTTPAddress = "",
     headers: HTTPHeaders = [:],
     deadlines: HTTPDeadlines? = nil
@@ -166,7 +166,7 @@ public struct HTTPStreaming: Sendable {
   /// - Parameter request: The request.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponseStream {
+  public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponseStream {
     try await client.perform(client.prepared(request)) { response in response }
   }
 }

@@ -13,7 +13,7 @@ extension HTTPClient {
   ///   origin gets neither the client's headers nor its credentials.
   /// - Returns: The response, whatever its status.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+  public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
     let limit = request.bodyLimit ?? session.bodyLimit
     return try await perform(prepared(request)) { response in try await response.collected(upTo: limit) }
   }
@@ -34,10 +34,10 @@ extension HTTPClient {
   /// Sends a prepared request through the interceptors, as often as ``retry`` allows, and receives its response.
   ///
   /// `change` returns the request of the next attempt. Errors of `receive` count as those of the attempt.
-  nonisolated(nonsending) func perform<Value>(
+  func perform<Value>(
     _ request: HTTPRequest,
     change: (HTTPRequest) -> HTTPRequest = { $0 },
-    _ receive: nonisolated(nonsending) (HTTPResponseStream) async throws -> Value
+    _ receive: (HTTPResponseStream) async throws -> Value
   ) async throws -> Value {
     defer { request.upload?.close() }
     guard let retry else { return try await receive(open(change(request), interceptors[...])) }
@@ -62,7 +62,7 @@ extension HTTPClient {
   }
 
   /// Sends a request through the interceptors, the first one outermost, and waits for the head of the response.
-  private nonisolated(nonsending) func open(
+  private func open(
     _ request: HTTPRequest,
     _ interceptors: ArraySlice<HTTPInterceptor>
   ) async throws -> HTTPResponseStream {
@@ -94,7 +94,7 @@ extension HTTPRequest {
 /// Sends a request, and suspends until the head of the response has arrived.
 ///
 /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
-public typealias HTTPSend = @Sendable (HTTPRequest) async throws -> HTTPResponseStream
+public typealias HTTPSend = @concurrent @Sendable (HTTPRequest) async throws -> HTTPResponseStream
 
 /// A closure around the requests of a client: it changes a request, sends it any number of times, and changes the
 /// response.
@@ -110,7 +110,7 @@ public typealias HTTPSend = @Sendable (HTTPRequest) async throws -> HTTPResponse
 /// Each call of `send` has the deadlines of the client's request and follows redirects; these do not pass through the
 /// interceptor. Releasing a response without reading its body ends its request. <doc:Interceptors> has examples.
 public typealias HTTPInterceptor =
-  @Sendable (
+  @concurrent @Sendable (
     _ request: HTTPRequest, _ send: @escaping HTTPSend
   ) async throws -> HTTPResponseStream
 

@@ -88,7 +88,7 @@ final class DownloadFile: Sendable {
   /// Receives a response, and returns it without the body that was written.
   ///
   /// - Returns: Nil when the whole file has to be requested.
-  nonisolated(nonsending) func receive(
+  func receive(
     _ stream: HTTPResponseStream,
     to request: DownloadRequest,
     upTo limit: Int
@@ -118,7 +118,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Discards the existing bytes; the following body is the file from its start.
-  func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
+  @concurrent func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
     try await change { [url] state in
       state.tag = DownloadTag(head, from: url, total: total)
       try state.file?.restart(state.tag)
@@ -127,7 +127,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Keeps the existing bytes; the following body continues them.
-  private func resume(total: Int64?) async throws {
+  @concurrent private func resume(total: Int64?) async throws {
     try await change { state in
       state.total = total ?? state.tag?.total
       state.resumed = state.received
@@ -135,7 +135,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Writes the next bytes.
-  func write(_ data: Data) async throws {
+  @concurrent func write(_ data: Data) async throws {
     try await change { state in
       let room = state.total.map { $0 - state.received } ?? .max
       let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
@@ -146,7 +146,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Checks the length and the checksum of the file, and renames it to its destination.
-  private func finish() async throws {
+  @concurrent private func finish() async throws {
     try await onQueue {
       guard self.state.withLock({ $0.total == nil || $0.total == $0.received }) else { throw TransferFailure.tooShort }
       let found = try self.sha256.map { _ in try self.checksum() }
@@ -187,7 +187,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Changes the file and reports the progress, on the queue.
-  private func change(_ body: @escaping @Sendable (inout State) throws -> Void) async throws {
+  @concurrent private func change(_ body: @escaping @Sendable (inout State) throws -> Void) async throws {
     try await onQueue { [self] in
       let progress = try state.withLock { state throws -> HTTPDownloadProgress in
         guard state.file != nil else { throw CancellationError() }
@@ -207,7 +207,7 @@ final class DownloadFile: Sendable {
   }
 
   /// Runs a closure on the queue and waits for it, but not after the task is cancelled.
-  private nonisolated(nonsending) func onQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
+  private func onQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
     let result = Once<Result<Void, any Error>>()
     waiting.withLock { $0 = result }
     defer { waiting.withLock { $0 = nil } }

@@ -38,7 +38,7 @@ public struct HTTPDownloading: Sendable {
   /// - Returns: The response, whatever its status; with an empty body when it was written to the file. The status is
   ///   206 when an earlier attempt was resumed.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func callAsFunction(
+  public func callAsFunction(
     _ address: some HTTPAddress,
     to file: URL,
     headers: HTTPHeaders = [:],
@@ -60,7 +60,7 @@ public struct HTTPDownloading: Sendable {
   ///   - progress: Called after each written piece. The download waits until it returns.
   /// - Returns: The response, whatever its status; with an empty body when it was written to the file.
   /// - Throws: ``HTTPError``; `CancellationError` when the task is cancelled. Never for a status.
-  public nonisolated(nonsending) func callAsFunction(
+  public func callAsFunction(
     _ request: HTTPRequest,
     to file: URL,
     sha256: String? = nil,

@@ -48,7 +48,7 @@ final class Exchange: BodySource {
   /// Sends the request, follows redirects, and waits for the head of the response; reports all progress before.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
-  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+  func head() async throws -> HTTPResponseHead {
     let head = try await ended { try await self.send() }
     await upload?.flush()
     return head
@@ -57,7 +57,7 @@ final class Exchange: BodySource {
   /// Waits for the next piece of the body; nil at the end.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
-  nonisolated(nonsending) func chunk() async throws -> Data? {
+  func chunk() async throws -> Data? {
     let now = stopwatch.elapsed()
     let (transfer, end) = state.withLock { state in
       (state.machine.read(at: now) ? state.transfer : nil, state.machine.end)
@@ -79,8 +79,8 @@ final class Exchange: BodySource {
 
   /// Runs a part of the request, which ends immediately when the task is cancelled; throws the error that ended the
   /// request.
-  private nonisolated(nonsending) func ended<Value>(
-    _ body: nonisolated(nonsending) () async throws -> Value
+  private func ended<Value>(
+    _ body: () async throws -> Value
   ) async throws -> Value {
     try await withTaskCancellationHandler {
       do {
@@ -95,7 +95,7 @@ final class Exchange: BodySource {
     }
   }
 
-  private nonisolated(nonsending) func send() async throws -> HTTPResponseHead {
+  private func send() async throws -> HTTPResponseHead {
     startTimer()
     var request = state.withLock { $0.machine.request }
     while true {
@@ -125,7 +125,7 @@ final class Exchange: BodySource {
   }
 
   /// Reads the body of a redirect if it is small, and cancels the transfer otherwise.
-  private nonisolated(nonsending) func skipBody(of transfer: any HTTPTransfer) async {
+  private func skipBody(of transfer: any HTTPTransfer) async {
     var count = 0
     while count <= Self.redirectBody, let data = try? await transfer.chunk() { count += data.count }
     transfer.cancel()
@@ -268,7 +268,7 @@ struct Stopwatch: Sendable {
   /// Returns the elapsed time.
   let elapsed: @Sendable () -> Duration
   /// Sleeps until the given time has elapsed since the start.
-  let sleep: @Sendable (_ until: Duration) async throws -> Void
+  let sleep: @concurrent @Sendable (_ until: Duration) async throws -> Void
 
   init(_ clock: some Clock<Duration>) {
     let start = clock.now

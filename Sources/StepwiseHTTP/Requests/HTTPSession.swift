@@ -95,7 +95,7 @@ public final class HTTPSession: Sendable {
   public func invalidate() { transport.invalidate() }
 
   /// Sends a checked request once, with its redirects, and waits for the head of the response.
-  nonisolated(nonsending) func open(_ request: HTTPRequest) async throws -> HTTPResponseStream {
+  func open(_ request: HTTPRequest) async throws -> HTTPResponseStream {
     var request = request
     request.headers = additional.merging(request.headers)
     try Task.checkCancellation()

@@ -83,7 +83,7 @@
       self.loop = loop
     }
 
-    nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+    func head() async throws -> HTTPResponseHead {
       // Until the thread has begun it, which it may do long after other transfers to the host.
       request.onWait?(true)
       if !inbox.isEnded, !loop.send(.start(self)) { fail(HTTPError.refused(reason: "the session has ended")) }
@@ -92,7 +92,7 @@
       return head
     }
 
-    nonisolated(nonsending) func chunk() async throws -> Data? {
+    func chunk() async throws -> Data? {
       while true {
         do {
           if let piece = try decoder.withLock({ try $0?.next() }) { return piece }

@@ -45,7 +45,7 @@ public protocol HTTPTransfer: Sendable {
   ///
   /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``, also when that was called before. After an error
   ///   there is nothing more to read.
-  nonisolated(nonsending) func head() async throws -> HTTPResponseHead
+  func head() async throws -> HTTPResponseHead
 
   /// Returns the next piece of the body, decompressed and not empty, or nil at its end; suspends until it has arrived.
   ///
@@ -53,7 +53,7 @@ public protocol HTTPTransfer: Sendable {
   /// transport chooses the amount and the size of a piece, up to some hundred kilobytes.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` after ``cancel()``.
-  nonisolated(nonsending) func chunk() async throws -> Data?
+  func chunk() async throws -> Data?
 
   /// Cancels the transfer and closes its connection, unless the response is complete.
   ///

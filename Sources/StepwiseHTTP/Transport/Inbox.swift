@@ -48,7 +48,7 @@ package final class Inbox: Sendable {
   ///   - wish: The head or the next piece.
   ///   - release: Called when the network was waiting and may continue.
   /// - Returns: The part that has arrived.
-  nonisolated(nonsending) func take(
+  func take(
     _ wish: InboxMachine.Wish,
     release: () -> Void
   ) async -> InboxMachine.Delivery {
@@ -69,7 +69,7 @@ package final class Inbox: Sendable {
 }
 
 extension Inbox {
-  package nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+  package func head() async throws -> HTTPResponseHead {
     switch await take(.head, release: {}) {
     case .head(let head): return head
     case .failure(let error): throw error
@@ -77,7 +77,7 @@ extension Inbox {
     }
   }
 
-  package nonisolated(nonsending) func chunk(release: () -> Void) async throws -> Data? {
+  package func chunk(release: () -> Void) async throws -> Data? {
     switch await take(.chunk, release: release) {
     case .chunk(let data): return data
     case .failure(let error): throw error

@@ -269,7 +269,7 @@ private final class URLSessionTransfer: HTTPTransfer {
     if case .chunks = request.body?.content { try? FileManager.default.removeItem(at: spool) }
   }
 
-  nonisolated(nonsending) func head() async throws -> HTTPResponseHead {
+  func head() async throws -> HTTPResponseHead {
     if !inbox.isEnded {
       if case .chunks(let length, let open) = request.body?.content {
         do { try await write(open, length: length) } catch { fail(error) }
@@ -279,7 +279,7 @@ private final class URLSessionTransfer: HTTPTransfer {
     return try await inbox.head()
   }
 
-  nonisolated(nonsending) func chunk() async throws -> Data? {
+  func chunk() async throws -> Data? {
     try await inbox.chunk {
       // On Linux, suspending a task corrupts the body.
       #if canImport(Darwin)
@@ -334,7 +334,7 @@ private final class URLSessionTransfer: HTTPTransfer {
   /// Writes the pieces of the body to the file, in constant memory, to the end or until the transfer has ended.
   ///
   /// - Throws: What the source throws; ``HTTPError`` when the length is another, or the file cannot be written.
-  private nonisolated(nonsending) func write(
+  private func write(
     _ open: @Sendable () throws -> HTTPBody.Source,
     length: Int64?
   ) async throws {

@@ -19,7 +19,7 @@ public struct HTTPBody: Sendable {
   /// Returns the next piece of a body, or nil at its end; suspends until it is available.
   ///
   /// An error ends the transfer, which throws it as ``HTTPError/request(underlying:)``.
-  public typealias Source = @Sendable () async throws -> Data?
+  public typealias Source = @concurrent @Sendable () async throws -> Data?
 
   /// What a transport sends.
   public enum Content: Sendable {
@@ -233,7 +233,7 @@ final class UploadReporter: Sendable {
   }
 
   /// Waits until the closure has been called with the latest progress, or the Task is cancelled.
-  nonisolated(nonsending) func flush() async {
+  func flush() async {
     let isReached = Once<Bool>()
     queue.async { isReached.settle(true) }
     if await isReached.value() == nil { close() }

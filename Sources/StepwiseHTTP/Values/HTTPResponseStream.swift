@@ -41,7 +41,7 @@ public struct HTTPResponseStream: Sendable {
   /// - Returns: The response itself.
   /// - Throws: ``HTTPStatusError`` for any other status; ``HTTPError``; `CancellationError` when the Task is cancelled.
   @discardableResult
-  public nonisolated(nonsending) func requireSuccess() async throws -> HTTPResponseStream {
+  public func requireSuccess() async throws -> HTTPResponseStream {
     if isSuccess { return self }
     var beginning = Data()
     for try await chunk in body {
@@ -58,7 +58,7 @@ public struct HTTPResponseStream: Sendable {
   ///
   /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task
   ///   is cancelled.
-  public nonisolated(nonsending) func collected(
+  public func collected(
     upTo limit: Int = 64 * 1024 * 1024
   ) async throws -> HTTPResponse {
     var data = Data()
@@ -141,7 +141,7 @@ extension HTTPBodyStream.Iterator: Sendable {}
 /// What the chunks of a body come from.
 protocol BodySource: Sendable {
   /// Waits for the next chunk; nil at the end.
-  nonisolated(nonsending) func chunk() async throws -> Data?
+  func chunk() async throws -> Data?
 
   /// Ends the request, unless the body has ended.
   func stop()
@@ -153,7 +153,7 @@ final class BufferedBody: BodySource {
 
   init(_ chunks: [Data]) { self.chunks = Lock(chunks.filter { !$0.isEmpty }[...]) }
 
-  nonisolated(nonsending) func chunk() async throws -> Data? {
+  func chunk() async throws -> Data? {
     try Task.checkCancellation()
     return chunks.withLock { $0.popFirst() }
   }
