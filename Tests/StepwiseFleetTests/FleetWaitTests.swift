@@ -238,6 +238,8 @@
       #expect(try await fleet.status(of: "signal")?.state == .queued)
       #expect(try await fleet.status(of: "cancelled")?.state == .queued)
       #expect(try await fleet.status(of: "waits")?.state == .scheduled)
+      // The wait has no end.
+      #expect(try await fleet.names().first?.counts == [.queued: 2, .scheduled: 1])
     }
 
     @Test(arguments: [0, 1_000])

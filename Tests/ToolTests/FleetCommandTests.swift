@@ -85,6 +85,18 @@
     }
 
     @Test
+    func `A job that waits for a signal has no due time`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fleet.database.run("UPDATE @.jobs SET run_at = 'infinity' WHERE id = 'scheduled-1'")
+        for text in [await fleet("status"), await fleet("jobs"), await fleet("show", "scheduled-1")] {
+          #expect(text.code == .success, "\(text)")
+        }
+        let job = try #require(await fleet("show", "scheduled-1", "--json").object)
+        #expect(job["due"] is NSNull, "\(job)")
+      }
+    }
+
+    @Test
     func `A job is shown with its error, and with its values only on request`() async throws {
       try await withFleet { _, fleet in
         let failed = await fleet("show", "failed-1")

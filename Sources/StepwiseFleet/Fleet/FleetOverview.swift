@@ -140,9 +140,11 @@
     /// - Returns: One element for each name that has jobs, is paused or is registered by a worker, in their order.
     /// - Throws: ``PostgresError``.
     @concurrent public func names(endedWithin age: Duration? = nil) async throws -> [FleetNameStatus] {
+      // A job that waits for a signal may be scheduled for no time.
       let open = FleetState.all.filter { !$0.isFinal }.map { state in
         """
-        SELECT name, '\(state)', count(*), extract(epoch FROM clock_timestamp() - min(run_at))::float8
+        SELECT name, '\(state)', count(*),
+          \(state == .queued ? "extract(epoch FROM clock_timestamp() - min(run_at))::float8" : "NULL")
         FROM @.jobs WHERE state = '\(state)' GROUP BY name
         """
       }

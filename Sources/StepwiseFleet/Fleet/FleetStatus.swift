@@ -63,7 +63,7 @@
     public let parent: String?
     /// When the job was enqueued.
     public let enqueuedAt: Double
-    /// When the job is or was due: its start, or its last retry.
+    /// When the job is or was due: its start, its last retry, or the end of its wait, which is infinite without a limit.
     public let dueAt: Double
     /// When a worker started it for the first time; nil before.
     public let startedAt: Double?

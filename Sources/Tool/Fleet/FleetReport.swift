@@ -207,8 +207,9 @@
         ("paused", .flag(isPaused)), ("stage", .number(stageCount)), ("attempt", .number(attempt)),
         ("priority", .number(priority)), ("key", .string(key)), ("parent", .string(parent)),
         ("worker", .number(worker.map(Int.init))), ("error", .string(error)), ("cancelling", .flag(isCancelling)),
-        ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt)), ("due", .time(dueAt)),
-        ("started", .time(startedAt)), ("ended", .time(endedAt)),
+        ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt)),
+        ("due", .time(dueAt.isFinite ? dueAt : nil)), ("started", .time(startedAt)),
+        ("ended", .time(endedAt)),
       ]
     }
   }
