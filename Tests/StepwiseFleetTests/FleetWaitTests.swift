@@ -128,6 +128,36 @@
     }
 
     @Test
+    func `Waits that are over leave nothing in the process`() async throws {
+      let chain = Chain("order") { (_: Cart) in
+        try await step("pause", sleep: .milliseconds(50))
+        let approval = try await step("approval", waitFor: Approval.self)
+        _ = try? await step("timeout", waitFor: Approval.self, timeout: .milliseconds(50))
+        return approval.by
+      }
+      let work = Work.script(last: 2) { _, _, _ in
+        try await FleetJob.current?.sleep(for: .milliseconds(50))
+        _ = try await FleetJob.current?.waitForSignal("approval", as: Approval.self)
+      }
+      let fleet = fleet()
+      fleet.register(chain)
+      fleet.register(Work.self)
+      try await fleet.enqueue(chain, Cart(), id: "order")
+      try await fleet.enqueue(work, id: "work")
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in ["order", "work"] {
+          try await waitUntil("\(id) waits for its signal") {
+            fleet.hub.state.withLock { $0.waiters[id]?.count == 1 }
+          }
+          try await fleet.send(Approval(by: "Ann"), to: id, signal: "approval")
+        }
+        #expect(try await fleet.result(of: "order", as: chain) == "Ann")
+        #expect(try await fleet.result(of: "work", as: Work.self) == 2)
+      }
+      #expect(fleet.hub.state.withLock { $0.waiters.isEmpty })
+    }
+
+    @Test
     func `Early signals are kept, and received in order, once for each id`() async throws {
       let order = Chain("order") { (count: Int) in
         var names: [String] = []

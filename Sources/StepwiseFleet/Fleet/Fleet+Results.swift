@@ -47,7 +47,6 @@
       while true {
         try Task.checkCancellation()
         let ticket = hub.ticket(for: id)
-        defer { hub.discard(ticket, for: id) }
         guard let status = try await watch(id) else { throw FleetError.notFound(id: id) }
         guard status.progression == name else {
           throw FleetError.foreignType(id: id, stored: status.progression, expected: name)

@@ -9,18 +9,28 @@
   ///
   /// Each waiter also polls: a notification only makes it sooner.
   final class FleetHub: Sendable {
-    /// Waits for news of a job; made before the job is looked up, so that nothing in between is missed.
-    struct Ticket: Sendable {
-      fileprivate let news = Once<Void>()
+    /// Waits for news of a job until it is released; made before the job is looked up, so that nothing in between is missed.
+    final class Ticket: Sendable {
+      private let hub: FleetHub
+      private let id: String
+      private let news = Once<Void>()
+
+      fileprivate init(_ id: String, in hub: FleetHub) {
+        (self.id, self.hub) = (id, hub)
+        hub.state.withLock { $0.waiters[id, default: []].append(news) }
+      }
+
+      deinit {
+        hub.state.withLock { state in
+          state.waiters[id]?.removeAll { $0 === news }
+          if state.waiters[id]?.isEmpty == true { state.waiters[id] = nil }
+        }
+      }
 
       /// Returns when there is news, when the time has passed, or when the Task is cancelled.
       func wait(upTo limit: Duration) async {
-        await withTaskGroup { group in
-          group.addTask { await news.value() }
-          group.addTask { try? await Task.sleep(for: limit) }
-          await group.next()
-          group.cancelAll()
-        }
+        await news.value(upTo: limit)
+        withExtendedLifetime(self) {}
       }
     }
 
@@ -32,18 +42,19 @@
       case cancellation(id: String)
     }
 
-    private struct State {
+    struct State {
       var isListening = false
       var isStopped = false
       var listener: PostgresListener?
-      var tickets: [String: [Ticket]] = [:]
+      /// What the tickets of each job wait for.
+      var waiters: [String: [Once<Void>]] = [:]
       var workers: [Int: @Sendable (News) -> Void] = [:]
       var nextKey = 0
     }
 
     private let connectionString: String?
     private let channel: String
-    private let state = Lock(State())
+    let state = Lock(State())
 
     /// Creates a hub; without a connection string, it receives no notifications.
     init(_ connectionString: String?, channel: String) {
@@ -53,22 +64,7 @@
 
     func ticket(for id: String) -> Ticket {
       listen()
-      let ticket = Ticket()
-      state.withLock { state in
-        // Those that stopped waiting without news are released here.
-        state.tickets[id, default: []].removeAll { $0.news.settled != nil }
-        state.tickets[id, default: []].append(ticket)
-      }
-      return ticket
-    }
-
-    /// Ends a ticket that is no longer waited on.
-    func discard(_ ticket: Ticket, for id: String) {
-      ticket.news.settle(())
-      state.withLock { state in
-        state.tickets[id]?.removeAll { $0.news.settled != nil }
-        if state.tickets[id]?.isEmpty == true { state.tickets[id] = nil }
-      }
+      return Ticket(id, in: self)
     }
 
     func addWorker(_ call: @escaping @Sendable (News) -> Void) -> Int {
@@ -113,17 +109,17 @@
 
     /// Makes the waiters of a job check again.
     func deliver(to id: String) {
-      let tickets = state.withLock { $0.tickets.removeValue(forKey: id) } ?? []
-      for ticket in tickets { ticket.news.settle(()) }
+      let waiters = state.withLock { $0.waiters.removeValue(forKey: id) } ?? []
+      for waiter in waiters { waiter.settle(()) }
     }
 
     /// Makes all waiters check again, because notifications may have been missed.
     private func refresh() {
-      let (tickets, workers) = state.withLock { state in
-        defer { state.tickets = [:] }
-        return (state.tickets.values.flatMap { $0 }, Array(state.workers.values))
+      let (waiters, workers) = state.withLock { state in
+        defer { state.waiters = [:] }
+        return (state.waiters.values.flatMap { $0 }, Array(state.workers.values))
       }
-      for ticket in tickets { ticket.news.settle(()) }
+      for waiter in waiters { waiter.settle(()) }
       for worker in workers { worker(.jobs(worker: nil)) }
     }
 
@@ -179,11 +175,23 @@
     private var isOver: Bool { isStopped.withLock { $0 } }
   }
 
+  extension Once<Void> {
+    /// Returns when it is settled, when the time has passed, or when the Task is cancelled.
+    fileprivate func value(upTo limit: Duration) async {
+      await withTaskGroup { group in
+        group.addTask { await self.value() }
+        group.addTask { try? await Task.sleep(for: limit) }
+        await group.next()
+        group.cancelAll()
+      }
+    }
+  }
+
   /// Wakes one Task; one that is raised while no Task waits is remembered, once.
   final class FleetSignal: Sendable {
     private struct State {
       var isRaised = false
-      var waiter: FleetHub.Ticket?
+      var waiter: Once<Void>?
     }
 
     private let state = Lock(State())
@@ -193,19 +201,19 @@
         if state.waiter == nil { state.isRaised = true }
         return state.waiter.take()
       }
-      waiter?.news.settle(())
+      waiter?.settle(())
     }
 
     /// Returns when the signal was raised, when the time has passed, or when the Task is cancelled.
     func wait(upTo limit: Duration) async {
-      let waiter = FleetHub.Ticket()
+      let waiter = Once<Void>()
       let isRaised = state.withLock { state in
         defer { state.isRaised = false }
         if !state.isRaised { state.waiter = waiter }
         return state.isRaised
       }
       if isRaised { return }
-      await waiter.wait(upTo: limit)
+      await waiter.value(upTo: limit)
       state.withLock { $0.waiter = nil }
     }
   }

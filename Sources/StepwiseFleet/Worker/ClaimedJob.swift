@@ -252,12 +252,8 @@
 
     /// Prepares a wait for a signal, which ends after a time as well.
     func news() -> @Sendable (_ limit: Duration) async -> Void {
-      let hub = surroundings.hub
-      let ticket = hub.ticket(for: row.id)
-      return { [row] limit in
-        await ticket.wait(upTo: limit)
-        hub.discard(ticket, for: row.id)
-      }
+      let ticket = surroundings.hub.ticket(for: row.id)
+      return { await ticket.wait(upTo: $0) }
     }
   }
 
