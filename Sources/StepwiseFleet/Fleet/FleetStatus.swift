@@ -188,8 +188,8 @@
     /// The worker could not claim jobs; it tries again unless the error is permanent.
     case claimFailed(any Error)
 
-    /// The worker could not register, renew its lease, or look for cancellations and schedules; it tries again unless the
-    /// error is permanent.
+    /// The worker could not register, renew its lease, or look for cancellations and schedules, or was refused a write; it
+    /// tries again unless the error is permanent.
     case heartbeatFailed(any Error)
   }
 #endif

@@ -83,6 +83,8 @@
             // A child may have ended before the wait for it was stored.
             if try await self.store(attempt, with: self.ends), ending.state == .waiting { try await self.sweep() }
             return
+          } catch is LostJob {
+            return
           } catch {
             try? await Task.sleep(for: .milliseconds(200))
           }

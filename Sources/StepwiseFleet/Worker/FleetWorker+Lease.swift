@@ -111,6 +111,8 @@
 
     func unregister() async throws {
       guard let worker = state.withLock({ $0.machine.worker }) else { return }
+      // No attempt at what the database still has for this worker has failed: an answer was lost, or a write was refused.
+      _ = try? await fleet.claim(0, as: worker, knowing: [], of: [], within: limit)
       try await fleet.endLease(of: worker, within: limit)
     }
 

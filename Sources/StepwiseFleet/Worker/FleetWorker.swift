@@ -98,7 +98,8 @@
 
     /// Writes of a job, also when the Task is cancelled: the work is done.
     ///
-    /// While the lease lasts, a server that cannot be reached, or that has no space, is waited for.
+    /// While the lease lasts, a server that cannot be reached, or that has no space, is waited for. If the server refuses
+    /// the write for a reason that stays, the worker drains, and returns the job to the queue at the end.
     ///
     /// - Returns: Whether it is stored; false when the job is not this worker's any more.
     func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws -> Bool {
@@ -108,6 +109,9 @@
             return try await fleet.store(writes, within: limit)
           } catch let error as PostgresError where error.isTemporary && state.withLock({ $0.term != nil }) {
             try await Task.sleep(for: .milliseconds(200))
+          } catch let error as PostgresError where error.isPermanent {
+            report(.heartbeatFailed(error), error)
+            throw LostJob()
           }
         }
       }

@@ -162,6 +162,29 @@
       }
     }
 
+    @Test(arguments: ["save_stages", "append_entries", "end_attempts"])
+    func `A refused write ends the worker, and its jobs are queued again`(function: String) async throws {
+      let fleet = test.fleet()
+      let retry = RetryPolicy(maxAttempts: 1, backoff: .none)
+      let chain = Chain("order") { (count: Int) in try await step("reserve") { count } }
+      fleet.register(Work.self, retry: retry)
+      fleet.register(chain, retry: retry)
+      let work = Work.script(last: 2) { _, _, _ in
+        if function == "end_attempts" { throw Failure(text: "failed") }
+      }
+      if function == "append_entries" {
+        try await fleet.enqueue(chain, 1, id: "a")
+      } else {
+        try await fleet.enqueue(work, id: "a")
+      }
+      try await fleet.database.run(
+        "DO $$ BEGIN EXECUTE 'ALTER FUNCTION ' || '@.\(function)'::regproc || ' RENAME TO gone'; END $$"
+      )
+      await #expect(throws: PostgresError.self) { try await fleet.work() }
+      let status = try #require(try await fleet.status(of: "a"))
+      #expect(status.state == .queued && status.attempt == 0, "\(status)")
+    }
+
     @Test
     func `A checkpoint's lease from before a restore is lost`() async throws {
       let store = PostgresCheckpointStore(server ?? "", schema: test.schema)
