@@ -99,7 +99,7 @@
       }
     }
 
-    private func lose() {
+    func lose() {
       let fences = state.withLock { state in
         state.term = nil
         return state.machine.lost()

@@ -195,19 +195,24 @@
       isAnswered = true
       let claims = rows.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) }
       let time = now - requested
-      let (jobs, cancelled, earlier) = state.withLock { state -> ([ClaimedJob], [ClaimedJob], [ClaimedJob]) in
+      let (claimed, jobs, earlier) = state.withLock { state -> (WorkerMachine.Claimed, [ClaimedJob], [ClaimedJob]) in
         let ids = Set(rows.map(\.id))
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
         for row in rows where claimed.start.contains(row.fence) {
           state.jobs[row.fence] = ClaimedJob(row, in: surroundings)
         }
-        return (claimed.start.compactMap { state.jobs[$0] }, claimed.cancel.compactMap { state.jobs[$0] }, earlier)
+        return (claimed, claimed.start.compactMap { state.jobs[$0] }, earlier)
+      }
+      if claimed.isReissued {
+        // What this process knows of its jobs is of another time.
+        try? await unregister()
+        lose()
       }
       // The end of the attempt before a retry is reported first.
       for job in earlier { await job.ended.valueIgnoringCancellation() }
       if !jobs.isEmpty { onEvent(.claimed(ids: jobs.map(\.row.id), within: time)) }
-      for job in cancelled where !job.row.isChain { job.token.cancel() }
+      for job in jobs where claimed.cancel.contains(job.row.fence) && !job.row.isChain { job.token.cancel() }
       return jobs
     }
 

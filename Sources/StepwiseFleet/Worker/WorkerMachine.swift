@@ -23,6 +23,9 @@
       var start: [Int64] = []
       /// Those among them whose cancellation was requested before.
       var cancel: [Int64] = []
+      /// Whether a number was issued twice, and no job is to start: the database was restored, or lost its last
+      /// transactions.
+      var isReissued = false
     }
 
     private struct Running: Sendable {
@@ -131,7 +134,8 @@
     ) -> Claimed {
       var claimed = Claimed()
       guard worker == self.worker else { return claimed }
-      for job in jobs where running[job.fence] == nil {
+      claimed.isReissued = jobs.contains { running[$0.fence] != nil }
+      for job in jobs where !claimed.isReissued {
         running[job.fence] = Running(id: job.id, interruption: job.isCancellationRequested ? .cancellation : nil)
         claimed.start.append(job.fence)
         if job.isCancellationRequested { claimed.cancel.append(job.fence) }

@@ -105,6 +105,42 @@
     }
 
     @Test
+    func `A worker that drains returns a job whose claim it never heard of`() async throws {
+      let (worker, fleet) = (test.fleet(poll: .seconds(60)), test.fleet())
+      worker.register(Work.self, retry: RetryPolicy(maxAttempts: 1, backoff: .none))
+      try await test.withWorkers([worker]) { () async throws in
+        try await waitUntil("the worker has its lease") { try await fleet.workers().count == 1 }
+        try await fleet.enqueue(Work.script(), id: "late", options: FleetOptions(start: .after(.seconds(3_600))))
+        try await fleet.database.run(
+          "UPDATE @.jobs SET state = 'running', attempt = 1, worker = (SELECT id FROM @.workers), fence = nextval('@.fences')"
+        )
+      }
+      let status = try #require(try await fleet.status(of: "late"))
+      #expect(status.state == .queued && status.attempt == 0, "\(status)")
+    }
+
+    @Test
+    func `A worker registers again when a fencing number is issued twice`() async throws {
+      let (isRunning, registrations) = (Once<Void>(), Journal())
+      let work = Work.script(last: 2) { id, _, _ in
+        guard id == "early", isRunning.settle(()) else { return }
+        try await Task.sleep(for: .seconds(3_600))
+      }
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      try await fleet.enqueue(work, id: "early")
+      try await test.withWorkers([fleet]) {
+        if case .registered(let worker) = $0 { registrations.add("\(worker)") }
+      } _: { () async throws in
+        try await isRunning.value(of: "the first job")
+        try await fleet.database.run("SELECT setval('@.fences', (SELECT fence FROM @.jobs), false)")
+        try await fleet.enqueue(work, id: "late")
+        for id in ["early", "late"] { #expect(try await fleet.result(of: id, as: Work.self) == 2) }
+      }
+      #expect(Set(registrations.all).count == 2)
+    }
+
+    @Test
     func `A claim tells what the worker knows only after an answer was lost`() {
       var machine = WorkerMachine(slots: 2)
       machine.registered(7)
