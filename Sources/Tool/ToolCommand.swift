@@ -92,7 +92,7 @@ enum Tool {
   ) async -> ExitCode {
     await runCommand(of: "stepctl", write: write) {
       guard let command = commands.first(where: { arguments.starts(with: $0.path) }) else {
-        guard arguments.isEmpty || ["--help", "-h"].contains(arguments[0]) else {
+        guard arguments.isEmpty || arguments.contains(where: ["--help", "-h"].contains) else {
           let words = arguments.prefix(2).joined(separator: " ")
           throw CommandError("there is no command '\(words)'; 'stepctl --help' lists them", code: .usage)
         }

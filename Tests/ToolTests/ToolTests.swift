@@ -40,7 +40,7 @@ import Testing
 
   @Test
   func `Each help fits a screen of 24 lines with 80 columns`() async {
-    for words in [[], ["--help"], ["-h"]] {
+    for words in [[], ["--help"], ["-h"], ["checkpoints", "--help"]] {
       let result = await tool(words)
       #expect(result.code == .success && result.output == Tool.help)
     }
