@@ -6,10 +6,10 @@
 
     python3 -m pip install pgqueuer procrastinate dbos asyncpg 'psycopg[binary,pool]'
     swift build -c release --package-path Tests/FleetBenchmarks
-    PGHOST=… PGPORT=… PGUSER=… PGDATABASE=… python3 Tests/FleetBenchmarks/compare.py [ROUNDS]
+    PGHOST=… PGPORT=… PGUSER=… PGDATABASE=… python3 Tests/FleetBenchmarks/compare.py [ROUNDS [ROW]]
 
-Rows are medians of the rounds. The server should have fsync on and nothing else to do; it creates and drops the tables
-of all four in the database. Jobs do nothing: what is measured is the queue.
+Rows are medians of the rounds; with ROW, only those whose names contain it. The server should have fsync on and nothing
+else to do; it creates and drops the tables of all four in the database. Jobs do nothing: what is measured is the queue.
 """
 
 import asyncio, os, statistics, subprocess, sys, threading, time
@@ -271,6 +271,8 @@ def main():
     }
     print("| | " + " | ".join(c.name for c in CONTESTANTS) + " | beside the best other |")
     for row, measure in rows.items():
+        if len(arguments) > 1 and arguments[1] not in row:
+            continue
         values = {c.name: [] for c in CONTESTANTS}
         for number in range(rounds):
             for c in CONTESTANTS[number % 4:] + CONTESTANTS[:number % 4]:

@@ -73,3 +73,11 @@ struct Database: Sendable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 }
+
+extension Fleet {
+  /// Waits until so many jobs are in a state.
+  func wait(for count: Int, in state: FleetState) async throws {
+    // Safety: a pause between two looks at the table; the server's clock measures.
+    while try await counts()[state] ?? 0 < count { try await Task.sleep(for: .milliseconds(500)) }
+  }
+}

@@ -19,16 +19,15 @@ enum Parked {
     let token = CancellationToken()
     async let work: Void = fleet.work(until: token)
     try await fleet.enqueue(chain, (0..<parked).map { (id: "parked-\($0)", input: $0) })
-    // Safety: pauses between two looks at the table; the server's clock measures.
-    while try await fleet.counts()[.running] ?? 0 < parked { try await Task.sleep(for: .milliseconds(100)) }
+    try await fleet.wait(for: parked, in: .running)
     try await fleet.enqueue(Count(last: 1), id: "first")
-    while try await fleet.status(of: "first")?.state != .done { try await Task.sleep(for: .milliseconds(100)) }
+    _ = try await fleet.result(of: "first", as: Count.self)
     let name = try await fleet.status(of: "first")?.progression ?? ""
     try await fleet.pause(name)
     try await fleet.enqueue((0..<jobs).map { (id: "job-\($0)", progression: Count(last: 1)) })
     try database.run("ANALYZE")
     try await fleet.resume(name)
-    while try await fleet.counts()[.done] ?? 0 <= jobs { try await Task.sleep(for: .milliseconds(500)) }
+    try await fleet.wait(for: jobs + 1, in: .done)
     let elapsed = try database.run(
       "SELECT extract(epoch FROM max(finished_at) - min(started_at)) FROM \(Database.schema).jobs WHERE id LIKE 'job-%'"
     )

@@ -38,8 +38,7 @@ enum Throughput {
       try process.run()
       return process
     }
-    // Safety: a pause between two looks at the table; the server's clock measures.
-    while try await fleet.counts()[.done] ?? 0 < jobs { try await Task.sleep(for: .milliseconds(500)) }
+    try await fleet.wait(for: jobs, in: .done)
     for process in processes { process.terminate() }
     for process in processes { process.waitUntilExit() }
     let table = "\(Database.schema).jobs"
