@@ -62,7 +62,7 @@ import Testing
     #expect(result.exitCode == 130 && result.error == "Tour: cancelled: SIGINT\n", "\(result.error)")
   }
 
-  @Test func `A file that changed is imported anew`() async throws {
+  @Test func `A changed file is imported again`() async throws {
     let workshop = try Workshop()
     try workshop.write(SampleText.bytes, to: "text.txt")
     _ = try await TourProcess.run(["import", "text.txt"], in: workshop.directory) { output in
