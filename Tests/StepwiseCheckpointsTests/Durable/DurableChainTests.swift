@@ -4,6 +4,7 @@
 import Stepwise
 import StepwiseCheckpoints
 import StepwiseTesting
+import StepwiseTracing
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -114,5 +115,33 @@ struct DurableChainTests {
       if store.writes < last { return }
     }
     Issue.record("more writes than expected")
+  }
+
+  @Test func `Events, the trace and observers mark replayed steps`() async throws {
+    struct Notes: RunObserver {
+      let calls: Ledger
+      func stepReplayed(_ step: ObservedStep) { calls.add("replayed \(step.step)") }
+      func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {
+        calls.add("finished \(step.step)")
+      }
+    }
+    let (store, calls, bodies) = (MemoryCheckpointStore(), Ledger(), Ledger())
+    let chain = Chain("order") { (_: Int) in
+      try await step("a") { bodies.add("a") }
+      if bodies.lines.count == 1 {
+        bodies.add("stop")
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+      try await step("b") {}
+      return 1
+    }
+    _ = try? await chain.run(1, id: "x", in: store)
+    let run = await withRunObserver(Notes(calls: calls)) { chain.start(1, id: "x", in: store) }
+    #expect(try await run.value == 1)
+    #expect(calls.lines == ["replayed a", "finished a", "finished b", "finished order"])
+    var replayed: [String] = []
+    for await case .replayed(let step) in run.events { replayed.append("\(step)") }
+    #expect(replayed == ["a"])
+    #expect(run.trace.text.contains("a · replayed"))
   }
 }

@@ -4,6 +4,7 @@
 import Stepwise
 import StepwiseCheckpoints
 import StepwiseTesting
+import Testing
 
 /// What happened outside of a run, in order.
 final class Ledger: Sendable {
@@ -30,6 +31,16 @@ struct Parcel: Codable, Equatable {
 
 struct Goods: Codable, Equatable {
   let parcels: [Parcel]
+}
+
+/// Expects that a replay waits for no step that the code does not call, which takes ten seconds.
+func expectNoDelay<Value>(
+  _ replay: nonisolated(nonsending) () async throws -> Value,
+  at location: SourceLocation = #_sourceLocation
+) async throws -> Value {
+  let start = ContinuousClock.now
+  defer { #expect(ContinuousClock.now - start < .seconds(8), sourceLocation: location) }
+  return try await replay()
 }
 
 /// The order of the documentation, with what happens to it.
