@@ -93,13 +93,20 @@ extension DurableRun {
     }
     if let missing { throw different(stored: missing, code: nil) }
     if isResumed { return try await concludeAsStored() }
-    let (event, replayed) = try conclusion(of: outcome)
-    state.withLock { state in
-      if case .concluded(.resolved) = event {} else { enqueue(.undoing(state.log.outstanding), &state) }
-      enqueue(event, &state)
+    while true {
+      let cancellation = state.withLock { $0.cancellation }
+      let (event, replayed) = try conclusion(of: outcome, cancelledBy: cancellation)
+      let isDecided = state.withLock { state in
+        // It may have been cancelled while its output was encoded.
+        guard (state.cancellation == nil) == (cancellation == nil) else { return false }
+        if case .concluded(.resolved) = event {} else { enqueue(.undoing(state.log.outstanding), &state) }
+        enqueue(event, &state)
+        return true
+      }
+      guard isDecided else { continue }
+      try await flush()
+      return replayed
     }
-    try await flush()
-    return replayed
   }
 
   private func stopped(_ outcome: Outcome<any Sendable>) -> Cancellation {
@@ -108,9 +115,12 @@ extension DurableRun {
     return Cancellation(reason: reason, underlyingError: CheckpointError.stopped(id: id, location: location))
   }
 
-  private func conclusion(of outcome: Outcome<any Sendable>) throws -> (DurableEvent, Outcome<Void>) {
+  private func conclusion(
+    of outcome: Outcome<any Sendable>,
+    cancelledBy cancellation: Cancellation?
+  ) throws -> (DurableEvent, Outcome<Void>) {
     var outcome = outcome
-    if let cancellation = state.withLock({ $0.cancellation }) {
+    if let cancellation {
       switch outcome {
       case .failed(let error) where !(error is CancellationError):
         outcome = .cancelled(Cancellation(reason: cancellation.reason, underlyingError: error))

@@ -28,18 +28,19 @@ extension DurableRun {
       return true
     }
     guard let isFirst, isFirst else { return isFirst }
-    storeCancellation()
-    await state.withLock { $0.cancelling }?.value
+    await storeCancellation().value
     if let error = state.withLock({ $0.stopError }) { throw error }
     return true
   }
 
-  private func storeCancellation() {
+  @discardableResult
+  private func storeCancellation() -> Task<Void, Never> {
     let task = spawn { [self] in
       let (reason, interrupt) = state.withLock { ($0.cancellation?.reason, $0.interrupt) }
       if (try? await flush()) != nil { interrupt?(reason) }
     }
     state.withLock { $0.cancelling = task }
+    return task
   }
 }
 

@@ -33,9 +33,14 @@ struct DurableCancelTests {
   @Test
   func `A run that is cancelled before it has begun runs no body`() async throws {
     for _ in 0..<20 {
-      let (orders, store) = (Orders(), MemoryCheckpointStore())
+      let (orders, isCancelled) = (Orders(), Once<Void>())
+      let store = TappedStore(base: MemoryCheckpointStore()) { _, write in
+        await isCancelled.valueIgnoringCancellation()
+        try await write()
+      }
       let run = orders.chain.start(1, id: "o", in: store)
       #expect(run.cancel(reason: "customer"))
+      isCancelled.settle(())
       guard case .cancelled(let cancellation) = await run.outcome else {
         Issue.record("it was not cancelled")
         return
@@ -58,5 +63,52 @@ struct DurableCancelTests {
       await #expect(throws: CheckpointError.self) { try await chain.run(1, id: "x", in: ExpiredStore()) }
       #expect(ledger.lines.isEmpty)
     }
+  }
+
+  /// An output during whose encoding the run is cancelled.
+  private struct Total: Codable {
+    static let run = Once<Run<Total>>()
+    static let isCancelled = Once<Bool>()
+    private static let encodings = Lock(0)
+
+    let amount: Int
+
+    func encode(to encoder: any Encoder) throws {
+      let count = Self.encodings.withLock { count in
+        count += 1
+        return count
+      }
+      // The first time, it is the value of its step.
+      if count == 2, let run = Self.run.settled { Self.isCancelled.settle(run.cancel(reason: "customer")) }
+      var container = encoder.singleValueContainer()
+      try container.encode(amount)
+    }
+
+    init(amount: Int) { self.amount = amount }
+    init(from decoder: any Decoder) throws { amount = try decoder.singleValueContainer().decode(Int.self) }
+  }
+
+  @Test
+  func `A run that is cancelled while its output is encoded is undone`() async throws {
+    let (ledger, store) = (Ledger(), MemoryCheckpointStore())
+    let chain = Chain("order") { (input: Int) in
+      try await step("charge") {
+      } undo: {
+        ledger.add("refund")
+      }
+      _ = await Total.run.value()
+      return Total(amount: input)
+    }
+    let run = chain.start(1, id: "x", in: store)
+    Total.run.settle(run)
+    let outcome = await run.outcome
+    #expect(Total.isCancelled.settled == true)
+    guard case .cancelled(let cancellation) = outcome else {
+      Issue.record("it was not cancelled: \(outcome)")
+      return
+    }
+    #expect(cancellation.reason == "customer")
+    #expect(ledger.lines == ["refund"])
+    #expect(try await chain.unfinished(in: store).isEmpty)
   }
 }
