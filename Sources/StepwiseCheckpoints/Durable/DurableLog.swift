@@ -115,15 +115,33 @@ package struct DurableLog: Sendable {
       pending.remove(key)
       return .perform(.toUndo)
     }
-    if let record {
+    if let record = end(of: key) {
       let entersBody = hasOutstanding(in: key)
       if !entersBody { leave(key) }
       return .replay(record, entersBody: entersBody)
     }
+    // One that is performed again is not replayed.
+    pending.remove(key)
     guard let refusal = refusal(of: key) else { return .perform(isInDoubt ? .again : .new) }
     if hasOutstanding(in: key) { return .enter }
     leave(key)
     return refusal
+  }
+
+  /// The stored end of a step, if it is final.
+  ///
+  /// What interrupted a step inside one in doubt does not interrupt a further body of that one. There the step does what
+  /// an earlier body may have done, unless the code has called a later step because it failed.
+  func end(of key: String) -> Record? {
+    guard let record = records[key], record.isInterrupted else { return records[key] }
+    let open = begun.filter { Self.contains($0, key) && (records[$0] == nil || repeating.contains($0)) }
+    guard let outer = open.max(by: { $0.utf8.count < $1.utf8.count }) else { return record }
+    let isFollowed = records.contains { other, end in
+      let scope = Self.scope(of: other)
+      return end.index != nil && end.number > record.number && Self.contains(outer, other)
+        && !Self.contains(other, key) && (scope == Self.scope(of: key) || Self.contains(scope, key))
+    }
+    return isFollowed ? record : nil
   }
 
   /// Whether a step in doubt is repeated where the work goes no further.

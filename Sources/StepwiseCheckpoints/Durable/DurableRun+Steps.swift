@@ -43,7 +43,7 @@ extension DurableRun {
         return try await refuse(after: number, at: key)
       }
       let (isInRepetition, isOpen) = state.withLock { state in
-        (state.log.repetition(around: key) != nil, state.log.record(at: key) == nil && !state.log.isUnwinding)
+        (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
       }
       var call = Call(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
       call.isExpired = isExpired && !isInRepetition && isOpen
@@ -177,7 +177,7 @@ extension DurableRun {
     }
     if call.isUndoable {
       // It counts as failed since an earlier process.
-      if case .failure(let failure)? = state.withLock({ $0.log.record(at: key) })?.end {
+      if case .failure(let failure)? = state.withLock({ $0.log.end(of: key) })?.end {
         return unstored(value, call, DurableFailures.error(failure, of: call.name))
       }
       // Otherwise its value would be that of the work whose time is over.
@@ -186,7 +186,7 @@ extension DurableRun {
       if state.withLock({ $0.hasEnded && !Self.isStopped($0) }) { return unstored(value, call, nil) }
     }
     let number = state.withLock { state in
-      let number = nextNumber(&state)
+      let number = self.number(of: key, &state)
       enqueue(
         .completed(key, index: index, number: number, value: stored.bytes, isUndoable: call.isUndoable),
         &state
@@ -235,6 +235,11 @@ extension DurableRun {
     return JournalEnd(value: value, number: number, error: error, isReplayed: false)
   }
 
+  /// The number of the end of a step: that of a stored one, because what was stored later may follow from it.
+  private func number(of key: String, _ state: inout State) -> Int {
+    state.log.record(at: key)?.number ?? nextNumber(&state)
+  }
+
   private func nextNumber(_ state: inout State) -> Int {
     state.lastNumber = max(state.lastNumber + 1, state.log.nextNumber)
     return state.lastNumber
@@ -255,8 +260,8 @@ extension DurableRun {
         if call.isUndoable, call.why == .new { enqueue(.settled(call.key), &state) }
         return (stored.replayed, nil)
       }
-      let number = nextNumber(&state)
-      if state.log.record(at: call.key) == nil {
+      let number = self.number(of: call.key, &state)
+      if state.log.end(of: call.key) == nil {
         let (key, index, failure) = (call.key, call.index, stored.failure)
         enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
         // Its first body may have done what the repetition was not left to do.

@@ -274,6 +274,42 @@ struct DurableDoubtTests {
   }
 
   @Test
+  func `A repetition in an attempt that has failed waits for no later attempt`() async throws {
+    let chain = Chain("order") { [ledger] (input: Int) in
+      try await step("pack", retry: RetryPolicy(maxAttempts: 2, backoff: .none)) {
+        ledger.add("attempt")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            try await step("book") {
+              if ledger.count("attempt") < 3 { throw Opaque() }
+            } undo: {
+              ledger.add("undo")
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      return input
+    }
+    let death = DyingStore(base, at: 2, isLate: true)
+    _ = try? await chain.run(1, id: "x", in: death)
+    let (key, failure) = ("order/pack/book", StoredFailure(kind: .other))
+    let interruption = StoredFailure(kind: .cancellation)
+    try await store([
+      .failed(key, index: nil, number: 1, interruption, isInterrupted: true), .began(key),
+      .attemptFailed("order/pack", failure),
+      .completed("order/pack@2/book", index: nil, number: 2, value: [], isUndoable: true),
+      .completed("order/pack", index: 0, number: 3, value: [], isUndoable: false),
+      .failed("order", index: 0, number: 4, failure), .undoing([2]), .concluded(.failed(failure)),
+    ])
+    await #expect(throws: StepFailure.self) {
+      try await expectNoDelay { try await chain.resume(id: "x", in: base) }
+    }
+    #expect(ledger.lines == ["attempt", "attempt", "attempt", "undo"])
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
+  @Test
   func `A cancelled run performs no further step inside another`() async throws {
     let handle = Once<Run<Int>>()
     let chain = Chain("order") { [ledger] (input: Int) in

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseCheckpoints
+import StepwiseTesting
+import Testing
+
+/// Steps inside a step in doubt that something other than the end of the run interrupts.
+@Suite(.timeLimit(.minutes(2)))
+struct DurableInterruptionTests {
+  private let ledger = Ledger()
+  private let base = MemoryCheckpointStore()
+
+  /// A step in doubt that a time limit, or the failure of another step, interrupts while a step inside it works.
+  private func interrupted(by cause: String, _ ledger: Ledger, _ store: DyingStore) -> Chain<Int, Int> {
+    let (isRepeated, clock) = (Once<Void>(), ManualClock())
+    return Chain("order") { (input: Int) in
+      try await step("outer", timeout: cause == "limit" ? .seconds(60) : nil, clock: clock) {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            try await step("charge") {
+              // What is to be undone keeps the records beside it.
+              try await step("authorize") {
+              } undo: {
+              }
+              try await step("capture") {
+                ledger.add("capture")
+                if ledger.count("capture") == 1 { return store.die() }
+                guard ledger.count("capture") == 2 else { return }
+                isRepeated.settle(())
+                if cause == "limit" {
+                  await clock.sleepers(atLeast: 1)
+                  clock.advance(by: .seconds(60))
+                }
+                try await Task.sleep(for: .seconds(3_600))
+              }
+            } undo: {
+              ledger.add("refund")
+            }
+          }
+          if cause == "sibling" {
+            group.addTask {
+              try await step("log") {
+                _ = await isRepeated.value()
+                throw Declined(card: "visa")
+              }
+            }
+          }
+          while try await group.next() != nil {}
+        }
+      }
+      return input
+    }
+  }
+
+  /// The first body may have done it, wherever the process dies while the second one is interrupted.
+  // G141
+  @Test(arguments: ["limit", "sibling"])
+  func `A step interrupted inside a step in doubt is performed to undo it`(cause: String) async throws {
+    for death in 2...30 {
+      let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+      let (first, second) = (DyingStore(base), DyingStore(base, at: death, isLate: true))
+      let chain = interrupted(by: cause, ledger, first)
+      _ = try? await chain.run(1, id: "x", in: first)
+      _ = try? await chain.run(1, id: "x", in: second)
+      let ends = Ledger()
+      try await expectNoDelay {
+        while try await chain.unfinished(in: base) == ["x"], ends.lines.count < 4 {
+          do { ends.add("\(try await chain.resume(id: "x", in: base))") } catch { ends.add("\(error)") }
+        }
+      }
+      #expect(ledger.count("capture") == 3, "\(death): \(ledger.lines) \(ends.lines)")
+      #expect(ledger.count("refund") == (ends.lines.last == "1" ? 0 : 1), "\(death): \(ledger.lines) \(ends.lines)")
+      if second.writes < death { return }
+    }
+    Issue.record("more writes than expected")
+  }
+
+  @Test(arguments: [false, true])
+  func `A failure inside a step in doubt that its code has caught is replayed`(isCancelled: Bool) async throws {
+    let (store, ends) = (DyingStore(base), Once<Void>())
+    let chain = Chain("order") { [ledger] (input: Int) in
+      try await step("charge") {
+        do {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+              try await step("slow") {
+                ledger.add("slow")
+                if ledger.count("slow") == 1 { try await Task.sleep(for: .seconds(3_600)) }
+              }
+            }
+            _ = await ends.value()
+            throw Opaque()
+          }
+        } catch {
+          try await step("other") { ledger.add("other") }
+        }
+        try await step("last") {
+          ledger.add("last")
+          if ledger.count("last") == 1 { store.die() }
+        }
+      } undo: {
+        ledger.add("undo")
+      }
+      return input
+    }
+    Task {
+      while ledger.count("slow") == 0 { await Task.yield() }
+      ends.settle(())
+    }
+    _ = try? await chain.run(1, id: "x", in: store)
+    if isCancelled { try await chain.cancel(id: "x", in: base) }
+    _ = try? await chain.run(1, id: "x", in: base)
+    #expect(ledger.lines == ["slow", "other", "last", "last"] + (isCancelled ? ["undo"] : []))
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+}
