@@ -10,7 +10,7 @@ extension Races {
   /// The last call of `step` in abandoned work, on real threads.
   @Suite struct StepCallsRaceTests {
     private final class Arena: Sendable {
-      let calls = StepCalls()
+      let calls = InFlightCounter()
       let isClosed = DispatchSemaphore(value: 0)
 
       init() {

@@ -107,9 +107,9 @@ struct Branches<Input: Sendable>: Sendable {
         child = child.next(after: core.program)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
-      if let decision = first.fork.decision {
+      if first.fork.mayOutlastDecision {
         group.addTask {
-          _ = await decision.value()
+          await first.fork.waitForDecision()
           return nil
         }
       }

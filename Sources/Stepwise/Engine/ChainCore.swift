@@ -10,7 +10,7 @@ final class ChainCore: Sendable {
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
   let registry: RunRegistry
-  let counter = RunCounter()
+  let counter = InFlightCounter()
   let node: Node
   private let generation = Lock<CancellationToken?>(nil)
 
@@ -308,45 +308,6 @@ final class RunRegistry: Sendable {
   }
 }
 
-/// Counts the runs in flight, and resumes waiters when there are none.
-struct RunCounter: ~Copyable, Sendable {
-  private let runs = Atomic(0)
-  private let isAwaited = Atomic(false)
-  /// Settled when no run is in flight; non-nil while there may be waiters.
-  private let drained = Lock<Once<Void>?>(nil)
-
-  var count: Int { runs.load(ordering: .sequentiallyConsistent) }
-
-  func begin() { runs.add(1, ordering: .sequentiallyConsistent) }
-
-  func end() {
-    let (_, remaining) = runs.subtract(1, ordering: .sequentiallyConsistent)
-    if remaining == 0, isAwaited.load(ordering: .sequentiallyConsistent) { release() }
-  }
-
-  /// Settled when no run is in flight.
-  func drain() -> Once<Void> {
-    let drained = drained.withLock { drained in
-      let once = drained ?? Once()
-      drained = once
-      return once
-    }
-    // Announces the waiter before it reads the count: a run that ends between the two sees the waiter.
-    isAwaited.store(true, ordering: .sequentiallyConsistent)
-    if count == 0 { release() }
-    return drained
-  }
-
-  private func release() {
-    // A waiter that arrived after a further run started waits for that run, which will call this method again.
-    drained.withLock { drained in
-      guard count == 0 else { return Once<Void>?.none }
-      isAwaited.store(false, ordering: .sequentiallyConsistent)
-      return drained.take()
-    }?.settle(())
-  }
-}
-
 /// Counts the runs that begin under a task-local value.
 ///
 /// A run begins and ends in tasks with the same task-local values.
@@ -357,14 +318,14 @@ final class RunsBegun: Sendable {
 
   /// The runs around these, which they belong to as well.
   private let outer: RunsBegun?
-  let counter = RunCounter()
+  let counter = InFlightCounter()
 
   init(in outer: RunsBegun?) {
     self.outer = outer
     Self.isUsed.store(true, ordering: .releasing)
   }
 
-  static func forEach(_ body: (borrowing RunCounter) -> Void) {
+  static func forEach(_ body: (borrowing InFlightCounter) -> Void) {
     guard isUsed.load(ordering: .acquiring), let current else { return }
     for runs in sequence(first: current, next: \.outer) { body(runs.counter) }
   }

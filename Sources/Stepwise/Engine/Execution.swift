@@ -31,7 +31,7 @@ package final class Execution: Sendable {
   /// The part of the outer run that contains this one.
   let outerPart: StepPart?
   /// The calls of `step` in flight, except those that the run may abandon.
-  let calls = StepCalls()
+  let calls = InFlightCounter()
   private let step: Atomic<Int>
   /// The call of `step` that threw last, unless another step has begun since.
   private let failedCall = Lock<ChainStep?>(nil)
@@ -355,75 +355,4 @@ extension Execution {
         || execution.surroundings.request != nil
     }
   }
-}
-
-// MARK: - Calls of `step`
-
-/// The calls of `step` in flight in a run, or in a part of it, until it is closed.
-///
-/// The number of calls is stored above three flags. When a call ends as the last one, it closes what waits for it, so
-/// that no further call can begin in between.
-struct StepCalls: ~Copyable, Sendable {
-  private static var closed: Int { 1 }
-  private static var isAwaited: Int { 2 }
-  private static var hasNoValue: Int { 4 }
-  private static var call: Int { 8 }
-
-  private let state = Atomic(0)
-  private let waiter = Lock<Once<Void>?>(nil)
-
-  var isClosed: Bool { state.load(ordering: .acquiring) & Self.closed != 0 }
-
-  /// Whether it was closed with an error, or abandoned.
-  var hasEndedWithoutValue: Bool {
-    let end = Self.closed | Self.hasNoValue
-    return state.load(ordering: .acquiring) & end == end
-  }
-
-  /// Counts a call that is about to begin; returns false when it may not begin any more.
-  func begin() -> Bool {
-    guard state.add(Self.call, ordering: .acquiringAndReleasing).oldValue & Self.closed != 0 else { return true }
-    end()
-    return false
-  }
-
-  func end() {
-    let left = state.subtract(Self.call, ordering: .acquiringAndReleasing).newValue
-    if left & Self.isAwaited != 0 { closeIfAwaited(from: left) }
-  }
-
-  /// Closes what waits, unless a call is in flight; work that is abandoned at the same time still waits.
-  @inline(never)
-  private func closeIfAwaited(from state: Int) {
-    var old = state
-    while old & Self.isAwaited != 0, old < Self.call {
-      let new = (old | Self.closed) & ~Self.isAwaited
-      let (isClosed, found) = self.state.compareExchange(
-        expected: old,
-        desired: new,
-        ordering: .acquiringAndReleasing
-      )
-      if isClosed { waiter.withLock { $0.take() }?.settle(()) }
-      old = isClosed ? new : found
-    }
-  }
-
-  /// Lets no further call begin, unless one is in flight; returns whether it did.
-  func closeIfIdle(hasValue: Bool) -> Bool {
-    let closed = Self.closed | (hasValue ? 0 : Self.hasNoValue)
-    return state.compareExchange(expected: 0, desired: closed, ordering: .acquiringAndReleasing).exchanged
-  }
-
-  /// Waits until no call is in flight, and then lets none begin any more.
-  func close(hasValue: Bool) async {
-    let end = hasValue ? 0 : Self.hasNoValue
-    if closeIfIdle(hasValue: hasValue) { return }
-    let last = Once<Void>()
-    waiter.withLock { $0 = last }
-    closeIfAwaited(from: state.bitwiseOr(end | Self.isAwaited, ordering: .acquiringAndReleasing).newValue)
-    await last.valueIgnoringCancellation()
-  }
-
-  /// Lets no further call begin, without waiting for those in flight.
-  func abandon() { state.bitwiseOr(Self.closed | Self.hasNoValue, ordering: .acquiringAndReleasing) }
 }

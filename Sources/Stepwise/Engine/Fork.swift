@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// Decides which of the chains that form one step decides that step.
 struct ForkMachine<Branch> {
   private enum State {
@@ -48,10 +46,10 @@ final class Fork: Sendable {
   /// What the chains are to the run that contains the step.
   let nesting: RunRecord.Nesting
   private let machine: Lock<ForkMachine<Execution>>
-  /// The index of the branch that decided the step; -1 before.
-  private let decidedBy = Atomic(-1)
-  /// Settled with the decision, where a branch may go on after it.
-  let decision: Once<Void>?
+  /// The index of the branch that decided the step.
+  private let decision = OnceCell<Int>()
+  /// Whether a branch may go on after the decision.
+  let mayOutlastDecision: Bool
   /// Its place in the journal of the run, if there is one.
   let place: JournalPlace?
   private let journal: (any RunJournal)?
@@ -65,15 +63,15 @@ final class Fork: Sendable {
     place = journal?.open("\(nesting)")
     let decider = place.flatMap { journal?.decision(at: $0) }
     isReplayed = decider != nil
-    if let decider { decidedBy.store(decider, ordering: .relaxed) }
+    if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
-    decision = chains.count > 1 && !isReplayed && chains.contains { !$0.endsWithItsSteps } ? Once() : nil
+    mayOutlastDecision = chains.count > 1 && !isReplayed && chains.contains { !$0.endsWithItsSteps }
   }
 
-  var decider: Int? {
-    let index = decidedBy.load(ordering: .acquiring)
-    return index < 0 ? nil : index
-  }
+  var decider: Int? { decision.settled }
+
+  /// Waits for the decision, or until the waiting task is cancelled.
+  nonisolated(nonsending) func waitForDecision() async { _ = await decision.value() }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 
@@ -87,9 +85,8 @@ final class Fork: Sendable {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let place { journal.store(decision: index, at: place) }
-    decidedBy.store(index, ordering: .releasing)
+    decision.settle(index)
     CancellationCount.increment()
-    decision?.settle(())
   }
 }
 
@@ -119,7 +116,7 @@ final class StepPart: Sendable {
   let outer: StepPart?
   let undos: UndoStack
   /// The calls of `step` in flight here; those in an attempt count where the attempt is.
-  let calls = StepCalls()
+  let calls = InFlightCounter()
   private let isAbandonable: Bool
 
   init(of execution: Execution, in outer: StepPart?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
