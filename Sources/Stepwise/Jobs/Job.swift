@@ -265,21 +265,11 @@ public final class JobRun<Update: Sendable, Output: Sendable>: Run<Output>, @unc
   /// A slow subscriber receives only the newest update. Use `onUpdate` handlers to receive each one. The sequence ends
   /// with the job, after the last update, or when the iterating task is cancelled. There may be any number of
   /// subscribers, at any time.
-  public var updates: some AsyncSequence<Update, Never> & Sendable { JobUpdates<Update>(launch: launch) }
-}
-
-private struct JobUpdates<Update: Sendable>: AsyncSequence, Sendable {
-  let launch: JobLaunch
-
-  func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: launch.updates.subscribe { $0 == nil ? [] : [.newest] })
-  }
-
-  struct Iterator: AsyncIteratorProtocol {
-    let subscription: JobLaunch.Updates.Subscription
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-      await (subscription.next { newest, _ in copy newest } as? Box<Update>)?.value
-    }
+  public var updates: some AsyncSequence<Update, Never> & Sendable {
+    JobLaunch.Updates.Reader<Update>(
+      owner: launch,
+      subscribe: { [launch] in launch.updates.subscribe { $0 == nil ? [] : [.newest] } },
+      read: { newest, _ in (copy newest as? Box<Update>)?.value }
+    )
   }
 }

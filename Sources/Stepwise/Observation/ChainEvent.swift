@@ -101,38 +101,16 @@ public struct ChainProgress: Equatable, Sendable {
   public let step: String
 }
 
-/// What a subscriber reads of the record of a run: its events, or its progress.
-struct RecordReader<Element: Sendable>: AsyncSequence, Sendable {
-  typealias Failure = Never
-  /// The handle, whose release ends the recording.
-  let run: any AnyObject & Sendable
-  let recorder: RunRecorder
-  let isProgress: Bool
-  let read: @Sendable (borrowing RunRecorder.State, RunRecorder.Key) -> Element?
-
-  func makeAsyncIterator() -> Iterator {
-    Iterator(reader: self, subscription: recorder.subscribe(toProgress: isProgress))
-  }
-
-  struct Iterator: AsyncIteratorProtocol {
-    let reader: RecordReader
-    let subscription: RunRecorder.Subscription?
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await subscription?.next { reader.read($0, $1) }
-    }
-  }
-}
-
-@available(*, unavailable)
-extension RecordReader.Iterator: Sendable {}
-
 extension RunRecorder {
-  func events(of run: any AnyObject & Sendable) -> RecordReader<ChainEvent> {
-    RecordReader(run: run, recorder: self, isProgress: false) { self.event($0, $1) }
+  // They retain the handle of the run, whose release ends the recording.
+
+  func events(of run: any AnyObject & Sendable) -> Broadcast<State, Key>.Reader<ChainEvent> {
+    .init(owner: run, subscribe: { self.subscribe(to: Self.initialKeys) }, read: { self.event($0, $1) })
   }
 
-  func progress(of run: any AnyObject & Sendable) -> RecordReader<ChainProgress> {
-    RecordReader(run: run, recorder: self, isProgress: true) { state, _ in self.progress(of: state.record) }
+  func progress(of run: any AnyObject & Sendable) -> Broadcast<State, Key>.Reader<ChainProgress> {
+    .init(owner: run, subscribe: { self.subscribe { _ in [.overall] } }) { state, key in
+      key == .overall ? self.progress(of: state.record) : nil
+    }
   }
 }

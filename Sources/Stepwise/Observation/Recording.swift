@@ -61,13 +61,9 @@ struct Recording: Sendable {
 
   /// Returns the recording of a chain that is a step of this run, or several.
   func nested(_ chain: ChainSummary, _ nesting: RunRecord.Nesting, firstStep: Int) -> Recording {
-    var watch: RunWatch?
     let own = chain.identity?.observers ?? []
-    if let outer = self.watch {
-      watch = RunWatch(chain, outer.observers + own, in: outer.scope)
-    } else if !own.isEmpty {
-      watch = RunWatch(chain, own, in: ObservationScope())
-    }
+    let isObserved = self.watch != nil || !own.isEmpty
+    let watch = isObserved ? RunWatch(chain, observers + own, in: scope ?? ObservationScope()) : nil
     let steps = firstStep..<firstStep + chain.stepCount
     let kind = RunRecord.Kind.run(name: chain.identity?.name, nesting, steps: steps, id: watch?.run.id)
     let time = now

@@ -235,7 +235,6 @@ package struct RunReading: Sendable {
   /// What happened, oldest first.
   package let entries: [RunRecord.Entry]
   package let droppedCount: Int
-  package let error: (any Error)?
 }
 
 /// Retains the first run of a scope and the newest ones, and counts those that it dropped.

@@ -162,36 +162,28 @@ final class RunRecorder: Sendable {
   /// Calls the observers, one after the other, until nothing is left; another thread may do so already.
   func callObservers() {
     guard let broadcast else { return }
-    let isFirst = broadcast.update { content in
-      guard !content.state.isCalling, !content.state.calls.isEmpty else { return false }
-      content.state.isCalling = true
-      return true
+    var isCaller = false
+    func next() -> (Call, [any RunObserver])? {
+      broadcast.update { content in
+        guard content.state.isCalling == isCaller else { return nil }
+        isCaller = !content.state.calls.isEmpty
+        content.state.isCalling = isCaller
+        return content.state.calls.popFirst()
+      }
     }
-    guard isFirst else { return }
-    while let (call, observers) = nextCall(of: broadcast) {
+    while let (call, observers) = next() {
       for observer in observers { call(observer) }
-    }
-  }
-
-  private func nextCall(of broadcast: Broadcast<State, Key>) -> (Call, [any RunObserver])? {
-    broadcast.update { content in
-      if let next = content.state.calls.popFirst() { return next }
-      content.state.isCalling = false
-      return nil
     }
   }
 
   // MARK: - Reading
 
-  /// Subscribes to the overall progress alone, or to everything else.
-  func subscribe(toProgress isProgress: Bool) -> Subscription? {
-    broadcast?.subscribe(to: { ($0 == .overall) == isProgress }) { state in
-      isProgress ? [.overall] : Self.initialKeys(of: state.record)
-    }
+  func subscribe(to initial: (borrowing RunRecord) -> [Key]) -> Subscription? {
+    broadcast?.subscribe { initial($0.record) }
   }
 
   /// The changes that a new subscriber receives first: for each step, that it started and its latest state.
-  private static func initialKeys(of record: borrowing RunRecord) -> [Key] {
+  static func initialKeys(of record: borrowing RunRecord) -> [Key] {
     var keys = [Key.started]
     for entry in record.entries where record.isNewest(entry) {
       keys.append(.begun(entry.number))
@@ -248,8 +240,6 @@ final class RunRecorder: Sendable {
       content.state.record.trim()
       return content.state.record
     }
-    var outcomeError: (any Error)?
-    if case .failed(let error) = record?.outcome { outcomeError = error }
     return RunReading(
       id: watch?.run.id,
       parentID: watch?.run.parentID,
@@ -259,8 +249,7 @@ final class RunRecorder: Sendable {
       start: created,
       now: time ?? Self.now(watch),
       entries: record?.entries ?? [],
-      droppedCount: record?.droppedCount ?? 0,
-      error: outcomeError
+      droppedCount: record?.droppedCount ?? 0
     )
   }
 }

@@ -21,8 +21,8 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     package mutating func publish(_ key: Key) {
       guard !isFinished else { return }
       forEachConsumer { consumer, woken in
-        guard consumer.enqueue(key), let waiting = consumer.waiting.take() else { return }
-        woken.append(waiting)
+        consumer.enqueue(key)
+        if let waiting = consumer.waiting.take() { woken.append(waiting) }
       }
     }
 
@@ -55,14 +55,10 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     var order = OrderedSlots<Key>()
     var positions: [Key: OrderedSlots<Key>.Key] = [:]
     var waiting: Once<Void>?
-    let isInterested: @Sendable (Key) -> Bool
 
-    /// Returns whether the subscriber observes the key.
-    mutating func enqueue(_ key: Key) -> Bool {
-      guard isInterested(key) else { return false }
+    mutating func enqueue(_ key: Key) {
       forget(key)
       positions[key] = order.append(key)
-      return true
     }
 
     mutating func forget(_ key: Key) {
@@ -128,20 +124,40 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Adds a subscriber for some of the keys, with initial notifications.
-  package func subscribe(
-    to isInterested: @escaping @Sendable (Key) -> Bool = { _ in true },
-    initial: (borrowing State) -> [Key]
-  ) -> Subscription {
+  /// Adds a subscriber, with initial notifications.
+  package func subscribe(initial: (borrowing State) -> [Key]) -> Subscription {
     let subscription = Subscription(self)
     update { content in
-      var pending = Pending(isInterested: isInterested)
-      for key in initial(content.state) { _ = pending.enqueue(key) }
+      var pending = Pending()
+      for key in initial(content.state) { pending.enqueue(key) }
       content.consumers[ObjectIdentifier(subscription)] = pending
     }
     return subscription
   }
+
+  /// What any number of iterators read, each with its own subscription.
+  struct Reader<Element: Sendable>: AsyncSequence, Sendable {
+    typealias Failure = Never
+    /// What is retained as long as there is a reader.
+    let owner: any AnyObject & Sendable
+    let subscribe: @Sendable () -> Subscription?
+    let read: @Sendable (borrowing State, Key) -> Element?
+
+    func makeAsyncIterator() -> Iterator { Iterator(reader: self, subscription: subscribe()) }
+
+    struct Iterator: AsyncIteratorProtocol {
+      let reader: Reader
+      let subscription: Subscription?
+
+      mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+        await subscription?.next { reader.read($0, $1) }
+      }
+    }
+  }
 }
+
+@available(*, unavailable)
+extension Broadcast.Reader.Iterator: Sendable {}
 
 private enum Pull<Element> {
   case read(Element?)
