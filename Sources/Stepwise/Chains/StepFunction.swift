@@ -45,13 +45,11 @@ public func step<Value>(
   _ body: () async throws -> Value
 ) async throws -> Value {
   let call = try StepCall(name)
+  guard retry == nil, timeout == nil, call.isPlain else {
+    return try await call.perform(name, StepAttempts(retry, timeout, clock), if: isRetryable, body)
+  }
   do {
-    let value: Value
-    if retry == nil, timeout == nil, call.isPlain {
-      value = try await body()
-    } else {
-      value = try await call.perform(name, StepAttempts(retry, timeout, clock), if: isRetryable, body)
-    }
+    let value = try await body()
     call.end()
     return value
   } catch {
@@ -79,7 +77,9 @@ public func step<Value: Sendable>(
   undo: @escaping @Sendable (Value) async throws -> Void
 ) async throws -> Value {
   let attempts = StepAttempts(retry, timeout, clock)
-  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, undo: undo)
+  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, isUndoable: true) { value in
+    { try await undo(value) }
+  }
 }
 
 /// Performs a named step whose undo does not need its value.
@@ -96,5 +96,5 @@ public func step<Value: Sendable>(
   undo: @escaping @Sendable () async throws -> Void
 ) async throws -> Value {
   let attempts = StepAttempts(retry, timeout, clock)
-  return try await StepCall(name).perform(name, attempts, if: isRetryable, body) { (_: Value) in try await undo() }
+  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, isUndoable: true) { _ in undo }
 }

@@ -71,7 +71,7 @@ final class Fork: Sendable {
   var decider: Int? { decision.settled }
 
   /// Waits for the decision, or until the waiting task is cancelled.
-  nonisolated(nonsending) func waitForDecision() async { _ = await decision.value() }
+  func waitForDecision() async { _ = await decision.value() }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 

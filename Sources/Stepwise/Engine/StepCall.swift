@@ -91,36 +91,34 @@ struct StepCall: Sendable {
   }
 }
 
-// MARK: - Undo
-
 extension StepCall {
-  /// Performs the step and stores how to undo it.
-  func perform<Value: Sendable>(
+  /// Performs the step, and stores how to undo it, if it can be undone.
+  @usableFromInline
+  func perform<Value>(
     _ name: String,
     _ attempts: StepAttempts?,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value,
-    undo: @escaping @Sendable (Value) async throws -> Void
+    isUndoable: Bool = false,
+    undo: (Value) -> @Sendable () async throws -> Void = { _ in {} }
   ) async throws -> Value {
-    guard let execution else { throw ChainError.outsideRun }
-    let plannedStep = ChainStep(index: execution.lastIndex, name: name)
+    let plannedStep = ChainStep(index: execution?.lastIndex ?? 0, name: name)
     do {
-      let step = JournalStep(name: name, isUndoable: true, isPlanned: false)
+      if isUndoable, execution == nil { throw ChainError.outsideRun }
+      let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
       let end = try await perform(step, attempts, if: isRetryable, body)
-      let value = end.value
-      if end.number != nil || execution.journal == nil {
-        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: end.number) {
-          try await undo(value)
-        }
-        if let error = end.error {
+      if isUndoable, let execution, end.number != nil || execution.journal == nil {
+        let undo = undo(end.value)
+        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: end.number, undo: undo)
+        if end.error == nil {
+          await execution.adopt([entry], in: part)
+        } else {
           await execution.undoShielded([entry], recording: execution.recording)
-          throw error
         }
-        await execution.adopt([entry], in: part)
       }
       if let error = end.error { throw error }
       self.end()
-      return value
+      return end.value
     } catch {
       end(throwing: error, name)
       throw error
@@ -148,23 +146,6 @@ struct StepAttempts: Sendable {
 }
 
 extension StepCall {
-  @usableFromInline
-  func perform<Value>(
-    _ name: String,
-    _ options: StepAttempts?,
-    if isRetryable: (any Error) async -> Bool,
-    _ body: () async throws -> Value
-  ) async throws -> Value {
-    let end = try await perform(
-      JournalStep(name: name, isUndoable: false, isPlanned: false),
-      options,
-      if: isRetryable,
-      body
-    )
-    if let error = end.error { throw error }
-    return end.value
-  }
-
   /// Performs a step, or returns what the journal of the run has stored of it.
   private func perform<Value>(
     _ step: JournalStep,
@@ -247,20 +228,13 @@ extension StepCall {
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard let duration = options.limit else { return try await body() }
-    let isolation = await callerIsolation()
-    func lend(_ body: @escaping () async throws -> Value) async throws
-      -> Value
-    {
-      let loan = LentBody(body, on: isolation)
-      defer { loan.giveBack() }
+    return try await lending(body) { loan in
       try await Stepwise.limited(to: TimeLimit(duration: duration, clock: options.clock)) {
         name
       } operation: {
         try await loan.run()
       }
-      return try loan.takeValue()
     }
-    return try await withoutActuallyEscaping(body, do: lend)
   }
 }
 
@@ -268,12 +242,21 @@ extension StepCall {
 package func withCancellationShield<Value>(
   _ body: () async throws -> Value
 ) async throws -> Value {
+  try await lending(body) { loan in try await shielded { await Result.of { try await loan.run() } }.get() }
+}
+
+/// Lends a body that does not escape to work in another task, which is awaited; returns what the body has returned.
+private func lending<Value>(
+  _ body: () async throws -> Value,
+  to work: (LentBody<Value>) async throws -> Void
+) async throws -> Value {
   let isolation = await callerIsolation()
   func lend(_ body: @escaping () async throws -> Value) async throws
     -> Value
   {
     let loan = LentBody(body, on: isolation)
-    try await shielded { await Result.of { try await loan.run() } }.get()
+    defer { loan.giveBack() }
+    try await work(loan)
     return try loan.takeValue()
   }
   return try await withoutActuallyEscaping(body, do: lend)

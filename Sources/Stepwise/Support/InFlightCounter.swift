@@ -77,7 +77,7 @@ struct InFlightCounter: ~Copyable, Sendable {
   }
 
   /// Waits until nothing is in flight, and then lets nothing begin any more.
-  nonisolated(nonsending) func close(hasValue: Bool) async {
+  func close(hasValue: Bool) async {
     if closeIfIdle(hasValue: hasValue) { return }
     state.bitwiseOr(Self.isClosing | (hasValue ? 0 : Self.hasNoValue), ordering: .acquiringAndReleasing)
     await drain().valueIgnoringCancellation()
