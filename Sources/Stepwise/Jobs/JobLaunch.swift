@@ -28,7 +28,6 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     var limits: [TimeLimit] = []
     /// Created for the first update or subscriber.
     var updates: Updates?
-    var isClosed = false
     var isFinished = false
 
     mutating func openUpdates() -> Updates {
@@ -97,7 +96,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   func update(_ update: any AnyBox) {
     let (isFirst, updates) = state.withLock { state -> (Bool, Updates?) in
-      guard !state.isClosed else { return (false, nil) }
+      guard !state.calls.isClosed else { return (false, nil) }
       return (!state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update)), state.openUpdates())
     }
     if isFirst { callPending() }
@@ -139,7 +138,6 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   override func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
     let isNeeded = state.withLock { state in
-      state.isClosed = true
       state.calls.close()
       // A handler that is in progress is awaited even when no call follows it.
       return state.calls.isBusy || (!state.calls.isSilent && state.handlers.include(outcome))
@@ -147,9 +145,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
     let old = state.withLock { state in
-      exchange(&state, with: State(updates: state.updates, isClosed: true, isFinished: true))
+      state.isFinished = true
+      return (exchange(&state.handlers, with: JobHandlers()), exchange(&state.limits, with: []), state.updates)
     }
-    old.updates?.update { $0.finish() }
+    old.2?.update { $0.finish() }
   }
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
@@ -198,14 +197,6 @@ struct JobCallsMachine<Update> {
     case update(Update)
   }
 
-  private enum State {
-    case open
-    /// The work has ended: pending calls are made, and none is added.
-    case closed
-    /// The job is cancelled, or its owner is deallocated: no further call is made.
-    case silent
-  }
-
   /// The state of the task that makes the calls.
   private enum Caller {
     case none
@@ -215,13 +206,12 @@ struct JobCallsMachine<Update> {
     case calling
   }
 
-  private var state = State.open
+  /// Whether the work has ended: pending calls are made, and none is added.
+  private(set) var isClosed = false
+  /// Whether the job is cancelled, or its owner is deallocated: no further call is made.
+  private(set) var isSilent = false
   private var caller = Caller.none
   private var calls = OrderedSlots<Call>()
-
-  var isSilent: Bool {
-    if case .silent = state { true } else { false }
-  }
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
@@ -230,7 +220,7 @@ struct JobCallsMachine<Update> {
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ call: Call) -> Bool {
-    guard case .open = state else { return false }
+    guard !isClosed, !isSilent else { return false }
     calls.append(call)
     guard case .none = caller else { return false }
     caller = .scheduled
@@ -244,13 +234,11 @@ struct JobCallsMachine<Update> {
     return call
   }
 
-  mutating func close() {
-    if case .open = state { state = .closed }
-  }
+  mutating func close() { isClosed = true }
 
   /// Returns the calls that are not made any more, to release their updates outside the lock.
   mutating func silence() -> [Call] {
-    state = .silent
+    isSilent = true
     return calls.removeAll()
   }
 }
