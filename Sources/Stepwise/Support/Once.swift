@@ -94,8 +94,6 @@ struct OnceMachine<Value, Waiter> {
     /// Its task has reserved the position but is not suspended yet.
     case reserved
     case suspended(Waiter)
-    /// Its task was cancelled before it was suspended.
-    case left
 
     var waiter: Waiter? {
       if case .suspended(let waiter) = self { waiter } else { nil }
@@ -153,7 +151,7 @@ struct OnceMachine<Value, Waiter> {
     return positions.settled
   }
 
-  /// Reserves a position before there is a continuation to resume.
+  /// Reserves a position before there is a continuation to resume; a task that is cancelled leaves it.
   mutating func reserve() -> PositionID {
     lastID += 1
     positions[lastID] = .reserved
@@ -171,8 +169,7 @@ struct OnceMachine<Value, Waiter> {
 
   /// Returns the waiter to resume without a value.
   mutating func leave(_ id: PositionID) -> Waiter? {
-    guard value == nil, let position = positions[id] else { return nil }
-    positions[id] = position.waiter == nil ? .left : nil
-    return position.waiter
+    defer { positions[id] = nil }
+    return positions[id]?.waiter
   }
 }
