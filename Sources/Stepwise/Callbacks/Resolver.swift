@@ -224,7 +224,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
   let file: String
   let line: UInt
   private let machine = Lock(ResolverMachine<Value>())
-  private let result = Once<Result<Value, any Error>>()
+  private let result = OnceCell<Result<Value, any Error>>()
 
   init(file: String, line: UInt) {
     self.file = file
