@@ -48,16 +48,13 @@ public func withTerminationSignals<Value: Sendable>(
   let (token, runs) = (CancellationToken(), RunsBegun(in: .current))
   let call = TerminationSignals.shared.begin(token)
   defer { TerminationSignals.shared.end(call) }
-  do {
-    let value = try await RunsBegun.$current.withValue(runs) {
+  let result = await Result.of {
+    try await RunsBegun.$current.withValue(runs) {
       try await withCancellation(by: token, isolation: isolation, body)
     }
-    await runs.counter.drain().valueIgnoringCancellation()
-    return value
-  } catch {
-    await runs.counter.drain().valueIgnoringCancellation()
-    throw error
   }
+  await runs.counter.drain().valueIgnoringCancellation()
+  return try result.get()
 }
 
 // MARK: - The handler

@@ -107,12 +107,7 @@ package func collectingRuns<Value>(
   scope.collectors.append(collector)
   let elapsed = stopwatch(on: clock)
   scope.clock = elapsed
-  let result: Result<Value, any Error>
-  do {
-    result = .success(try await Scope.$current.withValue(.observed(by: scope)) { try await body() })
-  } catch {
-    result = .failure(error)
-  }
+  let result = await Result.of { try await Scope.$current.withValue(.observed(by: scope)) { try await body() } }
   let (readings, droppedCount) = collector.take(at: elapsed())
   return (result, readings, droppedCount)
 }
