@@ -175,8 +175,7 @@ extension StepCall {
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    var history: AttemptHistory?
-    if let place, let journal = execution?.journal { history = AttemptHistory(place: place, journal: journal) }
+    let history = place.flatMap { place in execution?.journal.map { AttemptHistory(place: place, journal: $0) } }
     var attempts = Attempts(options.policy, clock: options.clock, after: place?.attemptCount ?? 0)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
@@ -251,9 +250,7 @@ private func lending<Value>(
   to work: (LentBody<Value>) async throws -> Void
 ) async throws -> Value {
   let isolation = await callerIsolation()
-  func lend(_ body: @escaping () async throws -> Value) async throws
-    -> Value
-  {
+  func lend(_ body: @escaping () async throws -> Value) async throws -> Value {
     let loan = LentBody(body, on: isolation)
     defer { loan.giveBack() }
     try await work(loan)
