@@ -8,7 +8,7 @@ import Stepwise
 extension DurableRun {
   func willUndo(_ steps: [Int]) async {
     let isNew = state.withLock { state in
-      guard !Self.isStopped(state) else { return false }
+      guard !state.isStopped else { return false }
       let new = steps.filter {
         !state.log.isUndoing($0) && state.unstored[$0] == nil && state.log.key(ofNumber: $0) != nil
       }
@@ -24,8 +24,8 @@ extension DurableRun {
     _ step: Int,
     _ body: nonisolated(nonsending) @Sendable () async throws -> Void
   ) async throws -> Bool {
-    let (unstored, key) = state.withLock { state -> (Unstored?, String?) in
-      guard !Self.isStopped(state) else { return (nil, nil) }
+    let (unstored, key) = state.withLock { state -> (DurableState.Unstored?, String?) in
+      guard !state.isStopped else { return (nil, nil) }
       if let unstored = state.unstored.removeValue(forKey: step) { return (unstored, unstored.key) }
       return (nil, state.log.isUndone(step) ? nil : state.log.key(ofNumber: step))
     }
@@ -69,8 +69,8 @@ extension DurableRun {
   private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<Void> {
     var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
       (
-        state.hasBegun, Self.isStopped(state), state.isResumed, state.stopError,
-        state.isResumed ? state.log.unreachedUndo : Self.unreached(in: "", state)
+        state.hasBegun, state.isStopped, state.isResumed, state.stopError,
+        state.isResumed ? state.log.unreachedUndo : state.unreached(in: "")
       )
     }
     if let stopError { throw stopError }
@@ -166,7 +166,7 @@ extension DurableRun {
 
   func finish() async -> Bool {
     let final = state.withLock { state -> (DurableStart, [DurableEvent], UInt64, CheckpointLease)? in
-      guard !Self.isStopped(state), state.log.isEnded, let lease = state.holder?.lease else { return nil }
+      guard !state.isStopped, state.log.isEnded, let lease = state.holder?.lease else { return nil }
       return (state.start, state.log.events, state.recordVersion, lease)
     }
     guard let (start, events, version, lease) = final, !settings.isCheck else { return false }

@@ -9,49 +9,21 @@ extension DurableRun {
   /// How long a replayed step waits for those that completed before it, which changed code may never call.
   private static var patience: Duration { .seconds(10) }
 
-  private static func isDue(_ turn: Turn, _ state: inout State) -> Bool {
-    if turn.isPlace { return state.log.isReplayed(in: turn.key) }
-    let outer = state.log.repetition(around: turn.key)
-    let isBlocked = state.returning.contains { before in
-      guard turn.number.map({ before < $0 }) ?? true else { return false }
-      // Those around a step in doubt wait for it.
-      guard let outer else { return true }
-      return state.log.key(ofNumber: before).map { DurableLog.contains(outer, $0) } ?? false
-    }
-    return !isBlocked && state.log.isNext(turn.number, at: turn.key)
-  }
-
-  /// Removes what need not wait any longer.
-  static func takeDue(_ state: inout State) -> [Once<Void>] {
-    guard !state.turns.isEmpty else { return [] }
-    let turns = state.turns
-    state.turns = []
-    var due: [Once<Void>] = []
-    for turn in turns.sorted(by: { $0.number ?? .max < $1.number ?? .max }) {
-      if isDue(turn, &state) {
-        due.append(turn.once)
-      } else {
-        state.turns.append(turn)
-      }
-    }
-    return due
-  }
-
   /// Changes the state, and lets continue what need not wait any longer.
-  func proceeding<Value>(_ change: (inout State) -> Value) -> Value {
-    let (value, due) = state.withLock { (change(&$0), Self.takeDue(&$0)) }
+  func proceeding<Value>(_ change: (inout DurableState) -> Value) -> Value {
+    let (value, due) = state.withLock { (change(&$0), $0.takeDue()) }
     for turn in due { turn.settle(()) }
     return value
   }
 
   /// Waits until the steps that completed before have been returned; all of them when nil.
   nonisolated(nonsending) func waitForTurn(of number: Int?, at key: String) async {
-    await wait(for: Turn(number: number, key: key))
+    await wait(for: DurableState.Turn(number: number, key: key))
   }
 
-  private nonisolated(nonsending) func wait(for turn: Turn) async {
+  private nonisolated(nonsending) func wait(for turn: DurableState.Turn) async {
     let isDue = state.withLock { state in
-      if Self.isDue(turn, &state) || Self.isStopped(state) { return true }
+      if state.isDue(turn) || state.isStopped { return true }
       state.turns.append(turn)
       return false
     }
@@ -75,7 +47,7 @@ extension DurableRun {
     let due = state.withLock { state in
       state.log.replayed(key)
       state.returning.remove(number)
-      return Self.takeDue(&state)
+      return state.takeDue()
     }
     guard !due.isEmpty else { return }
     // Code that receives the values of child tasks sees the order in which the tasks end, which takes a moment.
@@ -86,7 +58,7 @@ extension DurableRun {
   }
 
   func replayed(in place: JournalPlace) async {
-    await wait(for: Turn(number: nil, key: place.path, isPlace: true))
+    await wait(for: DurableState.Turn(number: nil, key: place.path, isPlace: true))
   }
 }
 
@@ -120,23 +92,18 @@ extension DurableRun {
     if place != nil, let failure = state.withLock({ $0.log.failure(ofAttempt: scope) }), !isStopped {
       throw DurableFailures.error(failure, of: step ?? "")
     }
-    if let missing = state.withLock({ Self.unreached(in: scope, $0) }) {
+    if let missing = state.withLock({ $0.unreached(in: scope) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
     proceeding { $0.log.leave(scope: scope) }
     return try result.get()
   }
 
-  /// A stored step that the code of a place has not called although nothing has interrupted it.
-  static func unreached(in scope: String, _ state: State) -> String? {
-    isStopped(state) || state.cancellation != nil ? nil : state.log.unreached(in: scope)
-  }
-
   func attemptFailed(_ place: JournalPlace, _ error: any Error) {
     let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
     let failure = DurableFailures.stored(error, of: place.path).failure
     state.withLock { state in
-      guard !Self.isStopped(state), state.log.hasOutstanding(in: place.path),
+      guard !state.isStopped, state.log.hasOutstanding(in: place.path),
         state.log.failure(ofAttempt: scope) == nil
       else { return }
       enqueue(.attemptFailed(scope, failure), &state)
@@ -147,7 +114,7 @@ extension DurableRun {
   private func endAttempt(_ attempt: Int, at key: String) {
     state.withLock { state in
       // In a replay, an earlier process has ended it, and the records are those of later attempts.
-      guard !Self.isStopped(state), state.log.attempts(at: key) < attempt, state.log.hasRecords(in: key),
+      guard !state.isStopped, state.log.attempts(at: key) < attempt, state.log.hasRecords(in: key),
         !state.log.hasOutstanding(in: key), !state.log.isUnwinding || state.log.isRepeated(key)
       else { return }
       enqueue(.attemptEnded(key, attempt: attempt), &state)
@@ -192,7 +159,7 @@ extension DurableRun {
         throw stored
       }
       if state.withLock({ $0.log.isUnwinding }) { throw error }
-      throw await fail(error, Call(name: place.path, key: key, index: nil, isUndoable: false, why: .new))
+      throw await fail(error, DurableCall(name: place.path, key: key, index: nil, isUndoable: false, why: .new))
     }
   }
 
@@ -200,7 +167,7 @@ extension DurableRun {
 
   func store(decision: Int, at place: JournalPlace) {
     state.withLock { state in
-      guard state.log.decision(at: place.path) == nil, !state.log.isUnwinding, !Self.isStopped(state) else { return }
+      guard state.log.decision(at: place.path) == nil, !state.log.isUnwinding, !state.isStopped else { return }
       enqueue(.decided(place.path, branch: decision), &state)
     }
   }

@@ -11,7 +11,8 @@ extension DurableRun {
     in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value> {
-    try checkStopped(run)
+    noteCancellation(of: run)
+    try throwIfStopped()
     guard let values = DurableValues<Value>() else {
       throw stop(throwing: unstorable(step.name, Self.adviceForType(Value.self)))
     }
@@ -45,7 +46,7 @@ extension DurableRun {
       let (isInRepetition, isOpen) = state.withLock { state in
         (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
       }
-      var call = Call(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
+      var call = DurableCall(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
       call.isExpired = isExpired && !isInRepetition && isOpen
       if why != .toUndo { await waitForLimit(around: call) }
       // One that contains stored steps is entered, for they may have to be undone.
@@ -83,14 +84,6 @@ extension DurableRun {
       !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.task)
     }
     if isStopped { stop() }
-  }
-
-  private func checkStopped(_ run: JournalRun) throws {
-    noteCancellation(of: run)
-    try state.withLock { state throws in
-      if let error = state.stopError { throw error }
-      if Self.isStopped(state) { throw poison(&state) }
-    }
   }
 
   /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
@@ -131,19 +124,8 @@ extension DurableRun {
 // MARK: - Performing
 
 extension DurableRun {
-  /// A step whose body runs.
-  struct Call: Sendable {
-    let name: String
-    let key: String
-    let index: Int?
-    let isUndoable: Bool
-    let why: DurableLog.Performance
-    /// Whether the time of the work around it is over, in which it does nothing new.
-    var isExpired = false
-  }
-
   private nonisolated(nonsending) func perform<Value>(
-    _ call: Call,
+    _ call: DurableCall,
     _ values: DurableValues<Value>,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
@@ -162,7 +144,7 @@ extension DurableRun {
     }
     // Code that swallows the error of a stop has not done its work.
     try state.withLock { state throws in
-      if Self.isPoisoned(key, state) { throw state.stopError ?? CancellationError() }
+      if state.isPoisoned(key) { throw state.stopError ?? CancellationError() }
     }
     let stored: (bytes: [UInt8], copy: Value)
     do {
@@ -183,10 +165,10 @@ extension DurableRun {
       // Otherwise its value would be that of the work whose time is over.
       if call.isExpired { return unstored(value, call, CancellationError()) }
       // Abandoned work whose run has ended.
-      if state.withLock({ $0.hasEnded && !Self.isStopped($0) }) { return unstored(value, call, nil) }
+      if state.withLock({ $0.hasEnded && !$0.isStopped }) { return unstored(value, call, nil) }
     }
     let number = state.withLock { state in
-      let number = self.number(of: key, &state)
+      let number = state.number(of: key)
       enqueue(
         .completed(key, index: index, number: number, value: stored.bytes, isUndoable: call.isUndoable),
         &state
@@ -204,7 +186,7 @@ extension DurableRun {
 
   /// Runs the body of a step; others wait for those that run to be undone, which nothing around them interrupts.
   private nonisolated(nonsending) func run<Value>(
-    _ call: Call,
+    _ call: DurableCall,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard call.why == .toUndo else { return try await body() }
@@ -218,40 +200,30 @@ extension DurableRun {
   }
 
   /// Waits until the time limit around a step, which is over, cancels it when everything has been replayed.
-  private nonisolated(nonsending) func waitForLimit(around call: Call) async {
+  private nonisolated(nonsending) func waitForLimit(around call: DurableCall) async {
     if call.isExpired { try? await Task.sleep(for: .century) }
   }
 
   /// A step has a value that is not stored: it is undone at once, with this value.
   ///
   /// After a crash, it is repeated first.
-  private func unstored<Value>(_ value: Value, _ call: Call, _ error: (any Error)?) -> JournalEnd<Value> {
+  private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> JournalEnd<Value> {
     let failure = error.map { DurableFailures.stored($0, of: call.name).failure }
     let number = state.withLock { state in
-      let number = nextNumber(&state)
-      state.unstored[number] = Unstored(key: call.key, index: call.index, failure: failure)
+      let number = state.nextNumber()
+      state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
       return number
     }
     return JournalEnd(value: value, number: number, error: error, isReplayed: false)
   }
 
-  /// The number of the end of a step: that of a stored one, because what was stored later may follow from it.
-  private func number(of key: String, _ state: inout State) -> Int {
-    state.log.record(at: key)?.number ?? nextNumber(&state)
-  }
-
-  private func nextNumber(_ state: inout State) -> Int {
-    state.lastNumber = max(state.lastNumber + 1, state.log.nextNumber)
-    return state.lastNumber
-  }
-
   /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
-  nonisolated(nonsending) func fail(_ error: any Error, _ call: Call) async -> any Error {
+  nonisolated(nonsending) func fail(_ error: any Error, _ call: DurableCall) async -> any Error {
     let isInterrupted = Task.isCancelled
     let stored = DurableFailures.stored(error, of: call.name)
     let (thrown, number) = state.withLock { state -> (any Error, Int?) in
       if let error = state.stopError { return (error, nil) }
-      if Self.isStopped(state) {
+      if state.isStopped {
         _ = poison(&state)
         return (error, nil)
       }
@@ -260,7 +232,7 @@ extension DurableRun {
         if call.isUndoable, call.why == .new { enqueue(.settled(call.key), &state) }
         return (stored.replayed, nil)
       }
-      let number = self.number(of: call.key, &state)
+      let number = state.number(of: call.key)
       if state.log.end(of: call.key) == nil {
         let (key, index, failure) = (call.key, call.index, stored.failure)
         enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
@@ -281,4 +253,15 @@ extension DurableRun {
   private static func adviceForType(_ type: Any.Type) -> String {
     "its type, \(type), is not Codable; return a struct or an enum that conforms to Codable"
   }
+}
+
+/// A step whose body runs.
+struct DurableCall: Sendable {
+  let name: String
+  let key: String
+  let index: Int?
+  let isUndoable: Bool
+  let why: DurableLog.Performance
+  /// Whether the time of the work around it is over, in which it does nothing new.
+  var isExpired = false
 }

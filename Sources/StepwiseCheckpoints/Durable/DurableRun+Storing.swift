@@ -8,7 +8,7 @@ import Stepwise
 extension DurableRun {
   func cancel(reason: String?) -> Bool {
     let (isFirst, hasBegun) = state.withLock { state in
-      guard state.cancellation == nil, !Self.isStopped(state), state.log.phase == .running else {
+      guard state.cancellation == nil, !state.isStopped, state.log.phase == .running else {
         return (false, false)
       }
       state.cancellation = Cancellation(reason: reason)
@@ -48,7 +48,7 @@ extension DurableRun {
 
 extension DurableRun {
   /// Applies an event and queues it; what is queued is stored together with what follows.
-  func enqueue(_ event: DurableEvent, _ state: inout State) {
+  func enqueue(_ event: DurableEvent, _ state: inout DurableState) {
     guard !settings.isCheck else { return }
     state.log.apply(event)
     state.queue.append(event)

@@ -26,66 +26,9 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     var host: DurableHost?
   }
 
-  struct State: Sendable {
-    var log = DurableLog()
-    var start = DurableStart(identity: "", version: 0, input: [])
-    var holder: LeaseHolder?
-    /// The version of the stored record.
-    var recordVersion: UInt64 = 0
-    /// What is still to be stored.
-    var queue: [DurableEvent] = []
-    var queuedCount = 0
-    var storedCount = 0
-    var isWriting = false
-    var writers: [Once<Void>] = []
-    /// Those that wait until what completed before has been replayed.
-    var turns: [Turn] = []
-    /// Steps of child tasks that have completed and are being stored.
-    var returning: Set<Int> = []
-    /// The places whose time was over before this process began.
-    var expired: Set<String> = []
-    /// Steps whose values are not stored, by the numbers of their undos.
-    var unstored: [Int: Unstored] = [:]
-    var lastNumber = 0
-    /// Why the run stops, if it was not cancelled.
-    var stopError: (any Error)?
-    var isStopRequested = false
-    /// The scopes in which a step has thrown because the run stops, so that what their code returns means nothing.
-    var poisoned: Set<String> = []
-    var hasBegun = false
-    /// The identity of the run's own task, which nothing but a stop cancels.
-    var task = 0
-    var isResumed = false
-    var cancellation: Cancellation?
-    var interrupt: (@Sendable (String?) -> Void)?
-    var cancelling: Task<Void, Never>?
-    var leaseWatch: Task<Void, Never>?
-    var waits = DurableWaits()
-    /// Whether the run has released its lease.
-    var hasEnded = false
-  }
-
-  /// What waits until everything that completed before a number has been replayed; nil for everything.
-  struct Turn: Sendable {
-    let number: Int?
-    /// The step or the place that waits.
-    let key: String
-    /// Whether it waits for what is inside the place only.
-    var isPlace = false
-    let once = Once<Void>()
-  }
-
-  /// A step whose value is not stored.
-  struct Unstored: Sendable {
-    let key: String
-    let index: Int?
-    /// What is stored of the step; nil when nothing is stored any more.
-    let failure: StoredFailure?
-  }
-
   let settings: Settings
   let store: any CheckpointStore
-  let state = Lock(State())
+  let state = Lock(DurableState())
 
   init(_ settings: Settings, in store: any CheckpointStore) {
     self.settings = settings
@@ -151,28 +94,17 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     for turn in turns { turn.once.settle(()) }
   }
 
-  var isStopped: Bool { state.withLock { Self.isStopped($0) } }
+  var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  static func isStopped(_ state: State) -> Bool {
-    if state.stopError != nil { return true }
-    if case .concluded(.resolved) = state.log.phase { return false }
-    return state.isStopRequested
-  }
-
-  func poison(_ state: inout State) -> CancellationError {
+  func poison(_ state: inout DurableState) -> CancellationError {
     state.poisoned.insert(position.scope)
     return CancellationError()
-  }
-
-  /// Whether a step within another one has thrown because the run stops.
-  static func isPoisoned(_ key: String, _ state: State) -> Bool {
-    state.poisoned.contains { DurableWaits.isInside($0, key) }
   }
 
   func throwIfStopped() throws {
     try state.withLock { state throws in
       if let error = state.stopError { throw error }
-      if Self.isStopped(state) { throw poison(&state) }
+      if state.isStopped { throw poison(&state) }
     }
   }
 
