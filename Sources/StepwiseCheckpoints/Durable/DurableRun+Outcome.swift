@@ -131,11 +131,11 @@ extension DurableRun {
     }
     switch outcome {
     case .resolved(let value):
-      guard let values = DurableValues<Output>(), let output = value as? Output else {
+      guard let output = value as? Output else {
         throw unstorable("its output", "\(type(of: value)) is not \(Output.self)")
       }
       do {
-        return (.concluded(.resolved(try values.encode(output))), .resolved(()))
+        return (.concluded(.resolved(try DurableValues(Output.self).encode(output))), .resolved(()))
       } catch {
         throw unstorable("its output", DurableValueError.reason(error))
       }

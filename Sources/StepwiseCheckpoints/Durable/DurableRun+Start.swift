@@ -125,9 +125,8 @@ extension DurableRun {
 
   func saveStart(under lease: CheckpointLease) async throws -> Stored? {
     guard let input = settings.input else { return nil }
-    guard let values = DurableValues<Input>() else { throw unstorable("its input", "\(Input.self) is not Codable") }
     let bytes: [UInt8]
-    do { bytes = try values.stored(input).bytes } catch {
+    do { bytes = try DurableValues(Input.self).stored(input).bytes } catch {
       throw unstorable("its input", DurableValueError.reason(error))
     }
     let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)
@@ -137,8 +136,7 @@ extension DurableRun {
   }
 
   private func differs(_ input: Input, from stored: [UInt8]) throws -> Bool {
-    guard let values = DurableValues<Input>() else { return false }
-    if let bytes = try? values.encode(input), bytes == stored { return false }
+    if let bytes = try? DurableValues(Input.self).encode(input), bytes == stored { return false }
     guard input is any Equatable else { return true }
     return StageDifference.path(from: input, to: try self.input(stored)) != nil
   }
@@ -147,8 +145,7 @@ extension DurableRun {
 
   func input(_ bytes: [UInt8]) throws -> Input {
     do {
-      guard let values = DurableValues<Input>() else { throw DurableValueError(reason: "it is not Codable") }
-      return try values.decode(bytes)
+      return try DurableValues(Input.self).decode(bytes)
     } catch {
       throw unknown("input", error)
     }
@@ -159,8 +156,7 @@ extension DurableRun {
     switch log.phase {
     case .concluded(.resolved(let bytes)):
       do {
-        guard let values = DurableValues<Output>() else { throw DurableValueError(reason: "it is not Codable") }
-        return .resolved(try values.decode(bytes))
+        return .resolved(try DurableValues(Output.self).decode(bytes))
       } catch {
         throw unknown("output", error)
       }

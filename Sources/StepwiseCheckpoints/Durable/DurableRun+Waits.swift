@@ -166,7 +166,7 @@ package enum DurableSignals {
   }
 
   package static func encode<Value: Codable>(_ value: Value) throws -> [UInt8] {
-    try DurableValues<Value>()?.encode(value) ?? []
+    try DurableValues(Value.self).encode(value)
   }
 
   package static func decode<Value: Decodable>(_ bytes: [UInt8], as type: Value.Type) throws -> Value {

@@ -19,6 +19,8 @@ struct DurableValues<Value> {
     guard codable != nil || Value.self == Void.self else { return nil }
   }
 
+  init(_ type: Value.Type) where Value: Codable { codable = type }
+
   /// Returns the bytes of a value, and the value that is decoded from them.
   ///
   /// - Throws: `DurableValueError` when the value changes, and the errors of the encoder and the decoder.

@@ -39,7 +39,7 @@ extension Chain where Input: Codable, Output: Codable {
   ///
   /// - Throws: An error of the encoder, or when the input changes when it is stored.
   package nonisolated func hostedStart(_ input: Input) throws -> String {
-    let bytes = try DurableValues<Input>()?.stored(input).bytes ?? []
+    let bytes = try DurableValues(Input.self).stored(input).bytes
     return HostedStart.text(DurableStart.newIdentity(), input: String(decoding: bytes, as: UTF8.self))
   }
 
@@ -47,8 +47,7 @@ extension Chain where Input: Codable, Output: Codable {
   ///
   /// - Throws: An error of the decoder.
   package nonisolated func hostedOutput(_ text: String) throws -> Output {
-    guard let values = DurableValues<Output>() else { throw DurableValueError(reason: "it is not Codable") }
-    return try values.decode(Array(text.utf8))
+    try DurableValues(Output.self).decode(Array(text.utf8))
   }
 
   /// Creates a run whose record the store has.
