@@ -49,8 +49,9 @@
       package init() {}
     }
 
-    /// What a body or an undo does; its line names the idempotency key.
+    /// What a body or an undo does; its line names the idempotency key, and comes after one for its start.
     fileprivate func note(_ line: String) -> UInt64 {
+      append("\(FleetJob.current?.id ?? "").> \(line)\n", to: journal)
       var sum: UInt64 = 0
       for round in 0..<rounds { sum = (sum ^ UInt64(round)) &* 0x100_0000_01B3 }
       append("\(FleetJob.current?.id ?? "").\(line) \(CurrentStep.idempotencyKey ?? "")\n", to: journal)
@@ -102,7 +103,7 @@
       }
       let arguments = CommandLine.arguments
       let fleet = Fleet(
-        arguments[1],
+        arguments[1] + " application_name=\(getpid())",
         configuration: FleetConfiguration(
           schema: arguments[2],
           slots: Int(arguments[4]) ?? 4,

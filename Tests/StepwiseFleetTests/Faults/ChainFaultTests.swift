@@ -96,15 +96,24 @@
   struct Ledger {
     /// The lines of each order: what was done, and the key.
     let lines: [Int: [(action: String, key: String)]]
+    /// What began while it was in progress elsewhere, or had been when a worker was killed.
+    let overlaps: [String]
 
     init(_ path: String) throws {
       var lines: [Int: [(action: String, key: String)]] = [:]
+      var (inProgress, overlaps): (Set<String>, [String]) = ([], [])
       for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
         let parts = line.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let id = Int(parts[0]), let space = parts[1].lastIndex(of: " ") else { continue }
+        if parts[1].hasPrefix("> ") {
+          let action = "\(id).\(parts[1].dropFirst(2))"
+          if !inProgress.insert(action).inserted { overlaps.append(action) }
+          continue
+        }
+        inProgress.remove("\(id).\(parts[1][..<space])")
         lines[id, default: []].append((String(parts[1][..<space]), String(parts[1][space...].dropFirst())))
       }
-      self.lines = lines
+      (self.lines, self.overlaps) = (lines, overlaps)
     }
 
     /// How often something was done again.

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import FleetWorkerChild
+  import Foundation
   import Stepwise
   import StepwiseCheckpoints
   @testable import StepwiseFleet
@@ -76,6 +78,105 @@
       // The standby that was promoted has the claim, and not the last entry.
       try await fleet.database.run("DELETE FROM @.entries WHERE number = 5")
       #expect(try await !append(later, 6))
+    }
+
+    /// Orders 100 to 119 begin before the backup; 120 to 139 are first claimed after it, with the same fencing numbers in
+    /// the time that is lost and in the one that is not.
+    @Test(.enabled(if: TestServer.canBackUp, "pg_basebackup is not installed"))
+    func `Each order ends once after a restore, beside workers from before it`() async throws {
+      let server = try await TestServer()
+      let fleet = test.fleet(server: server.connectionString)
+      let workers = WorkerProcesses(server.connectionString, schema: test.schema, lease: 60, slots: 4)
+      let name = "chain crash order"
+      func enqueue(_ ids: Range<Int>, priority: Int) async throws {
+        for id in ids {
+          let order = CrashOrder(journal: workers.journal, rounds: 200_000, fails: id % 3 == 0)
+          try await fleet.enqueue(CrashOrder.chain, order, id: "\(id)", options: FleetOptions(priority: priority))
+        }
+      }
+      func approve(_ ids: Range<Int>) async throws {
+        for id in ids { try await fleet.send(id, to: "\(id)", signal: "approval", id: "approval of \(id)") }
+      }
+      func waitForEnds(of ids: Range<Int>) async throws {
+        try await waitUntil("orders \(ids) have ended") {
+          try await fleet.statuses(of: ids.map { "\($0)" }).allSatisfy(\.state.isFinal)
+        }
+      }
+      /// The limit for the wait is stored before it begins.
+      func waitForWaits(of ids: Range<Int>) async throws {
+        let waiting = """
+          SELECT count(DISTINCT job) FROM @.entries
+          WHERE job >= $1 AND job < $2 AND position('approval'::bytea IN entry) > 0
+          """
+        try await waitUntil("orders \(ids) wait") {
+          let bounds = [PostgresValue.text("\(ids.lowerBound)"), .text("\(ids.upperBound)")]
+          return try await fleet.database.run(waiting, bounds).first?.integer(0) == Int64(ids.count)
+        }
+      }
+      /// The fencing numbers with which orders are running.
+      func claims() async throws -> Set<String> {
+        let rows = try await fleet.database.run(
+          "SELECT id || ' ' || fence FROM @.jobs WHERE id >= '120' AND state = 'running'"
+        )
+        return Set(rows.compactMap { $0.text(0) })
+      }
+      try await enqueue(100..<120, priority: 0)
+      try await approve(100..<105)
+      let eldest = try (0..<2).map { _ in try workers.launch() }
+      /// Lets one new worker claim the orders from 120 on, in their order, and then all others work.
+      func claimInOrder() async throws -> Set<String> {
+        for worker in eldest { workers.signal(worker, SIGSTOP) }
+        // What they have sent before may otherwise be executed when the name is resumed.
+        try await waitUntil("the stopped workers have no connections") {
+          try await fleet.database.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ANY ($1)",
+            [.texts(eldest.map { "\($0)" })]
+          ).isEmpty
+        }
+        try workers.launch()
+        try await fleet.resume(name)
+        try await waitForWaits(of: 120..<130)
+        let claims = try await claims()
+        for worker in eldest { workers.signal(worker, SIGCONT) }
+        try workers.launch()
+        return claims
+      }
+      try await waitForEnds(of: 100..<105)
+      try await waitForWaits(of: 105..<120)
+      try await fleet.pause(name)
+      try await enqueue(120..<140, priority: 1)
+      let fence = try await fleet.database.run("SELECT last_value FROM @.fences").first?.integer(0) ?? 0
+      try await server.backUp()
+
+      let earlier = try await claimInOrder()
+      try await approve(110..<120)
+      try await approve(130..<140)
+      try await waitForEnds(of: 110..<120)
+      try await waitForEnds(of: 130..<140)
+      try await server.restore()
+
+      // Who stores an entry or an outcome is the worker that has the job.
+      for sql in [
+        "SELECT setval('@.fences', \(fence))", "CREATE TABLE @.strays (job text, number bigint)",
+        """
+        CREATE FUNCTION @.audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          INSERT INTO @.strays SELECT NEW.job, NEW.number FROM @.jobs j JOIN @.workers w ON w.id = j.worker
+          WHERE j.id = NEW.job AND w.name <> current_setting('application_name');
+          RETURN NEW;
+        END $$
+        """,
+        "CREATE TRIGGER audit AFTER INSERT OR UPDATE ON @.entries FOR EACH ROW EXECUTE FUNCTION @.audit()",
+      ] { try await fleet.database.run(sql) }
+      let later = try await claimInOrder()
+      #expect(!earlier.isDisjoint(with: later), "\(earlier) \(later)")
+      try await approve(105..<140)
+      try await waitForEnds(of: 100..<140)
+      let statuses = try await fleet.statuses(of: (100..<140).map { "\($0)" })
+      let ledger = try Ledger(workers.journal)
+      let violations = statuses.flatMap { ledger.violations(of: $0) } + ledger.overlaps
+      #expect(statuses.count == 40 && violations.isEmpty, "\(violations)")
+      let strays = try await fleet.database.run("SELECT job || ' ' || number FROM @.strays").compactMap { $0.text(0) }
+      #expect(strays.isEmpty, "\(strays)")
     }
 
     @Test

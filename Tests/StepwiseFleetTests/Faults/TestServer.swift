@@ -34,10 +34,32 @@
       try FileManager.default.createDirectory(atPath: space, withIntermediateDirectories: true)
       // The server refuses to run as root.
       if let user { try await TestProcess.run(["chown", user, directory]) }
-      let source = primary.map { ["pg_basebackup", "-R", "-c", "fast", "-h", "127.0.0.1", "-p", "\($0.port)"] }
-      let command = source ?? ["initdb", "-A", "trust"]
-      let options = ["-D", "\(directory)/data", "-U", "tester", "--no-sync"]
+      if let primary {
+        try await create("data", with: primary.copying + ["-R"])
+      } else {
+        try await create("data", with: ["initdb", "-A", "trust"])
+      }
+      try await start()
+    }
+
+    static let canBackUp = FileManager.default.isExecutableFile(atPath: "\(bin ?? "")/pg_basebackup")
+
+    /// The command that copies the data of the running server.
+    private var copying: [String] { ["pg_basebackup", "-c", "fast", "-h", "127.0.0.1", "-p", "\(port)"] }
+
+    private func create(_ name: String, with command: [String]) async throws {
+      let options = ["-D", "\(directory)/\(name)", "-U", "tester", "--no-sync"]
       try await TestProcess.run(["\(Self.bin ?? "")/\(command[0])"] + command.dropFirst() + options, user: user)
+    }
+
+    /// Takes a backup while the server runs.
+    func backUp() async throws { try await create("backup", with: copying) }
+
+    /// Ends the server without warning, and starts it from the backup.
+    func restore() async throws {
+      try await end(with: SIGQUIT)
+      try FileManager.default.removeItem(atPath: "\(directory)/data")
+      try FileManager.default.moveItem(atPath: "\(directory)/backup", toPath: "\(directory)/data")
       try await start()
     }
 
