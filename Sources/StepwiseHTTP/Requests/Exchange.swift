@@ -9,7 +9,7 @@ import Stepwise
 ///
 /// One consumer calls `head()`, then `chunk()` until that returns nil. To stop earlier, it calls `stop()` or releases
 /// the exchange.
-final class Exchange: BodySource {
+final class Exchange: Sendable {
   private struct State {
     var machine: RequestMachine
     /// The transfer of the latest hop.
@@ -101,8 +101,13 @@ final class Exchange: BodySource {
     while true {
       var outgoing = request
       if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
-      outgoing.onBytesSent = reporter(of: request)
-      outgoing.onWait = { [weak self] isWaiting in self?.wait(isWaiting) }
+      if request.body != nil {
+        outgoing.onBytesSent = { [weak self, upload = request.upload] sent in
+          upload?.report(sent)
+          self?.progressed()
+        }
+      }
+      outgoing.onWait = { [weak self] isWaiting in self?.progressed(isWaiting: isWaiting) }
       let transfer = session.transport.transfer(outgoing)
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
@@ -131,36 +136,21 @@ final class Exchange: BodySource {
     transfer.cancel()
   }
 
-  private func reporter(of request: HTTPRequest) -> (@Sendable (Int64) -> Void)? {
-    guard request.body != nil else { return nil }
-    return { [weak self, upload = request.upload] sent in
-      upload?.report(sent)
-      self?.sent()
-    }
-  }
-
-  private func wait(_ isWaiting: Bool) {
+  private func progressed(isWaiting: Bool = false) {
     let now = stopwatch.elapsed()
-    state.withLock { $0.machine.wait(isWaiting, at: now) }
-  }
-
-  private func sent() {
-    let now = stopwatch.elapsed()
-    state.withLock { $0.machine.sent(at: now) }
+    state.withLock { $0.machine.progressed(isWaiting: isWaiting, at: now) }
   }
 
   private func finish(_ result: Result<Void, any Error>) {
-    if state.withLock({ $0.machine.finish(result) }) { release(result) }
-  }
-
-  /// Called once, after the machine has ended.
-  private func release(_ result: Result<Void, any Error>) {
-    let (transfer, timer) = state.withLock { ($0.transfer.take(), $0.timer.take()) }
+    let ended = state.withLock { state in
+      state.machine.finish(result) ? (transfer: state.transfer.take(), timer: state.timer.take()) : nil
+    }
+    guard let ended else { return }
     HTTPActivity.end()
-    timer?.cancel()
+    ended.timer?.cancel()
     if usesAlarm { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
-    transfer?.cancel()
+    ended.transfer?.cancel()
     onFailure?(error)
   }
 }

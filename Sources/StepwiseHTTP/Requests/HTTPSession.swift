@@ -105,7 +105,7 @@ public final class HTTPSession: Sendable {
       status: head.status,
       headers: head.headers,
       url: exchange.url,
-      body: HTTPBodyStream(exchange)
+      body: HTTPBodyStream { try await exchange.chunk() }
     )
   }
 

@@ -35,22 +35,17 @@ struct RequestMachine {
     deadlines = request.deadlines ?? .standard
   }
 
-  var isEnded: Bool {
-    if case .ended = state { true } else { false }
-  }
+  var isEnded: Bool { end != nil }
 
   /// The result; nil before the end.
   var end: Result<Void, any Error>? {
     if case .ended(let result) = state { result } else { nil }
   }
 
-  mutating func sent(at now: Duration) {
-    if case .asking = state { latest = now }
-  }
-
-  mutating func wait(_ isWaiting: Bool, at now: Duration) {
+  /// Some of the request was sent, or it starts or ends to wait for a connection.
+  mutating func progressed(isWaiting: Bool = false, at now: Duration) {
     self.isWaiting = isWaiting
-    sent(at: now)
+    if case .asking = state { latest = now }
   }
 
   /// The head of the hop's response has arrived, and leads to the next request; nil for the final response.

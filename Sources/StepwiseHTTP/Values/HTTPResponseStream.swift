@@ -94,69 +94,46 @@ public struct HTTPBodyStream: AsyncSequence, Sendable {
   /// ``HTTPError`` when the body breaks off, `CancellationError` when the Task is cancelled.
   public typealias Failure = any Error
 
+  /// Waits for the next chunk, or nil at the end; releasing it ends the request.
+  typealias Source = @Sendable () async throws -> Data?
+
   private final class Content: Sendable {
     /// Nil once an iterator has it.
-    let reader: Lock<Reader?>
+    let source: Lock<Source?>
 
-    init(_ source: any BodySource) { reader = Lock(Reader(source)) }
+    init(_ source: @escaping Source) { self.source = Lock(source) }
   }
 
   private let content: Content
 
-  init(_ source: any BodySource) { content = Content(source) }
+  init(_ source: @escaping Source) { content = Content(source) }
 
   /// Creates a body of chunks in memory, for tests of code that reads one.
-  public init(_ chunks: [Data] = []) { self.init(BufferedBody(chunks)) }
+  public init(_ chunks: [Data] = []) {
+    let rest = Lock(chunks.filter { !$0.isEmpty }[...])
+    self.init {
+      try Task.checkCancellation()
+      return rest.withLock { $0.popFirst() }
+    }
+  }
 
   /// Creates the iterator, which ends the request when it is released.
-  public func makeAsyncIterator() -> Iterator { Iterator(reader: content.reader.withLock { $0.take() }) }
+  public func makeAsyncIterator() -> Iterator { Iterator(source: content.source.withLock { $0.take() }) }
 
   /// The iterator of a body.
   public struct Iterator: AsyncIteratorProtocol {
     /// Nil when the body was read by another.
-    fileprivate let reader: Reader?
+    fileprivate let source: Source?
 
     /// Waits for the next chunk in an actor's isolation; nil at the end of the body.
     ///
     /// - Throws: ``HTTPError``; `CancellationError` when the Task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-      guard let reader else { throw HTTPError.refused(reason: "the body of a response can be read once") }
-      return try await reader.source.chunk()
+      guard let source else { throw HTTPError.refused(reason: "the body of a response can be read once") }
+      return try await source()
     }
-  }
-
-  /// Ends the request with the last reference.
-  fileprivate final class Reader: Sendable {
-    let source: any BodySource
-
-    init(_ source: any BodySource) { self.source = source }
-
-    deinit { source.stop() }
   }
 }
 
 @available(*, unavailable)
 extension HTTPBodyStream.Iterator: Sendable {}
-
-/// What the chunks of a body come from.
-protocol BodySource: Sendable {
-  /// Waits for the next chunk; nil at the end.
-  func chunk() async throws -> Data?
-
-  /// Ends the request, unless the body has ended.
-  func stop()
-}
-
-/// A body in memory.
-final class BufferedBody: BodySource {
-  private let chunks: Lock<ArraySlice<Data>>
-
-  init(_ chunks: [Data]) { self.chunks = Lock(chunks.filter { !$0.isEmpty }[...]) }
-
-  func chunk() async throws -> Data? {
-    try Task.checkCancellation()
-    return chunks.withLock { $0.popFirst() }
-  }
-
-  func stop() { _ = chunks.withLock { exchange(&$0, with: []) } }
-}

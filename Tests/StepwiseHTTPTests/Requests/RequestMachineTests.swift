@@ -68,7 +68,7 @@ import Testing
   @Test func `The deadline for the head moves with the body that is sent`() throws {
     var machine = try Self.machine(idle: nil)
     try expect(machine.timer(at: .zero), .seconds(60))
-    machine.sent(at: .seconds(50))
+    machine.progressed(at: .seconds(50))
     try expect(machine.timer(at: .seconds(60)), .seconds(110))
     #expect(throws: HTTPError.timedOut(.headers)) { try machine.timer(at: .seconds(110)) }
     _ = machine.finish(.failure(HTTPError.timedOut(.headers)))
@@ -114,7 +114,7 @@ import Testing
         var counted = false
         now += .seconds(Int(order.next() % 8))
         switch order.next() % 6 {
-        case 0: machine.sent(at: now)
+        case 0: machine.progressed(at: now)
         case 1:
           do {
             _ = try machine.answer(Bool.random(using: &order) ? nil : Self.redirect, at: now)
