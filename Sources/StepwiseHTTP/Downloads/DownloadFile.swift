@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import Stepwise
+import StepwiseFiles
 
 /// The progress of a download.
 ///
@@ -139,7 +140,7 @@ final class DownloadFile: Sendable {
     try await change { state in
       let room = state.total.map { $0 - state.received } ?? .max
       let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
-      try state.file?.write(bytes, at: state.received)
+      try state.file?.content.write(bytes, at: Int(state.received))
       state.received += Int64(bytes.count)
       guard bytes.count == data.count else { throw TransferFailure.tooShort }
     }
@@ -147,15 +148,19 @@ final class DownloadFile: Sendable {
 
   /// Checks the length and the checksum of the file, and renames it to its destination.
   @concurrent private func finish() async throws {
-    try await onQueue {
-      guard self.state.withLock({ $0.total == nil || $0.total == $0.received }) else { throw TransferFailure.tooShort }
-      let found = try self.sha256.map { _ in try self.checksum() }
-      try self.state.withLock { state throws(HTTPError) in
-        if let expected = self.sha256, let found, found != expected {
-          state.file?.remove()
-          state.file = nil
+    try await onQueue { [self] in
+      guard state.withLock({ $0.total == nil || $0.total == $0.received }) else { throw TransferFailure.tooShort }
+      if let expected = sha256 {
+        let found = try checksum()
+        guard found == expected else {
+          state.withLock { state in
+            state.file?.remove()
+            state.file = nil
+          }
           throw HTTPError.checksumMismatch(expected: expected, found: found)
         }
+      }
+      try state.withLock { state throws in
         try state.file?.finish()
         state.file = nil
       }
@@ -165,15 +170,16 @@ final class DownloadFile: Sendable {
   /// Reads the whole file, until it is closed.
   private func checksum() throws -> String {
     var hash = SystemSHA256()
-    var offset: Int64 = 0
+    var offset = 0
     while true {
-      let data = try state.withLock { state throws in
-        guard let piece = try state.file?.read(Self.readSize, at: offset) else { throw CancellationError() }
-        return piece
+      let bytes = try state.withLock { state throws in
+        guard let content = state.file?.content else { throw CancellationError() }
+        try content.seek(to: offset)
+        return try content.read(Self.readSize)
       }
-      guard !data.isEmpty else { return hash.hex() }
-      data.withUnsafeBytes { hash.update($0) }
-      offset += Int64(data.count)
+      guard !bytes.isEmpty else { return hash.hex() }
+      bytes.withUnsafeBytes { hash.update($0) }
+      offset += bytes.count
     }
   }
 
@@ -211,7 +217,7 @@ final class DownloadFile: Sendable {
     let result = Once<Result<Void, any Error>>()
     waiting.withLock { $0 = result }
     defer { waiting.withLock { $0 = nil } }
-    queue.async { result.settle(Result(catching: body)) }
+    queue.async { result.settle(Result(catching: body).mapError { ($0 as? FileFailure).map { HTTPError($0) } ?? $0 }) }
     guard let result = await result.value() else { throw CancellationError() }
     try result.get()
   }

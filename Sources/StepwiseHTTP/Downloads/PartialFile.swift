@@ -60,15 +60,11 @@ struct ContentRange: Equatable {
   let total: Int64?
 
   init?(_ text: String?) {
-    guard let text, text.lowercased().hasPrefix("bytes ") else { return nil }
-    let parts = text.dropFirst(6).split(separator: "/")
-    guard parts.count == 2 else { return nil }
-    let ends = parts[0].split(separator: "-").map { Int64($0) }
-    guard ends.count == 2, let start = ends[0], let end = ends[1], 0 <= start, start <= end else { return nil }
-    self.start = start
-    self.end = end
-    total = Int64(parts[1])
-    guard parts[1] == "*" || (total ?? 0) > end else { return nil }
+    guard let parts = text?.wholeMatch(of: /bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)/.ignoresCase()),
+      let start = Int64(parts.1), let end = Int64(parts.2), start <= end
+    else { return nil }
+    (self.start, self.end, total) = (start, end, Int64(parts.3))
+    guard parts.3 == "*" || (total ?? 0) > end else { return nil }
   }
 
   /// Returns the total length in a response of status 416, as in `bytes */300000`.
@@ -138,22 +134,17 @@ extension DownloadTag {
 
 /// The file to which a download is written until it is complete, locked while it is open.
 struct PartialFile: ~Copyable {
-  let file: String
-  private let content: OpenFile
-
-  /// The path of the file.
-  var path: String { location.path }
-
-  private var location: FileLocation { content.location }
-  private var tagLocation: FileLocation { FileLocation(path + ".tag") }
+  let content: OpenFile
+  private let target: FileLocation
+  private var tagLocation: FileLocation { FileLocation(content.location.path + ".tag") }
 
   /// Opens the file of an earlier attempt, or an empty one.
   ///
   /// - Throws: ``HTTPError/refused(reason:)`` when another download writes it, in this process or another.
   init(_ file: String) throws(HTTPError) {
-    self.file = file
+    target = FileLocation(file)
     // Otherwise the error would only occur at the end of the download.
-    if FileLocation(file).isDirectory { throw HTTPError(FileFailure("open", file, EISDIR)) }
+    if target.isDirectory { throw HTTPError(target.failure("open", EISDIR)) }
     content = try Self.openLocked(FileLocation(file + ".part"))
   }
 
@@ -176,34 +167,19 @@ struct PartialFile: ~Copyable {
 
   var size: Int64 { (try? content.status()).map { Int64($0.st_size) } ?? 0 }
 
-  /// Writes all of the bytes at a position; bytes written before an error stay.
-  func write(_ data: Data, at offset: Int64) throws(HTTPError) {
-    try HTTPError.naming { () throws(FileFailure) in try content.write(data, at: Int(offset)) }
-  }
-
   /// Discards the existing bytes, and writes the tag for the following ones.
   ///
   /// A process that is killed meanwhile leaves no tag, or an incomplete one; then the whole file is downloaded again.
-  func restart(_ tag: DownloadTag?) throws(HTTPError) {
+  func restart(_ tag: DownloadTag?) throws(FileFailure) {
     _ = try? tagLocation.unlink()
-    try HTTPError.naming { () throws(FileFailure) in
-      try content.truncate(to: 0)
-      if let tag { try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL).write(tag.text.utf8) }
-    }
-  }
-
-  /// Reads bytes at a position, at most so many.
-  func read(_ count: Int, at offset: Int64) throws(HTTPError) -> Data {
-    try HTTPError.naming { () throws(FileFailure) in
-      try content.seek(to: Int(offset))
-      return Data(try content.read(count))
-    }
+    try content.truncate(to: 0)
+    if let tag { try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL).write(tag.text.utf8) }
   }
 
   /// Removes the file, whose bytes are useless.
   func remove() {
     _ = try? tagLocation.unlink()
-    _ = try? location.unlink()
+    _ = try? content.location.unlink()
   }
 
   /// The tag of the file of an earlier attempt.
@@ -213,8 +189,8 @@ struct PartialFile: ~Copyable {
   }
 
   /// Renames the complete file to its destination.
-  func finish() throws(HTTPError) {
-    try HTTPError.naming { () throws(FileFailure) in try location.rename(to: FileLocation(file)) }
+  func finish() throws(FileFailure) {
+    try content.location.rename(to: target)
     _ = try? tagLocation.unlink()
   }
 }
