@@ -4,6 +4,7 @@
 #if os(Linux) || os(Android)
   import CurlShim
   import Foundation
+  import Stepwise
   import StepwiseFiles
 
   /// One transfer on the thread of its transport.
@@ -165,14 +166,6 @@
       case chunks(open: @Sendable () throws -> HTTPBody.Source)
     }
 
-    /// A piece that was requested from the source and has not been read yet.
-    private enum Piece {
-      case none
-      case some(Data)
-      case end
-      case failed(any Error)
-    }
-
     /// The number of bytes, if it is known.
     let length: Int64?
     /// The number of bytes that libcurl has read.
@@ -183,7 +176,8 @@
     /// Called with what the source has returned, by a task.
     private let onPiece: @Sendable (Result<Data?, any Error>) -> Void
     private var source: HTTPBody.Source?
-    private var piece = Piece.none
+    /// What the source has returned and was not read yet: a piece, the end, or an error.
+    private var piece: Result<Data?, any Error>?
     /// The task that requests the next piece.
     private var pull: Task<Void, Never>?
 
@@ -234,53 +228,40 @@
       into buffer: UnsafeMutableRawBufferPointer
     ) -> Read {
       switch piece {
-      case .none where isRefused: return .bytes(0)
-      case .none:
-        do { try pullNext(open) } catch { return .failure(Self.failure(error)) }
+      case nil where isRefused: return .bytes(0)
+      case nil:
+        pullNext(open)
         return .wait
-      case .end: return .bytes(0)
-      case .failed(let error): return .failure(Self.failure(error))
-      case .some(let data):
+      case .success(nil): return .bytes(0)
+      case .failure(let error): return .failure(error as? HTTPError ?? HTTPError.request(underlying: error))
+      case .success(let data?):
         let room = min(buffer.count, length.map { Int(clamping: $0 - sent) } ?? .max)
         let count = data.prefix(room).copyBytes(to: buffer)
-        piece = count < data.count ? .some(data.dropFirst(count)) : .none
-        if case .none = piece {
-          // The next piece is requested while this one is sent.
-          do { try pullNext(open) } catch { piece = .failed(error) }
-        }
+        piece = count < data.count ? .success(data.dropFirst(count)) : nil
+        // The next piece is requested while this one is sent.
+        if piece == nil { pullNext(open) }
         return .bytes(count)
       }
     }
 
-    private func pullNext(_ open: () throws -> HTTPBody.Source) throws {
+    private func pullNext(_ open: () throws -> HTTPBody.Source) {
       guard pull == nil else { return }
       // Storing the closure again would wrap it once more for each piece.
-      if source == nil { source = try open() }
+      do { if source == nil { source = try open() } } catch { return onPiece(.failure(error)) }
       guard let source else { return }
       pull = Task { [onPiece] in
-        let result: Result<Data?, any Error>
-        do {
+        let piece: Result<Data?, any Error> = await .of {
           var data = try await source()
           while let found = data, found.isEmpty, !Task.isCancelled { data = try await source() }
-          result = .success(data)
-        } catch {
-          result = .failure(error)
+          return data
         }
-        onPiece(result)
+        onPiece(piece)
       }
     }
 
     func receive(_ result: Result<Data?, any Error>) {
       pull = nil
-      switch result {
-      case .success(let data?): piece = .some(data)
-      case .success(nil): piece = .end
-      case .failure(let error): piece = .failed(error)
-      }
-    }
-
-    private static func failure(_ error: any Error) -> HTTPError {
-      error as? HTTPError ?? .request(underlying: error)
+      piece = result
     }
 
     private static var wrongLength: HTTPError { .refused(reason: "the body is shorter than announced") }
@@ -340,13 +321,8 @@
       }
     }
 
-    /// Whether the head of the final response is complete.
-    var isDone: Bool {
-      if case .done = state { true } else { false }
-    }
-
     /// Whether the head has begun and is not complete.
-    var isCut: Bool { size > 0 && !isDone }
+    var isCut: Bool { size > 0 && state != .done }
 
     private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
       guard let first = line.first else { return }

@@ -5,11 +5,6 @@ import Foundation
 
 #if canImport(Darwin)
   import Security
-#endif
-
-#if canImport(Darwin)
-  import Foundation
-  import Security
 
   /// The settings with which URLSession's authentication challenges are answered.
   struct SessionTrust {

@@ -154,13 +154,8 @@ extension HTTPResponseHead: CustomStringConvertible {
 /// You can write them as a dictionary literal. A name may occur more than once. Everything but letters, digits and
 /// `-._~` is encoded.
 public struct HTTPParameters: Sendable, Hashable {
-  struct Item: Hashable {
-    let name: String
-    let value: String
-  }
-
   /// The items, in order.
-  private(set) var items: [Item] = []
+  private(set) var items: [URLQueryItem] = []
 
   /// Creates a list without items.
   public init() {}
@@ -172,7 +167,7 @@ public struct HTTPParameters: Sendable, Hashable {
 
   /// Adds an item and keeps those of the same name.
   public mutating func add(_ name: String, _ value: String) {
-    items.append(Item(name: name, value: value))
+    items.append(URLQueryItem(name: name, value: value))
   }
 
   private static let plain = CharacterSet(
@@ -180,18 +175,13 @@ public struct HTTPParameters: Sendable, Hashable {
   )
 
   /// The part of a URL after the question mark.
-  var query: String { encoded(space: "%20") }
-
-  /// A body of the type `application/x-www-form-urlencoded`.
-  var form: Data { Data(encoded(space: "+").utf8) }
-
-  private func encoded(space: String) -> String {
-    func encode(_ text: String) -> String {
-      let encoded = text.addingPercentEncoding(withAllowedCharacters: Self.plain) ?? ""
-      return space == "%20" ? encoded : encoded.replacingOccurrences(of: "%20", with: space)
-    }
+  var query: String {
+    func encode(_ text: String?) -> String { text?.addingPercentEncoding(withAllowedCharacters: Self.plain) ?? "" }
     return items.map { encode($0.name) + "=" + encode($0.value) }.joined(separator: "&")
   }
+
+  /// A body of the type `application/x-www-form-urlencoded`.
+  var form: Data { Data(query.replacing("%20", with: "+").utf8) }
 }
 
 extension HTTPParameters: ExpressibleByDictionaryLiteral {

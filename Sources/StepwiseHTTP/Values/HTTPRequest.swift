@@ -39,7 +39,7 @@ public struct HTTPRequest: Sendable {
   public var bodyLimit: Int?
 
   /// The maximum number of bytes of the response's head; a transport throws ``HTTPError/headersTooLarge(limit:)``.
-  public internal(set) var headerLimit = 256 * 1024
+  public var headerLimit: Int { 256 * 1024 }
 
   /// Called by the transport with the number of bytes of the body sent so far, in order; returns quickly.
   public internal(set) var onBytesSent: (@Sendable (_ sentBytes: Int64) -> Void)?

@@ -71,12 +71,8 @@ public struct HTTPResponse: Sendable {
   ///
   /// - Parameter now: The time that a date in the header is compared with.
   /// - Returns: The time to wait; nil when there is no such header.
-  public func retryAfter(now: Date = Date()) -> Duration? { headers.retryAfter(now: now) }
-}
-
-extension HTTPHeaders {
-  func retryAfter(now: Date) -> Duration? {
-    guard let value = self["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+  public func retryAfter(now: Date = Date()) -> Duration? {
+    guard let value = headers["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
     if !value.isEmpty, value.allSatisfy({ $0.isASCII && $0.isNumber }) { return Int64(value).map { .seconds($0) } }
     guard let date = HTTPDate.parse(value) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))
