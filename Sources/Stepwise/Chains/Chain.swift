@@ -79,10 +79,11 @@ extension Chain {
   ///   admits one run at a time.
   @inlinable
   public nonisolated func run(_ input: Input) async throws -> Output {
-    guard var frame = core.makeFrame() else { return try await core.runApart(input) }
-    frame.slot.put(input)
-    try await core.runInPlace(&frame)
-    return frame.slot.take()
+    guard let execution = core.makePlainRun() else { return try await core.runApart(input) }
+    var slot = ValueSlot()
+    slot.put(input)
+    try await core.runInPlace(execution, &slot)
+    return slot.take()
   }
 
   /// Starts an unstructured run.

@@ -67,31 +67,27 @@ final class ChainCore: Sendable {
 // MARK: - In the caller's task
 
 extension ChainCore {
-  /// Returns what a run in the caller's task needs; nil when the run needs its own task.
+  /// Returns a run for the caller's task; nil when the run needs its own task.
   @usableFromInline
-  func makeFrame() -> Frame? {
-    isPlain ? Frame(program, makeExecution(), slot: ValueSlot()) : nil
-  }
+  func makePlainRun() -> Execution? { isPlain ? makeExecution() : nil }
 
   private func makeExecution(as child: Child? = nil) -> Execution {
-    let scope = Scope.current
-    return Execution(
-      self,
-      currentGeneration,
-      child: child,
-      in: scope?.surroundings ?? .none,
-      inside: scope?.startedRun,
-      of: scope?.step,
-      part: scope?.steps
-    )
+    // Read before the sources, none of which has requested a cancellation of a run that nothing surrounds.
+    let count = CancellationCount.current
+    guard let scope = Scope.current else { return Execution(self, currentGeneration, in: nil, checked: count) }
+    let place = Execution.Place(scope.surroundings, inside: scope.startedRun, of: scope.step, in: scope, as: child)
+    return Execution(self, currentGeneration, in: place)
   }
 
   /// Runs the chain in the caller's task, and leaves the caller's actor for that, once for all steps.
   @concurrent @usableFromInline
-  func runInPlace(_ frame: inout Frame) async throws {
+  func runInPlace(_ execution: Execution, _ slot: inout ValueSlot) async throws {
     begin()
     defer { end() }
-    try await frame.execute().get()
+    var frame = Frame(program, execution, slot: exchange(&slot, with: ValueSlot()))
+    let outcome = await frame.execute()
+    slot = frame.slot
+    try outcome.get()
   }
 
   /// Runs the chain as a step of another run.
@@ -169,17 +165,12 @@ extension ChainCore {
     let listeners: [Listener] = surroundings.tokens.map { ($0, $0.listen(run)) }
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: program.overlap.name) }
-    let execution = Execution(
-      self,
-      generation,
-      started: run,
-      child: child,
-      handle: handle,
-      in: surroundings,
-      inside: run.enclosing,
-      of: handle == nil ? scope?.step : nil,
-      part: scope?.steps
-    )
+    var place: Execution.Place?
+    if let scope {
+      let step = handle == nil ? scope.step : nil
+      place = Execution.Place(surroundings, inside: run.enclosing, of: step, in: scope, as: child)
+    }
+    let execution = Execution(self, generation, started: run, handle: handle, in: place)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution)
       self.finish(run, membership, listeners, handle)

@@ -4,6 +4,7 @@
 import Synchronization
 
 /// One run of one chain, plain or started: what cancels it, what it is part of, and what it has completed.
+@usableFromInline
 package final class Execution: Sendable {
   /// Nil once the run has completed: a task that a step created may live on, and retains this object.
   private let plan: Lock<Program?>
@@ -11,65 +12,80 @@ package final class Execution: Sendable {
   let started: StartedRun?
   let journal: (any RunJournal)?
   let hasHandle: Bool
-  /// The relation of this run to the run that contains it as a step.
-  let child: Child?
+  /// What the run began inside; nil for most runs, which nothing surrounds.
+  private let place: Place?
   let recording: Recording?
-  let surroundings: Surroundings
-  /// The recorded step of another run that awaits this one.
-  private let outerStep: RecordedStep?
-  /// Whether there is one; the value itself would be copied by every step that checks.
-  private let hasOuterStep: Bool
-  private let stepCount: Int
-  /// The innermost run with its own task that awaits this one.
-  let enclosing: StartedRun?
   /// What the chain shares with those derived from it: the token, if one was made.
   let registry: RunRegistry
   /// Cancelled by `cancelRuns`.
   let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
-  let checkedCount = Atomic(-1)
-  /// The part of the outer run that contains this one.
-  let outerPart: StepPart?
+  let checkedCount: Atomic<Int>
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
   private let step: Atomic<Int>
-  /// The call of `step` that threw last, unless another step has begun since.
-  private let failedCall = Lock<ChainStep?>(nil)
+  private let details = Lock<Details?>(nil)
+  private let hasDetails = Atomic(false)
   private let hasFailedCall = Atomic(false)
-  /// The chains that form, or formed last, a step of this one.
-  private let fork = Lock<Fork?>(nil)
-  /// Created for the first step that can be undone.
-  private let stack = Lock<UndoStack?>(nil)
-  private let hasStack = Atomic(false)
+
+  /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
+  /// observers around it.
+  final class Place: Sendable {
+    let surroundings: Surroundings
+    /// The relation of the run to the run that contains it as a step.
+    let child: Child?
+    /// The innermost run with its own task that awaits the run.
+    let enclosing: StartedRun?
+    /// The recorded step of another run that awaits the run.
+    let step: RecordedStep?
+    /// The number of steps of the outermost run, of which that step reports a share.
+    let stepCount: Int?
+    /// The part of the outer run that contains the run.
+    let part: StepPart?
+
+    init(
+      _ surroundings: Surroundings,
+      inside enclosing: StartedRun?,
+      of step: RecordedStep?,
+      in scope: Scope,
+      as child: Child?
+    ) {
+      self.surroundings = surroundings
+      self.child = child
+      self.enclosing = enclosing
+      self.step = child == nil ? step : child?.outer.place?.step
+      stepCount = child?.outer.stepCount
+      part = child == nil ? nil : scope.steps
+    }
+  }
+
+  /// What only few runs have; created when it is first needed.
+  private final class Details {
+    /// The call of `step` that threw last, unless another step has begun since.
+    var failedCall: ChainStep?
+    /// The chains that form, or formed last, a step of this run.
+    var fork: Fork?
+    var undos: UndoStack?
+  }
 
   init(
     _ core: ChainCore,
     _ generation: CancellationToken,
     started: StartedRun? = nil,
-    child: Child? = nil,
     handle recorder: RunRecorder? = nil,
-    in surroundings: Surroundings,
-    inside enclosing: StartedRun?,
-    of outerStep: RecordedStep? = nil,
-    part: StepPart? = nil
+    in place: Place?,
+    checked count: Int = -1
   ) {
+    checkedCount = Atomic(count)
+    let child = place?.child
     plan = Lock(core.program)
     registry = core.registry
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
-    self.child = child
-    self.enclosing = enclosing
-    let outerStep = child == nil ? outerStep : child?.outer.outerStep
-    self.outerStep = outerStep
-    hasOuterStep = outerStep != nil
-    stepCount = child?.outer.stepCount ?? core.program.stepCount
-    outerPart = child == nil ? nil : part
+    self.place = place
     hasHandle = recorder != nil
-    recording = Self.recording(of: core.program, recorder, as: child, in: surroundings.observation)
-    var surroundings = surroundings
-    if let scope = recording?.scope { surroundings.observation = scope }
-    self.surroundings = surroundings
+    recording = Self.recording(of: core.program, recorder, as: child, in: place?.surroundings.observation)
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
@@ -95,7 +111,30 @@ package final class Execution: Sendable {
 
   func complete() { _ = plan.withLock { $0.take() } }
 
+  var child: Child? { place?.child }
+  var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
+
+  var surroundings: Surroundings {
+    var surroundings = place?.surroundings ?? .none
+    if let scope = recording?.scope { surroundings.observation = scope }
+    return surroundings
+  }
+
+  private func detailIfAny<Value: Sendable>(_ value: (Details) -> Value?) -> Value? {
+    hasDetails.load(ordering: .acquiring) ? withDetails(value) : nil
+  }
+
+  private func withDetails<Result: Sendable>(_ body: (Details) -> Result) -> Result {
+    details.withLock { made in
+      let details = made ?? Details()
+      made = details
+      hasDetails.store(true, ordering: .releasing)
+      return body(details)
+    }
+  }
+
+  private var stepCount: Int { place?.stepCount ?? program?.stepCount ?? 0 }
 
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
@@ -108,7 +147,7 @@ package final class Execution: Sendable {
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
     var execution = self
-    while let inner = execution.fork.withLock({ $0 })?.firstRunning { execution = inner }
+    while let inner = execution.detailIfAny({ $0.fork })?.firstRunning { execution = inner }
     return execution.lastPlannedStep
   }
 
@@ -125,10 +164,12 @@ package final class Execution: Sendable {
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { if hasOuterStep { report(index + 1) } }
+  func reportEnd(ofStep index: Int) { if let place { report(index + 1, in: place) } }
 
   @inline(never)
-  private func report(_ count: Int) { outerStep?.report(Double(count) / Double(max(1, stepCount))) }
+  private func report(_ count: Int, in place: Place) {
+    place.step?.report(Double(count) / Double(max(1, stepCount)))
+  }
 
   var lastIndex: Int { step.load(ordering: .relaxed) }
 
@@ -150,15 +191,15 @@ package final class Execution: Sendable {
   }
 
   private func setFailedCall(_ call: ChainStep?) {
-    _ = failedCall.withLock { exchange(&$0, with: call) }
+    _ = withDetails { exchange(&$0.failedCall, with: call) }
     hasFailedCall.store(call != nil, ordering: .releasing)
   }
 
   private var lastFailedCall: ChainStep? {
-    hasFailedCall.load(ordering: .acquiring) ? failedCall.withLock { $0 } : nil
+    hasFailedCall.load(ordering: .acquiring) ? detailIfAny { $0.failedCall } : nil
   }
 
-  func setFork(_ new: Fork?) { _ = fork.withLock { exchange(&$0, with: new) } }
+  func setFork(_ new: Fork?) { _ = withDetails { exchange(&$0.fork, with: new) } }
 
   // MARK: - Outcome
 
@@ -180,16 +221,14 @@ package final class Execution: Sendable {
 
   /// What to undo, created when it is first needed.
   var undos: UndoStack {
-    stack.withLock { stack in
-      if let stack { return stack }
-      let new = started?.undos ?? UndoStack()
-      stack = new
-      hasStack.store(true, ordering: .releasing)
-      return new
+    withDetails { details in
+      let stack = details.undos ?? started?.undos ?? UndoStack()
+      details.undos = stack
+      return stack
     }
   }
 
-  var undosIfAny: UndoStack? { hasStack.load(ordering: .acquiring) ? stack.withLock { $0 } : nil }
+  var undosIfAny: UndoStack? { detailIfAny { $0.undos } }
 
   /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
@@ -289,8 +328,8 @@ extension Execution {
     if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
-    if let outerPart, outerPart.isAbandoned { return true }
-    return surroundings.request != nil
+    guard let place else { return false }
+    return place.part?.isAbandoned ?? false || place.surroundings.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.

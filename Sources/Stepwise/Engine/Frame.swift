@@ -67,7 +67,7 @@ package struct Frame: ~Copyable {
           index = execution.firstStep + operation.firstStep
           execution.enter(index)
           try await operation.code(&self)
-          if let undo = operation.undo { await keep(undo(slot)) }
+          if let undo = program.operations[position].undo { await keep(undo(slot)) }
           execution.reportEnd(ofStep: index)
         } else {
           try await performStored(operation)
@@ -344,6 +344,7 @@ extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   ///
   /// With an error, it ends before its first step: it was cancelled, or not admitted in time.
+  @inline(__always)
   mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
     if error == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
@@ -355,25 +356,25 @@ extension Frame {
           error = thrown
         }
       }
+      if let outcome = concludeAtOnce(with: error) { return outcome }
       return await conclude(with: error)
     }
   }
 
-  private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
-    if !execution.calls.closeIfIdle(hasValue: error == nil) { await execution.calls.close(hasValue: error == nil) }
+  /// Ends a run after whose steps nothing follows; returns nil when something does.
+  private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
+    let hasHandlers = program.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
+    // Until its calls of `step` are closed, a run may get a further undo.
+    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), undosIfAny == nil else { return nil }
     let outcome = execution.close(with: error)
-    if execution.journal != nil || execution.undosIfAny != nil || program.hasHandlers(for: outcome)
-      || execution.started?.hasHandlers ?? false
-    {
-      return await concludeWithHandlers(outcome)
-    }
     return end(outcome, through: cancellationSource(of: outcome))
   }
 
-  // Its variables would double the memory of every run if it were a part of `conclude`.
+  // Its variables would double the memory of every run if it were a part of `execute`.
   @inline(never)
-  private mutating func concludeWithHandlers(_ decided: Outcome<Void>) async -> Outcome<Void> {
-    var outcome = decided
+  private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+    if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
+    var outcome = execution.close(with: error)
     let journal = execution.journal
     if let journal, execution.outer == nil { outcome = await journal.conclude(outcome.map { slot.erased }) }
     var isFinal = !(journal?.isStopped ?? false)
@@ -439,6 +440,8 @@ extension Frame {
 }
 
 extension Program {
+  fileprivate var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
+
   fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
     if case .failed = outcome, !errorHandlers.isEmpty { return true }
     return !finallyHandlers.isEmpty

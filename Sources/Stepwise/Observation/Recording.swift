@@ -259,10 +259,16 @@ struct Recording: Sendable {
 }
 
 /// One recorded step, or one element of it, as code inside sees it.
-package struct RecordedStep: Sendable {
+package final class RecordedStep: Sendable {
   let recording: Recording
   let number: Int
-  var reportShare: (@Sendable (Double) -> Void)?
+  private let reportShare: (@Sendable (Double) -> Void)?
+
+  init(recording: Recording, number: Int, reportShare: (@Sendable (Double) -> Void)? = nil) {
+    self.recording = recording
+    self.number = number
+    self.reportShare = reportShare
+  }
 
   package func report(_ fraction: Double) { report { fraction } }
 
@@ -284,8 +290,6 @@ package struct RecordedStep: Sendable {
 
   /// Returns the step for one of its elements, whose progress a closure receives.
   func element(report: @escaping @Sendable (Double) -> Void) -> RecordedStep {
-    var element = self
-    element.reportShare = report
-    return element
+    RecordedStep(recording: recording, number: number, reportShare: report)
   }
 }
