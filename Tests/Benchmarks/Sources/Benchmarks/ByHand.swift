@@ -3,7 +3,7 @@
 
 import Synchronization
 
-// What `start().value` and a run under a token do, written for these steps alone: what is left of their cost when a library
+// What `run`, `start().value` and a run under a token do, written for these steps alone: what is left of their cost when a library
 // has no types to erase, no modifiers and no readers.
 
 /// What the code knows of its run, as the task-local value of a run.
@@ -138,4 +138,72 @@ final class HandToken: Sendable {
       task.cancel()
     }
   }
+}
+
+/// A chain with its types erased whose runs end at `cancelRuns` and with their task, and are counted while they last.
+final class HandChain: Sendable {
+  typealias Step = nonisolated(nonsending) @Sendable (inout HandSlot) async throws -> Void
+
+  /// What a run is cancelled by besides its task, and what the code inside knows of it.
+  private final class Plain: Sendable {
+    @TaskLocal static var current: Plain?
+    let generation: HandGeneration
+    let step = Atomic(0)
+
+    init(_ generation: HandGeneration) { self.generation = generation }
+  }
+
+  // In a structure, as a bare closure in an array would be called through another one.
+  private struct Erased {
+    let step: Step
+  }
+
+  private let steps: [Erased]
+  private let generation = Mutex(HandGeneration())
+  private let runsInFlight = Atomic(0)
+
+  init(_ closures: [AsyncClosure]) {
+    steps = closures.map { closure in Erased { slot in slot.put(try await closure(slot.take())) } }
+  }
+
+  func cancelRuns() {
+    let ended = generation.withLock { exchange(&$0, with: HandGeneration()) }
+    ended.isCancelled.store(true, ordering: .releasing)
+  }
+
+  nonisolated(nonsending) func run(_ input: Int) async throws -> Int {
+    let run = Plain(generation.withLock { $0 })
+    var slot = HandSlot()
+    slot.put(input)
+    try await perform(run, &slot)
+    return slot.take()
+  }
+
+  /// Leaves the caller's actor, once for all steps.
+  @concurrent
+  private func perform(_ run: Plain, _ slot: inout HandSlot) async throws {
+    runsInFlight.add(1, ordering: .sequentiallyConsistent)
+    defer { runsInFlight.subtract(1, ordering: .sequentiallyConsistent) }
+    try await Plain.$current.withValue(run) {
+      for index in steps.indices {
+        if Task.isCancelled || run.generation.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
+        run.step.store(index, ordering: .relaxed)
+        try await steps[index].step(&slot)
+      }
+    }
+  }
+}
+
+final class HandGeneration: Sendable {
+  let isCancelled = Atomic(false)
+}
+
+/// Memory for the values of steps, whatever their types.
+struct HandSlot: ~Copyable {
+  private let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
+
+  deinit { memory.deallocate() }
+
+  func put<Value>(_ value: Value) { memory.initializeMemory(as: Value.self, to: value) }
+  func take<Value>() -> Value { memory.assumingMemoryBound(to: Value.self).move() }
 }

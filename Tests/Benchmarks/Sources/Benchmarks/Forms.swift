@@ -13,6 +13,7 @@ struct Forms: Sendable {
   static let tokenTaken = "run, token taken"
   static let tokenAround = "run, token around"
   static let start = "start().value"
+  static let runByHand = "run by hand"
   static let startByHand = "start().value by hand"
   static let tokenByHand = "a token by hand"
   static let events = "start, events observed"
@@ -26,6 +27,7 @@ struct Forms: Sendable {
     let cancellable = bodies.chain(steps)
     _ = cancellable.cancellationToken
     let token = CancellationToken()
+    let handChain = HandChain(closures)
     let (handToken, handRuns) = (HandToken(), HandRuns())
     all = [
       Form(Self.byHand) { times in
@@ -39,6 +41,9 @@ struct Forms: Sendable {
       },
       Form(Self.run) { times in
         for _ in 0..<times { check(try await chain.run(0), steps) }
+      },
+      Form(Self.runByHand) { times in
+        for _ in 0..<times { check(try await handChain.run(0), steps) }
       },
       Form(Self.finally) { times in
         for _ in 0..<times { check(try await finished.run(0), steps) }
