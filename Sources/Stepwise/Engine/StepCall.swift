@@ -176,7 +176,8 @@ extension StepCall {
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
     let history = place.flatMap { place in execution?.journal.map { AttemptHistory(place: place, journal: $0) } }
-    var attempts = Attempts(options.policy, clock: options.clock, after: place?.attemptCount ?? 0)
+    var attempts =
+      history?.attempts(options.policy, clock: options.clock) ?? Attempts(options.policy, clock: options.clock)
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
       do {

@@ -179,6 +179,25 @@ final class DurableTimeTests: Sendable {
     #expect(ledger.lines == ["try", "try", "try"])
   }
 
+  @Test
+  func `The time of a step's retry continues over a crash`() async throws {
+    let (store, clock) = (DyingStore(base), ManualClock())
+    let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
+    let chain = Chain("order") { [ledger] (_: Int) throws -> Int in
+      try await step("try", retry: policy, clock: clock) {
+        ledger.add("try")
+        if ledger.count("try") == 2 { store.die() }
+        try await step("inside") {}
+        throw Declined(card: "visa")
+      }
+    }
+    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    #expect(ledger.lines == ["try", "try"])
+    advance(6)
+    await #expect(throws: Declined.self) { try await chain.run(1, id: "x", in: base, now: now) }
+    #expect(ledger.lines == ["try", "try", "try"])
+  }
+
   @Test(arguments: [true, false])
   func `Abandoned steps are not run again in a replay`(inTime: Bool) async throws {
     let (store, clock, stuck) = (DyingStore(base), ManualClock(), Once<Void>())
