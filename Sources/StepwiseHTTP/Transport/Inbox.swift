@@ -29,6 +29,9 @@ package final class Inbox: Sendable {
 
   package var isEnded: Bool { state.withLock { $0.machine.isEnded } }
 
+  /// Whether the network has to wait.
+  package var isHeld: Bool { state.withLock { $0.machine.isHeld } }
+
   /// Changes the contents without waking the consumer; ``wake()`` has to follow.
   package func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
     state.withLock { state in change(&state.machine) }
@@ -114,7 +117,7 @@ package struct InboxMachine {
   private var bytes = Data()
   private var end: End?
   /// Whether the network has to wait.
-  private var isHeld = false
+  private(set) var isHeld = false
 
   package init(capacity: Int) { self.capacity = capacity }
 

@@ -322,7 +322,10 @@ private final class URLSessionTransfer: HTTPTransfer {
     let isFull = inbox.update { $0.receive(data) }
     guard !inbox.wake(), isFull else { return }
     #if canImport(Darwin)
-      task.withLock { $0 }?.suspend()
+      let task = task.withLock { $0 }
+      task?.suspend()
+      // The consumer may have taken the bytes in between, when there was nothing to resume.
+      if !inbox.isHeld { task?.resume() }
     #endif
   }
 
