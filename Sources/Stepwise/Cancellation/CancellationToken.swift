@@ -40,6 +40,7 @@ public final class CancellationToken: Sendable {
 
   private let state = Lock(State())
   private let flag = Atomic(false)
+  private let access = Atomic(false)
 
   /// Creates a token that is not cancelled.
   public init() {}
@@ -142,6 +143,11 @@ public final class CancellationToken: Sendable {
       registration.remove()
     }
   }
+
+  /// Whether the token of a chain, which every chain has, was accessed.
+  var isAccessed: Bool { access.load(ordering: .acquiring) }
+
+  func setAccessed() { access.store(true, ordering: .releasing) }
 
   var handlerCount: Int { state.withLock { $0.listeners.count } }
 

@@ -59,10 +59,12 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
   /// derived.
   ///
-  /// The token is created on first access, and is meant for a chain that serves one piece of work. Cancelling it
-  /// interrupts runs made by `start`, and plain runs that start after the first access, immediately. A plain run that
-  /// started earlier stops at its next step.
-  public nonisolated var cancellationToken: CancellationToken { path.registry.token }
+  /// The token is meant for a chain that serves one piece of work. Cancelling it interrupts runs made by `start`, and
+  /// plain runs that start after the first access, immediately. A plain run that started earlier stops at its next step.
+  public nonisolated var cancellationToken: CancellationToken {
+    path.token.setAccessed()
+    return path.token
+  }
 }
 
 // MARK: - Running
@@ -135,8 +137,7 @@ extension Chain {
   }
 
   package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
-    let program = ObjectIdentifier(core.program)
-    let run = StartedRun(of: program, entrance: core.entrance, input: ValueSlot(), journal: journal)
+    let run = StartedRun(entrance: core.entrance, input: ValueSlot(), journal: journal)
     return Run(core.start(run, cancelledBy: token))
   }
 }

@@ -135,7 +135,7 @@ extension ChainCore {
     priority: TaskPriority? = nil,
     cancelledBy token: CancellationToken? = nil
   ) -> RunHandle {
-    let run = StartedRun(of: ObjectIdentifier(program), entrance: entrance, input: input)
+    let run = StartedRun(entrance: entrance, input: input)
     return start(run, priority: priority, cancelledBy: token)
   }
 

@@ -9,20 +9,21 @@ final class ChainCore: Sendable {
   let program: Program
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
-  let registry: RunRegistry
+  /// The token, which it shares with the chains derived from it.
+  let token: CancellationToken
   let counter = InFlightCounter()
   let node: Node
   private let generation = Lock<CancellationToken?>(nil)
 
   init(_ path: Path) {
     node = path.node
-    registry = path.registry
+    token = path.token
     program = Program(path: path.node, identity: path.identity)
     entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
   /// Whether nothing but tokens around them can reach its runs, so that they need no separate task.
-  var isPlain: Bool { !registry.isTokenTaken && entrance == nil }
+  var isPlain: Bool { !token.isAccessed && entrance == nil }
 
   /// Whether nothing follows the last step of a run.
   var endsWithItsSteps: Bool {
@@ -44,8 +45,7 @@ final class ChainCore: Sendable {
 
   /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it.
   ///
-  /// A run made by `start` is also in the registry, which interrupts it; a plain run checks this token before each
-  /// step.
+  /// It interrupts a run made by `start`; a plain run checks it before each step.
   var currentGeneration: CancellationToken {
     generation.withLock { generation in
       let current = generation ?? CancellationToken()
@@ -55,9 +55,7 @@ final class ChainCore: Sendable {
   }
 
   func cancelRuns(reason: String?) {
-    let ended = generation.withLock { $0.take() }
-    ended?.cancel(reason: reason)
-    registry.cancelRuns(reason: reason) { $0.program == ObjectIdentifier(program) }
+    generation.withLock { $0.take() }?.cancel(reason: reason)
   }
 }
 
@@ -156,9 +154,8 @@ extension ChainCore {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     begin()
-    let membership = registry.add(run)
-    // A cancellation before the run was registered, or of the token, has not reached it.
-    if let request = registry.tokenIfTaken?.request ?? generation.request { run.cancel(reason: request.reason) }
+    // Without an array, which few runs need.
+    let keys = (token.listen(run), generation.listen(run))
     let scope = Scope.current
     var surroundings = scope?.surroundings ?? .none
     if handle != nil { surroundings = surroundings.ofStartedRuns }
@@ -173,7 +170,9 @@ extension ChainCore {
     let execution = Execution(self, generation, started: run, handle: handle, in: place)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution)
-      self.finish(run, membership, listeners, handle)
+      execution.token.remove(keys.0)
+      execution.generation.remove(keys.1)
+      self.finish(run, listeners, handle)
     }
     run.attach(task)
     return task
@@ -193,7 +192,6 @@ extension ChainCore {
       throw ChainError.reentrant
     }
     let run = StartedRun(
-      of: ObjectIdentifier(program),
       entrance: entrance,
       input: input,
       inside: scope?.startedRun,
@@ -235,15 +233,9 @@ extension ChainCore {
 
   /// Ends the registrations of a run, and then resumes the tasks that wait for it.
   @inline(never)
-  private func finish(
-    _ run: StartedRun,
-    _ membership: OrderedSlots<StartedRun>.Key,
-    _ listeners: [Listener],
-    _ recorder: RunRecorder?
-  ) {
+  private func finish(_ run: StartedRun, _ listeners: [Listener], _ recorder: RunRecorder?) {
     if run.entrance != nil { run.leaveGate() }
     for (token, listener) in listeners { token.remove(listener) }
-    registry.remove(membership)
     let outcome = run.complete()
     end()
     recorder?.end(outcome.map { run })
@@ -253,51 +245,6 @@ extension ChainCore {
 }
 
 // MARK: - Supervision
-
-/// The state that a chain shares with the chains derived from it: the token, and the runs that it can interrupt.
-final class RunRegistry: Sendable {
-  private let isTaken = Atomic(false)
-  private let madeToken = Lock<CancellationToken?>(nil)
-  private let runs = Lock(OrderedSlots<StartedRun>())
-
-  /// The token, if it has been accessed.
-  var tokenIfTaken: CancellationToken? {
-    isTaken.load(ordering: .acquiring) ? madeToken.withLock { $0 } : nil
-  }
-
-  var isTokenTaken: Bool { isTaken.load(ordering: .acquiring) }
-
-  /// The token, created when it is first needed, and accessed from now on.
-  var token: CancellationToken {
-    let token = ownToken
-    isTaken.store(true, ordering: .releasing)
-    return token
-  }
-
-  /// The token, of which users may not know yet; it has one listener, which cancels all runs.
-  var ownToken: CancellationToken {
-    let (token, isNew) = madeToken.withLock { made in
-      if let made { return (made, false) }
-      let token = CancellationToken()
-      made = token
-      return (token, true)
-    }
-    if isNew { token.onCancel { [weak self] reason in self?.cancelRuns(reason: reason) { _ in true } } }
-    return token
-  }
-
-  func add(_ run: StartedRun) -> OrderedSlots<StartedRun>.Key {
-    runs.withLock { $0.append(run) }
-  }
-
-  func remove(_ key: OrderedSlots<StartedRun>.Key) {
-    runs.withLock { $0.remove(key) }
-  }
-
-  func cancelRuns(reason: String?, where isMeant: (StartedRun) -> Bool) {
-    for run in runs.withLock({ $0.elements }) where isMeant(run) { run.cancel(reason: reason) }
-  }
-}
 
 /// Counts what is in flight, such as the runs of a chain, or the calls of `step` in a run until that is closed.
 ///

@@ -15,8 +15,8 @@ package final class Execution: Sendable {
   /// What the run began inside; nil for most runs, which nothing surrounds.
   private let place: Place?
   let recording: Recording?
-  /// What the chain shares with those derived from it: the token, if one was made.
-  let registry: RunRegistry
+  /// The token of the chain, and of those derived from it.
+  let token: CancellationToken
   /// Cancelled by `cancelRuns`.
   let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
@@ -79,7 +79,7 @@ package final class Execution: Sendable {
     checkedCount = Atomic(count)
     let child = place?.child
     plan = Lock(core.program)
-    registry = core.registry
+    token = core.token
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
@@ -293,7 +293,7 @@ package final class Execution: Sendable {
 //    its completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of
 //    that is shielded.
 // 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
-//    of the request. A run with its own task then leaves its gate and its registry, and what awaits it resumes
+//    of the request. A run with its own task then leaves its gate and its tokens, and what awaits it resumes
 //    (`ChainCore.finish`).
 //
 // Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
@@ -325,7 +325,7 @@ extension Execution {
   }
 
   private var isCancellationRequestedHere: Bool {
-    if generation.isCancelled || registry.tokenIfTaken?.isCancelled ?? false { return true }
+    if generation.isCancelled || token.isCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
     guard let place else { return false }
@@ -342,7 +342,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? registry.tokenIfTaken?.request ?? generation.request ?? surroundings.request
+    started?.request ?? token.request ?? generation.request ?? surroundings.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -352,7 +352,7 @@ extension Execution {
     {
       return "overlap policy"
     }
-    if registry.tokenIfTaken?.isCancelled ?? false { return "the chain's token" }
+    if token.isCancelled { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
     if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
@@ -369,8 +369,7 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      // The chain's token may be accessed, and cancelled, during the wait.
-      tokens += [execution.generation, execution.registry.ownToken] + execution.surroundings.tokens
+      tokens += [execution.generation, execution.token] + execution.surroundings.tokens
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -390,8 +389,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.registry.tokenIfTaken?.isCancelled ?? false
-        || execution.surroundings.request != nil
+      return execution.generation.isCancelled || execution.token.isCancelled || execution.surroundings.request != nil
     }
   }
 }

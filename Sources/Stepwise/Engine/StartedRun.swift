@@ -50,8 +50,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     let failedStep: ChainStep?
   }
 
-  /// The identity of the program of the run's chain.
-  let program: ObjectIdentifier
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
   let journal: (any RunJournal)?
@@ -63,7 +61,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   private let flag = Atomic(false)
 
   init(
-    of program: ObjectIdentifier,
     entrance: Entrance?,
     input: consuming ValueSlot,
     inside enclosing: StartedRun? = nil,
@@ -71,7 +68,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   ) {
     self.journal = journal
     state = Lock(State(enclosing: enclosing, value: input))
-    self.program = program
     self.entrance = entrance
   }
 

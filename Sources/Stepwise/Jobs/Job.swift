@@ -74,7 +74,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     var settings = settings
     if let priority { settings.priority = priority }
     let core = chain.core
-    let launch = JobLaunch(of: ObjectIdentifier(core.program), on: queue, name: name, settings: settings)
+    let launch = JobLaunch(on: queue, name: name, settings: settings)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
     let run = JobRun<Update, Output>(launch, core.start(launch, priority: settings.priority, cancelledBy: token))
     launch.callPending()

@@ -44,7 +44,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   private let isTimeUp = Atomic(false)
   private let state: Lock<State>
 
-  init(of program: ObjectIdentifier, on queue: JobQueue, name: String, settings: JobSettings) {
+  init(on queue: JobQueue, name: String, settings: JobSettings) {
     self.name = name
     owner = settings.owner
     hasDeadline = settings.deadline != nil
@@ -55,7 +55,6 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     self.state = Lock(state)
     let priority = Int((settings.priority ?? .medium).rawValue)
     super.init(
-      of: program,
       entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority),
       input: ValueSlot()
     )

@@ -40,12 +40,11 @@ struct ChainTokenTests {
 
   // MARK: - Whose it is
 
-  @Test func `A chain's token is created on first use`() {
+  @Test func `A chain always returns the same token`() {
     let chain = Chain { (number: Int) in number }
-    #expect(chain.core.registry.tokenIfTaken == nil)
     let token = chain.cancellationToken
-    #expect(chain.core.registry.tokenIfTaken === token)
     #expect(chain.cancellationToken === token)
+    #expect(chain.core.token === token)
   }
 
   @Test func `A chain shares its token with derived chains`() {
@@ -189,7 +188,7 @@ struct ChainTokenTests {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }
     #expect(try await chain.run() == own)
-    #expect(chain.core.registry.tokenIfTaken == nil)
+    #expect(!chain.core.token.isAccessed)
     _ = chain.cancellationToken
     #expect(try await chain.run() != own)
   }

@@ -85,10 +85,9 @@ struct RunMachineTests {
 
   /// The Task is interrupted once when the run was cancelled in time, whether it was attached before or after, else never.
   @Test func `The task is interrupted exactly when a cancel was in time`() {
-    let chain = Chain { (number: Int) in number }
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = StartedRun(of: ObjectIdentifier(chain.core.program), entrance: nil, input: ValueSlot(0))
+      let run = StartedRun(entrance: nil, input: ValueSlot(0))
       let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
