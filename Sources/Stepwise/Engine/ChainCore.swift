@@ -221,7 +221,7 @@ extension ChainCore {
     if run.isCancellationRequested { refusal = CancellationError() }
     if refusal == nil, let journal = run.journal {
       do {
-        if let outcome = try await run.begin(journal) { return run.keep(outcome) }
+        guard try await run.begin(journal) else { return }
       } catch {
         refusal = error
       }

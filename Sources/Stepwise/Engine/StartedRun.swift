@@ -151,23 +151,20 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     }
   }
 
-  /// Begins a run with a journal: takes the input from there; returns the outcome if the run has ended before.
-  @concurrent func begin(_ journal: any RunJournal) async throws -> Outcome<any Sendable>? {
+  /// Begins a run with a journal: takes the input from there; returns false if the run has ended before.
+  @concurrent func begin(_ journal: any RunJournal) async throws -> Bool {
+    func put<Input: Sendable>(_ input: Input) { self.put(ValueSlot(input)) }
+    func keep<Output: Sendable>(_ output: Output, _ outcome: Outcome<Void>) {
+      self.keep(End(outcome: outcome, failedStep: nil), ValueSlot(output))
+    }
     switch try await journal.begin({ [weak self] reason in _ = self?.interrupt(reason: reason) }) {
-    case .ended(let outcome): return outcome
     case .input(let input):
-      func put<Input: Sendable>(_ input: Input) { self.put(ValueSlot(input)) }
       put(input)
-      return nil
+      return true
+    case .ended(.resolved(let output)): keep(output, .resolved(()))
+    case .ended(let outcome): keep((), outcome.map { _ in })
     }
-  }
-
-  /// Stores the outcome of a run that has ended before.
-  func keep(_ outcome: Outcome<any Sendable>) {
-    func keep<Output: Sendable>(_ output: Output) {
-      self.keep(End(outcome: outcome.map { _ in }, failedStep: nil), ValueSlot(output))
-    }
-    if case .resolved(let output) = outcome { keep(output) } else { keep(()) }
+    return false
   }
 
   /// Stores the input of a run that was created without one.

@@ -26,18 +26,11 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     var handlers = JobHandlers()
     /// The time limits of the work, innermost first.
     var limits: [TimeLimit] = []
-    /// Created for the first update or subscriber.
-    var updates: Updates?
-    var isFinished = false
-
-    mutating func openUpdates() -> Updates {
-      let open = updates ?? Updates(nil)
-      updates = open
-      return open
-    }
   }
 
   let name: String
+  /// The newest update, for any number of subscribers.
+  let updates = Updates(nil)
   let owner: JobOwner?
   private let hasDeadline: Bool
   /// Whether one of the job's own timers has fired.
@@ -94,23 +87,16 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   // MARK: - Updates
 
   func update(_ update: any AnyBox) {
-    let (isFirst, updates) = state.withLock { state -> (Bool, Updates?) in
-      guard !state.calls.isClosed else { return (false, nil) }
-      return (!state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update)), state.openUpdates())
+    let (isOpen, isFirst) = state.withLock { state in
+      (!state.calls.isClosed, !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update)))
     }
     if isFirst { callPending() }
+    guard isOpen else { return }
     // The update before is released outside the lock.
-    _ = updates?.update { content -> (any AnyBox)? in
+    _ = updates.update { content -> (any AnyBox)? in
       content.publish(.newest)
       return exchange(&content.state, with: update)
     }
-  }
-
-  /// The newest update, for any number of subscribers.
-  var updates: Updates {
-    let (updates, isFinished) = state.withLock { ($0.openUpdates(), $0.isFinished) }
-    if isFinished { updates.update { $0.finish() } }
-    return updates
   }
 
   // MARK: - Handlers
@@ -143,11 +129,8 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     }
     if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
-    let old = state.withLock { state in
-      state.isFinished = true
-      return (exchange(&state.handlers, with: JobHandlers()), exchange(&state.limits, with: []), state.updates)
-    }
-    old.2?.update { $0.finish() }
+    _ = state.withLock { (exchange(&$0.handlers, with: JobHandlers()), exchange(&$0.limits, with: [])) }
+    updates.update { $0.finish() }
   }
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
