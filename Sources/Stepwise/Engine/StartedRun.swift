@@ -5,14 +5,43 @@ import Synchronization
 
 /// How a run enters a gate: that of its chain, or that of a queue of jobs.
 struct Entrance: Sendable {
-  let gate: Gate<StartedRun>
+  let gate: Gate
   let mode: GateMode
   var priority = 0
 }
 
-extension Gate<StartedRun> {
-  convenience init(slots: Int) {
-    self.init(slots: slots) { $0.admission.settle(()) }
+/// A gate with a number of slots: first come, first served within a priority.
+final class Gate: Sendable {
+  private let machine: Lock<GateMachine<StartedRun>>
+  /// Whether a run inside keeps all others out.
+  let hasOneSlot: Bool
+
+  init(slots: Int) {
+    machine = Lock(GateMachine(slots: slots))
+    hasOneSlot = slots <= 1
+  }
+
+  func arrive(_ run: StartedRun, mode: GateMode, priority: Int = 0) -> GateMachine<StartedRun>.ArriveAction {
+    machine.withLock { $0.arrive(run, mode: mode, priority: priority) }
+  }
+
+  var entrants: [(id: GateID, entrant: StartedRun)] { machine.withLock { $0.entrants } }
+
+  /// Removes waiting runs from the queue, all at one instant.
+  func withdraw(_ ids: some Sequence<GateID>) {
+    machine.withLock { machine in
+      for id in ids { machine.withdraw(id) }
+    }
+  }
+
+  func leave(_ id: GateID) { change { $0.leave(id) } }
+
+  func suspend() { machine.withLock { $0.suspend() } }
+
+  func resume() { change { $0.resume() } }
+
+  private func change(_ admit: (inout GateMachine<StartedRun>) -> [StartedRun]) {
+    for run in machine.withLock({ admit(&$0) }) { run.admission.settle(()) }
   }
 }
 
@@ -41,7 +70,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     case held(GateID)
 
     var isWaiting: Bool { if case .waiting = self { true } else { false } }
-    var isHeld: Bool { if case .held = self { true } else { false } }
   }
 
   struct End: Sendable {
@@ -283,8 +311,8 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   /// Whether the run holds the only slot of a gate.
   func blocks(_ other: Entrance?) -> Bool {
-    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot else { return false }
-    return slot.isHeld && !isOver
+    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot, case .held = slot else { return false }
+    return !isOver
   }
 }
 

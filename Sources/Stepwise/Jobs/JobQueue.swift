@@ -22,7 +22,7 @@ public final class JobQueue: Sendable {
   public static let shared = JobQueue(maxConcurrent: 1)
 
   /// Its jobs retain the gate instead of the queue.
-  let gate: Gate<StartedRun>
+  let gate: Gate
 
   /// Creates an empty queue; a limit below one counts as one.
   public init(maxConcurrent: Int) {

@@ -1,44 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A gate with a number of slots: first come, first served within a priority.
-final class Gate<Entrant: Sendable>: Sendable {
-  private let machine: Lock<GateMachine<Entrant>>
-  private let admit: @Sendable (Entrant) -> Void
-  /// Whether an entrant inside keeps all others out.
-  let hasOneSlot: Bool
-
-  /// Creates a gate that notifies a waiting entrant when it has a slot.
-  init(slots: Int, admit: @escaping @Sendable (Entrant) -> Void) {
-    machine = Lock(GateMachine(slots: slots))
-    hasOneSlot = slots <= 1
-    self.admit = admit
-  }
-
-  func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> GateMachine<Entrant>.ArriveAction {
-    machine.withLock { $0.arrive(entrant, mode: mode, priority: priority) }
-  }
-
-  var entrants: [(id: GateID, entrant: Entrant)] { machine.withLock { $0.entrants } }
-
-  /// Removes waiting entrants from the queue, all at one instant.
-  func withdraw(_ ids: some Sequence<GateID>) {
-    machine.withLock { machine in
-      for id in ids { machine.withdraw(id) }
-    }
-  }
-
-  func leave(_ id: GateID) {
-    for entrant in machine.withLock({ $0.leave(id) }) { admit(entrant) }
-  }
-
-  func suspend() { machine.withLock { $0.suspend() } }
-
-  func resume() {
-    for entrant in machine.withLock({ $0.resume() }) { admit(entrant) }
-  }
-}
-
 typealias GateID = UInt64
 
 /// What happens when an entrant arrives and no slot is free.
