@@ -68,7 +68,7 @@ extension Chain {
           await frame.undoAll()
           if isStored == nil, frame.execution.isCancellationRequested { throw error }
           let step = frame.execution.currentStep.index
-          frame.recording?.retrying(step: step, attempt: attempts.number + 1, after: error)
+          frame.recording?.retrying(attempt: attempts.number + 1, after: error) { $0.number(ofStep: step) }
           if isStored != nil {
             attempts.replayNext()
             continue

@@ -18,7 +18,11 @@ public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendab
     self.handle = handle
   }
 
-  deinit { handle.release() }
+  deinit {
+    // All its subscribers are gone, too.
+    handle.recorder.forget()
+    handle.run.forget()
+  }
 }
 
 // Members of extensions cannot be overridden, so they are called directly.
@@ -119,12 +123,6 @@ struct RunHandle: Sendable {
   let run: StartedRun
   let task: Task<Void, any Error>
   let recorder: RunRecorder
-
-  /// The handle and all its subscribers are gone.
-  func release() {
-    recorder.forget()
-    run.forget()
-  }
 }
 
 extension ChainCore {

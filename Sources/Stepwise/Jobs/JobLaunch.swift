@@ -55,11 +55,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   // MARK: - Work
 
-  var limits: [TimeLimit] { state.withLock { $0.limits } }
+  private var limits: [TimeLimit] { state.withLock { $0.limits } }
 
-  /// Runs the work within time limits, innermost first.
+  /// Runs the work within its time limits, innermost first.
   @concurrent func limited<Output: Sendable>(
-    to limits: [TimeLimit],
     _ work: @concurrent @escaping @Sendable () async throws -> Output
   ) async throws -> Output {
     var work = work

@@ -235,12 +235,9 @@ struct Recording: Sendable {
     }
   }
 
-  /// The steps are retried after a failure at a planned step.
-  func retrying(step index: Int, attempt: Int, after error: any Error) {
-    retrying(attempt, error, in: entry) { $0.number(ofStep: index) }
-  }
-
-  fileprivate func retrying(_ attempt: Int, _ error: any Error, in parent: Int, at number: (RunRecord) -> Int) {
+  /// A step, or the steps of the run, are retried after a failure at an entry of the record.
+  func retrying(_ step: Int? = nil, attempt: Int, after error: any Error, at number: (RunRecord) -> Int) {
+    let parent = step ?? entry
     let failure: RunRecord.Failure =
       recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
     write { content, time in
@@ -279,7 +276,7 @@ package final class RecordedStep: Sendable {
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
   func retrying(attempt: Int, after error: any Error) {
-    recording.retrying(attempt, error, in: number) { _ in number }
+    recording.retrying(number, attempt: attempt, after: error) { _ in number }
   }
 
   func begin(_ name: String) -> RecordedStep {

@@ -116,7 +116,7 @@ private final class SharedRun<P: Progression>: Sendable {
   private func begin(_ number: Int) {
     let task = spawn {
       await outsideRuns {
-        self.end(await self.work())?.settle(())
+        await self.work()?.settle(())
       }
     }
     let isLate = state.withLock { state in
@@ -127,16 +127,13 @@ private final class SharedRun<P: Progression>: Sendable {
     if isLate { task.cancel() }
   }
 
-  @concurrent private func work() async -> Result<P, any Error> {
+  /// Returns what wakes the consumers; the previous stage is released before that, and outside the lock.
+  @concurrent private func work() async -> Once<Void>? {
     let stage = state.withLock { $0.machine.newest }
-    return await .of {
+    let result = await Result.of {
       try Task.checkCancellation()
       return try await stage.next()
     }
-  }
-
-  /// Returns what wakes the consumers; the previous stage is released before that, and outside the lock.
-  private func end(_ result: Result<P, any Error>) -> Once<Void>? {
     let isLast = (try? result.get())?.result != nil
     let (end, _) = state.withLock { ($0.machine.end(result, isLast: isLast), $0.task.take()) }
     return end.wake
