@@ -67,11 +67,13 @@ final class ChainCore: Sendable {
 extension ChainCore {
   /// Returns a run for the caller's task; nil when the run needs its own task.
   @usableFromInline
-  func makePlainRun() -> Execution? { isPlain ? makeExecution() : nil }
-
-  private func makeExecution(as child: Child? = nil) -> Execution {
-    // Read before the sources, none of which has requested a cancellation of a run that nothing surrounds.
+  func makePlainRun() -> Execution? {
+    // Read before the sources: nothing had cancelled this run when it was read, unless something surrounds the run.
     let count = CancellationCount.current
+    return isPlain ? makeExecution(checked: count) : nil
+  }
+
+  private func makeExecution(as child: Child? = nil, checked count: Int = -1) -> Execution {
     guard let scope = Scope.current else { return Execution(self, currentGeneration, in: nil, checked: count) }
     let place = Execution.Place(scope.surroundings, inside: scope.startedRun, of: scope.step, in: scope, as: child)
     return Execution(self, currentGeneration, in: place)
