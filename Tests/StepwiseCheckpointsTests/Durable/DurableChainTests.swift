@@ -69,7 +69,10 @@ struct DurableChainTests {
       }
       let isUndone = ledger.lines.contains { $0.hasPrefix("undo") }
       #expect(isUndone == (ends[1] != "1"), "\(last): \(ends) \(ledger.lines)")
-      if isUndone { #expect(ledger.count("undo a") >= 1 && ledger.count("undo b") >= 1) }
+      if isUndone {
+        #expect(ledger.count("undo a") >= 1 && ledger.count("undo b") >= 1)
+        #expect(ends[1].contains("first"), "\(last): \(ends)")
+      }
       if store.writes < last { return }
     }
     Issue.record("more writes than expected")
