@@ -65,10 +65,7 @@ private final class JobQueue: @unchecked Sendable {
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  /// The next job is the last element.
-  private var jobs: [Job] = []
-  /// The jobs after them, in order.
-  private var added: [Job] = []
+  private var jobs = OrderedSlots<Job>()
   private var threads = 0
   /// The number of idle threads.
   private var idle = 0
@@ -93,13 +90,11 @@ private final class JobQueue: @unchecked Sendable {
     return threads
   }
 
-  private var isEmpty: Bool { jobs.isEmpty && added.isEmpty }
-
   /// Adds a job; returns whether it needs a new thread, which then counts.
   func append(_ job: @escaping Job, limit: Int) -> Bool {
     pthread_mutex_lock(mutex)
-    added.append(job)
-    let needsThread = jobs.count + added.count > idle && threads < limit
+    jobs.append(job)
+    let needsThread = jobs.count > idle && threads < limit
     if needsThread { threads += 1 }
     pthread_mutex_unlock(mutex)
     // Not before, because the thread that wakes needs the mutex.
@@ -114,17 +109,13 @@ private final class JobQueue: @unchecked Sendable {
   func next(patience: Int) -> Job? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    if isEmpty {
+    if jobs.isEmpty {
       idle += 1
       var end = WallClock.time(after: patience)
-      while isEmpty, pthread_cond_timedwait(condition, mutex, &end) == 0 {}
+      while jobs.isEmpty, pthread_cond_timedwait(condition, mutex, &end) == 0 {}
       idle -= 1
     }
-    if jobs.isEmpty {
-      swap(&jobs, &added)
-      jobs.reverse()
-    }
-    let job = jobs.popLast()
+    let job = jobs.popFirst()
     if job == nil { threads -= 1 }
     return job
   }
