@@ -54,13 +54,18 @@ public final class ManualClock: Clock, Sendable {
   public nonisolated(nonsending) func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let waking = Once<Void>()
-    guard let sleep = state.mutate({ $0.add(waking, until: deadline) }) else { return }
+    let sleep = state.mutate { $0.sleep(until: deadline) }
     let awake: Void? = await withTaskCancellationHandler {
-      await waking.value()
+      if state.mutate({ $0.add(waking, sleep) }) { return await waking.value() }
+      return Task.isCancelled ? nil : ()
     } onCancel: {
       state.mutate { $0.remove(sleep) }
     }
-    if awake == nil { throw CancellationError() }
+    if awake == nil {
+      // The cancelled task may get here before the canceller has called the handler.
+      state.mutate { $0.remove(sleep) }
+      throw CancellationError()
+    }
   }
 
   /// Advances the time and wakes the tasks whose deadline passes, in order of deadline, then of arrival.
@@ -193,6 +198,8 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   package private(set) var now: Instant
   private var goal: Instant
   private var arrivals: UInt64 = 0
+  /// The sleeps whose waiter is still to be added.
+  private var announced: Set<Sleep> = []
   private var sleepers: [(sleep: Sleep, waiter: Waiter)] = []
 
   package init(now: Instant = Instant()) {
@@ -204,17 +211,24 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
 
   package var nextDeadline: Instant? { sleepers.first?.sleep.deadline }
 
-  /// Adds a sleeper; returns nil when its deadline has passed.
-  package mutating func add(_ waiter: Waiter, until deadline: Instant) -> Sleep? {
-    guard deadline > now else { return nil }
+  /// Announces a sleep: it can be removed before its waiter is added, and counts only from then on.
+  package mutating func sleep(until deadline: Instant) -> Sleep {
     arrivals += 1
     let sleep = Sleep(deadline: deadline, arrival: arrivals)
-    sleepers.insert((sleep, waiter), at: position(of: sleep))
+    announced.insert(sleep)
     return sleep
   }
 
-  /// Removes a sleeper, unless it has woken.
+  /// Adds the waiter of an announced sleep; returns false when the sleep has been removed or its deadline has passed.
+  package mutating func add(_ waiter: Waiter, _ sleep: Sleep) -> Bool {
+    guard announced.remove(sleep) != nil, sleep.deadline > now else { return false }
+    sleepers.insert((sleep, waiter), at: position(of: sleep))
+    return true
+  }
+
+  /// Removes a sleep, unless its waiter has woken.
   package mutating func remove(_ sleep: Sleep) {
+    announced.remove(sleep)
     let position = position(of: sleep)
     guard position < sleepers.count, sleepers[position].sleep == sleep else { return }
     sleepers.remove(at: position)
