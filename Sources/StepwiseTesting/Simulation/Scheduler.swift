@@ -10,6 +10,9 @@ struct Scheduler: Sendable {
     case replay(Schedule, position: Int)
   }
 
+  /// How often a task may run in a row while others are ready.
+  private static let patience = 100
+
   private var policy: Policy
   /// The number of decisions so far: choices among at least two jobs.
   private(set) var decisions = 0
@@ -56,7 +59,7 @@ struct Scheduler: Sendable {
   ///
   /// A task that ran very often in a row while others were ready makes room: waiting by yielding does not block them.
   private func standard(among ready: [Int?]) -> Int {
-    guard let last, repetitions < PriorityScheduler.patience else { return 0 }
+    guard let last, repetitions < Self.patience else { return 0 }
     return ready.firstIndex(of: last) ?? 0
   }
 
@@ -70,7 +73,7 @@ struct Scheduler: Sendable {
       return Int.random(in: ready.indices, using: &generator)
     case .priorities(var priorities):
       defer { policy = .priorities(priorities) }
-      return priorities.choose(among: ready)
+      return priorities.choose(among: ready, tired: repetitions + 1 < Self.patience ? nil : last)
     case .replay(let schedule, let position):
       guard ready.count > 1, position < schedule.choices.count, schedule.choices[position].decision == decisions else {
         return standard
@@ -131,17 +134,12 @@ extension Scheduling: CustomStringConvertible {
 
 /// The priorities of probabilistic concurrency testing; see ``Scheduling/pct(depth:length:)``.
 struct PriorityScheduler: Sendable {
-  /// How often a task may run in a row while others are ready.
-  static let patience = 100
-
   private var generator: SeededGenerator
   private var priorities: [Int: Int] = [:]
   /// The steps after which the task that runs gets a lower priority, in ascending order.
   private var changePoints: [Int]
   private var steps = 0
   private var lowest = 0
-  private var last: Int?
-  private var repetitions = 0
 
   init(seed: UInt64, depth: Int, length: Int) {
     generator = SeededGenerator(seed: seed)
@@ -150,7 +148,8 @@ struct PriorityScheduler: Sendable {
     changePoints = points.sorted()
   }
 
-  mutating func choose(among ready: [Int?]) -> Int {
+  /// Chooses the job to run; a task that ran very often in a row gets a lower priority where it would run again.
+  mutating func choose(among ready: [Int?], tired: Int?) -> Int {
     var index = highest(of: ready)
     steps += 1
     while let point = changePoints.first, point <= steps {
@@ -158,13 +157,10 @@ struct PriorityScheduler: Sendable {
       demote(ready[index])
       index = highest(of: ready)
     }
-    repetitions = ready[index] == last && ready.count > 1 ? repetitions + 1 : 0
-    if repetitions >= Self.patience {
-      demote(ready[index])
+    if let tired, ready.count > 1, ready[index] == tired {
+      demote(tired)
       index = highest(of: ready)
-      repetitions = 0
     }
-    last = ready[index]
     return index
   }
 

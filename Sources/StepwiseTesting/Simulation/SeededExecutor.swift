@@ -106,18 +106,16 @@ package final class SeededExecutor: TaskExecutor {
   /// their end; time does not pass for those that sleep on the clock. A further `run` continues with the same
   /// generator. Cancellation of the calling task is not passed on. A body that never stops making jobs never completes.
   /// - Throws: The error of the body; `SimulationError.stalled`, after cancelling the body and running what that made
-  ///   ready, when the body waits and nothing can resume it; `SimulationError.busy` when called during another `run`.
+  ///   ready, when the body waits and nothing can resume it.
   package func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    let (task, result) = start(body)
-    try drive(isFinished: { result.settled != nil }, cancel: { task.cancel() })
-    guard !report.isStalled, let outcome = result.settled else { throw SimulationError.stalled }
-    return try outcome.get()
+    try drive(start(body)).get()
   }
 
+  /// A body that was started: its task, and its result as soon as it has one.
+  typealias Started<Value: Sendable> = (task: Task<Void, Never>, result: Once<Result<Value, any Error>>)
+
   /// Makes a task of the body, which is ready to run.
-  func start<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) -> (Task<Void, Never>, Once<Result<Value, any Error>>) {
+  func start<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> Started<Value> {
     let result = Once<Result<Value, any Error>>()
     let task = Task(executorPreference: self) {
       do { result.settle(.success(try await body())) } catch { result.settle(.failure(error)) }
@@ -126,20 +124,13 @@ package final class SeededExecutor: TaskExecutor {
   }
 
   /// Runs ready jobs on the calling thread, and moves the clock, until nothing is left to do.
-  func drive(
-    beforeStep: () -> Void = {},
-    isFinished: () -> Bool,
-    cancel: () -> Void
-  ) throws(SimulationError) {
-    guard state.withLock({ $0.begin() }) else { throw .busy }
-    thread.withLock { $0 = Platform.currentThread }
-    defer {
-      thread.withLock { $0 = nil }
-      state.withLock { $0.end() }
-    }
+  func drive<Value>(_ body: Started<Value>, beforeStep: () -> Void = {}) -> Result<Value, any Error> {
+    let other = thread.withLock { exchange(&$0, with: Platform.currentThread) }
+    precondition(other == nil, "The executor is already running a body.")
+    defer { thread.withLock { $0 = nil } }
     while true {
       runReadyJobs(beforeStep)
-      if isFinished() { return }
+      if let result = body.result.settled { return result }
       if waitsForMainActor, mainActorBringsJobs() { continue }
       if let clock, clock.advanceToNextDeadline() {
         let now = clock.now
@@ -149,9 +140,9 @@ package final class SeededExecutor: TaskExecutor {
         if !state.withLock({ $0.hasReadyJobs }) { break }
       }
     }
-    state.withLock { $0.stalled() }
-    cancel()
+    body.task.cancel()
     runReadyJobs {}
+    return .failure(SimulationError.stalled)
   }
 
   private func runReadyJobs(_ beforeStep: () -> Void) {
@@ -207,9 +198,6 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
   private var ready: [Ready] = []
   private var numbers: [UInt64: Int] = [:]
   private var running: Int?
-  private var isRunning = false
-  /// Whether the latest run ended because nothing could resume its body.
-  private(set) var isStalled = false
   private(set) var scheduler: Scheduler
   private(set) var trace = SimulationTrace()
   private(set) var escapes: [SimulationEscape] = []
@@ -218,23 +206,6 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
 
   init(_ scheduler: Scheduler) {
     self.scheduler = scheduler
-  }
-
-  /// Reserves the executor for one run, or returns false when it is in use.
-  mutating func begin() -> Bool {
-    guard !isRunning else { return false }
-    isRunning = true
-    isStalled = false
-    return true
-  }
-
-  mutating func stalled() {
-    isStalled = true
-  }
-
-  /// Releases the executor.
-  mutating func end() {
-    isRunning = false
   }
 
   /// Adds a ready job of a task, or of an actor when the task is nil.

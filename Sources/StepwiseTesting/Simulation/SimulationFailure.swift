@@ -84,8 +84,6 @@ public enum SimulationError: Error, Hashable, Sendable {
   case stalled
   /// The text is not a schedule that a simulation printed.
   case invalidSchedule(String)
-  /// The executor is already running a body.
-  case busy
   /// A condition of ``require(_:_:)`` does not hold.
   case unmet(String)
 }
@@ -102,8 +100,6 @@ extension SimulationError: CustomStringConvertible {
       """
     case .invalidSchedule(let text):
       "'\(text)' is not a schedule. Copy the text after 'schedule:' from the report of a failed simulation."
-    case .busy:
-      "The executor is already running a body. Use one executor for each simulation."
     case .unmet(let message):
       message
     }
@@ -131,32 +127,26 @@ public func require(_ condition: Bool, _ message: String = "The condition does n
 public struct SimulationEscape: Sendable, Hashable {
   /// Where work can go.
   public struct Destination: Sendable, Hashable, CustomStringConvertible {
-    enum Kind: Sendable, Hashable { case mainActor, globalExecutor, outside }
-    let kind: Kind
+    /// The destination, in words.
+    public let description: String
 
     /// The main actor.
-    public static let mainActor = Destination(kind: .mainActor)
+    public static let mainActor = Destination(description: "the main actor")
     /// The global executor, for `Task { }` and `Task.detached`; the simulation takes this work back and runs it.
-    public static let globalExecutor = Destination(kind: .globalExecutor)
+    public static let globalExecutor = Destination(
+      description: "Task { } or Task.detached, which the simulation took over"
+    )
     /// Another thread, from where a task was resumed.
     ///
     /// It is one of a clock other than the simulation's (such as that of `Task.sleep(for:)`), of Dispatch, a thread of
     /// its own, that of an actor with its own executor, or, after `Task.yield()` in a default actor that was called from
     /// `Task { }` or `Task.detached`, one of the default executor. The runtime does not show which.
-    public static let outside = Destination(kind: .outside)
-
-    /// The destination, in words.
-    public var description: String {
-      switch kind {
-      case .mainActor: "the main actor"
-      case .globalExecutor: "Task { } or Task.detached, which the simulation took over"
-      case .outside:
-        """
+    public static let outside = Destination(
+      description: """
         another thread, from where a task was resumed (another clock, Dispatch, a thread, an actor with its own executor, or \
         Task.yield() in an actor that was called from Task { } or Task.detached)
         """
-      }
-    }
+    )
   }
 
   /// Where the work went.

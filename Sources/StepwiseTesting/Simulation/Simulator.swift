@@ -58,21 +58,14 @@ final class Simulator<Value: Sendable>: Sendable {
       patience: waits ? Self.patience : 0,
       waitsForMainActor: true
     )
-    let (task, result) = executor.start { [body] in try await body(clock) }
-    await onThread {
-      GlobalExecutorHook.observing(executor) {
-        try? executor.drive(
-          beforeStep: beforeStep,
-          isFinished: { result.settled != nil },
-          cancel: { task.cancel() }
-        )
-      }
+    let started = executor.start { [body] in try await body(clock) }
+    let result = await onThread {
+      GlobalExecutorHook.observing(executor) { executor.drive(started, beforeStep: beforeStep) }
     }
     let report = executor.report
     if report.escapes.contains(where: { $0.destination == .outside }) { hasComeBack.withLock { $0 = true } }
     return Attempt(
-      result: report.isStalled
-        ? .failure(SimulationError.stalled) : result.settled ?? .failure(SimulationError.stalled),
+      result: result,
       trace: report.trace,
       schedule: report.scheduler.schedule,
       escapes: report.escapes,
@@ -94,12 +87,9 @@ final class Simulator<Value: Sendable>: Sendable {
     return .pct(depth: depth, length: max(await attempt(.steady, isFirst: true).steps, 1))
   }
 
-  private func onThread(_ work: @escaping @Sendable () -> Void) async {
+  private func onThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
-      let thread = Thread {
-        work()
-        continuation.resume()
-      }
+      let thread = Thread { continuation.resume(returning: work()) }
       thread.stackSize = 8 << 20
       thread.start()
     }

@@ -100,15 +100,6 @@ struct SeededExecutorTests {
     #expect(clock.now.offset == .seconds(1))
   }
 
-  @Test func `A second run at the same time is refused`() throws {
-    let executor = SeededExecutor(seed: 4)
-    try executor.run {
-      _ = #expect(throws: SimulationError.busy) { try executor.run {} }
-    }
-    #expect(try executor.run { 1 } == 1)
-    #expect("\(SimulationError.busy)".contains("already running"))
-  }
-
   /// Jobs that come from other threads between two runs wait for the next one.
   @Test func `Jobs from other threads are run by the next run`() async throws {
     let executor = SeededExecutor(seed: 1)
