@@ -15,12 +15,8 @@ extension StoreConformance {
       try expect(renewed.fence == lease.fence, "A renewed lease keeps its fencing number", "it became \(renewed.fence)")
     }
     for round in 0..<100 {
-      let lease: CheckpointLease
-      do {
-        lease = try await store.acquire(id)
-      } catch {
-        throw CheckpointStoreViolation(rule: "An id is free at once when its lease was released", detail: "\(error)")
-      }
+      let rule = "An id is free at once when its lease was released"
+      let lease = try await expectNoError(rule, "the next holder") { try await store.acquire(id) }
       if round.isMultiple(of: 2) { store.releaseWithoutWaiting(lease) } else { try await store.release(lease) }
     }
     let winners = await withTaskGroup(of: CheckpointLease?.self) { group in
@@ -63,19 +59,10 @@ extension StoreConformance {
     try await pass(duration * 0.6)
     let rule = "A renewed lease lasts for its duration from then"
     try await expectError(rule, Self.isHeld) { _ = try await store.acquire(id) }
-    do {
-      try await store.save(record(id), ifVersionIs: nil, under: renewed)
-    } catch let error as CheckpointError {
-      throw CheckpointStoreViolation(rule: rule, detail: "a save throws \(error)")
-    }
+    try await expectNoError(rule, "a save") { try await store.save(record(id), ifVersionIs: nil, under: renewed) }
     try await pass(duration * 0.6)
     let end = "A lease is over when its duration has passed"
-    let next: CheckpointLease
-    do {
-      next = try await store.acquire(id)
-    } catch let error as CheckpointError {
-      throw CheckpointStoreViolation(rule: end, detail: "the next holder receives \(error)")
-    }
+    let next = try await expectNoError(end, "the next holder") { try await store.acquire(id) }
     try await expectError(end, Self.isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: renewed) }
     try await expectError(end, Self.isLost) { _ = try await store.renew(renewed) }
     try await store.release(next)
@@ -83,24 +70,24 @@ extension StoreConformance {
 
   static let isHeld: @Sendable (CheckpointError) -> Bool = { if case .held = $0 { true } else { false } }
   static let isLost: @Sendable (CheckpointError) -> Bool = { if case .lostLease = $0 { true } else { false } }
+  static let isConflict: @Sendable (CheckpointError) -> Bool = { if case .conflict = $0 { true } else { false } }
 
   func fencesStaleLeases() async throws {
     let (id, rule) = ("conformance-stale", "A lease that is over saves nothing")
-    let isLost = Self.isLost
     let stale = try await store.acquire(id)
     try await store.save(record(id), ifVersionIs: nil, under: stale)
     try await store.release(stale)
-    try await expectError(rule, isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: stale) }
+    try await expectError(rule, Self.isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: stale) }
     try await withLease(id) { _ in
-      try await expectError(rule, isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: stale) }
-      try await expectError("A lease that is over is not renewed", isLost) { _ = try await store.renew(stale) }
+      try await expectError(rule, Self.isLost) { try await store.save(record(id, 2), ifVersionIs: 1, under: stale) }
+      try await expectError("A lease that is over is not renewed", Self.isLost) { _ = try await store.renew(stale) }
       // A holder that has lost its lease still releases it, which must not affect the current holder.
       try await store.release(stale)
       store.releaseWithoutWaiting(stale)
       try await expectError("A lease that is over frees nothing", Self.isHeld) { _ = try await store.acquire(id) }
     }
     try await withLease("conformance-stranger") { stranger in
-      try await expectError("A lease is valid only for its own id", isLost) {
+      try await expectError("A lease is valid only for its own id", Self.isLost) {
         try await store.save(record(id, 2), ifVersionIs: 1, under: stranger)
       }
     }
@@ -129,11 +116,7 @@ extension StoreConformance {
     let entries = try await store.entries(of: id)
     try expect(entries == (isAppended ? [[7]] : []), rule, "an entry \(isAppended ? "was not" : "was") kept")
     if !(await isPerformed { try await base.release(lease) }) { store.releaseWithoutWaiting(lease) }
-    do {
-      try await store.release(try await store.acquire(id))
-    } catch let error as CheckpointError {
-      throw CheckpointStoreViolation(rule: rule, detail: "the next holder receives \(error)")
-    }
+    try await expectNoError(rule, "the next holder") { try await store.release(try await store.acquire(id)) }
   }
 
   func countsFencesUp() async throws {
@@ -152,63 +135,19 @@ extension StoreConformance {
 }
 
 /// Wraps a store under test; a call that exceeds the time limit is a violation.
-struct LimitedStore: CheckpointStore {
+struct LimitedStore: ForwardingStore {
   let base: any CheckpointStore
   /// The time limit for a call.
   let limit: Duration
 
-  @concurrent func acquire(_ id: String) async throws -> CheckpointLease {
-    try await limited("acquire") { try await base.acquire(id) }
-  }
-
-  @concurrent func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
-    try await limited("renew") { try await base.renew(lease) }
-  }
-
-  @concurrent func release(_ lease: CheckpointLease) async throws {
-    try await limited("release") { try await base.release(lease) }
-  }
-
-  func releaseWithoutWaiting(_ lease: CheckpointLease) { base.releaseWithoutWaiting(lease) }
-
-  @concurrent func load(_ id: String) async throws -> CheckpointRecord? {
-    try await limited("load") { try await base.load(id) }
-  }
-
-  @concurrent func save(
-    _ record: CheckpointRecord,
-    ifVersionIs version: UInt64?,
-    under lease: CheckpointLease
-  ) async throws {
-    try await limited("save") { try await base.save(record, ifVersionIs: version, under: lease) }
-  }
-
-  @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
-    try await limited("append") { try await base.append(entry, ifVersionIs: version, under: lease) }
-  }
-
-  @concurrent func entries(of id: String) async throws -> [[UInt8]] {
-    try await limited("entries") { try await base.entries(of: id) }
-  }
-
-  @concurrent func remove(_ id: String) async throws {
-    try await limited("remove") { try await base.remove(id) }
-  }
-
-  @concurrent func list(after last: String?, limit count: Int) async throws -> CheckpointPage {
-    try await limited("list") { try await base.list(after: last, limit: count) }
-  }
-
-  func location(of id: String) -> String { base.location(of: id) }
-
   /// Does not await a call that exceeds the time limit, because it may never return.
-  private func limited<Value: Sendable>(
+  func call<Value: Sendable>(
     _ name: String,
-    _ call: @escaping @Sendable () async throws -> Value
+    _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let outcome = Once<Result<Value, any Error>>()
     let work = spawn {
-      do { outcome.settle(.success(try await call())) } catch { outcome.settle(.failure(error)) }
+      do { outcome.settle(.success(try await body())) } catch { outcome.settle(.failure(error)) }
     }
     let timer = spawn {
       // In ten parts, so that on a busy machine the call gets its share of time before the limit is reached.

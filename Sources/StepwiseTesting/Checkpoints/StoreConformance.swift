@@ -33,6 +33,16 @@ struct StoreConformance: Sendable {
     throw CheckpointStoreViolation(rule: rule, detail: "nothing is thrown")
   }
 
+  /// Returns what a closure returns that the store must complete.
+  @discardableResult
+  func expectNoError<Value>(_ rule: String, _ what: String, _ body: () async throws -> Value) async throws -> Value {
+    do {
+      return try await body()
+    } catch let error as CheckpointError {
+      throw CheckpointStoreViolation(rule: rule, detail: "\(what) throws \(error)")
+    }
+  }
+
   func withLease<Value: Sendable>(_ id: String, _ body: (CheckpointLease) async throws -> Value) async throws -> Value {
     let lease = try await store.acquire(id)
     do {
@@ -133,13 +143,12 @@ struct StoreConformance: Sendable {
 
   func comparesVersions() async throws {
     let (id, rule) = ("conformance-versions", "A save replaces the expected version only")
-    let isConflict = { (error: CheckpointError) in if case .conflict = error { true } else { false } }
     try await withLease(id) { lease in
-      try await expectError(rule, isConflict) { try await store.save(record(id, 3), ifVersionIs: 2, under: lease) }
+      try await expectError(rule, Self.isConflict) { try await store.save(record(id, 3), ifVersionIs: 2, under: lease) }
       try expect(try await store.load(id) == nil, rule, "a refused save was kept")
       try await store.save(record(id, 1), ifVersionIs: nil, under: lease)
       for expected: UInt64? in [nil, 0, 2] {
-        try await expectError(rule, isConflict) {
+        try await expectError(rule, Self.isConflict) {
           try await store.save(record(id, 9), ifVersionIs: expected, under: lease)
         }
         try expect(try await store.load(id) == record(id, 1), rule, "a refused save was kept")
@@ -175,16 +184,15 @@ struct StoreConformance: Sendable {
 
   func appendsEntries() async throws {
     let (id, rule) = ("conformance-appends", "Entries are added to the stage, in order, and each counts as a version")
-    let isConflict = { (error: CheckpointError) in if case .conflict = error { true } else { false } }
     let entries: [[UInt8]] = [[1], [], Array(0...255), [UInt8](repeating: 0, count: 10_000), [0, 0, 0, 9]]
     try await withLease(id) { lease in
-      try await expectError(rule, isConflict) { try await store.append([1], ifVersionIs: 1, under: lease) }
+      try await expectError(rule, Self.isConflict) { try await store.append([1], ifVersionIs: 1, under: lease) }
       try await store.save(record(id, 1, stage: []), ifVersionIs: nil, under: lease)
       var expected = record(id, 1, stage: [])
       for (index, entry) in entries.enumerated() {
         let version = UInt64(index) + 1
         for wrong in [version - 1, version + 1] {
-          try await expectError(rule, isConflict) { try await store.append(entry, ifVersionIs: wrong, under: lease) }
+          try await expectError(rule, Self.isConflict) { try await store.append(entry, ifVersionIs: wrong, under: lease) }
         }
         try await store.append(entry, ifVersionIs: version, under: lease)
         let length = withUnsafeBytes(of: UInt32(entry.count).bigEndian) { Array($0) }
@@ -203,10 +211,9 @@ struct StoreConformance: Sendable {
       try await store.append([8], ifVersionIs: 8, under: lease)
       try expect(try await store.entries(of: id) == [[8]], rule, "an entry after a save is not the only one")
     }
-    let isLost = { (error: CheckpointError) in if case .lostLease = error { true } else { false } }
     let lease = try await store.acquire(id)
     try await store.release(lease)
-    try await expectError("An entry under a lease that is over changes nothing", isLost) {
+    try await expectError("An entry under a lease that is over changes nothing", Self.isLost) {
       try await store.append([9], ifVersionIs: 9, under: lease)
     }
     try expect(try await store.entries(of: id) == [[8]], rule, "an entry under a lease that is over was kept")
@@ -250,15 +257,14 @@ struct StoreConformance: Sendable {
 
   func isSeenByAnother(_ other: any CheckpointStore) async throws {
     let (id, rule) = ("conformance-another", "Stores over the same table or directory see the same")
-    let isHeld = Self.isHeld
     try await withLease(id) { lease in
       try await store.save(record(id), ifVersionIs: nil, under: lease)
       try expect(try await other.load(id) == record(id), rule, "the other one loads something else")
-      try await expectError(rule, isHeld) { _ = try await other.acquire(id) }
-      try await expectError(rule, isHeld) { try await other.remove(id) }
+      try await expectError(rule, Self.isHeld) { _ = try await other.acquire(id) }
+      try await expectError(rule, Self.isHeld) { try await other.remove(id) }
     }
     let lease = try await other.acquire(id)
-    try await expectError(rule, isHeld) { _ = try await store.acquire(id) }
+    try await expectError(rule, Self.isHeld) { _ = try await store.acquire(id) }
     try await other.save(record(id, 2), ifVersionIs: 1, under: lease)
     other.releaseWithoutWaiting(lease)
     try expect(try await store.load(id) == record(id, 2), rule, "this one loads something else")
@@ -288,12 +294,10 @@ extension StoreConformance {
     let (ids, rule) = (Self.strangeIDs, "Ids that differ in a byte are different ids")
     try await removeAll()
     for id in ids {
-      do {
+      try await expectNoError(rule, "\(id.debugDescription), never used before,") {
         try await withLease(id) { lease in
           try await store.save(record(id, stage: Array("it is \(id)".utf8)), ifVersionIs: nil, under: lease)
         }
-      } catch let error as CheckpointError {
-        throw CheckpointStoreViolation(rule: rule, detail: "\(id.debugDescription), never used before: \(error)")
       }
     }
     for id in ids {
