@@ -56,10 +56,7 @@ let package = Package(
       dependencies: ["LegacySupport", "Stepwise", "StepwiseFlows"],
       path: "Sources/Legacy/LegacyFlowState"
     ),
-    .target(
-      name: "StepwiseTesting",
-      dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseFlows", "StepwiseTracing"]
-    ),
+    .target(name: "StepwiseTesting", dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseFlows"]),
     .target(name: "StepwiseHTTPTesting", dependencies: ["Stepwise", "StepwiseHTTP"]),
     // Without the trait the module is empty and libpq is not needed.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),

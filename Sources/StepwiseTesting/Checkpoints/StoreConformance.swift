@@ -192,7 +192,9 @@ struct StoreConformance: Sendable {
       for (index, entry) in entries.enumerated() {
         let version = UInt64(index) + 1
         for wrong in [version - 1, version + 1] {
-          try await expectError(rule, Self.isConflict) { try await store.append(entry, ifVersionIs: wrong, under: lease) }
+          try await expectError(rule, Self.isConflict) {
+            try await store.append(entry, ifVersionIs: wrong, under: lease)
+          }
         }
         try await store.append(entry, ifVersionIs: version, under: lease)
         let length = withUnsafeBytes(of: UInt32(entry.count).bigEndian) { Array($0) }

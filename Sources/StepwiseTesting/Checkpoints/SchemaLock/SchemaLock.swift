@@ -3,7 +3,6 @@
 
 public import Stepwise
 import StepwiseCheckpoints
-public import StepwiseTracing
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -63,9 +62,16 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     var file = stored ?? SchemaFile(progression: coder.name, versions: [:])
     let key = "\(coder.schemaVersion)"
     let known = [shapes.cases, file.versions[key] ?? [:]]
+    let empty = unknownPlaces(shapes.empty, known) { path, other, _ in
+      other.hasPrefix(path + "[]") || other.hasPrefix(path.isEmpty ? "*" : path + ".*")
+    }
+    let missing = unknownPlaces(shapes.missing, known) { path, other, type in
+      other == path && !ValueType(type).kinds.isEmpty || other.hasPrefix(path + ".") || other.hasPrefix(path + "[]")
+    }
     let problems =
       problems(in: file, shapes.cases, coder)
-      + emptinessProblems(shapes.empty, besides: known) + absenceProblems(shapes.missing, besides: known)
+      + empty.map { "A list has no element in any sample\($0). Give a sample in which it has one." }
+      + missing.map { "A value is nil in every sample\($0). Give a sample in which it is not." }
     guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
     for (name, shape) in shapes.cases {
       file.versions[key, default: [:]][name, default: SchemaFile.Case()].add(shape, coder)
@@ -117,39 +123,19 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     return (cases, empty, missing)
   }
 
-  /// Lists that are empty in every sample, so that the form of their elements is unknown.
-  private func emptinessProblems(
-    _ empty: [String: Set<String>],
-    besides known: [[String: SchemaFile.Case]]
+  /// Returns the places of lists that are empty, or of values that are nil, in every sample.
+  ///
+  /// Their form is unknown, unless the type at another path, or at the same one, shows it.
+  private func unknownPlaces(
+    _ paths: [String: Set<String>],
+    _ known: [[String: SchemaFile.Case]],
+    isShown: (_ path: String, _ other: String, _ type: String) -> Bool
   ) -> [String] {
-    empty.sorted { $0.key < $1.key }.flatMap { name, paths in
-      paths.sorted().compactMap { path in
-        let types = known.flatMap { cases in (cases[name]?.types ?? [:]).keys }
-        if types.contains(where: { $0.hasPrefix(path + "[]") || $0.hasPrefix(path.isEmpty ? "*" : path + ".*") }) {
-          return nil
-        }
-        let place = (name.isEmpty ? "" : " of case \(name)") + (path.isEmpty ? "" : ": \(path)")
-        return "A list has no element in any sample\(place). Give a sample in which it has one."
+    paths.sorted { $0.key < $1.key }.flatMap { name, paths in
+      paths.sorted().filter { path in
+        !known.contains { ($0[name]?.types ?? [:]).contains { isShown(path, $0.key, $0.value) } }
       }
-    }
-  }
-
-  /// Values that are nil in every sample, so that their form is unknown.
-  private func absenceProblems(
-    _ missing: [String: Set<String>],
-    besides known: [[String: SchemaFile.Case]]
-  ) -> [String] {
-    missing.sorted { $0.key < $1.key }.flatMap { name, paths in
-      paths.sorted().compactMap { path in
-        let isKnown = known.contains { cases in
-          (cases[name]?.types ?? [:]).contains { other, type in
-            other == path && !ValueType(type).kinds.isEmpty || other.hasPrefix(path + ".")
-              || other.hasPrefix(path + "[]")
-          }
-        }
-        let place = name.isEmpty ? path : "case \(name): \(path)"
-        return isKnown ? nil : "A value is nil in every sample, of \(place). Give a sample in which it is not."
-      }
+      .map { (name.isEmpty ? "" : " of case \(name)") + ($0.isEmpty ? "" : ": \($0)") }
     }
   }
 
@@ -210,20 +196,6 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
       try FileManager.default.createDirectory(atPath: String(path[..<slash]), withIntermediateDirectories: true)
     }
     try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-  }
-}
-
-extension SchemaLock {
-  /// Returns a diagram of the samples, one stage for each case, in the order of the samples.
-  ///
-  /// The edges are true when that is the order in which a run reaches the cases; see `describe(_:stages:)` of
-  /// `Progression`.
-  ///
-  /// - Parameter format: The format of the diagram.
-  /// - Returns: The diagram, in lines that end with a line break.
-  public func describe(_ format: DiagramFormat = .text) -> String {
-    var names: Set<String> = []
-    return P.describe(format, stages: samples.filter { names.insert($0.stageName).inserted })
   }
 }
 
