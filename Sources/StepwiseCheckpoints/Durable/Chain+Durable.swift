@@ -175,7 +175,7 @@ extension Chain where Input: Codable, Output: Codable {
     let lease = try await store.acquire(record.id)
     try await store.save(record, ifVersionIs: nil, under: lease)
     try await store.release(lease)
-    let settings = DurableRun<Input, Output>.Settings(
+    let settings = DurableRun.Settings(
       name: storedName,
       id: record.id,
       input: nil,
@@ -185,7 +185,7 @@ extension Chain where Input: Codable, Output: Codable {
       isCheck: true
     )
     do {
-      _ = try await run(with: DurableRun(settings, in: store))
+      _ = try await run(with: DurableRun(of: Self.self, settings, in: store))
       return nil
     } catch let error as CheckpointError {
       return error
@@ -204,8 +204,8 @@ extension Chain where Input: Codable, Output: Codable {
     version: Int,
     maxValueSize: Int,
     now: @escaping @Sendable () -> Date
-  ) -> DurableRun<Input, Output> {
-    let settings = DurableRun<Input, Output>.Settings(
+  ) -> DurableRun {
+    let settings = DurableRun.Settings(
       name: storedName,
       id: id,
       input: input,
@@ -213,7 +213,7 @@ extension Chain where Input: Codable, Output: Codable {
       maxValueSize: maxValueSize,
       now: now
     )
-    return DurableRun(settings, in: store)
+    return DurableRun(of: Self.self, settings, in: store)
   }
 
   /// Appends an event to a run that is not in progress.

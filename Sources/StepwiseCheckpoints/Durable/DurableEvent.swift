@@ -233,12 +233,12 @@ struct DurableWriter {
     bytes.append(UInt8(rest))
   }
 
-  mutating func value(_ value: [UInt8]) {
+  mutating func value(_ value: some Collection<UInt8>) {
     number(value.count)
     bytes += value
   }
 
-  mutating func text(_ text: String) { value(Array(text.utf8)) }
+  mutating func text(_ text: String) { value(text.utf8) }
 
   mutating func optionalText(_ text: String?) {
     number(text == nil ? 0 : 1)

@@ -128,7 +128,7 @@ extension DurableLog {
 
   /// Drops everything inside a key.
   private mutating func removeAll(in key: String) {
-    var pending = Array(inner.removeValue(forKey: key) ?? [])
+    guard var pending = inner.removeValue(forKey: key).map(Array.init) else { return }
     while let key = pending.popLast() {
       pending += inner.removeValue(forKey: key) ?? []
       if let record = records.removeValue(forKey: key) { keys[record.number] = nil }

@@ -7,7 +7,7 @@ import Stepwise
 final class DurablePosition: Sendable {
   @TaskLocal static var current: DurablePosition?
 
-  let run: any DurableRunning
+  let run: DurableRun
   /// The path of the place, with its attempt or branch.
   let scope: String
   /// The step that the code is part of; nil between the steps of the chain.
@@ -18,7 +18,7 @@ final class DurablePosition: Sendable {
   /// The task that the code of the place runs in.
   private let owner: Int
 
-  init(_ run: any DurableRunning, scope: String, step: String?, isUndo: Bool = false) {
+  init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false) {
     self.run = run
     self.scope = scope
     self.step = step
@@ -47,31 +47,6 @@ final class DurablePosition: Sendable {
   func open(_ name: String) -> String {
     DurableLog.key(name, names.withLock { $0.open(name) }, in: scope)
   }
-}
-
-/// What a position needs of its run, whatever the types of the chain.
-protocol DurableRunning: RunJournal {
-  var identity: String { get }
-  var version: Int { get }
-  /// Stores that the run is cancelled, even while it stops.
-  ///
-  /// - Returns: Whether this call has cancelled it; nil when it has ended in this process.
-  func cancelAndStore(reason: String?) async throws -> Bool?
-  /// Waits until the run has released its lease.
-  func waitUntilEnded() async
-  nonisolated(nonsending) func sleep(_ duration: Duration, by clock: any Clock<Duration>, at step: String) async throws
-  /// Waits for a signal; returns nil when none can be received.
-  nonisolated(nonsending) func receive<Value: Codable & Sendable>(
-    _ name: String,
-    as type: Value.Type,
-    timeout: Duration?,
-    at step: String
-  ) async throws -> Value?
-}
-
-extension DurableRunning {
-  /// Whether the innermost run around the code is this one.
-  var isCurrent: Bool { Scope.currentJournal === self }
 }
 
 /// The names of the steps that were called at one place.

@@ -131,11 +131,8 @@ extension DurableRun {
     }
     switch outcome {
     case .resolved(let value):
-      guard let output = value as? Output else {
-        throw unstorable("its output", "\(type(of: value)) is not \(Output.self)")
-      }
       do {
-        return (.concluded(.resolved(try DurableValues(Output.self).encode(output))), .resolved(()))
+        return (.concluded(.resolved(try outputs.encode(value))), .resolved(()))
       } catch {
         throw unstorable("its output", DurableValueError.reason(error))
       }

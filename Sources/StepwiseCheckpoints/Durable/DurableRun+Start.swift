@@ -34,7 +34,7 @@ extension DurableRun {
       await end()
       return .ended(outcome)
     }
-    let input = try input(of: stored.start)
+    let input = try input(stored.start.input)
     stored = try await synced(stored, under: lease)
     let cancellation = state.withLock { state -> Cancellation? in
       state.log = stored.log
@@ -81,6 +81,7 @@ extension DurableRun {
     ended.settle(())
   }
 
+  /// Waits until the run has released its lease.
   func waitUntilEnded() async { await ended.valueIgnoringCancellation() }
 }
 
@@ -126,7 +127,7 @@ extension DurableRun {
   func saveStart(under lease: CheckpointLease) async throws -> Stored? {
     guard let input = settings.input else { return nil }
     let bytes: [UInt8]
-    do { bytes = try DurableValues(Input.self).stored(input).bytes } catch {
+    do { bytes = try inputs.stored(input).bytes } catch {
       throw unstorable("its input", DurableValueError.reason(error))
     }
     let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)
@@ -135,17 +136,15 @@ extension DurableRun {
     return Stored(start: start, log: DurableLog(), version: 1, eventCount: 0)
   }
 
-  private func differs(_ input: Input, from stored: [UInt8]) throws -> Bool {
-    if let bytes = try? DurableValues(Input.self).encode(input), bytes == stored { return false }
+  private func differs(_ input: any Sendable, from stored: [UInt8]) throws -> Bool {
+    if let bytes = try? inputs.encode(input), bytes == stored { return false }
     guard input is any Equatable else { return true }
     return StageDifference.path(from: input, to: try self.input(stored)) != nil
   }
 
-  func input(of start: DurableStart) throws -> Input { try input(start.input) }
-
-  func input(_ bytes: [UInt8]) throws -> Input {
+  private func input(_ bytes: [UInt8]) throws -> any Sendable {
     do {
-      return try DurableValues(Input.self).decode(bytes)
+      return try inputs.decode(bytes)
     } catch {
       throw unknown("input", error)
     }
@@ -156,7 +155,7 @@ extension DurableRun {
     switch log.phase {
     case .concluded(.resolved(let bytes)):
       do {
-        return .resolved(try DurableValues(Output.self).decode(bytes))
+        return .resolved(try outputs.decode(bytes))
       } catch {
         throw unknown("output", error)
       }

@@ -19,6 +19,9 @@ extension DurableRun {
     return isFirst
   }
 
+  /// Stores that the run is cancelled, even while it stops.
+  ///
+  /// - Returns: Whether this call has cancelled it; nil when it has ended in this process.
   func cancelAndStore(reason: String?) async throws -> Bool? {
     let isFirst = state.withLock { state -> Bool? in
       guard !state.hasEnded else { return nil }

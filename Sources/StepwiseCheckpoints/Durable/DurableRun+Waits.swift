@@ -106,6 +106,7 @@ extension DurableRun {
     state.withLock { $0.waits.unparked() }
   }
 
+  /// Waits for a signal; returns nil when none can be received.
   nonisolated(nonsending) func receive<Value: Decodable & Sendable>(
     _ name: String,
     as type: Value.Type,

@@ -10,13 +10,14 @@ import Stepwise
 #endif
 
 /// One run of a durable chain in this process: what the engine calls to store steps and to replay them.
-final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: DurableRunning {
+// Not generic in the types of its chain: each use in a step would look up generic metadata.
+final class DurableRun: RunJournal {
   /// What a run is started with.
   struct Settings: Sendable {
     let name: String
     let id: String
     /// Nil to resume with the stored one.
-    let input: Input?
+    let input: (any Sendable)?
     let version: Int
     let maxValueSize: Int
     /// The wall-clock time.
@@ -30,9 +31,14 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
   let store: any CheckpointStore
   let state = Lock(DurableState())
 
-  init(_ settings: Settings, in store: any CheckpointStore) {
+  init<Input: Codable & Sendable, Output: Codable & Sendable>(
+    of chain: Chain<Input, Output>.Type,
+    _ settings: Settings,
+    in store: any CheckpointStore
+  ) {
     self.settings = settings
     self.store = store
+    (input, output) = (Input.self, Output.self)
   }
 
   var id: String { settings.id }
@@ -124,7 +130,15 @@ final class DurableRun<Input: Codable & Sendable, Output: Codable & Sendable>: D
     }
   }
 
+  /// Whether the innermost run around the code is this one.
+  var isCurrent: Bool { Scope.currentJournal === self }
+
+  var inputs: DurableValues<any Sendable> { DurableValues(erasing: input) }
+  var outputs: DurableValues<any Sendable> { DurableValues(erasing: output) }
+
   let ended = Once<Void>()
+  private let input: any (Codable & Sendable).Type
+  private let output: any (Codable & Sendable).Type
   private let rootPosition = Lock(DurablePosition?.none)
 }
 

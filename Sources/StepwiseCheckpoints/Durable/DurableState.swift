@@ -4,7 +4,6 @@
 import Stepwise
 
 /// The state of a durable run in this process, behind its lock.
-// Not inside `DurableRun`, where each use would look up generic metadata.
 struct DurableState: Sendable {
   var log = DurableLog()
   var start = DurableStart(identity: "", version: 0, input: [])

@@ -21,6 +21,8 @@ struct DurableValues<Value> {
 
   init(_ type: Value.Type) where Value: Codable { codable = type }
 
+  init(erasing type: any Codable.Type) where Value == any Sendable { codable = type }
+
   /// Returns the bytes of a value, and the value that is decoded from them.
   ///
   /// - Throws: `DurableValueError` when the value changes, and the errors of the encoder and the decoder.
@@ -39,8 +41,8 @@ struct DurableValues<Value> {
   }
 
   func decode(_ bytes: [UInt8]) throws -> Value {
-    if let nothing = () as? Value { return nothing }
-    guard let codable, let value = try JSONDecoder.ofStages.decode(codable, from: Data(bytes)) as? Value else {
+    let decoded: Any = try codable.map { try JSONDecoder.ofStages.decode($0, from: Data(bytes)) } ?? ()
+    guard let value = decoded as? Value else {
       throw DurableValueError(reason: "it is not a \(Value.self)")
     }
     return value

@@ -58,7 +58,7 @@ extension Chain where Input: Codable, Output: Codable {
     host: DurableHost,
     now: @escaping @Sendable () -> Date
   ) -> HostedRun {
-    var settings = DurableRun<Input, Output>.Settings(
+    var settings = DurableRun.Settings(
       name: storedName,
       id: id,
       input: nil,
@@ -67,7 +67,7 @@ extension Chain where Input: Codable, Output: Codable {
       now: now
     )
     settings.host = host
-    let run = DurableRun(settings, in: store)
+    let run = DurableRun(of: Self.self, settings, in: store)
     return HostedRun(
       execute: { token in
         let handle = self.start(with: run, cancelledBy: token)

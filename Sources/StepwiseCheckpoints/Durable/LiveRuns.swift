@@ -11,20 +11,20 @@ enum LiveRuns {
     let name: String
     let location: String
     let store: ObjectIdentifier?
-    let run: any DurableRunning
+    let run: DurableRun
   }
 
   private static let runs = Lock([ObjectIdentifier: Entry]())
 
-  static func add(_ run: any DurableRunning, id: String, of name: String, store: any CheckpointStore) {
+  static func add(_ run: DurableRun, id: String, of name: String, store: any CheckpointStore) {
     let entry = Entry(id: id, name: name, location: store.location(of: id), store: identity(of: store), run: run)
     runs.withLock { $0[ObjectIdentifier(run)] = entry }
   }
 
-  static func remove(_ run: any DurableRunning) { _ = runs.withLock { $0.removeValue(forKey: ObjectIdentifier(run)) } }
+  static func remove(_ run: DurableRun) { _ = runs.withLock { $0.removeValue(forKey: ObjectIdentifier(run)) } }
 
   /// Returns the run of a chain that holds an id in a store, or in another one over the same directory.
-  static func find(_ id: String, of name: String, store: any CheckpointStore) -> (any DurableRunning)? {
+  static func find(_ id: String, of name: String, store: any CheckpointStore) -> DurableRun? {
     let (location, identity) = (store.location(of: id), identity(of: store))
     return runs.withLock { runs in
       runs.values.first { entry in
