@@ -27,8 +27,7 @@ extension Scene {
     Console.writeLine("  let token = CancellationToken()")
     Console.writeLine("  let run = try await withCancellation(by: token) { show.start(url) }\n")
     let token = CancellationToken()
-    let url = try PictureSource.url(server.address)
-    let run = try await withCancellation(by: token) { show.start(url) }
+    let run = try await withCancellation(by: token) { show.start(server.address) }
 
     for await progress in run.progress where progress.fractionCompleted > 0 { break }
     Console.writeLine("The first bytes are here. Now: token.cancel(reason: \"the user went back\")")

@@ -87,8 +87,6 @@ struct DownloadedFile: Sendable {
     } catch is CancellationError {
       say("stopped; run the same command again to resume")
       throw CancellationError()
-    } catch HTTPError.request(let error as POSIXError) {
-      say("failed: cannot write: \(FileError.words(for: error.code.rawValue))")
     } catch {
       say("failed: \(error)")
     }

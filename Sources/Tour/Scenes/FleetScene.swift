@@ -25,16 +25,20 @@ import CommandKit
       "Shares 2,000 imports over PostgreSQL among processes, and kills some.",
       parameters: ["[worker]", "[<journal>]"],
       details: [
-        "STEPWISE_FLEET is the connection string; without it, a private server is started.",
+        "STEPWISE_FLEET is the connection string.",
         "While it runs, 'swift run --traits Postgres stepctl fleet watch' shows it; the scene starts the workers.",
       ]
     ) { arguments in
-      let variable = ProcessInfo.processInfo.environment["STEPWISE_FLEET"] ?? ""
-      let connection = variable.isEmpty ? nil : variable
-      switch (arguments.first, arguments.dropFirst().first, connection) {
-      case (nil, _, _):
+      guard let connection = ProcessInfo.processInfo.environment["STEPWISE_FLEET"], !connection.isEmpty else {
+        throw CommandError(
+          "STEPWISE_FLEET is not set; give a PostgreSQL's connection string, such as 'host=127.0.0.1 user=postgres'",
+          code: .usage
+        )
+      }
+      switch (arguments.first, arguments.dropFirst().first) {
+      case (nil, _):
         return try await FleetShow().run(on: connection) ? .success : .failure
-      case ("worker", let journal?, let connection?):
+      case ("worker", let journal?):
         let fleet = FleetShow.fleet(connection)
         fleet.register(FleetImport.self, retry: FleetShow.retry)
         FleetImport.journal = journal
@@ -73,16 +77,8 @@ import CommandKit
       )
     }
 
-    /// Returns whether every import is done as it should be, on a given server or on a private one.
-    func run(on connectionString: String?) async throws -> Bool {
-      if let connectionString { return try await show(on: connectionString) }
-      let server = try PrivatePostgres()
-      defer { server.stop() }
-      Console.writeLine("A private PostgreSQL runs: STEPWISE_FLEET='\(server.connectionString)'")
-      return try await show(on: server.connectionString)
-    }
-
-    private func show(on connectionString: String) async throws -> Bool {
+    /// Returns whether every import is done as it should be.
+    func run(on connectionString: String) async throws -> Bool {
       let fleet = Self.fleet(connectionString)
       // What an earlier show has left; jobs that did not end then are run now, too.
       try await fleet.prune(olderThan: .zero, states: [.done, .failed, .cancelled])
@@ -96,11 +92,14 @@ import CommandKit
       defer { try? FileManager.default.removeItem(atPath: path) }
       var workers = try (0..<4).map { _ in try launch(connectionString, path) }
       defer { for worker in workers { worker.terminate() } }
-      var (board, killed) = (FleetBoard(), 0)
+      var (killed, tenths) = (0, -1)
       while true {
         let counts = try await fleet.counts()
         let (done, total) = (counts[.done] ?? 0, counts.values.reduce(0, +))
-        try await board.show(counts, fleet.workers(), killed: killed)
+        if done * 10 / total > tenths {
+          tenths = done * 10 / total
+          Console.writeLine("\(done) of \(total) done, \(killed) workers killed")
+        }
         if counts.keys.allSatisfy(\.isFinal) { break }
         if kills > killed, done > (killed + 1) * total / (kills + 2) {
           let index = Int.random(in: workers.indices)
@@ -153,32 +152,6 @@ import CommandKit
     }
   }
 
-  /// A table of the jobs by state and by worker: redrawn on a terminal, otherwise printed at each tenth.
-  struct FleetBoard {
-    var isTerminal = Console.isTerminal
-    var write: (String) -> Void = { Console.print($0, to: .output) }
-    private var drawn = 0
-    private var tenths = -1
-
-    init() {}
-
-    mutating func show(_ counts: [FleetState: Int], _ workers: [FleetWorkerStatus], killed: Int) {
-      let main = [FleetState.queued, .running, .done, .failed]
-      let others = FleetState.all.filter { !main.contains($0) && counts[$0] ?? 0 > 0 }
-      let columns = (main + others).map { "\($0) \(counts[$0] ?? 0)" } + ["workers killed \(killed)"]
-      let lines =
-        [columns.joined(separator: "  ")] + workers.map { "  process \($0.name): running \($0.runningCount)" }
-      let now = (counts[.done] ?? 0) * 10 / max(counts.values.reduce(0, +), 1)
-      let text = lines.map { $0 + "\n" }.joined()
-      if isTerminal {
-        write((drawn > 0 ? "\u{1B}[\(drawn)A\r\u{1B}[J" : "") + text)
-      } else if now != tenths {
-        write(text)
-      }
-      (drawn, tenths) = (lines.count, now)
-    }
-  }
-
   /// An import of a text that is made up from its number: read, count the words of each part, add them up.
   enum FleetImport: Progression, Codable, Equatable {
     static let partCount = 4
@@ -224,82 +197,6 @@ import CommandKit
       let line = Array("\(text) \(getpid())\n".utf8)
       _ = write(file, line, line.count)
       close(file)
-    }
-  }
-
-  /// A PostgreSQL in a temporary directory, reached through a socket in it.
-  struct PrivatePostgres: Sendable {
-    struct Missing: Error, CustomStringConvertible {
-      let description: String
-    }
-
-    private let directory: String
-    private let bin: String
-
-    /// Creates a database and starts the server.
-    init() throws {
-      guard let bin = Self.programs() else {
-        throw Missing(description: "initdb is not installed; install PostgreSQL (Debian: apt-get install postgresql)")
-      }
-      self.bin = bin
-      directory =
-        FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-\(UUID().uuidString.prefix(8))").path
-      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-      // The server refuses to run as root.
-      if getuid() == 0 { try Self.run("chown", ["postgres", directory]) }
-      try tool("initdb", ["-D", "\(directory)/data", "-U", "tour", "-A", "trust"])
-      let server = process("postgres", ["-D", "\(directory)/data", "-c", "listen_addresses=", "-k", directory])
-      try server.run()
-      while (try? Self.run("\(bin)/pg_isready", ["-q", "-h", directory])) == nil {
-        guard server.isRunning else { throw Missing(description: "the server ended with \(server.terminationStatus)") }
-      }
-    }
-
-    var connectionString: String { "host=\(directory) user=tour dbname=postgres" }
-
-    func stop() {
-      try? tool("pg_ctl", ["-w", "-D", "\(directory)/data", "-m", "immediate", "stop"])
-      try? FileManager.default.removeItem(atPath: directory)
-    }
-
-    /// The directory of the newest version that Debian or Homebrew has installed.
-    private static func programs() -> String? {
-      let roots = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"]
-      let candidates = roots.flatMap { root in
-        ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/bin" }
-      }
-      return candidates.filter { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
-        .max { $0.compare($1, options: .numeric) == .orderedAscending }
-    }
-
-    private func tool(_ name: String, _ arguments: [String]) throws { try Self.finish(process(name, arguments)) }
-
-    private func process(_ name: String, _ arguments: [String]) -> Process {
-      let command = ["\(bin)/\(name)"] + arguments
-      return Self.process(getuid() == 0 ? ["runuser", "-u", "postgres", "--"] + command : command)
-    }
-
-    private static func run(_ program: String, _ arguments: [String]) throws {
-      try finish(process([program] + arguments))
-    }
-
-    private static func process(_ command: [String]) -> Process {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = command
-      process.currentDirectoryURL = URL(fileURLWithPath: "/")
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      return process
-    }
-
-    private static func finish(_ process: Process) throws {
-      try process.run()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else {
-        let command = process.arguments?.first ?? ""
-        throw Missing(description: "\(command) ended with code \(process.terminationStatus)")
-      }
     }
   }
 #endif

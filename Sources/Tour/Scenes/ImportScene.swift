@@ -21,12 +21,12 @@ extension Scene {
 
   /// Imports a file, and resumes from where an earlier process ended.
   ///
-  /// - Throws: `FileError` when the index or the directory is there, and no import has begun.
+  /// - Throws: `CommandError` when the index or the directory is there, and no import has begun.
   private static func importText(_ path: String) async throws -> ExitCode {
     let source = try ImportSource(path)
     let hasBegun = FileManager.default.fileExists(atPath: "\(source.workPath)/\(id).checkpoint")
     for path in [source.indexPath, source.workPath] where !hasBegun && FileManager.default.fileExists(atPath: path) {
-      throw FileError("import", source.path, because: "'\(path)' is there already; move or remove it first")
+      throw CommandError("cannot import '\(source.path)': '\(path)' is there already; move or remove it first")
     }
     let store = try FileCheckpointStore(directory: URL(fileURLWithPath: source.workPath))
     do {
@@ -63,27 +63,21 @@ extension Scene {
     var doomed = child
     doomed.lastLine = "index batch 10 "
     let first = try await run.run(doomed)
-    guard first.isKilled else { throw ImportFailure("the child ended early: \(first.lines.last ?? "no output")") }
+    guard first.isKilled else { throw CommandError("the child ended early: \(first.lines.last ?? "no output")") }
     Console.writeLine("  its last word before SIGKILL:  \(first.lines.last ?? "none")")
 
     let second = try await run.run(child)
-    guard second.exitCode == 0 else { throw ImportFailure("the second child failed") }
+    guard second.exitCode == 0 else { throw CommandError("the second child failed") }
     Console.writeLine("A second child, on the same file:")
     for line in [second.lines.first, second.lines.dropLast().last].compactMap(\.self) { Console.writeLine("  \(line)") }
 
     let undisturbed = try await run.run(ChildProcess(arguments: ["import", texts[1]]))
-    guard undisturbed.exitCode == 0 else { throw ImportFailure("the undisturbed child failed") }
+    guard undisturbed.exitCode == 0 else { throw CommandError("the undisturbed child failed") }
     let indexes = try texts.map { try Files.read($0 + ".index") }
-    guard indexes[0] == indexes[1] else { throw ImportFailure("the two indexes differ") }
+    guard indexes[0] == indexes[1] else { throw CommandError("the two indexes differ") }
     Console.writeLine("Its index has \(indexes[0].count) bytes, each the same as in that of an undisturbed run.")
     Console.writeLine("saved   \(texts[0]).index")
     return .success
-  }
-
-  /// An error thrown when the scene fails.
-  private struct ImportFailure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
   }
 }
 

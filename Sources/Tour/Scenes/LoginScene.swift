@@ -5,10 +5,7 @@ import CommandKit
 import Foundation
 import Loopback
 import Stepwise
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import StepwiseHTTP
 
 extension Scene {
   /// A job logs in, in the background, and reports progress on the main actor.
@@ -49,12 +46,11 @@ extension Scene {
 
   /// The login task of Elevate's README.
   private static func loginJob(_ server: LoopbackServer) -> Job<Credentials, String, Bool> {
-    let ask = Chain(Step.callback("ask") { (url: URL, resolver: Resolver<String?>) in Self.ask(url, resolver) })
     let address = server.address
     return Job("login") { (credentials: Credentials, job: JobContext<String>) in
-      let url = try PictureSource.url("\(address)/\(credentials.name)/\(credentials.password)")
-      guard let token = try await ask.run(url) else { return false }
-      job.update("Logged in, with the token \(token)!")
+      let response = try await HTTP.get("\(address)/\(credentials.name)/\(credentials.password)")
+      guard response.isSuccess else { return false }
+      job.update("Logged in, with the token \(String(decoding: response.body, as: UTF8.self))!")
       return true
     }
     .onStart { Console.writeLine("  onStart:   Logging in...") }
@@ -68,19 +64,6 @@ extension Scene {
       case .failed, .cancelled: Console.writeLine("  onFinish:  not logged in")
       }
     }
-  }
-
-  /// Requests a token; the server refuses a wrong password.
-  @Sendable private static func ask(_ url: URL, _ resolver: Resolver<String?>) {
-    let task = URLSession.shared.dataTask(with: url) { data, response, error in
-      resolver.resolve {
-        if let error { throw error }
-        let isWelcome = (response as? HTTPURLResponse)?.statusCode == 200
-        return isWelcome ? String(decoding: data ?? Data(), as: UTF8.self) : nil
-      }
-    }
-    resolver.onCancel { _ in task.cancel() }
-    task.resume()
   }
 
   private static func loginServer(whenAsked: @escaping @Sendable () -> Void) throws -> LoopbackServer {

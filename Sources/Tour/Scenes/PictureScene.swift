@@ -22,7 +22,7 @@ extension Scene {
     // A folder of this user, apart from the files of other users of the machine.
     let folder = FileManager.default.temporaryDirectory
     let path = folder.appendingPathComponent("stepwise-cat-\(getuid()).bmp").path
-    return try await halve(PictureSource.url(server.address + "/cat.bmp"), into: path)
+    return try await halve(server.address + "/cat.bmp", into: path)
   }
 
   /// The chain of the first scene, applied to the user's picture.
@@ -31,23 +31,20 @@ extension Scene {
     "do the same with your own picture",
     parameters: ["<file or http URL>", "<out.bmp>"]
   ) { arguments in
-    try await halve(PictureSource.url(arguments[0]), into: arguments[1])
+    try await halve(arguments[0], into: arguments[1])
   }
 
   /// Halves a picture, shows the progress, and prints the outcome.
-  private static func halve(_ url: URL, into path: String) async throws -> ExitCode {
-    let file = PartialFile(for: path)
-    let halve = Chain(url.isFileURL ? Step.readFile : Step.download)
+  private static func halve(_ source: String, into path: String) async throws -> ExitCode {
+    let halve = Chain(source.contains("://") ? Step.download : Step.readFile)
       .then("decode") { bytes in try Bitmap(bmp: bytes) }
       .then("halve") { picture in (before: picture, after: picture.halved()) }
       .then("save") { pictures in
-        try file.complete(with: pictures.after.bmpBytes())
+        try Files.write(pictures.after.bmpBytes(), to: path)
         return pictures
       }
-      .finally { _ in file.remove() }
 
-    try file.create()
-    let run = halve.start(url)
+    let run = halve.start(source)
     var bar = ProgressBar()
     await bar.follow(run.progress)
     let pictures = try await run.outcome.get()

@@ -6,6 +6,7 @@ import Foundation
 import Loopback
 import Stepwise
 import StepwiseFlows
+import StepwiseHTTP
 import StepwiseTracing
 
 extension Scene {
@@ -259,13 +260,14 @@ struct ProfileServer: Sendable {
   init(_ first: UserProfile) throws {
     let stored = Lock(first)
     server = try LoopbackServer { request in
-      // A query is a new name.
-      let name = request.query?.removingPercentEncoding
+      let isRenamed = request.method == "PUT"
       let profile = stored.withLock { profile in
-        if let name { profile = UserProfile(name: name, changes: profile.changes + 1) }
+        if isRenamed {
+          profile = UserProfile(name: String(decoding: request.body, as: UTF8.self), changes: profile.changes + 1)
+        }
         return profile
       }
-      return name == nil ? .ok(profile.bytes).slowly(chunkSize: 256, pause: .milliseconds(40)) : .ok(profile.bytes)
+      return isRenamed ? .ok(profile.bytes) : .ok(profile.bytes).slowly(chunkSize: 256, pause: .milliseconds(40))
     }
   }
 
@@ -275,7 +277,7 @@ struct ProfileServer: Sendable {
   var download: Chain<Order, UserProfile> {
     let fetch = Chain(Step.download)
     return Chain("download") { (order: Order) in
-      let run = try fetch.start(PictureSource.url(server.address))
+      let run = fetch.start(server.address)
       let bytes = try await withTaskCancellationHandler {
         if order.killsServer {
           for await progress in run.progress where progress.fractionCompleted > 0 { break }
@@ -291,13 +293,9 @@ struct ProfileServer: Sendable {
 
   /// Renames the profile.
   var update: Chain<String, UserProfile> {
-    Chain("address") { (name: String) in
-      var parts = URLComponents(string: server.address)
-      parts?.query = name
-      return try PictureSource.url(parts?.string ?? server.address)
+    Chain("rename") { (name: String) in
+      try await UserProfile(bytes: Array(HTTP.put(server.address, body: Data(name.utf8)).body))
     }
-    .appending(Step.download)
-    .then("read") { bytes in try UserProfile(bytes: bytes) }
   }
 }
 

@@ -5,6 +5,7 @@ import CommandKit
 import Foundation
 import Loopback
 import Stepwise
+import StepwiseHTTP
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -33,12 +34,12 @@ extension Scene {
     Console.writeLine("  .retry(RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(50))),")
     Console.writeLine("         if: { error in !(error is NotFound) })\n")
     Console.writeLine("Today:")
-    let weather = try await ask.run(PictureSource.url(server.address + "/today"))
+    let weather = try await ask.run((server.address + "/today").httpURL())
     Console.writeLine("  answer: \(weather), after \(server.requestCount(for: "/today")) attempts\n")
 
     Console.writeLine("Yesterday:")
     do {
-      _ = try await ask.run(PictureSource.url(server.address + "/yesterday"))
+      _ = try await ask.run((server.address + "/yesterday").httpURL())
     } catch let error as NotFound {
       let attempts = server.requestCount(for: "/yesterday")
       Console.writeLine("  error:  \(error), after \(attempts) attempt, since another would end in the same way")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import CommandKit
 import Foundation
 import Stepwise
 import StepwiseFiles
@@ -161,10 +162,9 @@ struct ImportSource: Codable, Equatable, Sendable {
 
   /// Reads the state of a file.
   ///
-  /// - Throws: `FileError` for a file that cannot be read.
-  init(_ path: String) throws(FileError) {
-    let file = try Files.open(path)
-    let facts = try Files.naming("read", path) { () throws(FileFailure) in FileFacts(try file.status()) }
+  /// - Throws: `FileFailure` for a file that cannot be read.
+  init(_ path: String) throws {
+    let facts = FileFacts(try FileLocation(path).open(O_RDONLY, followsLinks: true).status())
     self.path = URL(fileURLWithPath: path).standardizedFileURL.path
     byteCount = facts.size
     modified = facts.lastChange
@@ -183,22 +183,20 @@ struct ImportSource: Codable, Equatable, Sendable {
 
   /// Reads from an offset to the end of the line that contains the given end.
   ///
-  /// - Throws: `FileError`, also when the text has changed since the import started.
-  func lines(from offset: Int, upTo end: Int) throws(FileError) -> [UInt8] {
+  /// - Throws: `FileFailure`; `CommandError` when the text has changed since the import started.
+  func lines(from offset: Int, upTo end: Int) throws -> [UInt8] {
     guard try ImportSource(path) == self else {
-      throw FileError("import", path, because: "it was changed meanwhile; start over with the same command")
+      throw CommandError("'\(path)' has changed; start the import over with the same command")
     }
-    let file = try Files.open(path)
-    return try Files.naming("read", path) { () throws(FileFailure) in
-      try file.seek(to: offset)
-      var bytes = try file.read(end - offset)
-      // The line that crosses the end is included, and nothing after it.
-      while bytes.last != UInt8(ascii: "\n"), case let more = try file.read(1 << 12), !more.isEmpty {
-        if let end = more.firstIndex(of: UInt8(ascii: "\n")) { return bytes + more[...end] }
-        bytes += more
-      }
-      return bytes
+    let file = try FileLocation(path).open(O_RDONLY, followsLinks: true)
+    try file.seek(to: offset)
+    var bytes = try file.read(end - offset)
+    // The line that crosses the end is included, and nothing after it.
+    while bytes.last != UInt8(ascii: "\n"), case let more = try file.read(1 << 12), !more.isEmpty {
+      if let end = more.firstIndex(of: UInt8(ascii: "\n")) { return bytes + more[...end] }
+      bytes += more
     }
+    return bytes
   }
 }
 
@@ -216,10 +214,9 @@ enum SampleText {
 
   static var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    var random = QuickGenerator(seed: 2026)
-    for _ in 0..<lineCount {
+    for line in 0..<lineCount {
       for column in 1...9 {
-        bytes += Array(words[Int(random.next() >> 16) % words.count].utf8)
+        bytes += Array(words[(line * 9 + column) * 2_654_435_761 / 65_536 % words.count].utf8)
         bytes.append(UInt8(ascii: column < 9 ? " " : "\n"))
       }
     }

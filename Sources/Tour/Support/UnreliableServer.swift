@@ -49,20 +49,7 @@ final class UnreliableServer: Sendable {
   }
 
   private static func bytes(of name: String) -> [UInt8] {
-    var random = QuickGenerator(seed: UInt32(truncatingIfNeeded: name.utf8.reduce(0) { $0 &* 31 &+ Int($1) }))
-    return (0..<400_000).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }
-  }
-}
-
-/// Numerical Recipes' quick generator, `1664525 x + 1013904223`: what matters is that it never changes.
-struct QuickGenerator {
-  private var state: UInt32
-
-  init(seed: UInt32) { state = seed }
-
-  mutating func next() -> UInt32 {
-    state = state &* 1_664_525 &+ 1_013_904_223
-    return state
+    (0..<400_000).map { UInt8(truncatingIfNeeded: $0 * (name.utf8.count + $0) / 8) }
   }
 }
 

@@ -150,10 +150,7 @@ import Testing
       let workshop = try Workshop()
       let arguments = ["download", "\(server.address)/a.bin"]
       let first = try await TourProcess.run(arguments, in: workshop.directory, largestFile: 200)
-      #expect(
-        first.exitCode == 1 && first.errorLines.last == "a.bin: failed: cannot write: file too large",
-        "\(first.output)"
-      )
+      #expect(first.exitCode == 1 && first.errorLines.last?.hasPrefix("a.bin: failed: ") == true, "\(first.output)")
       #expect(server.requestCount == 1)
       let second = try await TourProcess.run(arguments, in: workshop.directory)
       #expect(second.exitCode == 0, "\(second.output)")
