@@ -66,22 +66,9 @@ enum SamplePicture {
 
   /// The bytes of the file.
   ///
-  /// - Throws: `NotFound` when the program was separated from its resources.
-  static func load() throws(NotFound) -> [UInt8] {
-    // Searched without `Bundle.module`, which ends the program when the bundle is missing.
-    for folder in folders {
-      for path in ["stepwise_Tour.resources", "stepwise_Tour.bundle", "stepwise_Tour.bundle/Contents/Resources"] {
-        let file = folder.appendingPathComponent("\(path)/cat.bmp")
-        if let data = try? Data(contentsOf: file) { return [UInt8](data) }
-      }
-    }
-    throw NotFound()
-  }
-
-  /// The folders in which a build may have put the bundle: the program's own, and that of a test bundle.
-  private static var folders: [URL] {
-    final class Anchor {}
-    let code = Bundle(for: Anchor.self).bundleURL
-    return [Bundle.main.resourceURL, Bundle.main.bundleURL, code, code.deletingLastPathComponent()].compactMap(\.self)
+  /// - Throws: `NotFound` when it is not among the resources.
+  static func load() throws -> [UInt8] {
+    guard let file = Bundle.module.url(forResource: "cat", withExtension: "bmp") else { throw NotFound() }
+    return [UInt8](try Data(contentsOf: file))
   }
 }

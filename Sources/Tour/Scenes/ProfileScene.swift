@@ -68,8 +68,8 @@ private final class ProfileFlow {
       .on(show, leadsTo: [editName, download]) { action, step in
         switch action {
         case .edit: .next(editName, step.content.name)
-        case .download: .next(download, ProfileServer.Order())
-        case .kill: .next(download, ProfileServer.Order(killsServer: true))
+        case .download: .next(download, false)
+        case .kill: .next(download, true)
         case .quit: .finish(step.content)
         }
       }
@@ -250,11 +250,6 @@ final class TerminalNavigator: FlowNavigator {
 
 /// A server on this machine that stores one profile.
 struct ProfileServer: Sendable {
-  /// What to download, and whether to kill the server during the download.
-  struct Order: Sendable {
-    var killsServer = false
-  }
-
   private let server: LoopbackServer
 
   init(_ first: UserProfile) throws {
@@ -267,61 +262,34 @@ struct ProfileServer: Sendable {
         }
         return profile
       }
-      return isRenamed ? .ok(profile.bytes) : .ok(profile.bytes).slowly(chunkSize: 256, pause: .milliseconds(40))
+      // A long answer, so that sending it takes a while.
+      let json = ((try? JSONEncoder().encode(profile)) ?? Data()) + Data(repeating: UInt8(ascii: " "), count: 2_000)
+      return isRenamed ? .ok(Array(json)) : .ok(Array(json)).slowly(chunkSize: 256, pause: .milliseconds(40))
     }
   }
 
   func stop() { server.stop() }
 
-  /// Fetches the profile, slowly.
-  var download: Chain<Order, UserProfile> {
-    let fetch = Chain(Step.download)
-    return Chain("download") { (order: Order) in
-      let run = fetch.start(server.address)
-      let bytes = try await withTaskCancellationHandler {
-        if order.killsServer {
-          for await progress in run.progress where progress.fractionCompleted > 0 { break }
-          server.stop()
-        }
-        return try await run.value
-      } onCancel: {
-        run.cancel(reason: "the download is no longer needed")
+  /// Fetches the profile, slowly; kills the server during the download if the input is true.
+  var download: Chain<Bool, UserProfile> {
+    Chain("download") { killsServer in
+      var json = Data()
+      for try await chunk in try await HTTP.stream(server.address).requireSuccess().body {
+        json += chunk
+        if killsServer { server.stop() }
       }
-      return try UserProfile(bytes: bytes)
+      return try JSONDecoder().decode(UserProfile.self, from: json)
     }
   }
 
   /// Renames the profile.
   var update: Chain<String, UserProfile> {
-    Chain("rename") { (name: String) in
-      try await UserProfile(bytes: Array(HTTP.put(server.address, body: Data(name.utf8)).body))
-    }
+    Chain("rename") { name in try await HTTP.put(server.address, body: Data(name.utf8)).decoded() }
   }
 }
 
 /// The model of the profile scene: a name, and the number of changes.
-struct UserProfile: Sendable, Equatable {
+struct UserProfile: Codable, Sendable {
   var name: String
   var changes = 0
-
-  /// An error thrown for an invalid response.
-  struct Unreadable: Error, CustomStringConvertible {
-    let description = "the server sent no profile"
-  }
-
-  /// Two lines, and a picture's worth of dots, so that sending them takes a while.
-  var bytes: [UInt8] {
-    Array("\(name)\n\(changes)\n".utf8) + [UInt8](repeating: UInt8(ascii: "."), count: 2_000)
-  }
-}
-
-extension UserProfile {
-  /// Reads the form that `bytes` writes.
-  ///
-  /// - Throws: `Unreadable`.
-  init(bytes: [UInt8]) throws(Unreadable) {
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count >= 2, let changes = Int(lines[1]) else { throw Unreadable() }
-    self.init(name: String(lines[0]), changes: changes)
-  }
 }
