@@ -77,26 +77,18 @@ public struct CheckpointMigration<Stage>: Sendable {
   }
 
   func migrate(_ bytes: [UInt8]) throws -> Stage {
-    let decoder = JSONDecoder.ofStages
-    if let key = migrationKey { decoder.userInfo[key] = decode }
-    return try decoder.decode(Migrated<Stage>.self, from: Data(bytes)).stage
+    try JSONDecoder.ofStages.decode(Migrated<Stage>.self, from: Data(bytes), configuration: decode).stage
   }
 }
 
-/// A stage that is decoded with the migration in its decoder's user info.
-private struct Migrated<Stage>: Decodable {
+/// A stage that is decoded by a migration.
+private struct Migrated<Stage>: DecodableWithConfiguration {
   let stage: Stage
 
-  init(from decoder: any Decoder) throws {
-    typealias Decode = @Sendable (any Decoder) throws -> Stage
-    guard let key = migrationKey, let decode = decoder.userInfo[key] as? Decode else {
-      throw UnknownShape(reason: "it is decoded without its migration")
-    }
+  init(from decoder: any Decoder, configuration decode: @Sendable (any Decoder) throws -> Stage) throws {
     stage = try decode(decoder)
   }
 }
-
-private let migrationKey = CodingUserInfoKey(rawValue: "stepwise.migration")
 
 extension Serial: VersionedProgression where P: VersionedProgression, P.Result: Codable {
   /// The version of the contained progressions.

@@ -52,6 +52,29 @@ import Testing
     #expect(try await New.begin(name: "7").run(id: "a", in: store) == "7")
   }
 
+  /// As `New`, with another migration.
+  enum Other: VersionedProgression {
+    static let schemaVersion = 2
+    static let migrations: [CheckpointMigration<Other>] = [
+      CheckpointMigration(from: 1) { (old: Old) in if case .end = old { .end } else { .begin } }
+    ]
+
+    case begin, end
+    var result: Bool? { self == .end ? true : nil }
+    @concurrent func next() async throws -> Other { .end }
+  }
+
+  @Test func `Migrations of two types run at once`() async throws {
+    let bytes = try StageCoder<Old>().encode(.end(7))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2_000 {
+        group.addTask { _ = try StageCoder<New>().decode(bytes, schemaVersion: 1) }
+        group.addTask { _ = try StageCoder<Other>().decode(bytes, schemaVersion: 1) }
+      }
+      try await group.waitForAll()
+    }
+  }
+
   @Test func `A finished old stage is read and left unchanged`() async throws {
     _ = try await Old.begin(7).run(id: "a", in: store)
     let record = try await store.load("a")
