@@ -175,15 +175,7 @@ extension Chain where Input: Codable, Output: Codable {
     let lease = try await store.acquire(record.id)
     try await store.save(record, ifVersionIs: nil, under: lease)
     try await store.release(lease)
-    let settings = DurableRun.Settings(
-      name: storedName,
-      id: record.id,
-      input: nil,
-      version: 0,
-      maxValueSize: .max,
-      now: { Date() },
-      isCheck: true
-    )
+    let settings = DurableRun.Settings(name: storedName, id: record.id, isCheck: true)
     do {
       _ = try await run(with: DurableRun(of: Self.self, settings, in: store))
       return nil

@@ -38,8 +38,6 @@ extension DurableLog {
   /// The numbers of the steps that can be undone and have not been.
   package var outstanding: [Int] { records.values.filter(\.isOutstanding).map(\.number).sorted() }
 
-  /// Whether a step is going to be undone.
-  func isUndoing(_ number: Int) -> Bool { undoing.contains(number) }
   func isUndone(_ number: Int) -> Bool { keys[number].flatMap { records[$0] }.map { !$0.isOutstanding } ?? true }
 
   /// A step that has to be undone and that the code has not reached in this process.

@@ -73,6 +73,7 @@ package struct DurableLog: Sendable {
   var begunAfter: [String: Int] = [:]
   var keys: [Int: String] = [:]
   var undoing: Set<Int> = []
+  /// The attempts that have ended, by their keys.
   var attempts: [String: Int] = [:]
   /// The attempts that have failed and are not undone, by their scopes.
   var failedAttempts: [String: StoredFailure] = [:]
@@ -169,9 +170,6 @@ package struct DurableLog: Sendable {
     repeating.filter { Self.contains($0, key) }.max { $0.utf8.count < $1.utf8.count }
   }
 
-  /// The body of a step in doubt has ended.
-  mutating func endRepetition(_ key: String) { repeating.remove(key) }
-
   /// The number of the first step, or group of steps, around a key that has ended.
   func end(around key: String) -> Int? {
     var (scope, first) = (Self.scope(of: key), Int?.none)
@@ -194,9 +192,6 @@ package struct DurableLog: Sendable {
     guard !failedAttempts.isEmpty else { return false }
     return failedAttempts.keys.contains { key.utf8.starts(with: ($0 + "/").utf8) }
   }
-
-  /// The stored failure of the attempt in a scope.
-  func failure(ofAttempt scope: String) -> StoredFailure? { failedAttempts[scope] }
 
   private func difference(_ key: String, at index: Int, _ record: Record?) -> String? {
     guard let steps = owned[Self.scope(of: key)] else { return nil }
@@ -278,22 +273,15 @@ package struct DurableLog: Sendable {
 
   package var nextNumber: Int { lastNumber + 1 }
 
-  /// The attempts at a key that have ended.
-  func attempts(at key: String) -> Int { attempts[key] ?? 0 }
-  func decision(at key: String) -> Int? { decisions[key] }
-
   /// Whether an attempt follows one at a key, if that was stored.
   func continues(after attempt: Int, at key: String) -> Bool? {
     if decisions[key] == attempt { return false }
     let next = Self.scope(key, attempt: attempt + 1, branch: nil)
-    if self.attempts(at: key) >= attempt || inner[key]?.contains(where: { Self.scope(of: $0) == next }) ?? false {
+    if attempts[key, default: 0] >= attempt || inner[key]?.contains(where: { Self.scope(of: $0) == next }) ?? false {
       return true
     }
     return records[key] == nil && end(around: key) == nil ? nil : false
   }
-  func deadline(at key: String) -> Int? { deadlines[key] }
-  func record(at key: String) -> Record? { records[key] }
-  func key(ofNumber number: Int) -> String? { keys[number] }
 
   /// Whether there is anything inside a key.
   func hasRecords(in key: String) -> Bool { inner[key] != nil }

@@ -10,7 +10,7 @@ extension DurableRun {
     let isNew = state.withLock { state in
       guard !state.isStopped else { return false }
       let new = steps.filter {
-        !state.log.isUndoing($0) && state.unstored[$0] == nil && state.log.key(ofNumber: $0) != nil
+        !state.log.undoing.contains($0) && state.unstored[$0] == nil && state.log.keys[$0] != nil
       }
       guard !new.isEmpty else { return false }
       enqueue(.undoing(new), &state)
@@ -27,7 +27,7 @@ extension DurableRun {
     let (unstored, key) = state.withLock { state -> (DurableState.Unstored?, String?) in
       guard !state.isStopped else { return (nil, nil) }
       if let unstored = state.unstored.removeValue(forKey: step) { return (unstored, unstored.key) }
-      return (nil, state.log.isUndone(step) ? nil : state.log.key(ofNumber: step))
+      return (nil, state.log.isUndone(step) ? nil : state.log.keys[step])
     }
     guard let key, !settings.isCheck else { return false }
     if !state.withLock({ $0.hasEnded }) { try checkLease() }
@@ -39,7 +39,7 @@ extension DurableRun {
       case (nil, .failure): break
       case (let unstored?, _):
         guard let failure = unstored.failure else { break }
-        if !state.log.isUnwinding, state.log.record(at: key) == nil {
+        if !state.log.isUnwinding, state.log.records[key] == nil {
           let isInterrupted = failure.kind == .cancellation
           enqueue(.failed(key, index: unstored.index, number: step, failure, isInterrupted: isInterrupted), &state)
           // It is repeated, to be undone.

@@ -67,7 +67,7 @@ extension DurableRun {
 extension DurableRun {
   func open(_ name: String) -> JournalPlace {
     let key = position.open(name)
-    return JournalPlace(key, attempts: state.withLock { $0.log.attempts(at: key) })
+    return JournalPlace(key, attempts: state.withLock { $0.log.attempts[key, default: 0] })
   }
 
   nonisolated(nonsending) func inside<Value>(
@@ -89,7 +89,7 @@ extension DurableRun {
     }
     let position = DurablePosition(self, scope: scope, step: step)
     let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
-    if place != nil, let failure = state.withLock({ $0.log.failure(ofAttempt: scope) }), !isStopped {
+    if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
       throw DurableFailures.error(failure, of: step ?? "")
     }
     if let missing = state.withLock({ $0.unreached(in: scope) }) {
@@ -104,7 +104,7 @@ extension DurableRun {
     let failure = DurableFailures.stored(error, of: place.path).failure
     state.withLock { state in
       guard !state.isStopped, state.log.hasOutstanding(in: place.path),
-        state.log.failure(ofAttempt: scope) == nil
+        state.log.failedAttempts[scope] == nil
       else { return }
       enqueue(.attemptFailed(scope, failure), &state)
     }
@@ -114,7 +114,7 @@ extension DurableRun {
   private func endAttempt(_ attempt: Int, at key: String) {
     state.withLock { state in
       // In a replay, an earlier process has ended it, and the records are those of later attempts.
-      guard !state.isStopped, state.log.attempts(at: key) < attempt, state.log.hasRecords(in: key),
+      guard !state.isStopped, state.log.attempts[key, default: 0] < attempt, state.log.hasRecords(in: key),
         !state.log.hasOutstanding(in: key), !state.log.isUnwinding || state.log.isRepeated(key)
       else { return }
       enqueue(.attemptEnded(key, attempt: attempt), &state)
@@ -130,9 +130,9 @@ extension DurableRun {
     let key = DurableLog.scope(place.path, attempt: 1, branch: branch)
     let (record, hasOutstanding, isInTime) = proceeding { state in
       let hasOutstanding = state.log.hasOutstanding(in: place.path, branch: key)
-      let record = state.log.record(at: key)
+      let record = state.log.records[key]
       if record != nil, !hasOutstanding { state.log.leave(scope: key) }
-      return (record, hasOutstanding, state.log.decision(at: key) != nil)
+      return (record, hasOutstanding, state.log.decisions[key] != nil)
     }
     var stored: (any Error)?
     if let record, case .failure(let failure) = record.end {
@@ -163,11 +163,11 @@ extension DurableRun {
     }
   }
 
-  func decision(at place: JournalPlace) -> Int? { state.withLock { $0.log.decision(at: place.path) } }
+  func decision(at place: JournalPlace) -> Int? { state.withLock { $0.log.decisions[place.path] } }
 
   func store(decision: Int, at place: JournalPlace) {
     state.withLock { state in
-      guard state.log.decision(at: place.path) == nil, !state.log.isUnwinding, !state.isStopped else { return }
+      guard state.log.decisions[place.path] == nil, !state.log.isUnwinding, !state.isStopped else { return }
       enqueue(.decided(place.path, branch: decision), &state)
     }
   }
@@ -178,6 +178,6 @@ extension DurableRun {
 
   func isStored(_ name: String) -> Bool {
     let key = position.next(name)
-    return state.withLock { $0.log.record(at: key) != nil }
+    return state.withLock { $0.log.records[key] != nil }
   }
 }

@@ -24,7 +24,7 @@ extension DurableRun {
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
       let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
       // It may not enter its body, for whose steps others wait.
-      return (begin, isExpired, JournalPlace(key, attempts: state.log.attempts(at: key)))
+      return (begin, isExpired, JournalPlace(key, attempts: state.log.attempts[key, default: 0]))
     }
     switch begin {
     case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
@@ -194,7 +194,7 @@ extension DurableRun {
     let result = await Result.of {
       try await DurablePosition.$current.withValue(position) { try await withCancellationShield(body) }
     }
-    proceeding { $0.log.endRepetition(call.key) }
+    proceeding { _ = $0.log.repeating.remove(call.key) }
     await waitForLimit(around: call)
     return try result.get()
   }

@@ -19,7 +19,7 @@ extension DurableRun {
     let now = now
     let length = duration.clamped
     let end = state.withLock { state -> Int? in
-      if let end = state.log.deadline(at: key) { return end }
+      if let end = state.log.deadlines[key] { return end }
       let milliseconds =
         Int(length.components.seconds) * 1_000 + Int(length.components.attoseconds / 1_000_000_000_000_000)
       enqueue(.deadline(key, now + milliseconds), &state)
@@ -32,7 +32,7 @@ extension DurableRun {
   func elapsed(of limit: Duration, at place: JournalPlace) -> Duration {
     let now = now
     let length = limit.clamped
-    let end = state.withLock { $0.log.deadline(at: place.path) }
+    let end = state.withLock { $0.log.deadlines[place.path] }
     guard let end else {
       _ = remaining(of: length, at: place.path)
       return .zero

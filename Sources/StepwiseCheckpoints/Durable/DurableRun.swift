@@ -17,11 +17,11 @@ final class DurableRun: RunJournal {
     let name: String
     let id: String
     /// Nil to resume with the stored one.
-    let input: (any Sendable)?
-    let version: Int
-    let maxValueSize: Int
+    var input: (any Sendable)?
+    var version = 0
+    var maxValueSize = Int.max
     /// The wall-clock time.
-    let now: @Sendable () -> Date
+    var now: @Sendable () -> Date = { Date() }
     /// Resumes only, and runs no body.
     var isCheck = false
     var host: DurableHost?

@@ -76,7 +76,7 @@ struct DurableState: Sendable {
 
   /// The number of the end of a step: that of a stored one, because what was stored later may follow from it.
   mutating func number(of key: String) -> Int {
-    log.record(at: key)?.number ?? nextNumber()
+    log.records[key]?.number ?? nextNumber()
   }
 
   mutating func nextNumber() -> Int {
@@ -93,7 +93,7 @@ struct DurableState: Sendable {
       guard turn.number.map({ before < $0 }) ?? true else { return false }
       // Those around a step in doubt wait for it.
       guard let outer else { return true }
-      return log.key(ofNumber: before).map { DurableLog.contains(outer, $0) } ?? false
+      return log.keys[before].map { DurableLog.contains(outer, $0) } ?? false
     }
     return !isBlocked && log.isNext(turn.number, at: turn.key)
   }

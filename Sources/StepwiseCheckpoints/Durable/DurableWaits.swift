@@ -101,7 +101,6 @@ package struct DurableWaits: Sendable {
 
   /// Whether a scope is that of a step or within it.
   static func isInside(_ scope: String, _ key: String) -> Bool {
-    guard scope.utf8.starts(with: key.utf8) else { return false }
-    return scope.utf8.dropFirst(key.utf8.count).first.map { "/@[".utf8.contains($0) } ?? true
+    scope.utf8.elementsEqual(key.utf8) || DurableLog.contains(key, scope)
   }
 }

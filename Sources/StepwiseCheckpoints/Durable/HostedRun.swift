@@ -58,15 +58,7 @@ extension Chain where Input: Codable, Output: Codable {
     host: DurableHost,
     now: @escaping @Sendable () -> Date
   ) -> HostedRun {
-    var settings = DurableRun.Settings(
-      name: storedName,
-      id: id,
-      input: nil,
-      version: 0,
-      maxValueSize: maxValueSize,
-      now: now
-    )
-    settings.host = host
+    let settings = DurableRun.Settings(name: storedName, id: id, maxValueSize: maxValueSize, now: now, host: host)
     let run = DurableRun(of: Self.self, settings, in: store)
     return HostedRun(
       execute: { token in

@@ -177,12 +177,6 @@ struct CheckpointLog: Sendable {
   let file: OpenFile
   private(set) var end: Int
 
-  init(path: CheckpointPath, file: OpenFile, end: Int) {
-    self.path = path
-    self.file = file
-    self.end = end
-  }
-
   /// Appends an entry and syncs it.
   mutating func append(_ entry: [UInt8], version: UInt64) throws(CheckpointError) {
     let bytes = CheckpointFile.bytes(ofEntry: entry, version: version)

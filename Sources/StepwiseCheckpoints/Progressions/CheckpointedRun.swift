@@ -101,9 +101,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
 
   private func position(of record: CheckpointRecord, _ holder: LeaseHolder?) throws -> Position {
     try check(record)
-    let stage = try decode(record.stage, record)
+    let stage = try decode(record.stage, schemaVersion: record.schemaVersion)
     let isCurrent = record.schemaVersion == coder.schemaVersion
-    let first = isCurrent ? record.first : try encode(decode(record.first, record))
+    let first = isCurrent ? record.first : try encode(decode(record.first, schemaVersion: record.schemaVersion))
     if let start = start as? any Equatable, try differs(start, from: first) {
       throw CheckpointError.differentStart(id: id, location: store.location(of: id))
     }
@@ -182,10 +182,6 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
 
   private func unencodable(_ reason: String) -> CheckpointError {
     .unencodable(id: id, location: store.location(of: id), reason: reason)
-  }
-
-  private func decode(_ bytes: [UInt8], _ record: CheckpointRecord) throws(CheckpointError) -> P {
-    try decode(bytes, schemaVersion: record.schemaVersion)
   }
 
   private func decode(_ bytes: [UInt8], schemaVersion: Int) throws(CheckpointError) -> P {
