@@ -29,7 +29,7 @@
 
       /// Returns when there is news, when the time has passed, or when the Task is cancelled.
       func wait(upTo limit: Duration) async {
-        await news.value(upTo: limit)
+        await news.waitForValue(upTo: limit)
         withExtendedLifetime(self) {}
       }
     }
@@ -175,11 +175,11 @@
     private var isOver: Bool { isStopped.withLock { $0 } }
   }
 
-  extension Once<Void> {
+  extension Once {
     /// Returns when it is settled, when the time has passed, or when the Task is cancelled.
-    fileprivate func value(upTo limit: Duration) async {
+    package func waitForValue(upTo limit: Duration) async {
       await withTaskGroup { group in
-        group.addTask { await self.value() }
+        group.addTask { _ = await self.value() }
         group.addTask { try? await Task.sleep(for: limit) }
         await group.next()
         group.cancelAll()
@@ -213,7 +213,7 @@
         return state.isRaised
       }
       if isRaised { return }
-      await waiter.value(upTo: limit)
+      await waiter.waitForValue(upTo: limit)
       state.withLock { $0.waiter = nil }
     }
   }

@@ -191,10 +191,7 @@
   }
 
   extension PostgresCheckpointStore {
-    private var seconds: PostgresValue {
-      let (seconds, attoseconds) = leaseDuration.components
-      return .real(Double(seconds) + Double(attoseconds) * 1e-18)
-    }
+    private var seconds: PostgresValue { .real(leaseDuration / .seconds(1)) }
 
     private func fence(_ lease: CheckpointLease) -> PostgresValue { .integer(Int64(bitPattern: lease.fence)) }
 

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  import CLibpq
   import Dispatch
   import Stepwise
 

@@ -39,28 +39,11 @@
     }
   }
 
-  /// What a worker does for its jobs; it refers to the worker.
-  struct JobSurroundings: Sendable {
-    let database: PostgresDatabase
-    let hub: FleetHub
-    let report: @Sendable (FleetEvent) -> Void
-    /// Both return false when the job is not the worker's any more.
-    let save: @Sendable (StageSave) async throws -> Bool
-    let append: @Sendable (EntrySave) async throws -> Bool
-    /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
-    let park: @Sendable (ClaimedRow) -> Bool
-    /// Returns when the job has a slot again.
-    let unpark: @Sendable (ClaimedRow) async -> Void
-    /// Frees the slot of a job whose end is about to be stored.
-    let freeSlot: @Sendable (ClaimedRow) -> Void
-    /// Returns whether the job stops after its present stage.
-    let isStopping: @Sendable (ClaimedRow) -> Bool
-  }
-
   /// A job that runs in this process.
   final class ClaimedJob: Sendable {
     let row: ClaimedRow
-    let surroundings: JobSurroundings
+    /// It refers to its jobs until they have ended.
+    let worker: FleetWorker
     /// Cancelled when the job's stage is to stop.
     let token = CancellationToken()
     let state: Lock<State>
@@ -85,15 +68,15 @@
       var timeout: JobTimeout?
     }
 
-    init(_ row: ClaimedRow, in surroundings: JobSurroundings) {
-      (self.row, self.surroundings) = (row, surroundings)
+    init(_ row: ClaimedRow, of worker: FleetWorker) {
+      (self.row, self.worker) = (row, worker)
       state = Lock(State(attempt: row.attempt))
     }
 
-    var database: PostgresDatabase { surroundings.database }
+    var database: PostgresDatabase { worker.fleet.database }
 
     /// A Boolean value that indicates whether the job stops after its present stage.
-    var isStopping: Bool { surroundings.isStopping(row) }
+    var isStopping: Bool { worker.isStopping(row) }
 
     var attempt: Int { state.withLock { $0.attempt } }
 
@@ -132,12 +115,12 @@
         isLast: isLast,
         signals: state.withLock { $0.received }
       )
-      if isLast { surroundings.freeSlot(row) }
-      guard try await surroundings.save(save) else { throw LostJob() }
+      if isLast { worker.freeSlot(of: row.fence) }
+      guard try await worker.store(save, with: worker.saves) else { throw LostJob() }
       state.withLock { state in
         (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
       }
-      surroundings.report(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
+      worker.onEvent(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
     }
   }
 
@@ -183,7 +166,7 @@
     /// Stops a chain after its present steps, and a job that only waits at once.
     func stopRun() {
       state.withLock { $0.run }?.stop()
-      surroundings.hub.deliver(to: row.id)
+      worker.fleet.hub.deliver(to: row.id)
     }
 
     func entries() async throws -> [PostgresRow] { try await database.run(FleetChains.load, [.text(row.id)]) }
@@ -195,7 +178,7 @@
         entry: entry,
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
-      guard try await surroundings.append(save) else { throw LostJob() }
+      guard try await worker.store(save, with: worker.appends) else { throw LostJob() }
       state.withLock { $0.attempt = 1 }
     }
 
@@ -232,11 +215,11 @@
 
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }
-      return surroundings.park(row)
+      return worker.park(row)
     }
 
     func unpark() async {
-      await surroundings.unpark(row)
+      await worker.unpark(row.fence)
       state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
     }
 
@@ -252,7 +235,7 @@
 
     /// Prepares a wait for a signal, which ends after a time as well.
     func news() -> @Sendable (_ limit: Duration) async -> Void {
-      let ticket = surroundings.hub.ticket(for: row.id)
+      let ticket = worker.fleet.hub.ticket(for: row.id)
       return { await ticket.wait(upTo: $0) }
     }
   }

@@ -90,9 +90,7 @@
       } onCancel: {
         drain()
       }
-      try await shielded { () async -> Result<Void, any Error> in
-        do { return .success(try await self.unregister()) } catch { return .failure(error) }
-      }.get()
+      try await shielded { await Result.of { try await self.unregister() } }.get()
       if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
@@ -170,21 +168,6 @@
       }
     }
 
-    /// The worker has its jobs until they have ended.
-    private var surroundings: JobSurroundings {
-      JobSurroundings(
-        database: fleet.database,
-        hub: fleet.hub,
-        report: onEvent,
-        save: { try await self.store($0, with: self.saves) },
-        append: { try await self.store($0, with: self.appends) },
-        park: park,
-        unpark: { await self.unpark($0.fence) },
-        freeSlot: { self.freeSlot(of: $0.fence) },
-        isStopping: isStopping
-      )
-    }
-
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
       let known = state.withLock { $0.machine.claimSent() }
@@ -200,7 +183,7 @@
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
         for row in rows where claimed.start.contains(row.fence) {
-          state.jobs[row.fence] = ClaimedJob(row, in: surroundings)
+          state.jobs[row.fence] = ClaimedJob(row, of: self)
         }
         return (claimed, claimed.start.compactMap { state.jobs[$0] }, earlier)
       }
@@ -227,7 +210,8 @@
       }
     }
 
-    private func isStopping(_ row: ClaimedRow) -> Bool {
+    /// Returns whether the job stops after its present stage.
+    func isStopping(_ row: ClaimedRow) -> Bool {
       state.withLock { state in
         switch state.machine.interruption(of: row.fence) {
         case nil: state.machine.isDraining

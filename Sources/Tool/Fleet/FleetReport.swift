@@ -109,25 +109,16 @@
         self.refresh = refresh
         _ = spawn { refresh.settle(await self.read()) }
       }
-      await withTaskGroup { group in
-        group.addTask { _ = await refresh.value() }
-        group.addTask { try? await Task.sleep(for: limit) }
-        await group.next()
-        group.cancelAll()
-      }
+      await refresh.waitForValue(upTo: limit)
       if let result = refresh.settled { return try result.get() }
       return report.flatMap { ContinuousClock.now > $0.nextDue + .seconds(60) ? nil : $0 }
     }
 
     private func read() async -> Result<FleetReport, any Error> {
-      defer { refresh = nil }
-      do {
-        let next = try await FleetReport(of: fleet, after: report)
-        report = next
-        return .success(next)
-      } catch {
-        return .failure(error)
-      }
+      let next = await Result.of { try await FleetReport(of: fleet, after: report) }
+      if case .success(let next) = next { report = next }
+      refresh = nil
+      return next
     }
   }
 
