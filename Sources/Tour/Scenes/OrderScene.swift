@@ -7,14 +7,6 @@ import Stepwise
 import StepwiseCheckpoints
 import StepwiseTracing
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 extension Scene {
   /// A durable order whose process is killed, in the middle and during its undos.
   static let order = Scene(
@@ -54,16 +46,10 @@ private struct DurableOrder: Sendable {
 
   /// Runs an order in a separate process.
   static func start(_ id: String, in folder: URL, dyingAt step: String?) async throws {
-    let process = Process()
-    process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = ["order", folder.path, id] + (step.map { [$0] } ?? [])
-    let (ended, signal) = AsyncStream<Bool>.makeStream()
-    process.terminationHandler = { process in
-      signal.yield(process.terminationReason == .uncaughtSignal)
-      signal.finish()
-    }
-    try process.run()
-    for await isKilled in ended where isKilled { Console.writeLine("  (killed)") }
+    let child = ChildProcess(arguments: ["order", folder.path, id] + (step.map { [$0] } ?? []))
+    let ending = try await Chain(ChildProcess.run).run(child)
+    for line in ending.lines { Console.writeLine(line) }
+    if ending.isKilled { Console.writeLine("  (killed)") }
   }
 
   private var chain: Chain<String, Int> {

@@ -18,8 +18,8 @@ enum Files {
   /// ends.
   ///
   /// A temporary file that another process left there is replaced.
-  static func write(_ bytes: [UInt8], to path: String, by otherPath: String? = nil) throws(FileFailure) {
-    let partial = FileLocation(otherPath ?? path + ".partial")
+  static func write(_ bytes: [UInt8], to path: String) throws(FileFailure) {
+    let partial = FileLocation(path + ".partial")
     do {
       try partial.unlink()
       let file = try partial.open(O_WRONLY | O_CREAT | O_EXCL)
