@@ -130,7 +130,11 @@
 
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
-      if queue.add(transfer, to: transfer.host), !begin(transfer) { startNext(to: transfer.host) }
+      guard queue.add(transfer, to: transfer.host) else {
+        transfer.request.onWait?(true)
+        return
+      }
+      if !begin(transfer) { startNext(to: transfer.host) }
     }
 
     /// Starts a waiting transfer in place of one that has ended.
@@ -156,6 +160,7 @@
     private func begin(_ transfer: CurlTransfer) -> Bool {
       guard !transfer.inbox.isEnded else { return false }
       if lookUps.count >= Self.lookUpLimit {
+        transfer.request.onWait?(true)
         delayed.append(transfer)
         return true
       }
@@ -244,6 +249,12 @@
       var running = 0
       /// Not a slice, which retains the elements that it no longer has.
       var waiting: [CurlTransfer] = []
+
+      mutating func add(_ transfer: CurlTransfer, limit: Int) -> Bool {
+        let isFree = running < limit
+        if isFree { running += 1 } else { waiting.append(transfer) }
+        return isFree
+      }
     }
 
     private let limit: Int
@@ -252,24 +263,21 @@
 
     /// Returns whether a transfer may start; otherwise it waits until `next(for:)` returns it.
     mutating func add(_ transfer: CurlTransfer, to host: String) -> Bool {
-      let isFree = hosts[host, default: Host()].running < limit
-      if isFree { hosts[host, default: Host()].running += 1 } else { hosts[host]?.waiting.append(transfer) }
-      return isFree
+      hosts[host, default: Host()].add(transfer, limit: limit)
     }
 
     /// A transfer to a host has ended; returns its successor.
     mutating func next(for host: String) -> CurlTransfer? {
-      if hosts[host]?.waiting.isEmpty == false { return hosts[host]?.waiting.removeFirst() }
-      hosts[host]?.running -= 1
-      if hosts[host]?.running == 0 { hosts[host] = nil }
+      guard let index = hosts.index(forKey: host) else { return nil }
+      if !hosts.values[index].waiting.isEmpty { return hosts.values[index].waiting.removeFirst() }
+      hosts.values[index].running -= 1
+      if hosts.values[index].running == 0 { hosts.remove(at: index) }
       return nil
     }
 
     /// Removes a cancelled transfer, if it waits.
     mutating func remove(_ transfer: CurlTransfer, from host: String) {
-      if let index = hosts[host]?.waiting.firstIndex(where: { $0 === transfer }) {
-        hosts[host]?.waiting.remove(at: index)
-      }
+      hosts[host]?.waiting.removeAll { $0 === transfer }
     }
   }
 

@@ -84,8 +84,6 @@
     }
 
     func head() async throws -> HTTPResponseHead {
-      // Until the thread has begun it, which it may do long after other transfers to the host.
-      request.onWait?(true)
       if !inbox.isEnded, !loop.send(.start(self)) { fail(HTTPError.refused(reason: "the session has ended")) }
       let head = try await inbox.head()
       decoder.withLock { $0 = BodyDecoder(head) }
@@ -309,9 +307,12 @@
 
     /// Whether the body has an encoding that was not offered.
     var hasUnknownEncoding: Bool {
-      let transfer = headers["Transfer-Encoding"]?.lowercased() ?? ""
-      // libcurl decompresses these itself.
-      if ["gzip", "deflate", "br", "zstd", "compress"].contains(where: transfer.contains) { return true }
+      // libcurl decompresses these itself. Each response calls it, and most have no such field.
+      if let transfer = headers["Transfer-Encoding"]?.lowercased(),
+        ["gzip", "deflate", "br", "zstd", "compress"].contains(where: transfer.contains)
+      {
+        return true
+      }
       switch contentEncoding {
       case "", "identity": return false
       case "gzip", "x-gzip", "deflate": return !BodyDecoder.isAvailable
