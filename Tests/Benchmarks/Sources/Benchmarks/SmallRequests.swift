@@ -15,13 +15,23 @@ struct SmallRequests {
 
   /// So many nanoseconds each, with so many in flight.
   func client(width: Int) async throws -> Double {
+    try await time(width: width) { try await HTTP.get(url).body }
+  }
+
+  /// The same without a library.
+  func byHand(width: Int) async throws -> Double {
+    let address = url.absoluteString
+    return try await time(width: width) { try await ResponseByHand(address).body }
+  }
+
+  private func time(width: Int, _ get: @escaping @Sendable () async throws -> Data) async throws -> Double {
     let start = ContinuousClock.now
     try await withThrowingTaskGroup(of: Void.self) { group in
       for lane in 0..<width {
         group.addTask {
           for _ in stride(from: lane, to: count, by: width) {
-            let response = try await HTTP.get(url)
-            precondition(response.body.count == 1_024)
+            let body = try await get()
+            precondition(body.count == 1_024)
           }
         }
       }
@@ -40,13 +50,14 @@ struct SmallRequests {
   func check() async throws -> Bool {
     var isKept = true
     for (width, bound) in Self.bounds {
-      var (own, bare, ratios) = ([Double](), [Double](), [Double]())
+      var (own, bare, ratios, byHand) = ([Double](), [Double](), [Double](), [Double]())
       for _ in 0..<7 {
         guard let reference = libcurl(width: width) else { return true }
         let time = try await client(width: width)
         own.append(time)
         bare.append(reference)
         ratios.append(reference / time)
+        byHand.append(reference / (try await self.byHand(width: width)))
       }
       let ratio = median(of: ratios)
       if ratio < bound { isKept = false }
@@ -54,7 +65,7 @@ struct SmallRequests {
         """
         \(ratio >= bound ? "kept  " : "BROKEN") \(decimal(ratio)) of \(decimal(bound)): the speed of libcurl in C, \(width) \
         in flight (\(ratios.map(decimal).joined(separator: ", ")); \(duration(median(of: own))) each against \
-        \(duration(median(of: bare))))
+        \(duration(median(of: bare))); \(decimal(median(of: byHand))) without a library)
         """
       )
     }

@@ -15,3 +15,27 @@ int small_requests_server_start(const void *answer, size_t length);
 /// With a width of 1 they are sent by `curl_easy_perform`, otherwise by `curl_multi_perform` with so many in flight. Handles and
 /// connections are reused. It returns -1 on systems other than Linux, and where libcurl cannot be loaded.
 double small_requests_drive(const char *url, int count, int width);
+
+struct small_request;
+
+/// Called by the sending thread with libcurl's number for how the request ended; 0 is a response.
+typedef void small_request_completed(void *context, struct small_request *request, int result);
+
+/// A request that `small_requests_send` has sent.
+struct small_request {
+  void *easy;
+  void *context;
+  small_request_completed *completed;
+  struct small_request *next;
+  /// The lines of the head, then the body.
+  char *bytes;
+  size_t count, room;
+  /// The number of bytes of the head.
+  size_t head;
+};
+
+/// Sends a GET request from one thread for all of them; returns 0 where that is impossible.
+int small_requests_send(const char *url, void *context, small_request_completed *completed);
+
+/// Lets a completed request be used for another one.
+void small_requests_reuse(struct small_request *request);
