@@ -55,8 +55,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   /// Removes the progressions that have not started.
   @available(*, deprecated, message: "Use clearPending() of ProductionLine of Stepwise, which returns them")
   public func clearPending() {
-    let removed = machine.withLock { $0.clearPending() }
-    withExtendedLifetime(removed) {}
+    _ = machine.withLock { $0.clearPending() }
   }
 
   /// Starts no further progression until `resume()`; those that run continue.
@@ -67,7 +66,7 @@ public final class ProductionLine<P: Progression>: Sendable {
   @available(*, deprecated, message: "Use resume() of ProductionLine of Stepwise")
   public func resume() { start(machine.withLock { $0.resume() }) }
 
-  private func start(_ progressions: ArraySlice<Sent<P>>) {
+  private func start(_ progressions: [Sent<P>]) {
     guard !progressions.isEmpty else { return }
     let performer = performer
     queue.async {
@@ -84,9 +83,7 @@ public final class ProductionLine<P: Progression>: Sendable {
 struct LineMachine<Element> {
   private let limit: Int
   private var activeCount = 0
-  private var pending: [Element] = []
-  /// How many of `pending` have been taken.
-  private var taken = 0
+  private var pending = OrderedSlots<Element>()
   private var isSuspended = false
 
   init(limit: Int) {
@@ -94,38 +91,34 @@ struct LineMachine<Element> {
   }
 
   /// Returns the elements that start now.
-  mutating func add(_ elements: [Element]) -> ArraySlice<Element> {
-    pending += elements
+  mutating func add(_ elements: [Element]) -> [Element] {
+    for element in elements { _ = pending.append(element) }
     return take()
   }
 
   /// One has completed.
-  mutating func complete() -> ArraySlice<Element> {
+  mutating func complete() -> [Element] {
     activeCount -= 1
     return take()
   }
 
   mutating func suspend() { isSuspended = true }
 
-  mutating func resume() -> ArraySlice<Element> {
+  mutating func resume() -> [Element] {
     isSuspended = false
     return take()
   }
 
   /// Returns the elements that will not start.
-  mutating func clearPending() -> ArraySlice<Element> {
-    defer { (pending, taken) = ([], 0) }
-    return pending[taken...]
+  mutating func clearPending() -> [Element] {
+    pending.removeAll()
   }
 
-  private mutating func take() -> ArraySlice<Element> {
-    guard !isSuspended else { return [] }
-    let end = min(pending.count, taken + max(0, limit - activeCount))
-    let next = pending[taken..<end]
-    (activeCount, taken) = (activeCount + next.count, end)
-    if taken > pending.count / 2 {
-      pending.removeFirst(taken)
-      taken = 0
+  private mutating func take() -> [Element] {
+    var next: [Element] = []
+    while !isSuspended, activeCount < limit, let element = pending.popFirst() {
+      activeCount += 1
+      next.append(element)
     }
     return next
   }

@@ -45,14 +45,13 @@ package final class StageRunner<Stage, Result>: Sendable {
   package func start(_ stage: Stage) {
     let thread = Platform.currentThread
     var current: Sent? = Sent(stage)
-    let (isNested, replaced) = state.withLock { [current] state -> (Bool, Sent<Stage>?) in
+    let (isNested, _) = state.withLock { [current] state -> (Bool, Sent<Stage>?) in
       guard state.thread == thread else {
         state.thread = thread
         return (false, nil)
       }
       return (true, exchange(&state.next, with: current))
     }
-    withExtendedLifetime(replaced) {}
     // Otherwise a performer that runs its work immediately would nest each stage in the previous one.
     guard !isNested else { return }
     while let stage = current {

@@ -52,44 +52,26 @@ final class Node: Sendable {
   /// The next step gets this one's token, and its `finally` unless it has its own.
   func append(_ next: Node) {
     let (token, finally) = state.withLock { ($0.token, $0.handlers.finally) }
-    let replacedToken = next.state.withLock { state in
+    // What is replaced here and below is released outside of the lock.
+    _ = next.state.withLock { state in
       state.handlers.finally = state.handlers.finally ?? finally
       return exchange(&state.token, with: token)
     }
-    withExtendedLifetime(replacedToken) {}
-    let replaced = state.withLock { state in
-      defer { state.next = next }
-      return state.next
-    }
-    withExtendedLifetime(replaced) {}
+    _ = state.withLock { exchange(&$0.next, with: next) }
   }
 
   func setErrorHandler(_ handler: Sent<(any Error) -> Void>) {
-    let replaced = state.withLock { state in
-      defer { state.handlers.onError = handler }
-      return state.handlers.onError
-    }
-    withExtendedLifetime(replaced) {}
+    _ = state.withLock { exchange(&$0.handlers.onError, with: handler) }
   }
 
   func setFinallyHandler(_ handler: Sent<(ChainState) -> Void>) {
-    let replaced = state.withLock { state in
-      defer { state.handlers.finally = handler }
-      return state.handlers.finally
-    }
-    withExtendedLifetime(replaced) {}
+    _ = state.withLock { exchange(&$0.handlers.finally, with: handler) }
   }
 
   /// The token that cancels the chain that the step is part of.
   var token: CancellationToken {
     get { state.withLock { $0.token } }
-    set {
-      let replaced = state.withLock { state in
-        defer { state.token = newValue }
-        return state.token
-      }
-      withExtendedLifetime(replaced) {}
-    }
+    set { _ = state.withLock { exchange(&$0.token, with: newValue) } }
   }
 
   /// The step that follows.

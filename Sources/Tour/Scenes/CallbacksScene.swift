@@ -74,8 +74,7 @@ private final class Sensor: Sendable {
   private let pending = Lock<Resolver<Int>?>(nil)
 
   func ask(_ resolver: Resolver<Int>) {
-    let replaced = pending.withLock { pending in exchange(&pending, with: resolver) }
-    withExtendedLifetime(replaced) {}
+    _ = pending.withLock { pending in exchange(&pending, with: resolver) }
   }
 
   func answer(_ value: Int) -> Bool {
