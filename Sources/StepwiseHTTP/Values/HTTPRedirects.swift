@@ -8,19 +8,13 @@ public import Foundation
 /// Use `never` if you want to see the redirect yourself. A redirect that is not followed is returned as the response,
 /// with its body.
 public struct HTTPRedirects: Sendable {
-  enum Kind: Sendable {
-    case follow
-    case never
-    case decide(@Sendable (HTTPRedirect) -> Bool)
-  }
-
-  let kind: Kind
+  fileprivate let isFollowed: @Sendable (HTTPRedirect) -> Bool
 
   /// Follows all redirects.
-  public static var follow: HTTPRedirects { HTTPRedirects(kind: .follow) }
+  public static var follow: HTTPRedirects { HTTPRedirects { _ in true } }
 
   /// Follows no redirect.
-  public static var never: HTTPRedirects { HTTPRedirects(kind: .never) }
+  public static var never: HTTPRedirects { HTTPRedirects { _ in false } }
 
   /// Follows the redirects that a closure accepts.
   ///
@@ -30,7 +24,7 @@ public struct HTTPRedirects: Sendable {
   ///
   /// It is called once for each redirect, within the request's Task.
   public static func decide(_ isFollowed: @escaping @Sendable (HTTPRedirect) -> Bool) -> HTTPRedirects {
-    HTTPRedirects(kind: .decide(isFollowed))
+    HTTPRedirects(isFollowed: isFollowed)
   }
 }
 
