@@ -68,12 +68,10 @@ extension HTTPRequest {
 
   /// Returns the request that follows a response, by the rules of this one; nil when none does.
   func next(after head: HTTPResponseHead) -> HTTPRequest? {
-    if case .never = redirects?.kind { return nil }
     guard let next = redirected(by: head) else { return nil }
-    guard case .decide(let isFollowed) = redirects?.kind else { return next }
     let (status, headers) = (head.status, head.headers)
     let redirect = HTTPRedirect(status: status, headers: headers, url: url, target: next.url, method: next.method)
-    return isFollowed(redirect) ? next : nil
+    return redirects?.isFollowed(redirect) ?? true ? next : nil
   }
 
   /// Returns the request that a response redirects to; nil when it is not a redirect.
@@ -102,20 +100,10 @@ extension HTTPRequest {
     return next
   }
 
-  /// The scheme, host and port of an absolute URL of HTTP, without the user's name and the scheme's own port.
-  ///
-  /// Each request calls it, so it does not take the URL apart.
+  /// The scheme, host and port of an absolute URL of HTTP, without the user's name.
   static func origin(of url: URL) -> String {
-    var text = url.absoluteString
-    return text.withUTF8 { bytes in
-      guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return "" }
-      let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-      let ends = (UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"))
-      var authority = bytes[colon...].dropFirst(3).prefix { $0 != ends.0 && $0 != ends.1 && $0 != ends.2 }
-      if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[at...].dropFirst() }
-      let port = scheme == "https" ? ":443" : ":80"
-      if authority.suffix(port.utf8.count).elementsEqual(port.utf8) { authority = authority.dropLast(port.utf8.count) }
-      return scheme + "://" + String(decoding: authority, as: UTF8.self).lowercased()
-    }
+    let scheme = url.scheme?.lowercased() ?? ""
+    let host = url.host(percentEncoded: true)?.lowercased() ?? ""
+    return "\(scheme)://\(host):\(url.port ?? (scheme == "https" ? 443 : 80))"
   }
 }
