@@ -13,7 +13,8 @@
   /// On Linux all sessions of URLSession work on one queue; each test holds it up in a process of its own.
   @Suite(.timeLimit(.minutes(10))) struct BusyURLSessionTests {
     private static func client(_ server: LoopbackServer) throws -> HTTPClient {
-      HTTPClient(baseURL: try server.url(), session: HTTPSession(transport: URLSessionTransport()))
+      let transport = URLSessionTransport(configuration: .ephemeral)
+      return HTTPClient(baseURL: try server.url(), session: HTTPSession(transport: transport))
     }
 
     @Test func `Requests end immediately even if URLSession is blocked`() async {

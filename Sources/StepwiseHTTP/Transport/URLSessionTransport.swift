@@ -19,7 +19,7 @@ import Stepwise
 ///   no streams for bodies on Linux.
 ///
 /// On Linux, where it is used for a configuration with protocol classes or proxies, also:
-/// - Trust settings, a client certificate and a proxy are refused with an error that names them.
+/// - There are no trust settings and no client certificate.
 /// - A 401 that requests Basic authentication waits until a deadline passes.
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
 /// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1,
@@ -40,41 +40,41 @@ public final class URLSessionTransport: HTTPTransport {
   ///
   /// Its cookies, cache, header fields and time limits are not used.
   public convenience init(configuration: URLSessionConfiguration) {
-    self.init(configuration: configuration, tls: HTTPTLSSettings(), proxy: .system)
+    self.init(configuration, SessionDelegate(), refusal: nil)
   }
 
-  private init(configuration: URLSessionConfiguration, tls: HTTPTLSSettings, proxy: HTTPProxy) {
+  #if canImport(Darwin)
+    /// Creates a transport with other connections per host, trust settings or proxy than the system's.
+    public convenience init(
+      connectionsPerHost: Int = 16,
+      tls: HTTPTLSSettings = HTTPTLSSettings(),
+      proxy: HTTPProxy = .system
+    ) {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = min(max(1, connectionsPerHost), 65_536)
+      if let dictionary = proxy.connectionProxyDictionary { configuration.connectionProxyDictionary = dictionary }
+      let delegate: SessionDelegate
+      var refusal: HTTPError?
+      do {
+        delegate = SessionDelegate(try SessionTrust(tls, proxy))
+      } catch {
+        delegate = SessionDelegate()
+        refusal = error
+      }
+      self.init(configuration, delegate, refusal: refusal)
+    }
+  #endif
+
+  private init(_ configuration: URLSessionConfiguration, _ delegate: SessionDelegate, refusal: HTTPError?) {
     let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
     // URLSession would send them to any server, and its own jar in place of a request's own header.
     configuration.httpAdditionalHeaders = nil
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
     configuration.urlCache = nil
-    #if canImport(FoundationNetworking)
-      delegate = SessionDelegate()
-      refusal = Self.refusal(tls, proxy)
-    #else
-      if let dictionary = proxy.connectionProxyDictionary { configuration.connectionProxyDictionary = dictionary }
-      do {
-        delegate = SessionDelegate(try SessionTrust(tls, proxy))
-        refusal = nil
-      } catch {
-        delegate = SessionDelegate(nil)
-        refusal = error
-      }
-    #endif
+    self.delegate = delegate
+    self.refusal = refusal
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
-  }
-
-  /// Creates a transport; on Linux every transfer is refused with other trust settings or another proxy than the system's.
-  public convenience init(
-    connectionsPerHost: Int = 16,
-    tls: HTTPTLSSettings = HTTPTLSSettings(),
-    proxy: HTTPProxy = .system
-  ) {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = min(max(1, connectionsPerHost), 65_536)
-    self.init(configuration: configuration, tls: tls, proxy: proxy)
   }
 
   deinit { invalidate() }
@@ -106,16 +106,6 @@ public final class URLSessionTransport: HTTPTransport {
     delegate.add(task, of: transfer)
     return task
   }
-
-  #if canImport(FoundationNetworking)
-    /// Returns the error for settings that URLSession on Linux ignores, which is unsafe.
-    private static func refusal(_ tls: HTTPTLSSettings, _ proxy: HTTPProxy) -> HTTPError? {
-      let isStandard = tls.certificateAuthorities == nil && tls.pinnedPublicKeys.isEmpty && tls.clientCertificate == nil
-      if isStandard, case .system = proxy.kind { return nil }
-      let names = "`certificateAuthorities`, `pinnedPublicKeys`, `clientCertificate` and `proxy`"
-      return .refused(reason: "URLSession on Linux does not support \(names); install libcurl")
-    }
-  #endif
 
   /// Cancels the task of a transfer, if it has one.
   fileprivate func cancel(_ transfer: URLSessionTransfer) {
@@ -156,7 +146,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
   #if canImport(Darwin)
     private let trust: SessionTrust?
 
-    init(_ trust: SessionTrust?) { self.trust = trust }
+    init(_ trust: SessionTrust? = nil) { self.trust = trust }
 
     /// The challenges about a server's and the client's certificates arrive here, too: there is no method for sessions.
     func urlSession(

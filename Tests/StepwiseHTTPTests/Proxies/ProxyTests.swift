@@ -72,25 +72,5 @@
       let plain = try #require(URL(string: "http://away.example/"))
       #expect(try await HTTPClient(baseURL: plain, session: session).get().status == 407)
     }
-
-    @Test func `On Linux, the URLSession transport refuses settings it ignores`()
-      async throws
-    {
-      let url = try #require(URL(string: "http://127.0.0.1:1/"))
-      let file = URL(filePath: "/missing.pem")
-      for (name, transport) in [
-        ("proxy", URLSessionTransport(proxy: .none)),
-        ("certificateAuthorities", URLSessionTransport(tls: HTTPTLSSettings(certificateAuthorities: file))),
-        ("pinnedPublicKeys", URLSessionTransport(tls: HTTPTLSSettings(pinnedPublicKeys: ["a"]))),
-        (
-          "clientCertificate",
-          URLSessionTransport(tls: HTTPTLSSettings(clientCertificate: .init(pkcs12: file, password: "")))
-        ),
-      ] {
-        let client = HTTPClient(baseURL: url, session: HTTPSession(transport: transport))
-        let error = await #expect(throws: HTTPError.refused(reason: "")) { try await client.get() }
-        #expect(error?.description.contains("`\(name)`") == true)
-      }
-    }
   }
 #endif

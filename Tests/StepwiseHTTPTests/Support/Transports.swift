@@ -6,6 +6,10 @@ import Testing
 
 @testable import StepwiseHTTP
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The transports that there are on this system.
 enum TransportKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case urlSession
@@ -23,7 +27,10 @@ enum TransportKind: String, CaseIterable, Sendable, CustomTestStringConvertible 
 
   func transport(connectionsPerHost: Int = HTTPSession.defaultConnectionsPerHost) throws -> any HTTPTransport {
     switch self {
-    case .urlSession: return URLSessionTransport(connectionsPerHost: connectionsPerHost)
+    case .urlSession:
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+      return URLSessionTransport(configuration: configuration)
     case .libcurl:
       #if os(Linux)
         return try #require(CurlTransport(connectionsPerHost: connectionsPerHost))
