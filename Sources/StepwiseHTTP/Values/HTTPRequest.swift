@@ -198,31 +198,22 @@ extension String: HTTPAddress {
 ///
 /// Set them for a client once; they are not sent to another origin that a redirect leads to.
 public struct HTTPCredentials: Sendable, Hashable {
-  private enum Kind: Hashable {
-    case basic(user: String, password: String)
-    case bearer(String)
-  }
-
-  private let kind: Kind
-
-  private init(_ kind: Kind) { self.kind = kind }
+  /// The value of the header `Authorization`; nil when the user's name cannot be sent.
+  private let value: String?
 
   /// A name, without a colon, and a password, sent as Basic authentication; use it over `https` only.
   public static func basic(user: String, password: String) -> HTTPCredentials {
-    HTTPCredentials(.basic(user: user, password: password))
+    let text = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    return HTTPCredentials(value: user.contains(":") ? nil : text)
   }
 
   /// A token, sent as Bearer authentication.
-  public static func bearer(_ token: String) -> HTTPCredentials { HTTPCredentials(.bearer(token)) }
+  public static func bearer(_ token: String) -> HTTPCredentials { HTTPCredentials(value: "Bearer " + token) }
 
   /// The value of the header `Authorization`.
   func authorization() throws(HTTPError) -> String {
-    switch kind {
-    case .basic(let user, _) where user.contains(":"):
-      throw .refused(reason: "a user's name cannot have a colon in it")
-    case .basic(let user, let password): return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
-    case .bearer(let token): return "Bearer " + token
-    }
+    guard let value else { throw .refused(reason: "a user's name cannot have a colon in it") }
+    return value
   }
 }
 
