@@ -110,11 +110,7 @@ struct DownloadTag: Equatable {
     return found != nil && found != validator
   }
 
-  private static func source(_ url: URL) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in url.absoluteString.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return String(hash, radix: 16)
-  }
+  private static func source(_ url: URL) -> String { SHA256.hex(Array(url.absoluteString.utf8)) }
 }
 
 extension DownloadTag {
