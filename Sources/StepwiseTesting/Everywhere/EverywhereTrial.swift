@@ -24,7 +24,6 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     let probe: RunProbe
     let outcome: Outcome<Output>?
     let finalizations: Int
-    let sleepers: Int
     let aliveTasks: Int
     let steps: Int
     let trace: SimulationTrace
@@ -91,7 +90,6 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       probe: probe,
       outcome: try? attempt.result.get(),
       finalizations: finalizations.withLock { $0 },
-      sleepers: probe.clock.sleeperCount,
       aliveTasks: tracker.alive,
       steps: interruption.count,
       trace: attempt.trace,
@@ -150,7 +148,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     }
     violations += undoViolations(record, own: (plain ?? record).ownFinalized)
     if record.aliveTasks > 0 { violations.append("A task that the run started is still alive: nothing resumes it.") }
-    if record.sleepers > 0 { violations.append("\(record.sleepers) tasks still sleep on the clock.") }
+    let sleepers = record.probe.clock.sleeperCount
+    if sleepers > 0 { violations.append("\(sleepers) tasks still sleep on the clock.") }
     if record.probe.aliveObjects > 0 {
       violations.append("\(record.probe.aliveObjects) tracked objects are not released.")
     }

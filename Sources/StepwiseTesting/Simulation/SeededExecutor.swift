@@ -228,16 +228,17 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
     let chosen = ready.remove(at: scheduler.choose(among: ready.map(\.task)))
     steps += 1
     running = chosen.task
-    trace.append(.ran(task: chosen.task, ready: ready.count + 1))
+    let name = SimulationTrace.name(chosen.task)
+    trace.append(ready.isEmpty ? name : "\(name), one of \(ready.count + 1) ready")
     return chosen.job
   }
 
   mutating func advanced(to instant: ManualClock.Instant) {
-    trace.append(.advanced(to: instant))
+    trace.append("the clock moves to \(instant.offset)")
   }
 
   mutating func note(_ text: String) {
-    trace.append(.note(text, task: running))
+    trace.append("  \(SimulationTrace.name(running)): \(text)")
   }
 
   mutating func escaped(to destination: SimulationEscape.Destination) {

@@ -165,39 +165,21 @@ extension SimulationEscape: CustomStringConvertible {
 /// You can compare traces across machines: two runs with the same seed have equal ones, unless something escaped the
 /// simulation.
 public struct SimulationTrace: Sendable, Hashable {
-  enum Entry: Sendable, Hashable {
-    case ran(task: Int?, ready: Int)
-    case advanced(to: ManualClock.Instant)
-    case note(String, task: Int?)
-  }
-
   private static let capacity = 10_000
 
-  /// The latest entries; bounded.
-  private(set) var entries: [Entry] = []
+  /// One line for each turn of a task, each move of the clock and each note; only the latest when there are very many.
+  public private(set) var lines: [String] = []
   /// The number of earlier entries that are not in ``lines``.
   public private(set) var droppedCount = 0
 
   init() {}
 
-  mutating func append(_ entry: Entry) {
-    if entries.count == Self.capacity {
-      entries.removeFirst(Self.capacity / 2)
+  mutating func append(_ line: String) {
+    if lines.count == Self.capacity {
+      lines.removeFirst(Self.capacity / 2)
       droppedCount += Self.capacity / 2
     }
-    entries.append(entry)
-  }
-
-  /// One line for each turn of a task, each move of the clock and each note; only the latest when there are very many.
-  public var lines: [String] {
-    entries.map { entry in
-      switch entry {
-      case .ran(let task, 1): "\(Self.name(task))"
-      case .ran(let task, let ready): "\(Self.name(task)), one of \(ready) ready"
-      case .advanced(let instant): "the clock moves to \(instant.offset)"
-      case .note(let text, let task): "  \(Self.name(task)): \(text)"
-      }
-    }
+    lines.append(line)
   }
 
   static func name(_ task: Int?) -> String {
