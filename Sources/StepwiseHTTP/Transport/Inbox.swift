@@ -106,16 +106,11 @@ package struct InboxMachine {
     case failure(any Error)
   }
 
-  private enum End {
-    case complete
-    case failed(any Error)
-  }
-
   /// The number of bytes from which the network has to wait.
   private let capacity: Int
   private var head: HTTPResponseHead?
   private var bytes = Data()
-  private var end: End?
+  private var end: Result<Void, any Error>?
   /// Whether the network has to wait.
   private(set) var isHeld = false
 
@@ -150,14 +145,14 @@ package struct InboxMachine {
 
   package mutating func complete(_ failure: (any Error)?) {
     guard end == nil else { return }
-    end = failure.map { .failed($0) } ?? (head == nil ? .failed(TransferFailure.noAnswer) : .complete)
+    end = (failure ?? (head == nil ? TransferFailure.noAnswer : nil)).map { .failure($0) } ?? .success(())
   }
 
   /// Returns whether there was anything left to cancel.
   package mutating func cancel() -> Bool {
     let wasOpen = end == nil
-    if case .complete = end, bytes.isEmpty { return false }
-    (end, head, bytes) = (.failed(CancellationError()), nil, Data())
+    if case .success = end, bytes.isEmpty { return false }
+    (end, head, bytes) = (.failure(CancellationError()), nil, Data())
     return wasOpen
   }
 
@@ -170,8 +165,8 @@ package struct InboxMachine {
       return (.chunk(exchange(&bytes, with: Data())), released)
     }
     switch end {
-    case .complete: return (.end, false)
-    case .failed(let error): return (.failure(error), false)
+    case .success: return (.end, false)
+    case .failure(let error): return (.failure(error), false)
     case nil: return nil
     }
   }
