@@ -52,14 +52,13 @@
     }
 
     func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
-      switch parser.take(bytes) {
-      case .more: break
-      case .head(let head): receive(head)
-      case .tooLarge:
-        failure = HTTPError.headersTooLarge(limit: transfer.request.headerLimit)
+      do {
+        if let head = try parser.take(bytes) { receive(head) }
+        return bytes.count
+      } catch {
+        failure = error
         return 0
       }
-      return bytes.count
     }
 
     /// libcurl opens a connection for this job; negative, with the system's error, when it cannot.
@@ -277,13 +276,6 @@
       case done
     }
 
-    enum Event {
-      case more
-      /// The head of the final response.
-      case head(HTTPResponseHead)
-      case tooLarge
-    }
-
     private let limit: Int
     private var state = State.status
     private var size = 0
@@ -293,9 +285,10 @@
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> Event {
+    /// Returns the head of the final response with its last line.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> HTTPResponseHead? {
       size += bytes.count
-      guard size <= limit else { return .tooLarge }
+      guard size <= limit else { throw .headersTooLarge(limit: limit) }
       var line = bytes[...]
       while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
       switch state {
@@ -304,21 +297,15 @@
         isHTTP2 = line.starts(with: "HTTP/2".utf8)
         headers = HTTPHeaders()
         state = .fields
-        return .more
+      case .fields where !line.isEmpty: add(line)
+      // An interim response, which only announces another one.
+      case .fields where (100..<200).contains(status) && status != 101: state = .status
       case .fields:
-        guard line.isEmpty else {
-          add(line)
-          return .more
-        }
-        // An interim response, which only announces another one.
-        if (100..<200).contains(status), status != 101 {
-          state = .status
-          return .more
-        }
         state = .done
-        return .head(HTTPResponseHead(status: status, headers: headers))
-      case .done: return .more
+        return HTTPResponseHead(status: status, headers: headers)
+      case .done: break
       }
+      return nil
     }
 
     /// Whether the head has begun and is not complete.
