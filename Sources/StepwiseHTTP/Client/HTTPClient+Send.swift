@@ -46,7 +46,7 @@ extension HTTPClient {
     repeat {
       do {
         let response = try await open(change(request), interceptors[...])
-        let failure = HTTPStatusError(response: response.response(body: Data()))
+        let failure = HTTPStatusError(response: response.response())
         guard retry.statuses.contains(response.status),
           await attempts.allowAnother(after: failure, if: { error in retry.repeats(request, after: error) })
         else { return try await receive(response) }

@@ -95,7 +95,6 @@ final class DownloadFile: Sendable {
     upTo limit: Int
   ) async throws -> HTTPResponse? {
     let head = HTTPResponseHead(status: stream.status, headers: stream.headers)
-    var status = stream.status
     switch request.verdict(head) {
     case .fail(let error): throw error
     case .refuse: return try await stream.collected(upTo: limit)
@@ -103,19 +102,15 @@ final class DownloadFile: Sendable {
       state.withLock { $0.isOutdated = true }
       return nil
     case .complete:
-      status = 206
       try await resume(total: state.withLock { $0.received })
-    case .begin(let total):
-      try await begin(head, total: total)
-      for try await data in stream.body { try await write(data) }
-    case .append(let total):
-      try await resume(total: total)
-      for try await data in stream.body { try await write(data) }
+      try await finish()
+      return stream.response(status: 206)
+    case .begin(let total): try await begin(head, total: total)
+    case .append(let total): try await resume(total: total)
     }
+    for try await data in stream.body { try await write(data) }
     try await finish()
-    var response = HTTPResponse(status: status, headers: stream.headers, url: stream.url)
-    response.decoder = stream.decoder
-    return response
+    return stream.response()
   }
 
   /// Discards the existing bytes; the following body is the file from its start.

@@ -69,8 +69,8 @@ public struct HTTPResponseStream: Sendable {
     return response(body: data)
   }
 
-  func response(body: Data) -> HTTPResponse {
-    var response = HTTPResponse(status: status, headers: headers, body: body, url: url)
+  func response(status: Int? = nil, body: Data = Data()) -> HTTPResponse {
+    var response = HTTPResponse(status: status ?? self.status, headers: headers, body: body, url: url)
     response.decoder = decoder
     return response
   }
