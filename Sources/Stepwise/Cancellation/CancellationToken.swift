@@ -170,6 +170,10 @@ protocol CancellationListener: Sendable {
   func tokenWasCancelled(reason: String?)
 }
 
+extension CancellationToken: CancellationListener {
+  func tokenWasCancelled(reason: String?) { cancel(reason: reason) }
+}
+
 extension Task: CancellationListener {
   func tokenWasCancelled(reason: String?) { cancel() }
 }

@@ -9,21 +9,21 @@ final class ChainCore: Sendable {
   let program: Program
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
-  /// The token, which it shares with the chains derived from it.
-  let token: CancellationToken
   let counter = InFlightCounter()
   let node: Node
-  private let generation = Lock<CancellationToken?>(nil)
+  private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
 
   init(_ path: Path) {
     node = path.node
-    token = path.token
-    program = Program(path: path.node, identity: path.identity)
+    program = Program(path)
     entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
+  // No run is in flight.
+  deinit { leaveToken() }
+
   /// Whether nothing but tokens around them can reach its runs, so that they need no separate task.
-  var isPlain: Bool { !token.isAccessed && entrance == nil }
+  var isPlain: Bool { !program.token.isAccessed && entrance == nil }
 
   /// Whether nothing follows the last step of a run.
   var endsWithItsSteps: Bool {
@@ -43,19 +43,27 @@ final class ChainCore: Sendable {
 
   // MARK: - Cancelling all runs
 
-  /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it.
+  /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it, as does the
+  /// chain's token.
   ///
   /// It interrupts a run made by `start`; a plain run checks it before each step.
   var currentGeneration: CancellationToken {
     generation.withLock { generation in
-      let current = generation ?? CancellationToken()
-      generation = current
-      return current
+      if let generation { return generation.token }
+      let new = CancellationToken()
+      // A linked token would be referenced weakly, which makes each further reference to it slower.
+      generation = (new, program.token.listen(new))
+      return new
     }
   }
 
-  func cancelRuns(reason: String?) {
-    generation.withLock { $0.take() }?.cancel(reason: reason)
+  func cancelRuns(reason: String?) { leaveToken()?.cancel(reason: reason) }
+
+  @discardableResult
+  private func leaveToken() -> CancellationToken? {
+    let left = generation.withLock { $0.take() }
+    program.token.remove(left?.key)
+    return left?.token
   }
 }
 
@@ -156,8 +164,7 @@ extension ChainCore {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     begin()
-    // Without an array, which few runs need.
-    let keys = (token.listen(run), generation.listen(run))
+    let key = generation.listen(run)
     let scope = Scope.current
     var surroundings = scope?.surroundings ?? .none
     if handle != nil { surroundings = surroundings.ofStartedRuns }
@@ -172,8 +179,7 @@ extension ChainCore {
     let execution = Execution(self, generation, started: run, handle: handle, in: place)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution)
-      execution.token.remove(keys.0)
-      execution.generation.remove(keys.1)
+      generation.remove(key)
       self.finish(run, listeners, handle)
     }
     run.attach(task)

@@ -15,9 +15,7 @@ package final class Execution: Sendable {
   /// What the run began inside; nil for most runs, which nothing surrounds.
   private let place: Place?
   let recording: Recording?
-  /// The token of the chain, and of those derived from it.
-  let token: CancellationToken
-  /// Cancelled by `cancelRuns`.
+  /// Cancelled by `cancelRuns` and by the chain's token.
   let generation: CancellationToken
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
   let checkedCount: Atomic<Int>
@@ -79,7 +77,6 @@ package final class Execution: Sendable {
     checkedCount = Atomic(count)
     let child = place?.child
     plan = Lock(core.program)
-    token = core.token
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
@@ -325,7 +322,7 @@ extension Execution {
   }
 
   private var isCancellationRequestedHere: Bool {
-    if generation.isCancelled || token.isCancelled { return true }
+    if generation.isCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
     guard let place else { return false }
@@ -342,7 +339,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? token.request ?? generation.request ?? surroundings.request
+    started?.request ?? generation.request ?? surroundings.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -352,7 +349,7 @@ extension Execution {
     {
       return "overlap policy"
     }
-    if token.isCancelled { return "the chain's token" }
+    if program?.token.isCancelled ?? false { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
     if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
@@ -369,7 +366,7 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      tokens += [execution.generation, execution.token] + execution.surroundings.tokens
+      tokens += [execution.generation] + execution.surroundings.tokens
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -389,7 +386,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.token.isCancelled || execution.surroundings.request != nil
+      return execution.generation.isCancelled || execution.surroundings.request != nil
     }
   }
 }

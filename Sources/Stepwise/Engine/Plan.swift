@@ -152,13 +152,16 @@ final class Program: Sendable {
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
+  /// The token, which the chain shares with those derived from it.
+  let token: CancellationToken
   /// The name and the observers, if it has any.
   let identity: ChainIdentity?
 
-  init(path last: Node, identity: ChainIdentity?) {
-    self.identity = identity
+  init(_ path: Path) {
+    token = path.token
+    identity = path.identity
     // Last one first, since a node knows only the one before it.
-    let nodes = sequence(first: last, next: \.parent)
+    let nodes = sequence(first: path.node, next: \.parent)
     let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
     var firstStep = stepCount
     var operations: [Operation] = []

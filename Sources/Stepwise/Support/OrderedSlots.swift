@@ -79,10 +79,11 @@ package struct OrderedSlots<Element> {
   }
 
   private mutating func unlink(_ index: Int) -> Element? {
-    let slot = slots[index]
-    if slot.previous != Self.none { slots[slot.previous].next = slot.next } else { head = slot.next }
-    if slot.next != Self.none { slots[slot.next].previous = slot.previous } else { tail = slot.previous }
-    slots[index].element = nil
+    // Field by field: a copy of the slot would retain the element.
+    let (previous, next) = (slots[index].previous, slots[index].next)
+    if previous != Self.none { slots[previous].next = next } else { head = next }
+    if next != Self.none { slots[next].previous = previous } else { tail = previous }
+    let element = slots[index].element.take()
     slots[index].next = free
     free = index
     count -= 1
@@ -90,7 +91,7 @@ package struct OrderedSlots<Element> {
       slots.removeAll(keepingCapacity: slots.count <= 16)
       free = Self.none
     }
-    return slot.element
+    return element
   }
 }
 
