@@ -145,7 +145,9 @@ extension Frame {
       entry = number
       do {
         let step = RecordedStep(recording: recording, number: number)
-        try await Scope.$current.withValue(Scope.current?.inside(step: step)) { try await performBody(operation) }
+        // Only an abandoned part has another scope than its run.
+        let scope = ownUndos == nil ? Scope(of: execution) : Scope.current
+        try await Scope.$current.withValue(scope?.inside(step: step)) { try await performBody(operation) }
       } catch {
         recording.finish(number, error: error)
         throw error
@@ -367,7 +369,7 @@ extension Frame {
     // Until its calls of `step` are closed, a run may get a further undo.
     guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), undosIfAny == nil else { return nil }
     let outcome = execution.close(with: error)
-    return end(outcome, through: cancellationSource(of: outcome))
+    return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
   // Its variables would double the memory of every run if it were a part of `execute`.
@@ -403,9 +405,13 @@ extension Frame {
     return execution.cancellationSource
   }
 
-  private mutating func end(_ outcome: Outcome<Void>, through source: String?) -> Outcome<Void> {
+  private mutating func end(
+    _ outcome: Outcome<Void>,
+    through source: String?,
+    at time: Duration? = nil
+  ) -> Outcome<Void> {
     if case .failed = outcome, failedStep == nil { failedStep = execution.lastStep }
-    execution.recording?.leave(outcome, through: source) { slot.erased }
+    execution.recording?.leave(outcome, through: source, at: time) { slot.erased }
     execution.complete()
     return outcome
   }

@@ -82,8 +82,8 @@ struct Recording: Sendable {
   func enter() { if watch != nil { recorder.callObservers() } }
 
   /// Records the outcome of a run, after its handlers, and through what it was cancelled.
-  func leave(_ outcome: Outcome<Void>, through source: String?, value: () -> any Sendable) {
-    let time = now
+  func leave(_ outcome: Outcome<Void>, through source: String?, at time: Duration?, value: () -> any Sendable) {
+    let time = time ?? now
     let state: RunRecord.State =
       switch outcome {
       case .resolved: .succeeded
