@@ -223,16 +223,10 @@ extension ChainCore {
   @inline(never)
   @concurrent private func perform(_ run: StartedRun, as execution: Execution) async {
     var refusal: (any Error)?
-    if run.entrance != nil {
-      do { try await run.waitForAdmission() } catch { refusal = error }
-    }
-    if run.isCancellationRequested { refusal = CancellationError() }
-    if refusal == nil, let journal = run.journal {
-      do {
-        guard try await run.begin(journal) else { return }
-      } catch {
-        refusal = error
-      }
+    do {
+      guard try await run.prepare() else { return }
+    } catch {
+      refusal = error
     }
     var frame = Frame(program, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
     frame.end(run, with: await frame.execute(endingWith: refusal))

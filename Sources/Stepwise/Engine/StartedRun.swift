@@ -180,8 +180,16 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     }
   }
 
-  /// Begins a run with a journal: takes the input from there; returns false if the run has ended before.
-  @concurrent func begin(_ journal: any RunJournal) async throws -> Bool {
+  /// Waits for a slot at the gate and for the journal; returns false if the run has ended before.
+  func prepare() async throws -> Bool {
+    if entrance != nil { try await waitForAdmission() }
+    if isCancellationRequested { throw CancellationError() }
+    guard let journal else { return true }
+    return try await begin(journal)
+  }
+
+  /// Takes the input from the journal.
+  private func begin(_ journal: any RunJournal) async throws -> Bool {
     func put<Input: Sendable>(_ input: Input) { self.put(ValueSlot(input)) }
     func keep<Output: Sendable>(_ output: Output, _ outcome: Outcome<Void>) {
       self.keep(End(outcome: outcome, failedStep: nil), ValueSlot(output))
