@@ -32,18 +32,18 @@ package struct OrderedSlots<Element> {
   package var isEmpty: Bool { count == 0 }
 
   @discardableResult
-  package mutating func append(_ element: Element) -> Key {
+  package mutating func append(_ element: consuming Element) -> Key {
     let serial = nextSerial
     nextSerial += 1
-    let slot = Slot(element: element, serial: serial, previous: tail, next: Self.none)
+    let previous = tail
     let index: Int
     if free != Self.none {
       index = free
       free = slots[index].next
-      slots[index] = slot
+      slots[index] = Slot(element: consume element, serial: serial, previous: previous, next: Self.none)
     } else {
       index = slots.count
-      slots.append(slot)
+      slots.append(Slot(element: consume element, serial: serial, previous: previous, next: Self.none))
     }
     if tail != Self.none { slots[tail].next = index } else { head = index }
     tail = index
