@@ -114,7 +114,8 @@ extension LoopbackServer {
 extension LoopbackServer.Reply {
   /// The bytes before the body.
   func head(bodyLength: Int, keepsConnection: Bool) -> [UInt8] {
-    var lines = ["HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")"]
+    // Without a reason in words, which clients ignore.
+    var lines = ["HTTP/1.1 \(status) "]
     lines += headers.map { header in "\(header.name): \(header.value)" }
     switch length {
     case .actual where status == 204 || status == 304 || status < 200: break
@@ -125,13 +126,4 @@ extension LoopbackServer.Reply {
     if !keepsConnection { lines.append("Connection: close") }
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
-
-  private static let reasons = [
-    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
-    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
-    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large",
-    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-  ]
 }
