@@ -78,13 +78,6 @@ public protocol CheckpointStore: Sendable {
   ///   ``CheckpointError/lostLease(id:location:)`` when the lease is over. In both cases nothing has changed.
   @concurrent func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws
 
-  /// Returns the entries of a record, oldest first; does not need a lease.
-  ///
-  /// - Parameter id: The id.
-  /// - Returns: The entries; none when there is no record.
-  /// - Throws: ``CheckpointError/damaged(id:location:reason:)`` when what is stored is not a sequence of entries.
-  @concurrent func entries(of id: String) async throws -> [[UInt8]]
-
   /// Removes the record of an id, even a damaged one. Removing an id without a record is not an error.
   ///
   /// - Parameter id: The id.
@@ -122,8 +115,8 @@ extension CheckpointStore {
     try await save(record.appending(entry), ifVersionIs: version, under: lease)
   }
 
-  /// Returns the entries of a record, from its stage.
-  @concurrent public func entries(of id: String) async throws -> [[UInt8]] {
+  /// Returns the entries of a record, oldest first.
+  @concurrent package func entries(of id: String) async throws -> [[UInt8]] {
     guard let record = try await load(id) else { return [] }
     do {
       return try CheckpointEntries.entries(in: record.stage).map { Array($0) }

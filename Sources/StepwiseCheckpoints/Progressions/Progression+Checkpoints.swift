@@ -29,15 +29,22 @@ extension Progression where Self: Codable {
 
   /// Returns the stages from the last saved one, or from this one, each saved before it is returned.
   ///
-  /// A `break` releases the id, except in the top-level code of `main.swift`, where the compiler never releases the
-  /// iterator: put the loop in a function there.
+  /// Use it to show progress while your run is saved. The run never gets ahead of the consumer: requesting the next
+  /// element runs the stage that was returned last, and saves the following one. The first element is the stage stored
+  /// under the id, or else this stage. Each iterator is a separate run: it acquires the id with the first element, and
+  /// releases the id after the last stage, after an error, or when the loop is left. The stages run off the caller's
+  /// actor. Cancellation is checked before each stage and thrown as `CancellationError`.
+  ///
+  /// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables
+  ///   there are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
   ///
   /// - Parameters:
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: The store for the stages.
-  /// - Returns: The stages. Nothing happens before the first element is requested.
-  public func stages(id: String, in store: some CheckpointStore) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store))
+  /// - Returns: The stages. Nothing happens before the first element is requested. It throws the error of a stage, a
+  ///   ``CheckpointError``, or an error of the store; no elements follow an error.
+  public func stages(id: String, in store: some CheckpointStore) -> some AsyncSequence<Self, any Error> & Sendable {
+    stages(id: id, in: store, leaseClock: ContinuousClock())
   }
 
   /// Returns the stages like `stages(id:in:)`, with a lease that is renewed by another clock.
@@ -45,77 +52,45 @@ extension Progression where Self: Codable {
     id: String,
     in store: some CheckpointStore,
     leaseClock: some Clock<Duration>
-  ) -> CheckpointedStages<Self> {
-    CheckpointedStages(CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock)))
+  ) -> some AsyncSequence<Self, any Error> & Sendable {
+    CheckpointedStages(state: .idle(CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock))))
   }
 }
 
 /// The stages of a progression that runs under an id, each of which is saved before it is returned.
-///
-/// Use it to show progress while your run is saved. The run never gets ahead of the consumer: requesting the next
-/// element runs the stage that was returned last, and saves the following one. The first element is the stage stored
-/// under the id, or else the first stage of the progression. The iterator acquires the id with the first element. It
-/// releases the id after the last stage, after an error, or when the loop is left. Cancellation is checked before each
-/// stage and thrown as `CancellationError`.
-///
-/// - Warning: In the top-level code of `main.swift`, `break` does not free the id before the process ends: variables
-///   there are globals, and the compiler never releases the iterator of such a loop. Put the loop in a function.
-public struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Sendable {
-  /// A stage.
-  public typealias Element = P
-  /// The error of a stage, a ``CheckpointError``, or an error of the store.
-  public typealias Failure = any Error
+private struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  typealias Element = P
+  typealias Failure = any Error
 
-  private let run: CheckpointedRun<P>
-
-  init(_ run: CheckpointedRun<P>) {
-    self.run = run
+  enum State: Sendable {
+    /// No element was requested.
+    case idle(CheckpointedRun<P>)
+    /// This stage was returned.
+    case seen(CheckpointedRun<P>, CheckpointedRun<P>.Position)
+    /// There is no further stage.
+    case ended
   }
 
-  /// Creates an iterator; each iterator is a separate run.
-  public func makeAsyncIterator() -> Iterator { Iterator(state: .idle(run)) }
+  var state: State
 
-  /// An iterator that runs one stage after the other.
-  ///
-  /// Releasing it releases the id.
-  public struct Iterator: AsyncIteratorProtocol {
-    enum State {
-      /// No element was requested.
-      case idle(CheckpointedRun<P>)
-      /// This stage was returned.
-      case seen(CheckpointedRun<P>, CheckpointedRun<P>.Position)
-      /// There is no further stage.
-      case ended
+  func makeAsyncIterator() -> Self { self }
+
+  mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+    let (run, reached): (CheckpointedRun<P>, CheckpointedRun<P>.Position)
+    switch state {
+    case .idle(let idle):
+      state = .ended
+      (run, reached) = (idle, try await idle.begin())
+    case .seen(_, let position) where position.stage.result != nil:
+      state = .ended
+      return nil
+    case .seen(let seen, let position):
+      state = .ended
+      (run, reached) = (seen, try await seen.advance(from: position))
+    case .ended:
+      return nil
     }
-
-    fileprivate var state: State
-
-    /// Runs the stage that was returned last, off the caller's actor, and saves and returns the next one.
-    ///
-    /// - Parameter actor: The caller's actor.
-    /// - Returns: The stage; nil after the last one.
-    /// - Throws: The error of the stage, a ``CheckpointError``, or an error of the store. No elements follow an error.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-      let (run, reached): (CheckpointedRun<P>, CheckpointedRun<P>.Position)
-      switch state {
-      case .idle(let idle):
-        state = .ended
-        (run, reached) = (idle, try await idle.begin())
-      case .seen(_, let position) where position.stage.result != nil:
-        state = .ended
-        return nil
-      case .seen(let seen, let position):
-        state = .ended
-        (run, reached) = (seen, try await seen.advance(from: position))
-      case .ended:
-        return nil
-      }
-      state = .seen(run, reached)
-      return reached.stage
-    }
+    state = .seen(run, reached)
+    return reached.stage
   }
 }
-
-/// An iterator is not shared between tasks.
-@available(*, unavailable)
-extension CheckpointedStages.Iterator: Sendable {}

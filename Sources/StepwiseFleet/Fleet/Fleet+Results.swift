@@ -57,17 +57,23 @@
       }
     }
 
-    /// The stages of a job, wherever it runs: those that it has passed, and each further one soon after it was saved.
+    /// Streams the stages of a job, wherever it runs: those that it has passed, and each further one soon after it was
+    /// saved.
     ///
     /// All stages are delivered in order if the job keeps its stages; otherwise the last one that is stored, each time
-    /// it is looked up.
+    /// it is looked up. The sequence ends after the stage that has the result. Each iterator is an independent
+    /// subscription, and leaving the loop does not affect the job.
     ///
     /// - Parameters:
     ///   - id: The id.
     ///   - type: The progression type that was enqueued.
-    /// - Returns: The stages; nothing happens before the first is requested.
-    public func stages<P: Progression & Codable>(of id: String, as type: P.Type) -> FleetStages<P> {
-      FleetStages(fleet: self, id: id)
+    /// - Returns: The stages; nothing happens before the first is requested. It throws ``FleetError`` when the job
+    ///   failed, was cancelled or does not exist; ``PostgresError``; `CancellationError`.
+    public func stages<P: Progression & Codable>(
+      of id: String,
+      as type: P.Type
+    ) -> some AsyncSequence<P, any Error> & Sendable {
+      FleetStages<P>(fleet: self, id: id)
     }
 
     /// Returns the state, and has notifications sent about the job for a minute if it has not ended.
@@ -94,61 +100,35 @@
     }
   }
 
-  /// Streams the stages of a job, from the first one on; each iterator is an independent subscription.
-  ///
-  /// The sequence ends after the stage that has the result. Leaving the loop does not affect the job.
-  public struct FleetStages<P: Progression & Codable>: AsyncSequence, Sendable {
-    /// A stage.
-    public typealias Element = P
-    /// A ``FleetError``, a ``PostgresError`` or a `CancellationError`.
-    public typealias Failure = any Error
+  /// Reads the stages of a job in batches, and waits for further ones.
+  private struct FleetStages<P: Progression & Codable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    typealias Element = P
+    typealias Failure = any Error
 
     let fleet: Fleet
     let id: String
+    var version: Int64 = 0
+    var read: ArraySlice<P> = []
+    var isOver = false
 
-    /// Creates an iterator.
-    public func makeAsyncIterator() -> Iterator { Iterator(fleet: fleet, id: id) }
+    func makeAsyncIterator() -> Self { self }
 
-    /// Reads stages in batches and waits for further ones.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let fleet: Fleet
-      fileprivate let id: String
-      private var version: Int64 = 0
-      private var read: ArraySlice<P> = []
-      private var isOver = false
-
-      fileprivate init(fleet: Fleet, id: String) {
-        self.fleet = fleet
-        self.id = id
-      }
-
-      /// Returns the next stage, waiting until it is saved; nil after the last one.
-      ///
-      /// - Parameter actor: The caller's actor.
-      /// - Returns: The stage; nil after the last one.
-      /// - Throws: ``FleetError`` when the job failed, was cancelled or does not exist; ``PostgresError``;
-      ///   `CancellationError`.
-      public mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-        if read.isEmpty, !isOver {
-          do {
-            let (stages, last) = try await fleet.stages(of: id, after: version, as: P.self)
-            (read, version) = (stages[...], last)
-          } catch {
-            isOver = true
-            throw error
-          }
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+      if read.isEmpty, !isOver {
+        do {
+          let (stages, last) = try await fleet.stages(of: id, after: version, as: P.self)
+          (read, version) = (stages[...], last)
+        } catch {
+          isOver = true
+          throw error
         }
-        let stage = read.popFirst()
-        if stage == nil || stage?.result != nil { isOver = true }
-        if isOver { read = [] }
-        return stage
       }
+      let stage = read.popFirst()
+      if stage == nil || stage?.result != nil { isOver = true }
+      if isOver { read = [] }
+      return stage
     }
   }
-
-  /// An iterator belongs to the one who iterates.
-  @available(*, unavailable)
-  extension FleetStages.Iterator: Sendable {}
 
   extension Fleet {
     /// Returns the stages after a version, and the last one's version: none when the job is done.

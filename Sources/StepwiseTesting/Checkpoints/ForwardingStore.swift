@@ -42,9 +42,6 @@ extension ForwardingStore {
   @concurrent package func load(_ id: String) async throws -> CheckpointRecord? {
     try await call("load") { try await base.load(id) }
   }
-  @concurrent package func entries(of id: String) async throws -> [[UInt8]] {
-    try await call("entries") { try await base.entries(of: id) }
-  }
   @concurrent package func remove(_ id: String) async throws {
     try await call("remove") { try await base.remove(id) }
   }

@@ -156,7 +156,7 @@ import Testing
 
   @Test func `An iterator that is no longer used retains nothing`() async throws {
     let store = try store(.files)
-    var iterator: CheckpointedStages<Count>.Iterator? = Count.at(0).stages(id: "a", in: store).makeAsyncIterator()
+    var iterator = Optional(Count.at(0).stages(id: "a", in: store).makeAsyncIterator())
     _ = try await iterator?.next()
     await #expect(throws: CheckpointError.self) { try await store.remove("a") }
     iterator = nil
