@@ -187,10 +187,10 @@ package struct CRC64: Sendable {
 
 extension FixedWidthInteger {
   /// The bytes of the number, most significant first.
-  var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+  package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 
   /// Creates the number from its bytes, most significant first.
-  init(bigEndianBytes bytes: some Sequence<UInt8>) {
+  package init(bigEndianBytes bytes: some Sequence<UInt8>) {
     self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
   }
 }

@@ -28,8 +28,8 @@ package struct SHA256: Sendable {
     byteCount += UInt64(bytes.count)
     let message = rest.isEmpty ? bytes : rest + bytes
     let whole = message.count - message.count % Self.blockSize
-    message.withUnsafeBufferPointer { message in
-      for block in stride(from: 0, to: whole, by: Self.blockSize) { add(message[block..<block + Self.blockSize]) }
+    message.withUnsafeBytes { message in
+      for block in stride(from: 0, to: whole, by: Self.blockSize) { add(message, at: block) }
     }
     rest = Array(message[whole...])
   }
@@ -42,12 +42,9 @@ package struct SHA256: Sendable {
     return last.hash.flatMap(Self.bytes).map(Self.hexadecimal).joined()
   }
 
-  private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
+  private mutating func add(_ message: UnsafeRawBufferPointer, at block: Int) {
     for index in 0..<16 {
-      let start = block.startIndex + 4 * index
-      words[index] =
-        UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16 | UInt32(block[start + 2]) << 8
-        | UInt32(block[start + 3])
+      words[index] = UInt32(bigEndian: message.loadUnaligned(fromByteOffset: block + 4 * index, as: UInt32.self))
     }
     for index in 16..<64 {
       let (early, late) = (words[index - 15], words[index - 2])

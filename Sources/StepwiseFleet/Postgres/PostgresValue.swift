@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import StepwiseCheckpoints
+
   /// A parameter, in PostgreSQL's binary format; nil is NULL.
   enum PostgresValue: Sendable, Hashable {
     case bytes([UInt8]?)
@@ -31,12 +33,11 @@
     var encoded: [UInt8]? {
       switch self {
       case .bytes(let bytes): bytes
-      case .integer(let number): number.map { Self.bigEndian(UInt64(bitPattern: $0)) }
-      case .real(let number): Self.bigEndian(number.bitPattern)
+      case .integer(let number): number.map(\.bigEndianBytes)
+      case .real(let number): number.bitPattern.bigEndianBytes
       case .text(let text): text.map { Array($0.utf8) }
       case .texts(let texts): Self.array(of: 25, texts.map { $0.map { Array($0.utf8) } })
-      case .integers(let numbers):
-        numbers.map { Self.array(of: 20, $0.map { Self.bigEndian(UInt64(bitPattern: $0)) }) }
+      case .integers(let numbers): numbers.map { Self.array(of: 20, $0.map(\.bigEndianBytes)) }
       case .flags(let flags): Self.array(of: 16, flags.map { [$0 ? 1 : 0] })
       case .blobs(let blobs): Self.array(of: 17, blobs)
       }
@@ -46,7 +47,7 @@
     private static func array(of type: UInt32, _ elements: [[UInt8]?]) -> [UInt8] {
       var bytes: [UInt8] = []
       bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
-      func append(_ number: Int32) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+      func append(_ number: Int32) { bytes += number.bigEndianBytes }
       append(elements.isEmpty ? 0 : 1)
       append(elements.contains { $0 == nil } ? 1 : 0)
       append(Int32(bitPattern: type))
@@ -58,10 +59,6 @@
         if let element { bytes += element }
       }
       return bytes
-    }
-
-    private static func bigEndian(_ number: UInt64) -> [UInt8] {
-      withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
     /// The value in PostgreSQL's text format.
@@ -104,9 +101,7 @@
     }
 
     /// A `bigint`.
-    func integer(_ column: Int) -> Int64? {
-      columns[column].map { bytes in Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
-    }
+    func integer(_ column: Int) -> Int64? { columns[column].map { Int64(bigEndianBytes: $0) } }
 
     /// A `boolean`.
     func isTrue(_ column: Int) -> Bool { columns[column]?.first == 1 }
