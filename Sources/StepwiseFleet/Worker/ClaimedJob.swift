@@ -39,11 +39,28 @@
     }
   }
 
+  /// What a worker does for its jobs; it refers to the worker, of which jobs and registrations know nothing else.
+  struct JobSurroundings: Sendable {
+    let database: PostgresDatabase
+    let hub: FleetHub
+    let report: @Sendable (FleetEvent) -> Void
+    /// Both return false when the job is not the worker's any more.
+    let save: @Sendable (StageSave) async throws -> Bool
+    let append: @Sendable (EntrySave) async throws -> Bool
+    /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
+    let park: @Sendable (ClaimedRow) -> Bool
+    /// Returns when the job has a slot again.
+    let unpark: @Sendable (ClaimedRow) async -> Void
+    /// Frees the slot of a job whose end is about to be stored.
+    let freeSlot: @Sendable (ClaimedRow) -> Void
+    /// Returns whether the job stops after its present stage.
+    let isStopping: @Sendable (ClaimedRow) -> Bool
+  }
+
   /// A job that runs in this process.
   final class ClaimedJob: Sendable {
     let row: ClaimedRow
-    /// It refers to its jobs until they have ended.
-    let worker: FleetWorker
+    let surroundings: JobSurroundings
     /// Cancelled when the job's stage is to stop.
     let token = CancellationToken()
     let state: Lock<State>
@@ -68,15 +85,15 @@
       var timeout: JobTimeout?
     }
 
-    init(_ row: ClaimedRow, of worker: FleetWorker) {
-      (self.row, self.worker) = (row, worker)
+    init(_ row: ClaimedRow, in surroundings: JobSurroundings) {
+      (self.row, self.surroundings) = (row, surroundings)
       state = Lock(State(attempt: row.attempt))
     }
 
-    var database: PostgresDatabase { worker.fleet.database }
+    var database: PostgresDatabase { surroundings.database }
 
     /// A Boolean value that indicates whether the job stops after its present stage.
-    var isStopping: Bool { worker.isStopping(row) }
+    var isStopping: Bool { surroundings.isStopping(row) }
 
     var attempt: Int { state.withLock { $0.attempt } }
 
@@ -115,12 +132,12 @@
         isLast: isLast,
         signals: state.withLock { $0.received }
       )
-      if isLast { worker.freeSlot(of: row.fence) }
-      guard try await worker.store(save, with: worker.saves) else { throw LostJob() }
+      if isLast { surroundings.freeSlot(row) }
+      guard try await surroundings.save(save) else { throw LostJob() }
       state.withLock { state in
         (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
       }
-      worker.onEvent(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
+      surroundings.report(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
     }
   }
 
@@ -166,7 +183,7 @@
     /// Stops a chain after its present steps, and a job that only waits at once.
     func stopRun() {
       state.withLock { $0.run }?.stop()
-      worker.fleet.hub.deliver(to: row.id)
+      surroundings.hub.deliver(to: row.id)
     }
 
     func entries() async throws -> [PostgresRow] { try await database.run(FleetChains.load, [.text(row.id)]) }
@@ -178,7 +195,7 @@
         entry: entry,
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
-      guard try await worker.store(save, with: worker.appends) else { throw LostJob() }
+      guard try await surroundings.append(save) else { throw LostJob() }
       state.withLock { $0.attempt = 1 }
     }
 
@@ -215,11 +232,11 @@
 
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }
-      return worker.park(row)
+      return surroundings.park(row)
     }
 
     func unpark() async {
-      await worker.unpark(row.fence)
+      await surroundings.unpark(row)
       state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
     }
 
@@ -235,7 +252,7 @@
 
     /// Prepares a wait for a signal, which ends after a time as well.
     func news() -> @Sendable (_ limit: Duration) async -> Void {
-      let ticket = worker.fleet.hub.ticket(for: row.id)
+      let ticket = surroundings.hub.ticket(for: row.id)
       return { await ticket.wait(upTo: $0) }
     }
   }

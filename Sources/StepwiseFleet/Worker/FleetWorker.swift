@@ -168,6 +168,21 @@
       }
     }
 
+    /// The worker has its jobs until they have ended.
+    private var surroundings: JobSurroundings {
+      JobSurroundings(
+        database: fleet.database,
+        hub: fleet.hub,
+        report: onEvent,
+        save: { try await self.store($0, with: self.saves) },
+        append: { try await self.store($0, with: self.appends) },
+        park: park,
+        unpark: { await self.unpark($0.fence) },
+        freeSlot: { self.freeSlot(of: $0.fence) },
+        isStopping: isStopping
+      )
+    }
+
     private func claim(_ count: Int, as worker: Int64) async throws -> [ClaimedJob] {
       let types = Array(registrations.values)
       let known = state.withLock { $0.machine.claimSent() }
@@ -183,7 +198,7 @@
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
         let claimed = state.machine.claimed(claims, by: worker)
         for row in rows where claimed.start.contains(row.fence) {
-          state.jobs[row.fence] = ClaimedJob(row, of: self)
+          state.jobs[row.fence] = ClaimedJob(row, in: surroundings)
         }
         return (claimed, claimed.start.compactMap { state.jobs[$0] }, earlier)
       }
@@ -210,8 +225,7 @@
       }
     }
 
-    /// Returns whether the job stops after its present stage.
-    func isStopping(_ row: ClaimedRow) -> Bool {
+    private func isStopping(_ row: ClaimedRow) -> Bool {
       state.withLock { state in
         switch state.machine.interruption(of: row.fence) {
         case nil: state.machine.isDraining
