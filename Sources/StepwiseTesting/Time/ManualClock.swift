@@ -106,7 +106,7 @@ extension ManualClock {
   /// A point in the time of a manual clock, defined by its distance from the clock's zero.
   public struct Instant: InstantProtocol, Hashable, Sendable {
     /// The distance from the clock's zero.
-    public let offset: Duration
+    public let offset: Swift.Duration
 
     /// Creates the instant at the given distance from the clock's zero.
     public init(offset: Duration = .zero) {
