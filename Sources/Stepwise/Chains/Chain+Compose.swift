@@ -104,7 +104,7 @@ struct Branches<Input: Sendable>: Sendable {
       for index in all.indices {
         let (branch, core) = (all[index], chains.cores[index])
         group.addTask { [child] in (index, await .of { try await branch(core, input, child) }) }
-        child = child.next(after: core.program)
+        child = child.next(after: core)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if first.fork.mayOutlastDecision {

@@ -3,31 +3,134 @@
 
 import Synchronization
 
-/// A chain with its types erased: its compiled path, and the supervision of its runs.
+/// A chain prepared for running, with its types erased: the path of its parts as one array, and the supervision of its
+/// runs.
 @usableFromInline
 final class ChainCore: Sendable {
-  let program: Program
+  struct Operation: Sendable {
+    enum Kind {
+      case step, chains, recover, enclosing
+    }
+
+    let kind: Kind
+    let code: StepCode
+    let node: Node
+    /// The number of steps before it, including those of nested chains.
+    let firstStep: Int
+    /// What undoes the step; nil for a step that is not undone, and for other operations.
+    var undo: StepUndo?
+
+    /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
+    var output: any Sendable.Type {
+      switch node.part {
+      case .step(_, let output, _, _), .recover(let output, _): output
+      default: Void.self
+      }
+    }
+
+    /// The name that a journal knows the operation by.
+    var storedName: String {
+      if case .step(let name, _, _, _) = node.part { return ChainStep(index: firstStep, name: name).description }
+      return "recover"
+    }
+  }
+
+  /// The last part of its path.
+  let node: Node
+  let operations: [Operation]
+  /// The positions of the operations that cover everything before them.
+  let enclosings: [Int]
+  let stepCount: Int
+  let errorHandlers: [ErrorHandler]
+  let finallyHandlers: [FinallyHandler]
+  let overlap: Overlap
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
+  /// The token, which it shares with the chains derived from it.
+  let token: CancellationToken
+  /// The name and the observers, if it has any.
+  let identity: ChainIdentity?
   let counter = InFlightCounter()
-  let node: Node
+  private let madeSummary = Lock<ChainSummary?>(nil)
   private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
 
   init(_ path: Path) {
     node = path.node
-    program = Program(path)
-    entrance = program.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
+    token = path.token
+    identity = path.identity
+    // Last one first, since a node knows only the one before it.
+    let nodes = sequence(first: path.node, next: \.parent)
+    let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
+    var firstStep = stepCount
+    var operations: [Operation] = []
+    operations.reserveCapacity(count)
+    var errorHandlers: [ErrorHandler] = []
+    var finallyHandlers: [FinallyHandler] = []
+    var overlap: Overlap?
+    for node in nodes {
+      firstStep -= node.stepCount
+      func add(_ kind: Operation.Kind, _ code: @escaping StepCode, undo: StepUndo? = nil) {
+        operations.append(Operation(kind: kind, code: code, node: node, firstStep: firstStep, undo: undo))
+      }
+      switch node.part {
+      case .step(_, _, let undo, let code): add(.step, code, undo: undo)
+      case .chains(_, _, let code): add(.chains, code)
+      case .recover(_, let code): add(.recover, code)
+      case .enclosing(_, let code): add(.enclosing, code)
+      case .onError(let handler): errorHandlers.append(handler)
+      case .finally(let handler): finallyHandlers.append(handler)
+      case .overlap(let policy): overlap = overlap ?? policy
+      }
+    }
+    operations.reverse()
+    self.operations = operations
+    enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
+    self.stepCount = stepCount
+    self.errorHandlers = errorHandlers.reversed()
+    self.finallyHandlers = finallyHandlers
+    self.overlap = overlap ?? .concurrent
+    entrance = self.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
 
   // No run is in flight.
   deinit { leaveToken() }
 
   /// Whether nothing but tokens around them can reach its runs, so that they need no separate task.
-  var isPlain: Bool { !program.token.isAccessed && entrance == nil }
+  var isPlain: Bool { !token.isAccessed && entrance == nil }
 
   /// Whether nothing follows the last step of a run.
   var endsWithItsSteps: Bool {
-    isPlain && program.errorHandlers.isEmpty && program.finallyHandlers.isEmpty
+    isPlain && errorHandlers.isEmpty && finallyHandlers.isEmpty
+  }
+
+  var observers: [any RunObserver] { identity?.observers ?? [] }
+
+  func name(at index: Int) -> String? { summary.names[index] }
+
+  /// What records and errors need of the chain; made for the first of them.
+  ///
+  /// Retaining it does not retain the steps.
+  var summary: ChainSummary {
+    if let summary = madeSummary.withLock({ $0 }) { return summary }
+    var names: [Int: String] = [:]
+    var pending = [(chain: self, firstStep: 0)]
+    while let (chain, first) = pending.popLast() {
+      for operation in chain.operations {
+        var step = first + operation.firstStep
+        switch operation.node.part {
+        case .step(let name?, _, _, _): names[step] = name
+        case .chains(let chains, _, _):
+          for chain in chains.cores {
+            pending.append((chain, step))
+            step += chain.stepCount
+          }
+        default: break
+        }
+      }
+    }
+    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
+    madeSummary.withLock { $0 = summary }
+    return summary
   }
 
   /// A run begins; `end()` follows, after its handlers.
@@ -52,7 +155,7 @@ final class ChainCore: Sendable {
       if let generation { return generation.token }
       let new = CancellationToken()
       // A linked token would be referenced weakly, which makes each further reference to it slower.
-      generation = (new, program.token.listen(new))
+      generation = (new, token.listen(new))
       return new
     }
   }
@@ -62,7 +165,7 @@ final class ChainCore: Sendable {
   @discardableResult
   private func leaveToken() -> CancellationToken? {
     let left = generation.withLock { $0.take() }
-    program.token.remove(left?.key)
+    token.remove(left?.key)
     return left?.token
   }
 }
@@ -92,7 +195,7 @@ extension ChainCore {
   func runInPlace(_ execution: Execution, _ slot: inout ValueSlot) async throws {
     begin()
     defer { end() }
-    var frame = Frame(program, execution, slot: exchange(&slot, with: ValueSlot()))
+    var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()))
     let outcome = await frame.execute()
     slot = frame.slot
     try outcome.get()
@@ -120,7 +223,7 @@ extension ChainCore {
     guard isPlain else { return try await runApart(input, as: child) }
     begin()
     defer { end() }
-    var frame = Frame(program, makeExecution(as: child), slot: ValueSlot(input))
+    var frame = Frame(self, makeExecution(as: child), slot: ValueSlot(input))
     try Self.check(await frame.execute(), in: child.outer)
     return (frame.slot.take(), frame.undosIfAny?.takeAll().reversed() ?? [])
   }
@@ -170,7 +273,7 @@ extension ChainCore {
     if handle != nil { surroundings = surroundings.ofStartedRuns }
     let listeners: [Listener] = surroundings.tokens.map { ($0, $0.listen(run)) }
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
-    if !run.isCancellationRequested { run.enterGate(reason: program.overlap.name) }
+    if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
     var place: Execution.Place?
     if let scope {
       let step = handle == nil ? scope.step : nil
@@ -228,7 +331,7 @@ extension ChainCore {
     } catch {
       refusal = error
     }
-    var frame = Frame(program, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
+    var frame = Frame(self, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
     frame.end(run, with: await frame.execute(endingWith: refusal))
     await run.journal?.end()
   }

@@ -7,7 +7,7 @@ import Synchronization
 @usableFromInline
 package final class Execution: Sendable {
   /// Nil once the run has completed: a task that a step created may live on, and retains this object.
-  private let plan: Lock<Program?>
+  private let core: Lock<ChainCore?>
   /// What a run with its own task has in addition.
   let started: StartedRun?
   let journal: (any RunJournal)?
@@ -76,37 +76,37 @@ package final class Execution: Sendable {
   ) {
     checkedCount = Atomic(count)
     let child = place?.child
-    plan = Lock(core.program)
+    self.core = Lock(core)
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
     self.place = place
     hasHandle = recorder != nil
-    recording = Self.recording(of: core.program, recorder, as: child, in: place?.surroundings.observation)
+    recording = Self.recording(of: core, recorder, as: child, in: place?.surroundings.observation)
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
 
   /// Returns nil when nothing records a run that starts.
   private static func recording(
-    of program: Program,
+    of chain: ChainCore,
     _ own: RunRecorder?,
     as child: Child?,
     in observation: ObservationScope?
   ) -> Recording? {
     if let child, let outer = child.recording {
-      return outer.nested(program.summary, child.fork.nesting, firstStep: child.firstStep)
+      return outer.nested(chain.summary, child.fork.nesting, firstStep: child.firstStep)
     }
     var recorder = own
-    if own == nil, let watch = RunWatch.make(for: program.summary, program.observers, in: observation) {
-      recorder = RunRecorder(of: program.summary, firstStep: child?.firstStep ?? 0, watch)
+    if own == nil, let watch = RunWatch.make(for: chain.summary, chain.observers, in: observation) {
+      recorder = RunRecorder(of: chain.summary, firstStep: child?.firstStep ?? 0, watch)
     }
     return recorder.map { Recording($0) }
   }
 
-  var program: Program? { plan.withLock { $0 } }
+  var chain: ChainCore? { core.withLock { $0 } }
 
-  func complete() { _ = plan.withLock { $0.take() } }
+  func complete() { _ = core.withLock { $0.take() } }
 
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }
@@ -131,7 +131,7 @@ package final class Execution: Sendable {
     }
   }
 
-  private var stepCount: Int { place?.stepCount ?? program?.stepCount ?? 0 }
+  private var stepCount: Int { place?.stepCount ?? chain?.stepCount ?? 0 }
 
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
@@ -157,7 +157,7 @@ package final class Execution: Sendable {
 
   private var lastPlannedStep: ChainStep {
     let index = lastIndex
-    return ChainStep(index: index, name: program?.name(at: index - firstStep))
+    return ChainStep(index: index, name: chain?.name(at: index - firstStep))
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
@@ -344,12 +344,12 @@ extension Execution {
 
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String {
-    if let request = started?.request, let overlap = program?.overlap, overlap.mode != nil,
+    if let request = started?.request, let overlap = chain?.overlap, overlap.mode != nil,
       request.reason == overlap.name
     {
       return "overlap policy"
     }
-    if program?.token.isCancelled ?? false { return "the chain's token" }
+    if chain?.token.isCancelled ?? false { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
     if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }

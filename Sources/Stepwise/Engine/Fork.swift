@@ -100,9 +100,9 @@ struct Child: Sendable {
   /// The index of its first step in events.
   let firstStep: Int
 
-  /// Returns the child that follows this one, which is a run of the given program.
-  func next(after program: Program) -> Child {
-    let next = firstStep + program.stepCount
+  /// Returns the child that follows this one, which is a run of the given chain.
+  func next(after chain: ChainCore) -> Child {
+    let next = firstStep + chain.stepCount
     return Child(outer: outer, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
   }
 }

@@ -5,7 +5,7 @@
 @usableFromInline
 package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
-  let program: Program
+  let chain: ChainCore
   let execution: Execution
   let recording: Recording?
   /// The undos of an abandoned part; nil for those of the run.
@@ -17,27 +17,27 @@ package struct Frame: ~Copyable {
   /// When the previous step ended, if the next one begins then, as far as the record is concerned.
   // Not an instant, whose size the compiler does not know here.
   private var lastEnd: Duration?
-  /// The part of the program that the current operation covers.
+  /// The part of the chain that the current operation covers.
   private(set) var covered = 0
   /// The error for the next `recover` to replace.
   var failure: (any Error)?
   /// The step that failed, if the run has ended with its own error.
   private(set) var failedStep: ChainStep?
 
-  init(_ program: Program, _ execution: Execution, slot: consuming ValueSlot) {
-    self.init(program, execution, slot: slot, undos: nil, recording: execution.recording)
+  init(_ chain: ChainCore, _ execution: Execution, slot: consuming ValueSlot) {
+    self.init(chain, execution, slot: slot, undos: nil, recording: execution.recording)
   }
 
   /// Creates a frame for a part of the run with its own undos and record.
   init(
-    _ program: Program,
+    _ chain: ChainCore,
     _ execution: Execution,
     slot: consuming ValueSlot,
     undos: UndoStack?,
     recording: Recording?
   ) {
     self.slot = slot
-    self.program = program
+    self.chain = chain
     self.execution = execution
     ownUndos = undos
     self.recording = recording
@@ -46,10 +46,10 @@ package struct Frame: ~Copyable {
   /// The index of the last part.
   ///
   /// Each part ends before an operation that covers it and all parts before; the last one ends at the end.
-  var lastPart: Int { program.enclosings.count }
+  var lastPart: Int { chain.enclosings.count }
 
-  private func start(ofPart part: Int) -> Int { part == 0 ? 0 : program.enclosings[part - 1] }
-  private func end(ofPart part: Int) -> Int { part == lastPart ? program.operations.count : program.enclosings[part] }
+  private func start(ofPart part: Int) -> Int { part == 0 ? 0 : chain.enclosings[part - 1] }
+  private func end(ofPart part: Int) -> Int { part == lastPart ? chain.operations.count : chain.enclosings[part] }
 
   /// Runs the operations of one part, in a loop.
   ///
@@ -58,7 +58,7 @@ package struct Frame: ~Copyable {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
     while position < end {
-      let operation = program.operations[position]
+      let operation = chain.operations[position]
       do {
         if operation.kind != .step {
           try await perform(at: position, part: part)
@@ -67,7 +67,7 @@ package struct Frame: ~Copyable {
           index = execution.firstStep + operation.firstStep
           execution.enter(index)
           try await operation.code(&self)
-          if let undo = program.operations[position].undo { await keep(undo(slot)) }
+          if let undo = chain.operations[position].undo { await keep(undo(slot)) }
           execution.reportEnd(ofStep: index)
         } else {
           try await performStored(operation)
@@ -81,7 +81,7 @@ package struct Frame: ~Copyable {
 
   @inline(never)
   private mutating func perform(at position: Int, part: Int) async throws {
-    let operation = program.operations[position]
+    let operation = chain.operations[position]
     guard operation.kind != .recover else { return }
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
     if operation.kind == .chains, execution.journal == nil, execution.isCancellationRequested {
@@ -102,10 +102,10 @@ package struct Frame: ~Copyable {
     end: Int
   ) async throws -> Int {
     var error = error
-    for next in position..<end where program.operations[next].kind == .recover {
+    for next in position..<end where chain.operations[next].kind == .recover {
       let journal = execution.journal
       // A branch that has lost, and a run whose time is up, still replay what they did before.
-      let isStored = journal?.isStored(program.operations[next].storedName) ?? false
+      let isStored = journal?.isStored(chain.operations[next].storedName) ?? false
       if execution.isCancellationRequested, !isStored { break }
       if let marked = undosIfAny?.takeMarked(), !marked.isEmpty {
         await execution.undoShielded(marked, recording: recording)
@@ -114,10 +114,10 @@ package struct Frame: ~Copyable {
       failure = error
       do {
         if let journal {
-          let operation = program.operations[next]
+          let operation = chain.operations[next]
           try await perform(operation, by: journal, returning: operation.output)
         } else {
-          try await program.operations[next].code(&self)
+          try await chain.operations[next].code(&self)
         }
         recording?.recovered()
         return next + 1
@@ -136,7 +136,7 @@ extension Frame {
   ///
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
-  private mutating func performStored(_ operation: Program.Operation) async throws {
+  private mutating func performStored(_ operation: ChainCore.Operation) async throws {
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     index = execution.firstStep + operation.firstStep
     execution.enter(index)
@@ -161,7 +161,7 @@ extension Frame {
     execution.reportEnd(ofStep: index)
   }
 
-  private mutating func performBody(_ operation: Program.Operation) async throws {
+  private mutating func performBody(_ operation: ChainCore.Operation) async throws {
     if let journal = execution.journal {
       return try await perform(operation, by: journal, returning: operation.output)
     }
@@ -171,7 +171,7 @@ extension Frame {
 
   @inline(never)
   private mutating func perform<Output: Sendable>(
-    _ operation: Program.Operation,
+    _ operation: ChainCore.Operation,
     by journal: any RunJournal,
     returning type: Output.Type
   ) async throws {
@@ -320,7 +320,7 @@ extension Frame {
   var undosIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
 
   var step: ChainStep {
-    ChainStep(index: index, name: program.name(at: index - execution.firstStep))
+    ChainStep(index: index, name: chain.name(at: index - execution.firstStep))
   }
 
   /// Stores how to undo the step that has just completed.
@@ -365,7 +365,7 @@ extension Frame {
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = program.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
+    let hasHandlers = chain.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
     // Until its calls of `step` are closed, a run may get a further undo.
     guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), undosIfAny == nil else { return nil }
     let outcome = execution.close(with: error)
@@ -392,7 +392,7 @@ extension Frame {
       await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
       isFinal = await journal.finish()
     }
-    if program.hasHandlers(for: outcome) || !undos.isEmpty || !execution.undoErrors.isEmpty {
+    if chain.hasHandlers(for: outcome) || !undos.isEmpty || !execution.undoErrors.isEmpty {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, undoing: undos, isFinal: isFinal)
     }
@@ -427,17 +427,17 @@ extension Frame {
     undoing entries: [UndoStack.Entry],
     isFinal: Bool
   ) async {
-    let (program, execution) = (program, execution)
+    let (chain, execution) = (chain, execution)
     let handlers: @concurrent @Sendable () async -> Void = {
       execution.keep(await execution.undo(entries, recording: execution.recording))
-      if isFinal, case .failed(let error) = state, !program.errorHandlers.isEmpty {
+      if isFinal, case .failed(let error) = state, !chain.errorHandlers.isEmpty {
         let step = execution.lastStep
-        for handler in program.errorHandlers { await handler(error, step) }
+        for handler in chain.errorHandlers { await handler(error, step) }
       }
       for error in isFinal ? execution.undoErrors : [] {
-        for handler in program.errorHandlers { await handler(error, error.chainStep) }
+        for handler in chain.errorHandlers { await handler(error, error.chainStep) }
       }
-      for handler in program.finallyHandlers { await handler(state) }
+      for handler in chain.finallyHandlers { await handler(state) }
     }
     // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
     let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
@@ -445,7 +445,7 @@ extension Frame {
   }
 }
 
-extension Program {
+extension ChainCore {
   fileprivate var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
   fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
@@ -459,7 +459,7 @@ extension Frame: Sendable {}
 
 /// The steps that a modifier covers and that run in their own task: under a timer, or abandoned.
 final class CoveredSteps: Sendable {
-  private let program: Program
+  private let chain: ChainCore
   private let execution: Execution
   private let part: Int
   private let recording: Recording?
@@ -469,7 +469,7 @@ final class CoveredSteps: Sendable {
   private let value: Lock<ValueSlot>
 
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
-    program = frame.program
+    chain = frame.chain
     execution = frame.execution
     part = frame.covered
     recording = frame.recording
@@ -482,7 +482,7 @@ final class CoveredSteps: Sendable {
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   @concurrent func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(program, execution, slot: takeValue(), undos: undos, recording: recording)
+    var frame = Frame(chain, execution, slot: takeValue(), undos: undos, recording: recording)
     try await frame.perform(part: part)
     var output: ValueSlot? = frame.slot
     value.withLock { value in

@@ -46,7 +46,7 @@ package final class Node: Sendable {
   var stepCount: Int {
     switch part {
     case .step: 1
-    case .chains(let chains, _, _): chains.cores.reduce(0) { $0 + $1.program.stepCount }
+    case .chains(let chains, _, _): chains.cores.reduce(0) { $0 + $1.stepCount }
     default: 0
     }
   }
@@ -111,116 +111,6 @@ extension Path {
 
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
     self.init(.chains(chains, how: how, code))
-  }
-}
-
-/// A chain prepared for running: the path of its nodes as one array.
-final class Program: Sendable {
-  struct Operation: Sendable {
-    enum Kind {
-      case step, chains, recover, enclosing
-    }
-
-    let kind: Kind
-    let code: StepCode
-    let node: Node
-    /// The number of steps before it, including those of nested chains.
-    let firstStep: Int
-    /// What undoes the step; nil for a step that is not undone, and for other operations.
-    var undo: StepUndo?
-
-    /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
-    var output: any Sendable.Type {
-      switch node.part {
-      case .step(_, let output, _, _), .recover(let output, _): output
-      default: Void.self
-      }
-    }
-
-    /// The name that a journal knows the operation by.
-    var storedName: String {
-      if case .step(let name, _, _, _) = node.part { return ChainStep(index: firstStep, name: name).description }
-      return "recover"
-    }
-  }
-
-  let operations: [Operation]
-  /// The positions of the operations that cover everything before them.
-  let enclosings: [Int]
-  let stepCount: Int
-  private let madeSummary = Lock<ChainSummary?>(nil)
-  let errorHandlers: [ErrorHandler]
-  let finallyHandlers: [FinallyHandler]
-  let overlap: Overlap
-  /// The token, which the chain shares with those derived from it.
-  let token: CancellationToken
-  /// The name and the observers, if it has any.
-  let identity: ChainIdentity?
-
-  init(_ path: Path) {
-    token = path.token
-    identity = path.identity
-    // Last one first, since a node knows only the one before it.
-    let nodes = sequence(first: path.node, next: \.parent)
-    let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
-    var firstStep = stepCount
-    var operations: [Operation] = []
-    operations.reserveCapacity(count)
-    var errorHandlers: [ErrorHandler] = []
-    var finallyHandlers: [FinallyHandler] = []
-    var overlap: Overlap?
-    for node in nodes {
-      firstStep -= node.stepCount
-      func add(_ kind: Operation.Kind, _ code: @escaping StepCode, undo: StepUndo? = nil) {
-        operations.append(Operation(kind: kind, code: code, node: node, firstStep: firstStep, undo: undo))
-      }
-      switch node.part {
-      case .step(_, _, let undo, let code): add(.step, code, undo: undo)
-      case .chains(_, _, let code): add(.chains, code)
-      case .recover(_, let code): add(.recover, code)
-      case .enclosing(_, let code): add(.enclosing, code)
-      case .onError(let handler): errorHandlers.append(handler)
-      case .finally(let handler): finallyHandlers.append(handler)
-      case .overlap(let policy): overlap = overlap ?? policy
-      }
-    }
-    operations.reverse()
-    self.operations = operations
-    enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
-    self.stepCount = stepCount
-    self.errorHandlers = errorHandlers.reversed()
-    self.finallyHandlers = finallyHandlers
-    self.overlap = overlap ?? .concurrent
-  }
-
-  var observers: [any RunObserver] { identity?.observers ?? [] }
-
-  func name(at index: Int) -> String? { summary.names[index] }
-
-  /// What records and errors need of the chain; made for the first of them.
-  ///
-  /// Retaining it does not retain the steps.
-  var summary: ChainSummary {
-    if let summary = madeSummary.withLock({ $0 }) { return summary }
-    var names: [Int: String] = [:]
-    var pending = [(program: self, firstStep: 0)]
-    while let (program, first) = pending.popLast() {
-      for operation in program.operations {
-        var step = first + operation.firstStep
-        switch operation.node.part {
-        case .step(let name?, _, _, _): names[step] = name
-        case .chains(let chains, _, _):
-          for program in chains.cores.map(\.program) {
-            pending.append((program, step))
-            step += program.stepCount
-          }
-        default: break
-        }
-      }
-    }
-    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
-    madeSummary.withLock { $0 = summary }
-    return summary
   }
 }
 

@@ -44,7 +44,7 @@ struct ChainTokenTests {
     let chain = Chain { (number: Int) in number }
     let token = chain.cancellationToken
     #expect(chain.cancellationToken === token)
-    #expect(chain.core.program.token === token)
+    #expect(chain.core.token === token)
   }
 
   @Test func `A chain shares its token with derived chains`() {
@@ -188,7 +188,7 @@ struct ChainTokenTests {
     let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
     let own = withUnsafeCurrentTask { $0?.hashValue }
     #expect(try await chain.run() == own)
-    #expect(!chain.core.program.token.isAccessed)
+    #expect(!chain.core.token.isAccessed)
     _ = chain.cancellationToken
     #expect(try await chain.run() != own)
   }
