@@ -41,7 +41,7 @@ final class Gate: Sendable {
   func resume() { change { $0.resume() } }
 
   private func change(_ admit: (inout GateMachine<StartedRun>) -> [StartedRun]) {
-    for run in machine.withLock({ admit(&$0) }) { run.admission?.settle(()) }
+    for run in machine.withLock({ admit(&$0) }) { run.admission.settle(()) }
   }
 }
 
@@ -82,7 +82,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   let entrance: Entrance?
   let journal: (any RunJournal)?
   /// Settled when the gate admits the run.
-  let admission: Once<Void>?
+  let admission = OnceCell<Void>()
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
   private let state: Lock<State>
@@ -97,7 +97,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     self.journal = journal
     state = Lock(State(enclosing: enclosing, value: input))
     self.entrance = entrance
-    admission = entrance.map { _ in Once() }
   }
 
   var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
@@ -294,7 +293,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
   func waitForAdmission() async throws {
     guard case .waiting(let id) = slot else { return }
-    let isAdmitted = await admission?.value() != nil
+    let isAdmitted = await admission.value() != nil
     slot = isAdmitted ? .held(id) : .none
     if !isAdmitted { entrance?.gate.leave(id) }
   }
