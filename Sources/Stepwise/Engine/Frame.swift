@@ -58,19 +58,19 @@ package struct Frame: ~Copyable {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
     while position < end {
-      let operation = chain.operations[position]
+      // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
-        if operation.kind != .step {
+        if chain.operations[position].kind != .step {
           try await perform(at: position, part: part)
         } else if recording == nil, execution.journal == nil {
           guard !execution.isCancellationRequested else { throw CancellationError() }
-          index = execution.firstStep + operation.firstStep
+          index = execution.firstStep + chain.operations[position].firstStep
           execution.enter(index)
-          try await operation.code(&self)
+          try await chain.operations[position].code(&self)
           if let undo = chain.operations[position].undo { await keep(undo(slot)) }
           execution.reportEnd(ofStep: index)
         } else {
-          try await performStored(operation)
+          try await performStored(at: position)
         }
         position += 1
       } catch {
@@ -114,8 +114,7 @@ package struct Frame: ~Copyable {
       failure = error
       do {
         if let journal {
-          let operation = chain.operations[next]
-          try await perform(operation, by: journal, returning: operation.output)
+          try await perform(at: next, by: journal)
         } else {
           try await chain.operations[next].code(&self)
         }
@@ -136,9 +135,9 @@ extension Frame {
   ///
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
-  private mutating func performStored(_ operation: ChainCore.Operation) async throws {
+  private mutating func performStored(at position: Int) async throws {
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    index = execution.firstStep + operation.firstStep
+    index = execution.firstStep + chain.operations[position].firstStep
     execution.enter(index)
     if let recording {
       let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
@@ -147,7 +146,7 @@ extension Frame {
         let step = RecordedStep(recording: recording, number: number)
         // Only an abandoned part has another scope than its run.
         let scope = ownUndos == nil ? Scope(of: execution) : Scope.current
-        try await Scope.$current.withValue(scope?.inside(step: step)) { try await performBody(operation) }
+        try await Scope.$current.withValue(scope?.inside(step: step)) { try await performBody(at: position) }
       } catch {
         recording.finish(number, error: error)
         throw error
@@ -156,20 +155,23 @@ extension Frame {
       lastEnd = end
       recording.finish(number, at: end)
     } else {
-      try await performBody(operation)
+      try await performBody(at: position)
     }
     execution.reportEnd(ofStep: index)
   }
 
-  private mutating func performBody(_ operation: ChainCore.Operation) async throws {
-    if let journal = execution.journal {
-      return try await perform(operation, by: journal, returning: operation.output)
-    }
-    try await operation.code(&self)
-    if let undo = operation.undo { await keep(undo(slot)) }
+  private mutating func performBody(at position: Int) async throws {
+    if let journal = execution.journal { return try await perform(at: position, by: journal) }
+    try await chain.operations[position].code(&self)
+    if let undo = chain.operations[position].undo { await keep(undo(slot)) }
   }
 
   @inline(never)
+  private mutating func perform(at position: Int, by journal: any RunJournal) async throws {
+    let operation = chain.operations[position]
+    try await perform(operation, by: journal, returning: operation.output)
+  }
+
   private mutating func perform<Output: Sendable>(
     _ operation: ChainCore.Operation,
     by journal: any RunJournal,
