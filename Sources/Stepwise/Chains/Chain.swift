@@ -81,6 +81,7 @@ extension Chain {
   ///   admits one run at a time.
   @inlinable
   public nonisolated func run(_ input: Input) async throws -> Output {
+    let core = core
     guard let execution = core.makePlainRun() else { return try await core.runApart(input) }
     var slot = ValueSlot()
     slot.put(input)
