@@ -152,10 +152,12 @@ final class ChainCore: Sendable {
   /// It interrupts a run made by `start`; a plain run checks it before each step.
   var currentGeneration: CancellationToken {
     generation.withLock { generation in
-      if let generation { return generation.token }
+      // The chain's token may still be calling handlers, and cancel the generation after them.
+      if let generation, generation.token.isCancelled || !token.isCancelled { return generation.token }
       let new = CancellationToken()
       // A linked token would be referenced weakly, which makes each further reference to it slower.
-      generation = (new, token.listen(new))
+      let key = token.listen(new)
+      if generation == nil { generation = (new, key) }
       return new
     }
   }

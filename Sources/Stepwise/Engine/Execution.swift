@@ -321,8 +321,11 @@ extension Execution {
     return false
   }
 
+  /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
+  private var isChainCancelled: Bool { chain?.token.isCancelled ?? false }
+
   private var isCancellationRequestedHere: Bool {
-    if generation.isCancelled { return true }
+    if generation.isCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
     guard let place else { return false }
@@ -339,7 +342,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? generation.request ?? surroundings.request
+    started?.request ?? generation.request ?? chain?.token.request ?? surroundings.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -349,7 +352,7 @@ extension Execution {
     {
       return "overlap policy"
     }
-    if chain?.token.isCancelled ?? false { return "the chain's token" }
+    if isChainCancelled { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
     if surroundings.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
@@ -386,7 +389,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.surroundings.request != nil
+      return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings.request != nil
     }
   }
 }

@@ -233,7 +233,7 @@ extension Frame {
 
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
   mutating func perform(within limit: TimeLimit) async throws {
-    let steps = CoveredSteps(coveredBy: &self, undos: nil)
+    let steps = CoveredSteps(coveredBy: &self, undos: ownUndos)
     do {
       try await limited(to: limit) {
         steps.currentStep

@@ -103,7 +103,7 @@ extension HTTPRequest {
   /// The scheme, host and port of an absolute URL of HTTP, without the user's name.
   static func origin(of url: URL) -> String {
     let scheme = url.scheme?.lowercased() ?? ""
-    let host = url.host(percentEncoded: true)?.lowercased() ?? ""
+    let host = url.host?.lowercased() ?? ""
     return "\(scheme)://\(host):\(url.port ?? (scheme == "https" ? 443 : 80))"
   }
 }

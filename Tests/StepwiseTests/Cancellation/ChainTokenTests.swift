@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 import StepwiseTesting
+import TestSupport
 import Testing
 
 @testable import Stepwise
@@ -179,6 +181,43 @@ struct ChainTokenTests {
     gate.record(1)
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(log.elements == ["attempt 1", "attempt 2", "attempt 3", "finally stop"])
+  }
+
+  // MARK: - Before its handlers
+
+  /// A handler of the token may take long, and wait for runs.
+  @Test func `Runs end before the token's handlers return, and none begins a step`() async throws {
+    let ended = DispatchSemaphore(value: 0)
+    let late = Once<String>()
+    let chain = Chain("first") { [entered, gate, log] (number: Int) in
+      log.record("first \(number)")
+      entered.record(number)
+      await Task { _ = await gate.elements(atLeast: 1) }.value
+      return number
+    }
+    .then("second") { [log] number in log.record("second") }
+    let token = chain.cancellationToken
+    token.onCancel { [gate] _ in
+      gate.record(1)
+      ended.wait()
+      let run = chain.start(2)
+      Task {
+        late.settle(await run.outcome.brief)
+        ended.signal()
+      }
+      ended.wait()
+    }
+    let run = Task {
+      let result = await resultOf { try await chain.run(1) }
+      ended.signal()
+      return result.brief
+    }
+    await entered.elements(atLeast: 1)
+    async let cancelled = onForeignThread { token.cancel(reason: "stop") }
+    #expect(await run.value == "failure CancellationError()")
+    #expect(await late.value() == "cancelled stop")
+    #expect(await cancelled)
+    #expect(log.elements == ["first 1"])
   }
 
   // MARK: - For nothing

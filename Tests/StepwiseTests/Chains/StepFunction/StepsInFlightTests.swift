@@ -80,13 +80,15 @@ struct StepsInFlightTests {
     switch form {
     case "nested":
       Chain("first") { () in }.appending(Chain("work", work)).abandon(after: .seconds(1), clock: clock)
+    case "limited":
+      Chain("work", work).timeout(.seconds(60), clock: clock).abandon(after: .seconds(1), clock: clock)
     default: Chain("work", work).abandon(after: .seconds(1), clock: clock)
     }
   }
 
   // G45
-  @Test(arguments: ["chain", "nested"])
-  func `The run does not wait for steps of abandoned work`(form: String) async throws {
+  @Test(arguments: ["chain", "nested", "limited"], [false, true])
+  func `The run does not wait for steps of abandoned work`(form: String, started: Bool) async throws {
     let clock = ManualClock()
     let (gate, task) = (Turnstile(), Turnstile())
     let late = Recorder<String>()
@@ -102,10 +104,10 @@ struct StepsInFlightTests {
       by: form,
       clock: clock
     )
-    let run = Task { try await chain.run() }
+    let run = Task { try await started ? chain.start().value : chain.run() }
     await gate.visitors(atLeast: 1)
     await task.visitors(atLeast: 1)
-    await clock.sleepers(atLeast: 1)
+    await clock.sleepers(atLeast: form == "limited" ? 2 : 1)
     clock.advance(by: .seconds(1))
     await #expect(throws: TimeoutError.self) { try await run.value }
     task.open()
@@ -116,8 +118,8 @@ struct StepsInFlightTests {
   }
 
   // G44
-  @Test(arguments: ["chain", "nested"])
-  func `The run waits for steps in flight of work that it may abandon`(form: String) async throws {
+  @Test(arguments: ["chain", "nested", "limited"], [false, true])
+  func `The run waits for steps in flight of work that it may abandon`(form: String, started: Bool) async throws {
     let gate = Turnstile()
     let work = abandoning(
       {
@@ -133,7 +135,7 @@ struct StepsInFlightTests {
       clock: ManualClock()
     )
     let chain = work.then { log.record("next") }
-    let run = Task { try await chain.run() }
+    let run = Task { try await started ? chain.start().value : chain.run() }
     await gate.visitors(atLeast: 1)
     for _ in 0..<100 { await Task.yield() }
     #expect(log.elements.isEmpty)
