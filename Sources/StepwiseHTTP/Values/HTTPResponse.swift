@@ -105,8 +105,12 @@ extension HTTPResponse {
 
   /// The value of the parameter `charset`, in lower case and without quotes.
   private static func charset(_ contentType: String) -> String? {
-    let parameter = /;\s*charset\s*=\s*["']?\s*([^"';\s]+)/.ignoresCase()
-    return contentType.firstMatch(of: parameter)?.1.lowercased()
+    for parameter in contentType.split(separator: ";").dropFirst() {
+      let pair = parameter.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, pair[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else { continue }
+      return pair[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()
+    }
+    return nil
   }
 
   private static func utf16(_ bytes: Data, isBigEndian: Bool) -> String {
