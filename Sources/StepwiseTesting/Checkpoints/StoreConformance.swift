@@ -38,7 +38,7 @@ struct StoreConformance: Sendable {
   func expectNoError<Value>(_ rule: String, _ what: String, _ body: () async throws -> Value) async throws -> Value {
     do {
       return try await body()
-    } catch let error as CheckpointError {
+    } catch let error where !(error is CheckpointStoreViolation) {
       throw CheckpointStoreViolation(rule: rule, detail: "\(what) throws \(error)")
     }
   }
