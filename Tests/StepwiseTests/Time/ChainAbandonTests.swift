@@ -20,8 +20,8 @@ struct ChainAbandonTests {
   }
 
   /// A step that is done, one that ignores cancellation and can be undone, and one that is never reached.
-  private func chain(undoThrows error: Fault? = nil) -> Chain<Int, Int> {
-    Chain { (number: Int) in number }
+  private func chain(undoThrows error: Fault? = nil, isLimited: Bool = false) -> Chain<Int, Int> {
+    let steps = Chain { (number: Int) in number }
       .then("done", undo: undo("done")) { $0 }
       .then("late", undo: undo("late", throwing: error)) { [log, comesBack] number in
         log.record("late began")
@@ -32,29 +32,30 @@ struct ChainAbandonTests {
         log.record("never")
         return number
       }
+    return (isLimited ? steps.timeout(.seconds(60), clock: clock) : steps)
       .abandon(after: .seconds(5), clock: clock) { [log] _ in log.record("discarded") }
       .onError { [log] in log.record($0 is TimeoutError ? "timed out" : "\($0)") }
       .finally { [log] _ in log.record("finally") }
   }
 
-  private func abandoned(_ chain: Chain<Int, Int>) async -> Run<Int> {
+  private func abandoned(_ chain: Chain<Int, Int>, isLimited: Bool = false) async -> Run<Int> {
     let run = chain.start(1)
-    await clock.sleepers(atLeast: 1)
+    await clock.sleepers(atLeast: isLimited ? 2 : 1)
     await log.wait(for: "late began")
     clock.advance(by: .seconds(5))
     return run
   }
 
-  @Test func `Completed steps are undone before the timeout throws`() async {
-    let run = await abandoned(chain())
+  @Test(arguments: [false, true]) func `Completed steps are undone before the timeout throws`(isLimited: Bool) async {
+    let run = await abandoned(chain(isLimited: isLimited), isLimited: isLimited)
     let error = await #expect(throws: TimeoutError.self) { try await run.value }
     #expect(error?.step == "late")
     #expect(log.elements == ["late began", "undo done false", "timed out", "finally"])
     comesBack.settle(())
   }
 
-  @Test func `An abandoned step that can be undone is undone late`() async {
-    let run = await abandoned(chain())
+  @Test(arguments: [false, true]) func `An abandoned step that can be undone is undone late`(isLimited: Bool) async {
+    let run = await abandoned(chain(isLimited: isLimited), isLimited: isLimited)
     _ = await run.outcome
     comesBack.settle(())
     await log.wait(for: "undo late false")
