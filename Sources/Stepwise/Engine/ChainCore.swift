@@ -266,6 +266,7 @@ extension ChainCore {
     priority: TaskPriority? = nil,
     as child: Child? = nil
   ) -> Task<Void, any Error> {
+    let count = CancellationCount.current
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     begin()
@@ -281,7 +282,8 @@ extension ChainCore {
       let step = handle == nil ? scope.step : nil
       place = Execution.Place(surroundings, inside: run.enclosing, of: step, in: scope, as: child)
     }
-    let execution = Execution(self, generation, started: run, handle: handle, in: place)
+    let checked = place == nil ? count : -1
+    let execution = Execution(self, generation, started: run, handle: handle, in: place, checked: checked)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution)
       generation.remove(key)
