@@ -178,6 +178,19 @@ extension Task: CancellationListener {
   func tokenWasCancelled(reason: String?) { cancel() }
 }
 
+extension Task where Failure == any Error {
+  /// Waits for the task, which the token and the waiting task cancel.
+  func value(cancelledBy token: CancellationToken) async throws -> Success {
+    let listener = token.listen(self)
+    defer { token.remove(listener) }
+    return try await withTaskCancellationHandler {
+      try await value
+    } onCancel: {
+      cancel()
+    }
+  }
+}
+
 /// Counts the cancellations of tokens, runs and chains in this process.
 ///
 /// A run that is nested in many others, each of which may be cancelled, checks them again only after the count has

@@ -85,7 +85,7 @@ extension Chain {
     guard let execution = core.makePlainRun() else { return try await core.runApart(input) }
     var slot = ValueSlot()
     slot.put(input)
-    try await core.runInPlace(execution, &slot)
+    try await core.run(execution, &slot)
     return slot.take()
   }
 

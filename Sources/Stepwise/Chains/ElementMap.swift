@@ -81,8 +81,9 @@ final class ElementProgress: Sendable {
     at index: Int,
     _ operation: () async throws -> Value
   ) async rethrows -> Value {
+    guard let scope = Scope.current else { return try await operation() }
     let element = step.element { fraction in self.set(index, to: fraction) }
-    return try await Scope.$current.withValue(Scope.current?.inside(step: element)) { try await operation() }
+    return try await Scope.$current.withValue(scope.inside(scope.steps, step: element)) { try await operation() }
   }
 
   func change(_ change: (inout State) -> Void) {

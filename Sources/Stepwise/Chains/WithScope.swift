@@ -32,13 +32,7 @@ public func withCancellation<Value: Sendable>(
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
     return try await Scope.$current.withValue(scope) { try await body() }
   }
-  let listener = token.listen(task)
-  defer { token.remove(listener) }
-  return try await withTaskCancellationHandler {
-    try await task.value
-  } onCancel: {
-    task.cancel()
-  }
+  return try await task.value(cancelledBy: token)
 }
 
 /// Runs a body with a token that is cancelled when the calling task is cancelled.

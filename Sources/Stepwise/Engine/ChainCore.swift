@@ -95,12 +95,9 @@ final class ChainCore: Sendable {
   // No run is in flight.
   deinit { leaveToken() }
 
-  /// Whether nothing but tokens around them can reach its runs, so that they need no separate task.
-  var isPlain: Bool { !token.isAccessed && entrance == nil }
-
   /// Whether nothing follows the last step of a run.
   var endsWithItsSteps: Bool {
-    isPlain && errorHandlers.isEmpty && finallyHandlers.isEmpty
+    entrance == nil && errorHandlers.isEmpty && finallyHandlers.isEmpty
   }
 
   var observers: [any RunObserver] { identity?.observers ?? [] }
@@ -175,15 +172,15 @@ final class ChainCore: Sendable {
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first
 // input in the frame and remove the last output from it.
 
-// MARK: - In the caller's task
+// MARK: - For the caller's task
 
 extension ChainCore {
-  /// Returns a run for the caller's task; nil when the run needs its own task.
+  /// Returns a run that the caller's task awaits; nil when it has to pass the gate.
   @usableFromInline
   func makePlainRun() -> Execution? {
     // Read before the sources: nothing had cancelled this run when it was read, unless something surrounds the run.
     let count = CancellationCount.current
-    return isPlain ? makeExecution(checked: count) : nil
+    return entrance == nil ? makeExecution(checked: count) : nil
   }
 
   private func makeExecution(as child: Child? = nil, checked count: Int = -1) -> Execution {
@@ -192,15 +189,35 @@ extension ChainCore {
     return Execution(self, currentGeneration, in: place)
   }
 
-  /// Runs the chain in the caller's task, and leaves the caller's actor for that, once for all steps.
+  /// Runs the chain, and leaves the caller's actor for that, once for all steps.
   @concurrent @usableFromInline
-  func runInPlace(_ execution: Execution, _ slot: inout ValueSlot) async throws {
+  func run(_ execution: Execution, _ slot: inout ValueSlot) async throws {
     begin()
     defer { end() }
+    try await perform(execution, &slot).get()
+  }
+
+  @inline(__always)
+  private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
+    if token.isAccessed { return await performApart(execution, &slot) }
     var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()))
     let outcome = await frame.execute()
     slot = frame.slot
-    try outcome.get()
+    return outcome
+  }
+
+  /// Runs the chain in a separate task, because a token cannot cancel the caller's.
+  @inline(never)
+  private func performApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
+    let value = SharedSlot(exchange(&slot, with: ValueSlot()))
+    let task = spawn { () async throws -> Outcome<Void> in
+      var frame = Frame(self, execution, slot: value.take())
+      let outcome = await frame.execute()
+      value.put(frame.slot)
+      return outcome
+    }
+    defer { slot = value.take() }
+    do { return try await task.value(cancelledBy: execution.generation) } catch { return .failed(error) }
   }
 
   /// Runs the chain as a step of another run.
@@ -222,12 +239,13 @@ extension ChainCore {
     _ input: Input,
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
-    guard isPlain else { return try await runApart(input, as: child) }
+    guard entrance == nil else { return try await runApart(input, as: child) }
     begin()
     defer { end() }
-    var frame = Frame(self, makeExecution(as: child), slot: ValueSlot(input))
-    try Self.check(await frame.execute(), in: child.outer)
-    return (frame.slot.take(), frame.undosIfAny?.takeAll().reversed() ?? [])
+    let execution = makeExecution(as: child)
+    var slot = ValueSlot(input)
+    try Self.check(await perform(execution, &slot), in: child.outer)
+    return (slot.take(), execution.undosIfAny?.takeAll().reversed() ?? [])
   }
 
   @inline(never)

@@ -334,11 +334,17 @@ extension Execution {
 
   /// The cancellation of the run; the earliest one as far as that is known.
   var request: Cancellation? {
+    if let request = ownRequest { return request }
+    guard Task.isCancelled || isCancellationRequestedElsewhere else { return nil }
+    return enclosing?.request ?? Cancellation()
+  }
+
+  /// The cancellation that was requested of this run, or of a run that contains it, and not only of its task.
+  var ownRequest: Cancellation? {
     for execution in sequence(first: self, next: \.outer) {
       if let request = execution.requestToItself { return request }
     }
-    guard Task.isCancelled || isCancellationRequestedElsewhere else { return nil }
-    return surroundings.request ?? enclosing?.request ?? Cancellation()
+    return nil
   }
 
   private var requestToItself: Cancellation? {

@@ -143,10 +143,7 @@ extension Frame {
       let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
       entry = number
       do {
-        let step = RecordedStep(recording: recording, number: number)
-        // Only an abandoned part has another scope than its run.
-        let scope = ownUndos == nil ? Scope(of: execution) : Scope.current
-        try await Scope.$current.withValue(scope?.inside(step: step)) { try await performBody(at: position) }
+        try await Scope.$current.withValue(scope(in: number, recording)) { try await performBody(at: position) }
       } catch {
         recording.finish(number, error: error)
         throw error
@@ -158,6 +155,13 @@ extension Frame {
       try await performBody(at: position)
     }
     execution.reportEnd(ofStep: index)
+  }
+
+  private func scope(in entry: Int, _ recording: Recording) -> Scope? {
+    if ownUndos == nil { return Scope(of: execution, entry: entry) }
+    // An abandoned part has a scope and a recording of its own.
+    guard let scope = Scope.current else { return nil }
+    return scope.inside(scope.steps, step: RecordedStep(recording: recording, number: entry))
   }
 
   private mutating func performBody(at position: Int) async throws {
@@ -468,28 +472,25 @@ final class CoveredSteps: Sendable {
   /// The stack for the undos of the steps that complete.
   private let undos: UndoStack?
   /// The input until the steps run, and the output once they have ended with one.
-  private let value: Lock<ValueSlot>
+  private let value: SharedSlot
 
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
     chain = frame.chain
     execution = frame.execution
     part = frame.covered
     recording = frame.recording
-    value = Lock(exchange(&frame.slot, with: ValueSlot()))
+    value = SharedSlot(exchange(&frame.slot, with: ValueSlot()))
     self.undos = undos
   }
 
-  func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
+  func takeValue() -> ValueSlot { value.take() }
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   @concurrent func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
     var frame = Frame(chain, execution, slot: takeValue(), undos: undos, recording: recording)
     try await frame.perform(part: part)
-    var output: ValueSlot? = frame.slot
-    value.withLock { value in
-      if let output = output.take() { value = output }
-    }
+    value.put(frame.slot)
   }
 
   var currentStep: String { execution.currentStep.description }

@@ -10,34 +10,36 @@ package struct Scope: Sendable {
 
   /// The innermost run that the code belongs to.
   let execution: Execution?
-  /// Where the running step reports; nil outside of steps that are recorded.
-  package let step: RecordedStep?
-  /// What the run alone does not describe; nil in a run, between its steps and in them.
-  private let part: Part?
+  /// The number of the running step in the record of the run; -1 where none is recorded.
+  private let entry: Int
+  /// What the run and its step alone do not describe; nil for most code.
+  private let details: Box<Details>?
 
-  /// In a part of a run, in its handlers, or outside of runs.
-  private final class Part: Sendable {
-    let surroundings: Surroundings
-    let isShielded: Bool
-    let steps: StepPart?
-
-    init(_ surroundings: Surroundings, isShielded: Bool, steps: StepPart?) {
-      self.surroundings = surroundings
-      self.isShielded = isShielded
-      self.steps = steps
-    }
+  private struct Details: Sendable {
+    /// Nil for those of the run.
+    var surroundings: Surroundings?
+    var isShielded = false
+    var steps: StepPart?
+    /// A step within a step, an element of one, or a step that the run may abandon.
+    var step: RecordedStep?
   }
 
   /// Whether nothing but the run describes the code.
-  var isPlain: Bool { part == nil && step == nil }
+  var isPlain: Bool { details == nil && entry < 0 }
 
-  var surroundings: Surroundings { part?.surroundings ?? execution?.surroundings ?? .none }
+  /// Where the running step reports; nil outside of steps that are recorded.
+  package var step: RecordedStep? {
+    guard entry >= 0, let recording = execution?.recording else { return details?.value.step }
+    return RecordedStep(recording: recording, number: entry)
+  }
+
+  var surroundings: Surroundings { details?.value.surroundings ?? execution?.surroundings ?? .none }
 
   /// The part of the run that stores the undos of steps here; nil for the run itself.
-  var steps: StepPart? { part?.steps }
+  var steps: StepPart? { details?.value.steps }
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
-  var isShielded: Bool { part?.isShielded ?? false }
+  var isShielded: Bool { details?.value.isShielded ?? false }
 
   /// The innermost run whose steps the code may add to; nil in handlers and undos.
   var innermostRun: Execution? { isShielded ? nil : execution }
@@ -74,19 +76,17 @@ package struct Scope: Sendable {
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
     if let request = surroundings.request { return request }
-    return isShielded ? nil : startedRun?.request
+    guard let innermostRun else { return nil }
+    return innermostRun.chain == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
   }
 
-  /// Returns this scope for one step, or for the work of a run that has no step.
-  func inside(step: RecordedStep?) -> Scope { Scope(execution: execution, step: step, part: part) }
-
-  /// Returns this scope for a part of its run.
-  func inside(_ steps: StepPart, step: RecordedStep?) -> Scope {
-    Scope(execution: execution, step: step, part: Part(surroundings, isShielded: false, steps: steps))
+  /// Returns this scope for a part of its run, and for one step there.
+  func inside(_ steps: StepPart?, step: RecordedStep?) -> Scope {
+    changed(entry: -1) { ($0.steps, $0.step) = (steps, step) }
   }
 
   /// Returns the current scope with a token around it.
-  static func inside(_ token: CancellationToken) -> Scope { changed { $0 = $0.inside(token) } }
+  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0 = $0.inside(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
   static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
@@ -95,14 +95,19 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with other observers.
-  static func observed(by observation: ObservationScope) -> Scope { changed { $0.observation = observation } }
+  static func observed(by observation: ObservationScope) -> Scope { surrounded { $0.observation = observation } }
 
-  private static func changed(_ change: (inout Surroundings) -> Void) -> Scope {
-    let scope = current
-    var surroundings = scope?.surroundings ?? .none
+  private static func surrounded(_ change: (inout Surroundings) -> Void) -> Scope {
+    let scope = current ?? Scope(execution: nil, entry: -1, details: nil)
+    var surroundings = scope.surroundings
     change(&surroundings)
-    let part = Part(surroundings, isShielded: scope?.isShielded ?? false, steps: scope?.steps)
-    return Scope(execution: scope?.execution, step: scope?.step, part: part)
+    return scope.changed(entry: scope.entry) { $0.surroundings = surroundings }
+  }
+
+  private func changed(entry: Int, _ change: (inout Details) -> Void) -> Scope {
+    var details = details?.value ?? Details()
+    change(&details)
+    return Scope(execution: execution, entry: entry, details: Box(details))
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -113,16 +118,15 @@ package struct Scope: Sendable {
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
-      let part = Part(scope.surroundings.shielded, isShielded: true, steps: nil)
-      return Scope(execution: scope.execution, step: nil, part: part)
+      scope.changed(entry: -1) { $0 = Details(surroundings: scope.surroundings.shielded, isShielded: true) }
     }
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
 }
 
 extension Scope {
-  /// Between the steps of a run.
-  init(of execution: Execution) { self.init(execution: execution, step: nil, part: nil) }
+  /// Between the steps of a run, or in a step that has an entry in its record.
+  init(of execution: Execution, entry: Int = -1) { self.init(execution: execution, entry: entry, details: nil) }
 }
 
 /// The tokens and observers around some code.

@@ -217,8 +217,7 @@ extension StepCall {
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
-    let step: RecordedStep? = record ?? scope.step
-    let inner = attempt.map { scope.inside($0, step: step) } ?? scope.inside(step: step)
+    let inner = scope.inside(attempt ?? part, step: record ?? scope.step)
     return try await Scope.$current.withValue(inner) { try await body() }
   }
 

@@ -256,16 +256,11 @@ struct Recording: Sendable {
 }
 
 /// One recorded step, or one element of it, as code inside sees it.
-package final class RecordedStep: Sendable {
+package struct RecordedStep: Sendable {
   let recording: Recording
   let number: Int
-  private let reportShare: (@Sendable (Double) -> Void)?
-
-  init(recording: Recording, number: Int, reportShare: (@Sendable (Double) -> Void)? = nil) {
-    self.recording = recording
-    self.number = number
-    self.reportShare = reportShare
-  }
+  /// Receives the progress of an element.
+  private(set) var reportShare: (@Sendable (Double) -> Void)?
 
   package func report(_ fraction: Double) { report { fraction } }
 
