@@ -95,7 +95,7 @@ extension Run {
   /// The step that failed, once the run has failed; nil while it runs, when it has a value and when it was cancelled.
   ///
   /// It is available before code that awaits the run resumes, and before ``ChainEvent/ended(_:)`` is received.
-  public var failedStep: ChainStep? { handle.run.end?.failedStep }
+  public var failedStep: ChainStep? { handle.run.failedStep }
 
   /// The errors of undos so far.
   public var undoErrors: [UndoError] { handle.run.undoErrors }

@@ -254,7 +254,7 @@ extension ChainCore {
     as child: Child
   ) async throws -> (Output, [UndoStack.Entry]) {
     let run = try await runApart(ValueSlot(input), as: child)
-    if let outcome = run.end?.outcome { try Self.check(outcome, in: child.outer) }
+    if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
     return (try run.takeOutput(), run.undos.takeAll().reversed())
   }
 
@@ -290,22 +290,21 @@ extension ChainCore {
     begin()
     let key = generation.listen(run)
     let scope = Scope.current
-    var surroundings = scope?.surroundings ?? .none
-    if handle != nil { surroundings = surroundings.ofStartedRuns }
-    let listeners: [Listener] = surroundings.tokens.map { ($0, $0.listen(run)) }
-    if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
-    if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
+    var listeners: [Listener] = []
     var place: Execution.Place?
     if let scope {
+      var surroundings = scope.surroundings
+      if handle != nil { surroundings = surroundings.ofStartedRuns }
+      listeners = surroundings.tokens.map { ($0, $0.listen(run)) }
       let step = handle == nil ? scope.step : nil
       place = Execution.Place(surroundings, inside: run.enclosing, of: step, in: scope, as: child)
     }
+    if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
+    if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
     let checked = place == nil ? count : -1
     let execution = Execution(self, generation, started: run, handle: handle, in: place, checked: checked)
     let task = spawn(priority: priority) { () async throws -> Void in
-      await self.perform(run, as: execution)
-      generation.remove(key)
-      self.finish(run, listeners, handle)
+      await self.perform(run, as: execution, key, listeners, handle)
     }
     run.attach(task)
     return task
@@ -344,26 +343,38 @@ extension ChainCore {
     try await runApart(ValueSlot(input)).takeOutput()
   }
 
-  /// Waits for a slot at the gate, then runs.
   @inline(never)
-  @concurrent private func perform(_ run: StartedRun, as execution: Execution) async {
-    var refusal: (any Error)?
-    do {
-      guard try await run.prepare() else { return }
-    } catch {
-      refusal = error
+  @concurrent private func perform(
+    _ run: StartedRun,
+    as execution: Execution,
+    _ key: CancellationToken.Key?,
+    _ listeners: [Listener],
+    _ recorder: RunRecorder?
+  ) async {
+    var frame = Frame(self, execution, slot: run.takeValue())
+    if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
+      return finish(run, earlier, frame.slot, execution, key, listeners, recorder)
     }
-    var frame = Frame(self, execution, slot: refusal == nil ? run.takeValue() : ValueSlot())
-    frame.end(run, with: await frame.execute(endingWith: refusal))
-    await run.journal?.end()
+    let outcome = await frame.execute()
+    finish(run, outcome, frame.slot, execution, key, listeners, recorder)
   }
 
   /// Ends the registrations of a run, and then resumes the tasks that wait for it.
+  // Its variables would be a part of the memory of every task if it were a part of `perform`.
   @inline(never)
-  private func finish(_ run: StartedRun, _ listeners: [Listener], _ recorder: RunRecorder?) {
-    if run.entrance != nil { run.leaveGate() }
+  private func finish(
+    _ run: StartedRun,
+    _ outcome: Outcome<Void>,
+    _ slot: consuming ValueSlot,
+    _ execution: Execution,
+    _ key: CancellationToken.Key?,
+    _ listeners: [Listener],
+    _ recorder: RunRecorder?
+  ) {
+    execution.generation.remove(key)
     for (token, listener) in listeners { token.remove(listener) }
-    let outcome = run.complete()
+    if run.entrance != nil { run.leaveGate() }
+    run.complete(outcome, slot)
     end()
     recorder?.end(outcome.map { run })
     // Last: what awaits the run resumes while nothing is left to do here.

@@ -204,6 +204,7 @@ package final class Execution: Sendable {
   func close(with error: (any Error)?) -> Outcome<Void> {
     let request = error == nil ? nil : request
     let outcome = started?.close(with: error, cancelledBy: request) ?? Outcome(error, cancelledBy: request)
+    if case .failed = outcome { started?.failedStep = lastStep }
     if let child {
       child.fork.end(at: child.branch, hasValue: error == nil)
       if !child.fork.isLost(at: child.branch) {

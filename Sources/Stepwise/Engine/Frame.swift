@@ -19,10 +19,8 @@ package struct Frame: ~Copyable {
   private var lastEnd: Duration?
   /// The part of the chain that the current operation covers.
   private(set) var covered = 0
-  /// The error for the next `recover` to replace.
+  /// The error for the next `recover` to replace, or that ends the run before its first step.
   var failure: (any Error)?
-  /// The step that failed, if the run has ended with its own error.
-  private(set) var failedStep: ChainStep?
 
   init(_ chain: ChainCore, _ execution: Execution, slot: consuming ValueSlot) {
     self.init(chain, execution, slot: slot, undos: nil, recording: execution.recording)
@@ -140,30 +138,36 @@ extension Frame {
     index = execution.firstStep + chain.operations[position].firstStep
     execution.enter(index)
     if let recording {
-      let number = recording.begin(index, at: lastEnd.take() ?? recording.now)
-      entry = number
+      entry = recording.begin(index, at: lastEnd.take() ?? recording.now)
       do {
-        try await Scope.$current.withValue(scope(in: number, recording)) { try await performBody(at: position) }
+        try await Scope.$current.withValue(scope(of: recording)) {
+          // Most steps need no more, and then a frame less.
+          guard execution.journal == nil, chain.operations[position].undo == nil else {
+            return try await performBody(at: position)
+          }
+          try await chain.operations[position].code(&self)
+        }
       } catch {
-        recording.finish(number, error: error)
+        recording.finish(entry, error: error)
         throw error
       }
       let end = recording.now
       lastEnd = end
-      recording.finish(number, at: end)
+      recording.finish(entry, at: end)
     } else {
       try await performBody(at: position)
     }
     execution.reportEnd(ofStep: index)
   }
 
-  private func scope(in entry: Int, _ recording: Recording) -> Scope? {
+  /// Returns the scope of the current step.
+  private func scope(of recording: Recording) -> Scope? {
     if ownUndos == nil { return Scope(of: execution, entry: entry) }
-    // An abandoned part has a scope and a recording of its own.
-    guard let scope = Scope.current else { return nil }
-    return scope.inside(scope.steps, step: RecordedStep(recording: recording, number: entry))
+    // An abandoned part has another scope than its run.
+    return Scope.current.map { $0.inside($0.steps, step: RecordedStep(recording: recording, number: entry)) }
   }
 
+  @inline(never)
   private mutating func performBody(at position: Int) async throws {
     if let journal = execution.journal { return try await perform(at: position, by: journal) }
     try await chain.operations[position].code(&self)
@@ -350,13 +354,11 @@ extension Frame {
 
 extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
-  ///
-  /// With an error, it ends before its first step: it was cancelled, or not admitted in time.
   @inline(__always)
-  mutating func execute(endingWith error: (any Error)? = nil) async -> Outcome<Void> {
+  mutating func execute() async -> Outcome<Void> {
+    var error = failure.take()
     if error == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
-      var error = error
       if error == nil {
         do {
           try await perform(part: lastPart)
@@ -384,11 +386,13 @@ extension Frame {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
     var outcome = execution.close(with: error)
     let journal = execution.journal
-    if let journal, execution.outer == nil { outcome = await journal.conclude(outcome.map { slot.erased }) }
+    if let journal, execution.outer == nil {
+      outcome = await journal.conclude(outcome.map { slot.erased })
+      if case .failed = outcome { execution.started?.failedStep = execution.lastStep }
+    }
     var isFinal = !(journal?.isStopped ?? false)
     // Before the handlers, during which others may be cancelled.
     let source = cancellationSource(of: outcome)
-    if case .failed = outcome { failedStep = execution.lastStep }
     var undos: [UndoStack.Entry] = []
     var hasValue = false
     if case .resolved = outcome { hasValue = true }
@@ -403,6 +407,7 @@ extension Frame {
       await runHandlers(state, undoing: undos, isFinal: isFinal)
     }
     if let run = execution.started { await run.conclude(outcome, with: slot) }
+    if let journal, execution.outer == nil { await journal.end() }
     return end(outcome, through: source)
   }
 
@@ -411,21 +416,14 @@ extension Frame {
     return execution.cancellationSource
   }
 
-  private mutating func end(
+  private func end(
     _ outcome: Outcome<Void>,
     through source: String?,
     at time: Duration? = nil
   ) -> Outcome<Void> {
-    if case .failed = outcome, failedStep == nil { failedStep = execution.lastStep }
     execution.recording?.leave(outcome, through: source, at: time) { slot.erased }
     execution.complete()
     return outcome
-  }
-
-  /// Stores how a run with its own task ends, with its output.
-  @inline(never)
-  consuming func end(_ run: StartedRun, with outcome: Outcome<Void>) {
-    run.keep(StartedRun.End(outcome: outcome, failedStep: execution.outer == nil ? failedStep : nil), slot)
   }
 
   private func runHandlers(

@@ -56,9 +56,12 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     var slot = Slot.none
     var undos: UndoStack?
     var enclosing: StartedRun?
-    /// The input until the run begins, and the output once it has ended.
+    /// The input until the run begins, and the output once it has completed.
     var value: ValueSlot?
-    var end: End?
+    /// The step that the run failed at, as soon as that is decided.
+    var failedStep: ChainStep?
+    /// How the run has completed; nil while it is in flight.
+    var outcome: Outcome<Void>?
     /// Whether no one can read the output any more.
     var isForgotten = false
   }
@@ -70,12 +73,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     case held(GateID)
 
     var isWaiting: Bool { if case .waiting = self { true } else { false } }
-  }
-
-  struct End: Sendable {
-    let outcome: Outcome<Void>
-    /// The step that failed, if it ended with its own error and was no step of another run.
-    let failedStep: ChainStep?
   }
 
   /// How it enters its gate; nil without one.
@@ -101,7 +98,9 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   var isCancellationRequested: Bool { flag.load(ordering: .acquiring) }
   var request: Cancellation? { isCancellationRequested ? state.withLock { $0.machine.request } : nil }
-  var isOver: Bool { state.withLock { $0.machine.isOver } }
+  var isOver: Bool { state.withLock { $0.outcome != nil } }
+  /// Whether the run waits for nothing before its first step.
+  var isDirect: Bool { entrance == nil && journal == nil && !isCancellationRequested }
 
   /// Returns whether this call cancelled the run; one with a journal only stops, and can be resumed.
   @discardableResult
@@ -137,7 +136,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     if isLate { task.cancel() }
   }
 
-  /// Decides the outcome.
+  /// Decides the outcome, with the error of a step.
   ///
   /// A request from another source counts if the run itself was not cancelled.
   func close(with error: (any Error)?, cancelledBy request: Cancellation?) -> Outcome<Void> {
@@ -153,54 +152,34 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   /// Removes the input, or the output; empty when it was removed before.
   func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
-  /// Stores how the run ends, and its output unless no one can read it.
-  func keep(_ end: End, _ slot: consuming ValueSlot) {
+  /// The run has completed, including its handlers, with an output unless no one can read that.
+  func complete(_ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     var output: ValueSlot? = slot
-    switch end.outcome {
-    case .resolved: break
-    case .failed, .cancelled: output = nil
-    }
-    // Returns an input that no step has taken, to release it outside the lock.
-    _ = state.withLock { state -> ValueSlot? in
-      state.end = end
-      let input = state.value.take()
-      if !state.isForgotten { state.value = output.take() }
-      return input
-    }
-  }
-
-  /// The run has completed, including its handlers; returns its outcome.
-  func complete() -> Outcome<Void> {
     state.withLock { state in
-      state.machine.end()
-      // Safety: The frame keeps the outcome before it completes the run.
-      guard let end = state.end else { preconditionFailure("A run completed before its outcome was decided.") }
-      return end.outcome
+      state.outcome = outcome
+      if case .resolved = outcome, !state.isForgotten { state.value = output.take() }
     }
   }
 
-  /// Waits for a slot at the gate and for the journal; returns false if the run has ended before.
-  func prepare() async throws -> Bool {
-    if entrance != nil { try await waitForAdmission() }
-    if isCancellationRequested { throw CancellationError() }
-    guard let journal else { return true }
-    return try await begin(journal)
-  }
-
-  /// Takes the input from the journal.
-  private func begin(_ journal: any RunJournal) async throws -> Bool {
-    func put<Input: Sendable>(_ input: Input) { self.put(ValueSlot(input)) }
-    func keep<Output: Sendable>(_ output: Output, _ outcome: Outcome<Void>) {
-      self.keep(End(outcome: outcome, failedStep: nil), ValueSlot(output))
+  /// Waits for a slot at the gate and takes the input from the journal, or the output of a run that has ended before.
+  ///
+  /// - Returns: How the run has ended before; nil when it begins, or when an error ends it before its first step.
+  func prepare(_ slot: inout ValueSlot, failure: inout (any Error)?) async -> Outcome<Void>? {
+    func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
+    do {
+      if entrance != nil { try await waitForAdmission() }
+      if isCancellationRequested { throw CancellationError() }
+      switch try await journal?.begin({ [weak self] reason in _ = self?.interrupt(reason: reason) }) {
+      case nil: return nil
+      case .input(let input): put(input)
+      case .ended(let outcome):
+        if case .resolved(let output) = outcome { put(output) }
+        return outcome.map { _ in }
+      }
+    } catch {
+      failure = error
     }
-    switch try await journal.begin({ [weak self] reason in _ = self?.interrupt(reason: reason) }) {
-    case .input(let input):
-      put(input)
-      return true
-    case .ended(.resolved(let output)): keep(output, .resolved(()))
-    case .ended(let outcome): keep((), outcome.map { _ in })
-    }
-    return false
+    return nil
   }
 
   /// Stores the input of a run that was created without one.
@@ -218,28 +197,32 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   func forget() {
     _ = state.withLock { state -> ValueSlot? in
       state.isForgotten = true
-      return state.machine.isClosed ? state.value.take() : nil
+      return state.outcome == nil ? nil : state.value.take()
     }
   }
 
-  /// How the run has ended; nil while it is in flight.
-  var end: End? { state.withLock { $0.machine.isOver ? $0.end : nil } }
+  /// How the run has completed; nil while it is in flight.
+  var completed: Outcome<Void>? { state.withLock { $0.outcome } }
 
-  /// Removes the output of a run that has ended, or throws its error.
+  /// The step that the run failed at; nil while it is in flight.
+  var failedStep: ChainStep? {
+    get { state.withLock { $0.outcome == nil ? nil : $0.failedStep } }
+    set { state.withLock { $0.failedStep = newValue } }
+  }
+
+  /// Removes the output of a run that has completed, or throws its error.
   func takeOutput<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    try end?.outcome.get()
+    try completed?.get()
     var slot = takeValue()
     return slot.take()
   }
 
-  /// Returns a copy of the output of a run that has ended and whose output is not released, or throws its error.
+  /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
   func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     try state.withLock { state in
-      guard state.machine.isOver, let end = state.end else {
-        // Safety: Callers have waited for the end.
-        preconditionFailure("The output of a run was read before the run had ended.")
-      }
-      try end.outcome.get()
+      // Safety: Callers have waited for the completion.
+      guard let outcome = state.outcome else { preconditionFailure("A run's output was read before its completion.") }
+      try outcome.get()
       switch state.value {
       case .some(let output): return output.copy(as: Value.self)
       // Safety: Only a handle reads the output, which is released with the last one.
@@ -252,7 +235,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     do {
       return .resolved(try output())
     } catch {
-      if case .cancelled(let cancellation) = end?.outcome { return .cancelled(cancellation) }
+      if case .cancelled(let cancellation) = completed { return .cancelled(cancellation) }
       return .failed(error)
     }
   }
@@ -329,25 +312,15 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 /// Sources of cancellation request it; the result of the last step or attempt closes the run, once. From then on
 /// nothing changes the outcome, neither during undos and handlers nor afterwards.
 struct RunMachine {
-  private enum Phase {
-    case open
-    /// The outcome is decided; handlers may still run.
-    case closed
-    case over
-  }
-
-  private var phase = Phase.open
+  /// Whether the outcome is decided; handlers may still run.
+  private var isClosed = false
   /// The cancellation of the run, if it was requested in time.
   private(set) var request: Cancellation?
 
-  var isOver: Bool { phase == .over }
-
-  var isClosed: Bool { phase != .open }
-
-  var isOpen: Bool { phase == .open && request == nil }
+  var isOpen: Bool { !isClosed && request == nil }
 
   /// Whether cancellation was requested and the run continues.
-  var isInterrupted: Bool { phase == .open && request != nil }
+  var isInterrupted: Bool { !isClosed && request != nil }
 
   /// Returns whether this call cancelled the run.
   mutating func requestCancellation(_ request: Cancellation) -> Bool {
@@ -358,9 +331,7 @@ struct RunMachine {
 
   /// Closes the run: with an error, or otherwise with the value of the last step.
   mutating func close(with error: (any Error)?) -> Outcome<Void> {
-    if phase == .open { phase = .closed }
+    isClosed = true
     return Outcome(error, cancelledBy: request)
   }
-
-  mutating func end() { phase = .over }
 }

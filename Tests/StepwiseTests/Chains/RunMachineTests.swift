@@ -23,10 +23,6 @@ struct RunMachineTests {
     #expect(machine.requestCancellation(Cancellation(reason: "late")) == false)
     #expect(machine.request == nil)
     #expect(!machine.isInterrupted)
-    machine.end()
-    #expect(machine.isOver)
-    #expect(machine.requestCancellation(Cancellation(reason: "later")) == false)
-    #expect(machine.request == nil)
   }
 
   @Test func `A cancel after success does not destroy the value`() {
@@ -56,7 +52,6 @@ struct RunMachineTests {
       var machine = RunMachine()
       let askers = ["token", "handle", "task", "gate", "timer"].shuffled(using: &generator)
       let closing = Int.random(in: 0...askers.count, using: &generator)
-      let ending = Int.random(in: closing...askers.count, using: &generator)
       let error: (any Error)? =
         switch Int.random(in: 0..<3, using: &generator) {
         case 0: nil
@@ -67,7 +62,6 @@ struct RunMachineTests {
       var winners: [String] = []
       for position in 0...askers.count {
         if position == closing { outcome = machine.close(with: error) }
-        if position == ending { machine.end() }
         guard position < askers.count else { continue }
         if machine.requestCancellation(Cancellation(reason: askers[position])) { winners.append(askers[position]) }
       }
@@ -97,9 +91,7 @@ struct RunMachineTests {
         case "attach": run.attach(task)
         case "cancel": granted += run.cancel(reason: "requested") ? 1 : 0
         case "close": _ = run.close(with: Fault(1), cancelledBy: nil)
-        default:
-          run.keep(StartedRun.End(outcome: .failed(Fault(1)), failedStep: nil), ValueSlot())
-          _ = run.complete()
+        default: run.complete(.failed(Fault(1)), ValueSlot())
         }
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
