@@ -91,8 +91,9 @@ struct Branches<Input: Sendable>: Sendable {
 
   static func branch<Output: Sendable>(_: Chain<Input, Output>.Type) -> Branch {
     { core, input, child in
-      let (output, undos): (Output, [UndoStack.Entry]) = try await core.run(input, as: child)
-      return FinishedBranch(output: Box(output), undos: undos)
+      var slot = ValueSlot(input)
+      let undos = try await core.run(&slot, as: child)
+      return FinishedBranch(output: Box(slot.take(Output.self)), undos: undos)
     }
   }
 

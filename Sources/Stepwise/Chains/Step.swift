@@ -177,11 +177,8 @@ extension Chain: ChainSegment {
   public nonisolated func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     let nested = NestedChains([core])
     let code: StepCode = { frame in
-      let input: Input = frame.slot.take()
       let child = frame.fork(into: nested, .chain)
-      let (output, undos): (Output, [UndoStack.Entry]) = try await nested.cores[0].run(input, as: child)
-      await frame.adopt(undos)
-      frame.slot.put(output)
+      await frame.adopt(try await nested.cores[0].run(&frame.slot, as: child))
     }
     return Chain<Start, Output>(chain.path.appending(.chains(nested, how: "then", code)))
   }

@@ -80,7 +80,7 @@ public func withRunObserver<Value>(
   _ body: @concurrent () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
-  var scope = Scope.current?.surroundings.observation ?? ObservationScope()
+  var scope = Scope.current?.surroundings?.observation ?? ObservationScope()
   scope.observers.append(observer)
   return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
 }
@@ -97,7 +97,7 @@ package func collectingRuns<Value>(
 ) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
   RunObservers.use()
   let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
-  var scope = Scope.current?.surroundings.observation ?? ObservationScope()
+  var scope = Scope.current?.surroundings?.observation ?? ObservationScope()
   scope.collectors.append(collector)
   let elapsed = stopwatch(on: clock)
   scope.clock = elapsed

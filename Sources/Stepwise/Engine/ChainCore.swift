@@ -184,9 +184,8 @@ extension ChainCore {
   }
 
   private func makeExecution(as child: Child? = nil, checked count: Int = -1) -> Execution {
-    guard let scope = Scope.current else { return Execution(self, currentGeneration, in: nil, checked: count) }
-    let place = Execution.Place(scope.surroundings, inside: scope.startedRun, of: scope.step, in: scope, as: child)
-    return Execution(self, currentGeneration, in: place)
+    let scope = Scope.current
+    return Execution(self, currentGeneration, around: scope?.surroundings, in: scope, as: child, checked: count)
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
@@ -197,65 +196,43 @@ extension ChainCore {
     try await perform(execution, &slot).get()
   }
 
+  /// - Parameter slot: The input, and then the output; empty without one.
   @inline(__always)
   private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
-    if token.isAccessed { return await performApart(execution, &slot) }
     var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()))
-    let outcome = await frame.execute()
-    slot = frame.slot
+    let outcome = token.isAccessed ? await frame.executeApart() : await frame.execute()
+    if case .resolved = outcome { slot = frame.slot }
     return outcome
-  }
-
-  /// Runs the chain in a separate task, because a token cannot cancel the caller's.
-  @inline(never)
-  private func performApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
-    let value = SharedSlot(exchange(&slot, with: ValueSlot()))
-    let task = spawn { () async throws -> Outcome<Void> in
-      var frame = Frame(self, execution, slot: value.take())
-      let outcome = await frame.execute()
-      value.put(frame.slot)
-      return outcome
-    }
-    defer { slot = value.take() }
-    do { return try await task.value(cancelledBy: execution.generation) } catch { return .failed(error) }
   }
 
   /// Runs the chain as a step of another run.
   ///
-  /// - Returns: The output, and how to undo what was completed.
+  /// - Parameter slot: The input, and then the output; empty without one.
+  /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
-  func run<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    as child: Child
-  ) async throws -> (Output, [UndoStack.Entry]) {
+  func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
     guard let journal = child.outer.journal, let place = child.fork.place else {
-      return try await perform(input, as: child)
+      return try await perform(&slot, as: child)
     }
     let branch = child.fork.nesting == .chain ? nil : child.branch
-    return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(input, as: child) }
+    return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(&slot, as: child) }
   }
 
-  private func perform<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    as child: Child
-  ) async throws -> (Output, [UndoStack.Entry]) {
-    guard entrance == nil else { return try await runApart(input, as: child) }
+  private func perform(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
+    guard entrance == nil else { return try await performApart(&slot, as: child) }
     begin()
     defer { end() }
     let execution = makeExecution(as: child)
-    var slot = ValueSlot(input)
     try Self.check(await perform(execution, &slot), in: child.outer)
-    return (slot.take(), execution.undosIfAny?.takeAll().reversed() ?? [])
+    return execution.undosIfAny?.takeAll().reversed() ?? []
   }
 
   @inline(never)
-  private func runApart<Input: Sendable, Output: Sendable>(
-    _ input: Input,
-    as child: Child
-  ) async throws -> (Output, [UndoStack.Entry]) {
-    let run = try await runApart(ValueSlot(input), as: child)
+  private func performApart(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
+    let run = try await runApart(exchange(&slot, with: ValueSlot()), as: child)
     if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
-    return (try run.takeOutput(), run.undos.takeAll().reversed())
+    slot = run.takeValue()
+    return run.undos.takeAll().reversed()
   }
 
   private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {
@@ -290,19 +267,20 @@ extension ChainCore {
     begin()
     let key = generation.listen(run)
     let scope = Scope.current
-    var listeners: [Listener] = []
-    var place: Execution.Place?
-    if let scope {
-      var surroundings = scope.surroundings
-      if handle != nil { surroundings = surroundings.ofStartedRuns }
-      listeners = surroundings.tokens.map { ($0, $0.listen(run)) }
-      let step = handle == nil ? scope.step : nil
-      place = Execution.Place(surroundings, inside: run.enclosing, of: step, in: scope, as: child)
-    }
+    let surroundings = handle == nil ? scope?.surroundings : scope?.surroundings?.ofStartedRuns
+    let listeners: [Listener] = surroundings?.tokens.map { ($0, $0.listen(run)) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let checked = place == nil ? count : -1
-    let execution = Execution(self, generation, started: run, handle: handle, in: place, checked: checked)
+    let execution = Execution(
+      self,
+      generation,
+      started: run,
+      handle: handle,
+      around: surroundings,
+      in: scope,
+      as: child,
+      checked: count
+    )
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners, handle)
     }

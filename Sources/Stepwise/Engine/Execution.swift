@@ -12,8 +12,16 @@ package final class Execution: Sendable {
   let started: StartedRun?
   let journal: (any RunJournal)?
   let hasHandle: Bool
-  /// What the run began inside; nil for most runs, which nothing surrounds.
-  private let place: Place?
+  /// The tokens around the run, and the observers of what starts in it.
+  let surroundings: Surroundings?
+  /// The relation of the run to the run that contains it as a step.
+  let child: Child?
+  /// The part of that run that contains this one.
+  private let part: StepPart?
+  /// The innermost run with its own task that awaits the run.
+  let enclosing: StartedRun?
+  /// The recorded step of another run that awaits the run, and reports its progress as a share of so many steps.
+  private let awaited: (by: RecordedStep, stepCount: Int)?
   let recording: Recording?
   /// Cancelled by `cancelRuns` and by the chain's token.
   let generation: CancellationToken
@@ -25,37 +33,6 @@ package final class Execution: Sendable {
   private let details = Lock<Details?>(nil)
   private let hasDetails = Atomic(false)
   private let hasFailedCall = Atomic(false)
-
-  /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
-  /// observers around it.
-  final class Place: Sendable {
-    let surroundings: Surroundings
-    /// The relation of the run to the run that contains it as a step.
-    let child: Child?
-    /// The innermost run with its own task that awaits the run.
-    let enclosing: StartedRun?
-    /// The recorded step of another run that awaits the run.
-    let step: RecordedStep?
-    /// The number of steps of the outermost run, of which that step reports a share.
-    let stepCount: Int?
-    /// The part of the outer run that contains the run.
-    let part: StepPart?
-
-    init(
-      _ surroundings: Surroundings,
-      inside enclosing: StartedRun?,
-      of step: RecordedStep?,
-      in scope: Scope,
-      as child: Child?
-    ) {
-      self.surroundings = surroundings
-      self.child = child
-      self.enclosing = enclosing
-      self.step = child == nil ? step : child?.outer.place?.step
-      stepCount = child?.outer.stepCount
-      part = child == nil ? nil : scope.steps
-    }
-  }
 
   /// What only few runs have; created when it is first needed.
   private final class Details {
@@ -71,18 +48,28 @@ package final class Execution: Sendable {
     _ generation: CancellationToken,
     started: StartedRun? = nil,
     handle recorder: RunRecorder? = nil,
-    in place: Place?,
-    checked count: Int = -1
+    around surroundings: Surroundings?,
+    in scope: Scope?,
+    as child: Child?,
+    checked count: Int
   ) {
-    checkedCount = Atomic(count)
-    let child = place?.child
+    // What surrounds a run may have been cancelled before the count was read.
+    checkedCount = Atomic(scope == nil ? count : -1)
     self.core = Lock(core)
     self.generation = generation
     self.started = started
+    self.child = child
     journal = child == nil ? started?.journal : child?.outer.journal
-    self.place = place
+    part = child == nil ? nil : scope?.steps
     hasHandle = recorder != nil
-    recording = Self.recording(of: core, recorder, as: child, in: place?.surroundings.observation)
+    enclosing = hasHandle ? nil : scope?.startedRun
+    if let child {
+      awaited = child.outer.awaited
+    } else {
+      awaited = hasHandle ? nil : scope?.step.map { ($0, core.stepCount) }
+    }
+    recording = Self.recording(of: core, recorder, as: child, in: surroundings?.observation)
+    self.surroundings = recording?.scope.map { Surroundings(surroundings, observedBy: $0) } ?? surroundings
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
@@ -108,15 +95,7 @@ package final class Execution: Sendable {
 
   func complete() { _ = core.withLock { $0.take() } }
 
-  var child: Child? { place?.child }
-  var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
-
-  var surroundings: Surroundings {
-    var surroundings = place?.surroundings ?? .none
-    if let scope = recording?.scope { surroundings.observation = scope }
-    return surroundings
-  }
 
   private func detailIfAny<Value: Sendable>(_ value: (Details) -> Value?) -> Value? {
     hasDetails.load(ordering: .acquiring) ? withDetails(value) : nil
@@ -130,8 +109,6 @@ package final class Execution: Sendable {
       return body(details)
     }
   }
-
-  private var stepCount: Int { place?.stepCount ?? chain?.stepCount ?? 0 }
 
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
@@ -161,11 +138,11 @@ package final class Execution: Sendable {
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { if let place { report(index + 1, in: place) } }
+  func reportEnd(ofStep index: Int) { if awaited != nil { report(index + 1) } }
 
   @inline(never)
-  private func report(_ count: Int, in place: Place) {
-    place.step?.report(Double(count) / Double(max(1, stepCount)))
+  private func report(_ count: Int) {
+    if let awaited { awaited.by.report(Double(count) / Double(max(1, awaited.stepCount))) }
   }
 
   var lastIndex: Int { step.load(ordering: .relaxed) }
@@ -329,8 +306,7 @@ extension Execution {
     if generation.isCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
-    guard let place else { return false }
-    return place.part?.isAbandoned ?? false || place.surroundings.request != nil
+    return part?.isAbandoned ?? false || surroundings?.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.
@@ -349,7 +325,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? generation.request ?? chain?.token.request ?? surroundings.request
+    started?.request ?? generation.request ?? chain?.token.request ?? surroundings?.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -361,7 +337,7 @@ extension Execution {
     }
     if isChainCancelled { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
-    if surroundings.request != nil { return "a token around it" }
+    if surroundings?.request != nil { return "a token around it" }
     if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
     if let child, child.fork.isLost(at: child.branch) {
       return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
@@ -376,7 +352,7 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      tokens += [execution.generation] + execution.surroundings.tokens
+      tokens += [execution.generation] + (execution.surroundings?.tokens ?? [])
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -396,7 +372,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings.request != nil
+      return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings?.request != nil
     }
   }
 }

@@ -371,6 +371,15 @@ extension Frame {
     }
   }
 
+  /// Runs the chain in a separate task, because its token cannot cancel the caller's.
+  @inline(never)
+  mutating func executeApart() async -> Outcome<Void> {
+    let steps = CoveredSteps(coveredBy: &self, undos: nil)
+    let task = spawn { () async throws -> Outcome<Void> in await steps.execute() }
+    defer { slot = steps.takeValue() }
+    do { return try await task.value(cancelledBy: execution.generation) } catch { return .failed(error) }
+  }
+
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
     let hasHandlers = chain.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
@@ -461,7 +470,7 @@ extension ChainCore {
 @available(*, unavailable)
 extension Frame: Sendable {}
 
-/// The steps that a modifier covers and that run in their own task: under a timer, or abandoned.
+/// Steps that run in their own task: those that a modifier covers, under a timer or abandoned, or all of a chain.
 final class CoveredSteps: Sendable {
   private let chain: ChainCore
   private let execution: Execution
@@ -470,25 +479,40 @@ final class CoveredSteps: Sendable {
   /// The stack for the undos of the steps that complete.
   private let undos: UndoStack?
   /// The input until the steps run, and the output once they have ended with one.
-  private let value: SharedSlot
+  private let value: Lock<ValueSlot>
 
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
     chain = frame.chain
     execution = frame.execution
     part = frame.covered
     recording = frame.recording
-    value = SharedSlot(exchange(&frame.slot, with: ValueSlot()))
+    value = Lock(exchange(&frame.slot, with: ValueSlot()))
     self.undos = undos
   }
 
-  func takeValue() -> ValueSlot { value.take() }
+  func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
+
+  private func put(_ output: consuming ValueSlot) {
+    var output: ValueSlot? = output
+    value.withLock { value in
+      if let output = output.take() { value = output }
+    }
+  }
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   @concurrent func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
     var frame = Frame(chain, execution, slot: takeValue(), undos: undos, recording: recording)
     try await frame.perform(part: part)
-    value.put(frame.slot)
+    put(frame.slot)
+  }
+
+  /// Runs the chain, with its handlers.
+  @concurrent func execute() async -> Outcome<Void> {
+    var frame = Frame(chain, execution, slot: takeValue())
+    let outcome = await frame.execute()
+    put(frame.slot)
+    return outcome
   }
 
   var currentStep: String { execution.currentStep.description }

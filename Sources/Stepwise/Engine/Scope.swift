@@ -33,7 +33,7 @@ package struct Scope: Sendable {
     return RecordedStep(recording: recording, number: entry)
   }
 
-  var surroundings: Surroundings { details?.value.surroundings ?? execution?.surroundings ?? .none }
+  var surroundings: Surroundings? { details?.value.surroundings ?? execution?.surroundings }
 
   /// The part of the run that stores the undos of steps here; nil for the run itself.
   var steps: StepPart? { details?.value.steps }
@@ -75,7 +75,7 @@ package struct Scope: Sendable {
 
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
-    if let request = surroundings.request { return request }
+    if let request = surroundings?.request { return request }
     guard let innermostRun else { return nil }
     return innermostRun.chain == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
   }
@@ -86,7 +86,7 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with a token around it.
-  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0 = $0.inside(token) } }
+  static func inside(_ token: CancellationToken) -> Scope { surrounded { Surroundings(token, inside: $0) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
   static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
@@ -95,13 +95,13 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with other observers.
-  static func observed(by observation: ObservationScope) -> Scope { surrounded { $0.observation = observation } }
+  static func observed(by observation: ObservationScope) -> Scope {
+    surrounded { Surroundings($0, observedBy: observation) }
+  }
 
-  private static func surrounded(_ change: (inout Surroundings) -> Void) -> Scope {
+  private static func surrounded(by change: (Surroundings?) -> Surroundings) -> Scope {
     let scope = current ?? Scope(execution: nil, entry: -1, details: nil)
-    var surroundings = scope.surroundings
-    change(&surroundings)
-    return scope.changed(entry: scope.entry) { $0.surroundings = surroundings }
+    return scope.changed(entry: scope.entry) { $0.surroundings = change(scope.surroundings) }
   }
 
   private func changed(entry: Int, _ change: (inout Details) -> Void) -> Scope {
@@ -118,7 +118,7 @@ package struct Scope: Sendable {
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
-      scope.changed(entry: -1) { $0 = Details(surroundings: scope.surroundings.shielded, isShielded: true) }
+      scope.changed(entry: -1) { $0 = Details(surroundings: scope.surroundings?.shielded, isShielded: true) }
     }
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
@@ -130,15 +130,29 @@ extension Scope {
 }
 
 /// The tokens and observers around some code.
-struct Surroundings: Sendable {
+final class Surroundings: Sendable {
   /// The tokens of `withCancellation(by:)`, innermost first; cancelling one cancels the code.
-  var tokens: [CancellationToken] = []
+  let tokens: [CancellationToken]
   /// The tokens that a shield keeps away; they still reach the runs that start behind it.
-  private var shieldedTokens: [CancellationToken] = []
+  private let shieldedTokens: [CancellationToken]
   /// The observers and traces; nil without any.
-  var observation: ObservationScope?
+  let observation: ObservationScope?
 
-  static let none = Surroundings()
+  private init(_ tokens: [CancellationToken], shielded: [CancellationToken], _ observation: ObservationScope?) {
+    self.tokens = tokens
+    shieldedTokens = shielded
+    self.observation = observation
+  }
+
+  convenience init(_ token: CancellationToken, inside outer: Surroundings?) {
+    let tokens = outer?.tokens.filter { $0 !== token } ?? []
+    let shielded = outer?.shieldedTokens.filter { $0 !== token } ?? []
+    self.init([token] + tokens, shielded: shielded, outer?.observation)
+  }
+
+  convenience init(_ outer: Surroundings?, observedBy observation: ObservationScope) {
+    self.init(outer?.tokens ?? [], shielded: outer?.shieldedTokens ?? [], observation)
+  }
 
   /// The cancellation that a token requested.
   var request: Cancellation? {
@@ -148,31 +162,14 @@ struct Surroundings: Sendable {
     return nil
   }
 
-  func inside(_ token: CancellationToken) -> Surroundings {
-    var inner = self
-    inner.tokens.removeAll { $0 === token }
-    inner.shieldedTokens.removeAll { $0 === token }
-    inner.tokens.insert(token, at: 0)
-    return inner
-  }
-
-  var shielded: Surroundings {
-    var inner = self
-    inner.shieldedTokens = tokens + shieldedTokens
-    inner.tokens = []
-    return inner
-  }
+  var shielded: Surroundings { Surroundings([], shielded: tokens + shieldedTokens, observation) }
 
   /// Those of a run that `start` starts here.
   ///
   /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
   var ofStartedRuns: Surroundings {
-    // Most have none, and then the array is shared.
-    guard !shieldedTokens.isEmpty else { return self }
-    var own = self
-    own.tokens += shieldedTokens.filter { !$0.isCancelled }
-    own.shieldedTokens = []
-    return own
+    if shieldedTokens.isEmpty { return self }
+    return Surroundings(tokens + shieldedTokens.filter { !$0.isCancelled }, shielded: [], observation)
   }
 }
 

@@ -90,19 +90,3 @@ package struct ValueSlot: ~Copyable, @unchecked Sendable {
     memory.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
 }
-
-/// A slot that a task and the task that awaits it take turns to use.
-final class SharedSlot: Sendable {
-  private let slot: Lock<ValueSlot>
-
-  init(_ slot: consuming ValueSlot) { self.slot = Lock(slot) }
-
-  func take() -> ValueSlot { slot.withLock { exchange(&$0, with: ValueSlot()) } }
-
-  func put(_ new: consuming ValueSlot) {
-    var new: ValueSlot? = new
-    slot.withLock { slot in
-      if let new = new.take() { slot = new }
-    }
-  }
-}
