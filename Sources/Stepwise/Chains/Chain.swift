@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// Steps that run one after the other, each on the previous output, and are undone when a later one fails.
 ///
 /// A chain is immutable: `then` and every modifier return a new chain and leave the original unchanged. You can run it
@@ -22,7 +24,7 @@
 /// append them as a nested chain.
 public actor Chain<Input: Sendable, Output: Sendable> {
   @usableFromInline nonisolated let path: Path
-  private nonisolated let supervisor = Lock<ChainCore?>(nil)
+  private nonisolated let supervisor = AtomicLazyReference<ChainCore>()
 
   @usableFromInline
   init(_ path: Path) {
@@ -31,12 +33,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 
   /// What runs this chain, made by the first run: most chains are only a step on the way to another one.
   @usableFromInline nonisolated var core: ChainCore {
-    supervisor.withLock { supervisor in
-      if let supervisor { return supervisor }
-      let new = ChainCore(path)
-      supervisor = new
-      return new
-    }
+    supervisor.load() ?? supervisor.storeIfNil(ChainCore(path))
   }
 
   // MARK: - Supervision

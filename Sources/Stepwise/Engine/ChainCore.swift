@@ -51,7 +51,7 @@ final class ChainCore: Sendable {
   /// The name and the observers, if it has any.
   let identity: ChainIdentity?
   let counter = InFlightCounter()
-  private let madeSummary = Lock<ChainSummary?>(nil)
+  private let madeSummary = AtomicLazyReference<ChainSummary>()
   private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
 
   init(_ path: Path) {
@@ -108,7 +108,7 @@ final class ChainCore: Sendable {
   ///
   /// Retaining it does not retain the steps.
   var summary: ChainSummary {
-    if let summary = madeSummary.withLock({ $0 }) { return summary }
+    if let summary = madeSummary.load() { return summary }
     var names: [Int: String] = [:]
     var pending = [(chain: self, firstStep: 0)]
     while let (chain, first) = pending.popLast() {
@@ -125,9 +125,7 @@ final class ChainCore: Sendable {
         }
       }
     }
-    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
-    madeSummary.withLock { $0 = summary }
-    return summary
+    return madeSummary.storeIfNil(ChainSummary(identity, stepCount: stepCount, names: names))
   }
 
   /// A run begins; `end()` follows, after its handlers.
@@ -199,10 +197,25 @@ extension ChainCore {
   /// - Parameter slot: The input, and then the output; empty without one.
   @inline(__always)
   private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
+    if token.isAccessed { return await performApart(execution, &slot) }
     var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()))
-    let outcome = token.isAccessed ? await frame.executeApart() : await frame.execute()
+    let outcome = await frame.execute()
     if case .resolved = outcome { slot = frame.slot }
     return outcome
+  }
+
+  /// Runs the chain in a separate task, because its token cannot cancel the caller's.
+  @inline(never)
+  private func performApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
+    let steps = CoveredSteps(self, execution, exchange(&slot, with: ValueSlot()))
+    let task = spawn { () async throws -> Outcome<Void> in await steps.execute() }
+    do {
+      let outcome = try await task.value(cancelledBy: execution.generation)
+      if case .resolved = outcome { slot = steps.takeValue() }
+      return outcome
+    } catch {
+      return .failed(error)
+    }
   }
 
   /// Runs the chain as a step of another run.

@@ -12,16 +12,8 @@ package final class Execution: Sendable {
   let started: StartedRun?
   let journal: (any RunJournal)?
   let hasHandle: Bool
-  /// The tokens around the run, and the observers of what starts in it.
-  let surroundings: Surroundings?
-  /// The relation of the run to the run that contains it as a step.
-  let child: Child?
-  /// The part of that run that contains this one.
-  private let part: StepPart?
-  /// The innermost run with its own task that awaits the run.
-  let enclosing: StartedRun?
-  /// The recorded step of another run that awaits the run, and reports its progress as a share of so many steps.
-  private let awaited: (by: RecordedStep, stepCount: Int)?
+  /// What the run began inside; nil for most runs, which nothing surrounds.
+  private let place: Place?
   let recording: Recording?
   /// Cancelled by `cancelRuns` and by the chain's token.
   let generation: CancellationToken
@@ -33,6 +25,31 @@ package final class Execution: Sendable {
   private let details = Lock<Details?>(nil)
   private let hasDetails = Atomic(false)
   private let hasFailedCall = Atomic(false)
+
+  /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
+  /// observers around it.
+  private final class Place: Sendable {
+    let surroundings: Surroundings?
+    /// The relation of the run to the run that contains it as a step.
+    let child: Child?
+    /// The part of that run that contains this one.
+    let part: StepPart?
+    /// The innermost run with its own task that awaits the run.
+    let enclosing: StartedRun?
+    /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
+    let step: RecordedStep?
+    let stepCount: Int
+
+    /// - Parameter scope: Nil for a run with a handle, which no one here awaits.
+    init(_ surroundings: Surroundings?, in scope: Scope?, as child: Child?, stepCount: Int) {
+      self.surroundings = surroundings
+      self.child = child
+      part = child == nil ? nil : scope?.steps
+      enclosing = scope?.startedRun
+      step = child == nil ? scope?.step : child?.outer.place?.step
+      self.stepCount = child?.outer.place?.stepCount ?? stepCount
+    }
+  }
 
   /// What only few runs have; created when it is first needed.
   private final class Details {
@@ -58,18 +75,17 @@ package final class Execution: Sendable {
     self.core = Lock(core)
     self.generation = generation
     self.started = started
-    self.child = child
     journal = child == nil ? started?.journal : child?.outer.journal
-    part = child == nil ? nil : scope?.steps
     hasHandle = recorder != nil
-    enclosing = hasHandle ? nil : scope?.startedRun
-    if let child {
-      awaited = child.outer.awaited
+    let recording = Self.recording(of: core, recorder, as: child, in: surroundings?.observation)
+    self.recording = recording
+    let observation = recording?.scope
+    if scope == nil, observation == nil {
+      place = nil
     } else {
-      awaited = hasHandle ? nil : scope?.step.map { ($0, core.stepCount) }
+      let own = observation.map { Surroundings(surroundings, observedBy: $0) } ?? surroundings
+      place = Place(own, in: hasHandle ? nil : scope, as: child, stepCount: core.stepCount)
     }
-    recording = Self.recording(of: core, recorder, as: child, in: surroundings?.observation)
-    self.surroundings = recording?.scope.map { Surroundings(surroundings, observedBy: $0) } ?? surroundings
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
@@ -95,6 +111,10 @@ package final class Execution: Sendable {
 
   func complete() { _ = core.withLock { $0.take() } }
 
+  /// The tokens around the run, and the observers of what starts in it.
+  var surroundings: Surroundings? { place?.surroundings }
+  var child: Child? { place?.child }
+  var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
 
   private func detailIfAny<Value: Sendable>(_ value: (Details) -> Value?) -> Value? {
@@ -138,11 +158,11 @@ package final class Execution: Sendable {
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { if awaited != nil { report(index + 1) } }
+  func reportEnd(ofStep index: Int) { if let place { report(index + 1, in: place) } }
 
   @inline(never)
-  private func report(_ count: Int) {
-    if let awaited { awaited.by.report(Double(count) / Double(max(1, awaited.stepCount))) }
+  private func report(_ count: Int, in place: Place) {
+    place.step?.report(Double(count) / Double(max(1, place.stepCount)))
   }
 
   var lastIndex: Int { step.load(ordering: .relaxed) }
@@ -306,7 +326,8 @@ extension Execution {
     if generation.isCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
-    return part?.isAbandoned ?? false || surroundings?.request != nil
+    guard let place else { return false }
+    return place.part?.isAbandoned ?? false || place.surroundings?.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.

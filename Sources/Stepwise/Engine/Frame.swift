@@ -371,15 +371,6 @@ extension Frame {
     }
   }
 
-  /// Runs the chain in a separate task, because its token cannot cancel the caller's.
-  @inline(never)
-  mutating func executeApart() async -> Outcome<Void> {
-    let steps = CoveredSteps(coveredBy: &self, undos: nil)
-    let task = spawn { () async throws -> Outcome<Void> in await steps.execute() }
-    defer { slot = steps.takeValue() }
-    do { return try await task.value(cancelledBy: execution.generation) } catch { return .failed(error) }
-  }
-
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
     let hasHandlers = chain.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
@@ -488,6 +479,12 @@ final class CoveredSteps: Sendable {
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
     self.undos = undos
+  }
+
+  init(_ chain: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
+    (self.chain, self.execution) = (chain, execution)
+    (part, recording, undos) = (0, nil, nil)
+    value = Lock(input)
   }
 
   func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// Writes the record of a run and of the chains nested in it, wakes its readers, and calls its observers.
 final class RunRecorder: Sendable {
   enum Key: Hashable, Sendable {
@@ -31,8 +33,6 @@ final class RunRecorder: Sendable {
 
   /// What is stored of the run: a record, or less as long as nothing reads one.
   private struct Storage {
-    /// When the planned steps began and ended, by turns, as long as they run in order.
-    var times: [Duration] = []
     /// How the run has ended.
     var end: (state: RunRecord.State, time: Duration)?
     /// Its outcome, after its handlers.
@@ -43,6 +43,12 @@ final class RunRecorder: Sendable {
   }
 
   private let storage = Lock(Storage())
+  /// When the planned steps began and ended, by turns, as long as they run in order and nothing reads the record.
+  // Safety: the run, whose planned steps never overlap, creates it and writes the place after the last one before it
+  // counts that; a reader, inside the lock, reads what was counted before it closed the count.
+  private nonisolated(unsafe) var times: UnsafeMutablePointer<Duration>?
+  private let timeCount = Atomic(0)
+  private static var closed: Int { -1 }
   private let chain: ChainSummary
   let steps: Range<Int>
   let created: Duration
@@ -57,6 +63,11 @@ final class RunRecorder: Sendable {
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
   }
 
+  deinit { times?.deallocate() }
+
+  /// How many planned steps a run has whose times are stored without a record.
+  private var maxTimedSteps: Int { min(steps.count, RunRecord.defaultCapacity) }
+
   /// The record and its readers, created when something has to be recorded or read; nil when no one can read it any more.
   private var broadcast: Broadcast<State, Key>? {
     storage.withLock { storage in
@@ -67,7 +78,8 @@ final class RunRecorder: Sendable {
       var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
       let kind = RunRecord.Kind.run(name: chain.identity?.name, .none, steps: steps, id: watch?.run.id)
       let number = record.add(kind, in: -1, at: created)
-      for (position, time) in exchange(&storage.times, with: []).enumerated() {
+      let timeCount = timeCount.exchange(Self.closed, ordering: .acquiringAndReleasing)
+      for (position, time) in UnsafeBufferPointer(start: timeCount > 0 ? times : nil, count: timeCount).enumerated() {
         let step = steps.lowerBound + position / 2
         if position.isMultiple(of: 2) {
           _ = record.beginStep(step, in: number, at: time)
@@ -98,14 +110,11 @@ final class RunRecorder: Sendable {
 
   /// Stores when a planned step began or ended, by the number of its entry; returns false when that needs a record.
   func note(_ number: Int, isEnd: Bool, at time: Duration) -> Bool {
-    changeUnread { storage in
-      guard storage.times.count == 2 * number - (isEnd ? 1 : 2), number <= RunRecord.defaultCapacity else {
-        return false
-      }
-      if storage.times.isEmpty { storage.times.reserveCapacity(2 * min(steps.count, 32)) }
-      storage.times.append(time)
-      return true
-    }
+    let position = 2 * number - (isEnd ? 1 : 2)
+    guard number > 0, number <= maxTimedSteps, timeCount.load(ordering: .relaxed) == position else { return false }
+    if position == 0 { times = .allocate(capacity: 2 * maxTimedSteps) }
+    times?.advanced(by: position).initialize(to: time)
+    return timeCount.compareExchange(expected: position, desired: position + 1, ordering: .acquiringAndReleasing).exchanged
   }
 
   /// Changes the record, and then calls the observers, unless the next change is to; what it drops is released outside
