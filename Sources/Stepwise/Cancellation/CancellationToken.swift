@@ -16,13 +16,16 @@ import Synchronization
 /// }
 /// ```
 public final class CancellationToken: Sendable {
+  /// References alone, which are stored and removed without looking up their types.
   enum Listener: Sendable {
     case listener(any CancellationListener)
     case child(Child)
   }
 
-  struct Child: Sendable {
+  final class Child: Sendable {
     weak let token: CancellationToken?
+
+    init(_ token: CancellationToken) { self.token = token }
   }
 
   typealias Key = OrderedSlots<Listener>.Key
@@ -49,7 +52,7 @@ public final class CancellationToken: Sendable {
   ///
   /// Cancelling the new token does not cancel the parent. The parent does not retain the new token.
   public init(linkedTo parent: CancellationToken) {
-    guard let key = parent.add(.child(Child(token: self))) else {
+    guard let key = parent.add(.child(Child(self))) else {
       cancel(reason: parent.reason)
       return
     }
@@ -164,9 +167,7 @@ public final class CancellationToken: Sendable {
 }
 
 /// What a token notifies: a handler, a task or a run.
-///
-/// A closure that captures one would be an allocation.
-protocol CancellationListener: Sendable {
+protocol CancellationListener: AnyObject, Sendable {
   func tokenWasCancelled(reason: String?)
 }
 
@@ -174,14 +175,19 @@ extension CancellationToken: CancellationListener {
   func tokenWasCancelled(reason: String?) { cancel(reason: reason) }
 }
 
-extension Task: CancellationListener {
-  func tokenWasCancelled(reason: String?) { cancel() }
+/// A task that tokens cancel.
+final class ListeningTask<Success: Sendable, Failure: Error>: CancellationListener {
+  private let task: Task<Success, Failure>
+
+  init(_ task: Task<Success, Failure>) { self.task = task }
+
+  func tokenWasCancelled(reason: String?) { task.cancel() }
 }
 
 extension Task where Failure == any Error {
   /// Waits for the task, which the token and the waiting task cancel.
   func value(cancelledBy token: CancellationToken) async throws -> Success {
-    let listener = token.listen(self)
+    let listener = token.listen(ListeningTask(self))
     defer { token.remove(listener) }
     return try await withTaskCancellationHandler {
       try await value

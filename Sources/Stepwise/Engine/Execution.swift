@@ -6,8 +6,7 @@ import Synchronization
 /// One run of one chain, plain or started: what cancels it, what it is part of, and what it has completed.
 @usableFromInline
 package final class Execution: Sendable {
-  /// Nil once the run has completed: a task that a step created may live on, and retains this object.
-  private let core: Lock<ChainCore?>
+  private let state: Lock<State>
   /// What a run with its own task has in addition.
   let started: StartedRun?
   let journal: (any RunJournal)?
@@ -22,9 +21,14 @@ package final class Execution: Sendable {
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
   private let step: Atomic<Int>
-  private let details = Lock<Details?>(nil)
   private let hasDetails = Atomic(false)
   private let hasFailedCall = Atomic(false)
+
+  private struct State {
+    /// Nil once the run has completed: a task that a step created may live on, and retains the run.
+    var core: ChainCore?
+    var details: Details?
+  }
 
   /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
   /// observers around it.
@@ -72,7 +76,7 @@ package final class Execution: Sendable {
   ) {
     // What surrounds a run may have been cancelled before the count was read.
     checkedCount = Atomic(scope == nil ? count : -1)
-    self.core = Lock(core)
+    state = Lock(State(core: core))
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
@@ -107,9 +111,9 @@ package final class Execution: Sendable {
     return recorder.map { Recording($0) }
   }
 
-  var chain: ChainCore? { core.withLock { $0 } }
+  var chain: ChainCore? { state.withLock { $0.core } }
 
-  func complete() { _ = core.withLock { $0.take() } }
+  func complete() { _ = state.withLock { $0.core.take() } }
 
   /// The tokens around the run, and the observers of what starts in it.
   var surroundings: Surroundings? { place?.surroundings }
@@ -122,9 +126,9 @@ package final class Execution: Sendable {
   }
 
   private func withDetails<Result: Sendable>(_ body: (Details) -> Result) -> Result {
-    details.withLock { made in
-      let details = made ?? Details()
-      made = details
+    state.withLock { state in
+      let details = state.details ?? Details()
+      state.details = details
       hasDetails.store(true, ordering: .releasing)
       return body(details)
     }
@@ -377,7 +381,8 @@ extension Execution {
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
-    let listeners = tokens.map { $0.listen(task) }
+    let listener = ListeningTask(task)
+    let listeners = tokens.map { $0.listen(listener) }
     defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
     return await withTaskCancellationHandler {
       await task.value

@@ -41,7 +41,7 @@ final class Gate: Sendable {
   func resume() { change { $0.resume() } }
 
   private func change(_ admit: (inout GateMachine<StartedRun>) -> [StartedRun]) {
-    for run in machine.withLock({ admit(&$0) }) { run.admission.settle(()) }
+    for run in machine.withLock({ admit(&$0) }) { run.admit() }
   }
 }
 
@@ -54,6 +54,8 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
     var slot = Slot.none
+    /// Settled when the gate admits the run; created by the first who needs it.
+    var admission: Once<Void>?
     var undos: UndoStack?
     var enclosing: StartedRun?
     /// The input until the run begins, and the output once it has completed.
@@ -78,8 +80,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
   let journal: (any RunJournal)?
-  /// Settled when the gate admits the run.
-  let admission = OnceCell<Void>()
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
   private let state: Lock<State>
@@ -272,6 +272,16 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
       slot = .waiting(id)
     }
   }
+
+  private var admission: Once<Void> {
+    state.withLock { state in
+      let once = state.admission ?? Once()
+      state.admission = once
+      return once
+    }
+  }
+
+  func admit() { admission.settle(()) }
 
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
   func waitForAdmission() async throws {

@@ -229,7 +229,7 @@ struct Recording: Sendable {
     }
   }
 
-  func reached(_ number: Int, stage: any Sendable) {
+  func reached(_ number: Int, stage: any AnyBox) {
     write { content, _ in
       if content.state.record.set(number, to: .stage(stage)), content.isObserved { content.publish(.latest(number)) }
     }

@@ -30,7 +30,7 @@ package struct RunRecord: Sendable {
   package enum State: Sendable {
     case running
     case progress(Double)
-    case stage(any Sendable)
+    case stage(any AnyBox)
     case succeeded
     /// Its stored value was returned.
     case replayed

@@ -225,7 +225,7 @@ final class RunRecorder: Sendable {
     switch entry.state {
     case .running: return nil
     case .progress(let fraction): return .stepProgress(step, fraction)
-    case .stage(let stage): return .stageReached(step, stage)
+    case .stage(let stage): return .stageReached(step, stage.any)
     case .succeeded: return .stepFinished(step, duration: duration, error: nil)
     case .replayed: return .replayed(step)
     case .failed(.error(let error)): return .stepFinished(step, duration: duration, error: error)

@@ -212,7 +212,7 @@ extension Chain {
       let (execution, recording, entry) = (frame.execution, frame.recording, frame.entry)
       var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
       while let stage = try await stages.next(isolation: nil) {
-        recording?.reached(entry, stage: stage)
+        recording?.reached(entry, stage: Box(stage))
         if let result = stage.result { return frame.slot.put(result) }
         if execution.isCancellationRequested { throw CancellationError() }
       }
