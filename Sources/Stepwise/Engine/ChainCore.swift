@@ -182,8 +182,9 @@ extension ChainCore {
   }
 
   private func makeExecution(as child: Child? = nil, checked count: Int = -1) -> Execution {
-    let scope = Scope.current
-    return Execution(self, currentGeneration, around: scope?.surroundings, in: scope, as: child, checked: count)
+    guard let scope = Scope.current else { return Execution(self, currentGeneration, checked: count) }
+    let place = Execution.Place(scope.surroundings, in: scope, as: child, stepCount: stepCount)
+    return Execution(self, currentGeneration, in: place)
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
@@ -284,16 +285,11 @@ extension ChainCore {
     let listeners: [Listener] = surroundings?.tokens.map { ($0, $0.listen(run)) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let execution = Execution(
-      self,
-      generation,
-      started: run,
-      handle: handle,
-      around: surroundings,
-      in: scope,
-      as: child,
-      checked: count
-    )
+    let place = scope.map { scope in
+      Execution.Place(surroundings, in: handle == nil ? scope : nil, as: child, stepCount: stepCount)
+    }
+    let checked = place == nil ? count : -1
+    let execution = Execution(self, generation, started: run, handle: handle, in: place, checked: checked)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners, handle)
     }

@@ -32,7 +32,7 @@ package final class Execution: Sendable {
 
   /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
   /// observers around it.
-  private final class Place: Sendable {
+  final class Place: Sendable {
     let surroundings: Surroundings?
     /// The relation of the run to the run that contains it as a step.
     let child: Child?
@@ -69,27 +69,18 @@ package final class Execution: Sendable {
     _ generation: CancellationToken,
     started: StartedRun? = nil,
     handle recorder: RunRecorder? = nil,
-    around surroundings: Surroundings?,
-    in scope: Scope?,
-    as child: Child?,
-    checked count: Int
+    in place: Place? = nil,
+    checked count: Int = -1
   ) {
-    // What surrounds a run may have been cancelled before the count was read.
-    checkedCount = Atomic(scope == nil ? count : -1)
+    let child = place?.child
+    checkedCount = Atomic(count)
     state = Lock(State(core: core))
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
+    self.place = place
     hasHandle = recorder != nil
-    let recording = Self.recording(of: core, recorder, as: child, in: surroundings?.observation)
-    self.recording = recording
-    let observation = recording?.scope
-    if scope == nil, observation == nil {
-      place = nil
-    } else {
-      let own = observation.map { Surroundings(surroundings, observedBy: $0) } ?? surroundings
-      place = Place(own, in: hasHandle ? nil : scope, as: child, stepCount: core.stepCount)
-    }
+    recording = Self.recording(of: core, recorder, as: child, in: place?.surroundings?.observation)
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
@@ -116,7 +107,9 @@ package final class Execution: Sendable {
   func complete() { _ = state.withLock { $0.core.take() } }
 
   /// The tokens around the run, and the observers of what starts in it.
-  var surroundings: Surroundings? { place?.surroundings }
+  var surroundings: Surroundings? {
+    recording?.scope.map { Surroundings(place?.surroundings, observedBy: $0) } ?? place?.surroundings
+  }
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
