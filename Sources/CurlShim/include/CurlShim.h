@@ -37,7 +37,7 @@ enum stepwise_curl_option {
   curlopt_clientCertificate = 10025, curlopt_keyPassword = 10026, curlopt_headerData = 10029,
   curlopt_customRequest = 10036, curlopt_caFile = 10065, curlopt_clientCertificateType = 10086,
   curlopt_caFolder = 10097, curlopt_privateData = 10103, curlopt_openData = 10164, curlopt_seekData = 10168,
-  curlopt_proxyUser = 10175, curlopt_proxyPassword = 10176, curlopt_noProxy = 10177, curlopt_closeData = 10209,
+  curlopt_noProxy = 10177, curlopt_closeData = 10209,
   curlopt_pinnedPublicKey = 10230, curlopt_useData = 10313, curlopt_protocols = 10318, curlopt_writeFunction = 20011,
   curlopt_readFunction = 20012, curlopt_headerFunction = 20079, curlopt_openFunction = 20163,
   curlopt_seekFunction = 20167, curlopt_closeFunction = 20208, curlopt_useFunction = 20312, curlopt_noBody = 44,

@@ -6,6 +6,96 @@
   import Foundation
   import Stepwise
 
+  /// The thread of a transport, as other threads see it: they send it commands.
+  final class CurlLoop: Sendable {
+    enum Command: Sendable {
+      case start(CurlTransfer)
+      case cancel(CurlTransfer)
+      /// The consumer has received the excess bytes.
+      case receive(CurlTransfer)
+      /// The source of a body has returned a piece, its end, or an error.
+      case upload(CurlTransfer, Result<Data?, any Error>)
+      case end
+    }
+
+    private struct State {
+      var commands: [Command] = []
+      /// Whether the thread waits for the network, so that it has to be woken.
+      var isAsleep = false
+      var hasThread = false
+      var isEnding = false
+      /// What wakes the thread; negative before there is one.
+      var wakeup: Int32 = -1
+    }
+
+    let settings: CurlSettings
+    private let state = Lock(State())
+
+    init(settings: CurlSettings) { self.settings = settings }
+
+    deinit {
+      let wakeup = state.withLock { $0.wakeup }
+      if wakeup >= 0 { close(wakeup) }
+    }
+
+    /// Makes the thread perform a command; returns false when it has ended.
+    @discardableResult
+    func send(_ command: Command) -> Bool {
+      let (isSent, begins, wakeup) = state.withLock { state -> (Bool, Bool, Int32?) in
+        var begins = false
+        switch command {
+        case .start:
+          if state.isEnding { return (false, false, nil) }
+          begins = !exchange(&state.hasThread, with: true)
+        case .end: state.isEnding = true
+        default: break
+        }
+        // Without a thread no work has started that the command could concern.
+        if state.hasThread { state.commands.append(command) }
+        return (true, begins, exchange(&state.isAsleep, with: false) ? state.wakeup : nil)
+      }
+      if let wakeup { eventfd_write(wakeup, 1) }
+      if begins {
+        let thread = Thread { self.runThread() }
+        thread.name = "StepwiseHTTP"
+        thread.start()
+      }
+      return isSent
+    }
+
+    private func runThread() {
+      let wakeup = state.withLock { state in
+        if state.wakeup < 0 { state.wakeup = eventfd(0, O_CLOEXEC | O_NONBLOCK) }
+        return state.wakeup
+      }
+      CurlEngine(self, wakeup: wakeup)?.run()
+      let commands = state.withLock { state in
+        state.hasThread = false
+        return exchange(&state.commands, with: [])
+      }
+      // An engine has performed them; without one, the next transfer tries again.
+      for case .start(let transfer) in commands {
+        transfer.fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
+      }
+    }
+
+    /// Removes and returns the commands, in order; the thread is awake.
+    func takeCommands() -> [Command] {
+      state.withLock { state in
+        state.isAsleep = false
+        return exchange(&state.commands, with: [])
+      }
+    }
+
+    /// Returns whether the thread may wait for the network, because there are no commands.
+    func fallAsleep() -> Bool {
+      state.withLock { state in
+        state.isAsleep = state.commands.isEmpty
+        return state.isAsleep
+      }
+    }
+  }
+
   /// The inside of a transport's thread, which is the only user of its libcurl handles.
   final class CurlEngine {
     /// The number of handles that are reused for later transfers.
@@ -83,7 +173,7 @@
     /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
       round += 1
-      endLookUps()
+      for job in lookUps where !job.isLookingUp { remove(job) }
       for command in loop.takeCommands() { perform(command) }
       repeat { checkAlarm() } while complete()
       // Continuing a transfer may deliver what libcurl has stored.
@@ -112,29 +202,27 @@
       switch command {
       case .start(let transfer): start(transfer)
       case .cancel(let transfer):
-        if let job = jobs[ObjectIdentifier(transfer)] {
-          cancel(job)
-        } else if let index = delayed.firstIndex(where: { $0 === transfer }) {
-          delayed.remove(at: index)
-          startNext(to: transfer.host)
-        } else {
-          queue.remove(transfer, from: transfer.host)
-        }
+        if let job = jobs[ObjectIdentifier(transfer)] { return cancel(job) }
+        delayed.removeAll { $0 === transfer }
+        queue.remove(transfer, from: transfer.host)
       case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.continueReceiving()
       case .upload(let transfer, let result):
-        jobs[ObjectIdentifier(transfer)]?.upload?.receive(result)
-        jobs[ObjectIdentifier(transfer)]?.continueSending()
+        let job = jobs[ObjectIdentifier(transfer)]
+        job?.upload?.receive(result)
+        job?.continueSending()
       case .end: isEnding = true
       }
     }
 
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
-      guard queue.add(transfer, to: transfer.host) else {
-        transfer.request.onWait?(true)
+      if lookUps.count >= Self.lookUpLimit {
+        delayed.append(transfer)
+      } else if queue.add(transfer, to: transfer.host) {
+        if !begin(transfer) { startNext(to: transfer.host) }
         return
       }
-      if !begin(transfer) { startNext(to: transfer.host) }
+      transfer.request.onWait?(true)
     }
 
     /// Starts a waiting transfer in place of one that has ended.
@@ -151,35 +239,21 @@
       lookUps.append(job)
     }
 
-    /// Ends the cancelled jobs whose look-up is over.
-    private func endLookUps() {
-      for job in lookUps where !job.isLookingUp { remove(job) }
-    }
-
     /// Returns whether the transfer runs.
     private func begin(_ transfer: CurlTransfer) -> Bool {
       guard !transfer.inbox.isEnded else { return false }
-      if lookUps.count >= Self.lookUpLimit {
-        transfer.request.onWait?(true)
-        delayed.append(transfer)
-        return true
-      }
       transfer.request.onWait?(false)
-      guard let handle = spares.popLast() ?? CurlHandle() else {
-        transfer.fail(HTTPError.refused(reason: "the system has no memory left"))
-        return false
-      }
       do {
-        let job = try CurlJob(transfer, handle: handle, engine: self)
+        let handle = try spares.popLast() ?? CurlHandle(self)
+        let job = try CurlJob(transfer, handle: handle, engine: self, round: round)
         try handle.prepare(job)
         guard stepwise_curl_multi_add_handle(multi, handle.easy) == 0 else {
           throw HTTPError.refused(reason: "libcurl takes no further transfer")
         }
-        job.round = round
+        handle.job = job
         jobs[ObjectIdentifier(transfer)] = job
         return true
       } catch {
-        recycle(handle)
         transfer.fail(error)
         return false
       }
@@ -197,7 +271,8 @@
       var (result, isAny): (Int32, Bool) = (0, false)
       while let easy = stepwise_curl_multi_completed(multi, &result) {
         isAny = true
-        guard let job = CurlHandle.running(easy), !restart(job) else { continue }
+        let context = stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData)
+        guard let job = CurlHandle.job(context), !restart(job) else { continue }
         job.complete(result)
         remove(job)
       }
@@ -215,29 +290,22 @@
 
     /// Starts a job again on a new connection, if it has refused its connection before it sent anything.
     private func restart(_ job: CurlJob) -> Bool {
-      guard job.hasRefusedConnection else { return false }
-      job.hasRefusedConnection = false
+      guard exchange(&job.hasRefusedConnection, with: false) else { return false }
       _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
       job.handle.requireNewConnection()
       return stepwise_curl_multi_add_handle(multi, job.handle.easy) == 0
     }
 
     private func remove(_ job: CurlJob) {
-      _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
+      let handle = job.handle
+      _ = stepwise_curl_multi_remove_handle(multi, handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
       if job.isCancelled { lookUps.removeAll { $0 === job } }
       job.close()
-      recycle(job.handle)
-      startNext(to: job.transfer.host)
-      while lookUps.count < Self.lookUpLimit, !delayed.isEmpty {
-        let next = delayed.removeFirst()
-        if !begin(next) { startNext(to: next.host) }
-      }
-    }
-
-    private func recycle(_ handle: CurlHandle) {
-      handle.release()
+      handle.job = nil
       if spares.count < Self.spareHandles { spares.append(handle) }
+      startNext(to: job.transfer.host)
+      while lookUps.count < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
     }
   }
 

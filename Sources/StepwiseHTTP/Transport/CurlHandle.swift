@@ -7,26 +7,49 @@
 
   /// A handle of libcurl with its callbacks and options, which serves one transfer after the other.
   ///
-  /// Options stay set from one GET without a body to the next: setting all of them was a twentieth of what it costs.
+  /// Each transfer sets only the options that differ from those of the one before: setting all of them was a twentieth of
+  /// what a GET costs.
   final class CurlHandle {
     typealias Option = stepwise_curl_option
 
+    /// What the options of a request depend on, beside its URL and header fields.
+    private struct Kind: Equatable {
+      var method = "GET"
+      var isUpload = false
+      var length: Int64?
+      var connectLimit: Duration?
+      var needsNewConnection = false
+    }
+
     let easy: UnsafeMutableRawPointer
     /// The transfer that the handle serves.
-    private(set) var job: CurlJob?
-    /// Whether the options are those of a GET without a body.
-    private var isPlain = false
+    var job: CurlJob?
+    private var kind: Kind?
     private var headers: HTTPHeaders?
-    private var connectLimit: Duration?
     private var headerList: UnsafeMutableRawPointer?
     private let errorText: UnsafeMutablePointer<CChar>
 
-    init?() {
-      guard let easy = stepwise_curl_easy_init() else { return nil }
+    /// Creates a handle, with the options that all transfers of an engine share.
+    init(_ engine: CurlEngine) throws {
+      guard let easy = stepwise_curl_easy_init() else { throw Self.noMemory }
       self.easy = easy
       // The size that libcurl requires.
       errorText = .allocate(capacity: 256)
       errorText.initialize(repeating: 0, count: 256)
+      try setCallbacks(engine)
+      try set(curlopt_noSignal, 1)
+      // Where the names and IP addresses of a URL lead is decided above.
+      try set(curlopt_pathAsIs, 1)
+      try set(curlopt_userAgent, "StepwiseHTTP")
+      // An older libcurl may not know these.
+      try? set(curlopt_protocols, "http,https")
+      try? set(curlopt_bufferSize, 32 * 1024)
+      try? set(curlopt_uploadBufferSize, 128 * 1024)
+      try? set(curlopt_suppressConnectHeaders, 1)
+      // Otherwise cancelling a transfer waits until its host's name has been looked up.
+      try? set(curlopt_quickExit, 1)
+      try apply(engine.loop.settings.tls)
+      try apply(engine.loop.settings.proxy)
     }
 
     deinit {
@@ -35,146 +58,55 @@
       errorText.deallocate()
     }
 
+    private static var noMemory: HTTPError { .refused(reason: "the system has no memory left") }
+
     /// libcurl's own words about the latest transfer.
     var words: String { String(cString: errorText) }
 
-    /// Sets the options of a transfer.
+    /// Sets the options of a transfer; after an error the handle cannot be used.
     func prepare(_ job: CurlJob) throws {
       let request = job.transfer.request
-      let isPlain = request.method == "GET" && job.upload == nil
-      if !isPlain || !self.isPlain {
-        self.isPlain = false
-        try reset(job.engine)
-        try setBody(job)
+      var kind = Kind(method: request.method, connectLimit: request.deadlines?.connect)
+      switch request.method {
+      case "POST", "PUT", "PATCH": kind.isUpload = true
+      default: kind.isUpload = job.upload != nil
       }
-      if request.deadlines?.connect != connectLimit || !self.isPlain {
-        connectLimit = request.deadlines?.connect
-        let milliseconds = connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
-        let limit = Int(max(1, min(milliseconds, Double(Int32.max))))
-        try set(curlopt_connectTimeoutMilliseconds, limit)
-      }
+      if kind.isUpload { kind.length = job.upload.map(\.length) ?? 0 }
+      // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
+      // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
+      // have no second body, get a new connection.
+      kind.needsNewConnection =
+        job.upload?.isSequence ?? false || !job.isIdempotent && job.upload?.length ?? 0 == 0
+      if kind != self.kind { try set(kind) }
       try set(curlopt_url, request.url.absoluteString)
-      try setHeaders(request.headers)
+      if headers != request.headers { try set(request.headers) }
       errorText[0] = 0
-      self.isPlain = isPlain
-      self.job = job
     }
 
     /// Lets the transfer use none of the connections that are open.
     func requireNewConnection() {
-      setOptional(curlopt_freshConnect, 1)
-      isPlain = false
+      try? set(curlopt_freshConnect, 1)
+      kind = nil
     }
 
-    /// Ends the service for a transfer, which libcurl no longer knows.
-    func release() { job = nil }
-
-    private func reset(_ engine: CurlEngine) throws {
-      stepwise_curl_easy_reset(easy)
-      headers = nil
-      try setCallbacks(engine)
-      try set(curlopt_noSignal, 1)
-      // Where the names and IP addresses of a URL lead is decided above.
-      try set(curlopt_pathAsIs, 1)
-      try? set(curlopt_protocols, "http,https")
-      try set(curlopt_userAgent, "StepwiseHTTP")
-      setOptional(curlopt_bufferSize, 32 * 1024)
-      setOptional(curlopt_suppressConnectHeaders, 1)
-      // Otherwise cancelling a transfer waits until its host's name has been looked up.
-      setOptional(curlopt_quickExit, 1)
-      try apply(engine.loop.settings)
+    private func set(_ kind: Kind) throws {
+      let isHead = kind.method == "HEAD"
+      try set(curlopt_upload, kind.isUpload ? 1 : 0)
+      try check(stepwise_curl_easy_set_offset(easy, curlopt_uploadSize, kind.length ?? -1), curlopt_uploadSize)
+      // After the others, which make it a GET or a PUT.
+      try set(curlopt_noBody, isHead ? 1 : 0)
+      if isHead || kind.method == "GET" {
+        try set(curlopt_customRequest, nil)
+      } else {
+        try set(curlopt_customRequest, kind.method)
+      }
+      let milliseconds = kind.connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
+      try set(curlopt_connectTimeoutMilliseconds, Int(max(1, min(milliseconds, Double(Int32.max)))))
+      try set(curlopt_freshConnect, kind.needsNewConnection ? 1 : 0)
+      self.kind = kind
     }
 
-    private func setCallbacks(_ engine: CurlEngine) throws {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      try set(curlopt_privateData, context)
-      try set(curlopt_errorBuffer, errorText)
-      let receiveHeader: CurlCallback.Data = { data, size, count, context in
-        CurlHandle.at(context)?.job?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-      }
-      let receiveBody: CurlCallback.Data = { data, size, count, context in
-        CurlHandle.at(context)?.job?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-      }
-      let send: CurlCallback.Data = { data, size, count, context in
-        CurlHandle.at(context)?.job?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
-          ?? CurlValue.abort
-      }
-      let seek: CurlCallback.Seek = { context, offset, origin in
-        CurlHandle.at(context)?.job?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
-      }
-      try set(curlopt_headerFunction, receiveHeader, curlopt_headerData, context)
-      try set(curlopt_writeFunction, receiveBody, curlopt_writeData, context)
-      try set(curlopt_readFunction, send, curlopt_readData, context)
-      try set(curlopt_seekFunction, seek, curlopt_seekData, context)
-      try observeSockets(of: engine)
-    }
-
-    /// Notifies the engine of the connections that libcurl opens and uses, and of their ends.
-    private func observeSockets(of engine: CurlEngine) throws {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      let open: CurlCallback.Open = { context, _, address in
-        // A cancelled job does not connect.
-        guard let address, let job = CurlHandle.at(context)?.job, !job.isCancelled else { return -1 }
-        // The beginning of libcurl's `struct curl_sockaddr`.
-        let parts = address.assumingMemoryBound(to: (family: Int32, type: Int32, protocol: Int32).self).pointee
-        let descriptor = socket(parts.family, parts.type | O_CLOEXEC, parts.protocol)
-        job.open(descriptor)
-        return descriptor
-      }
-      let close: CurlCallback.Close = { context, descriptor in
-        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.remove(descriptor)
-        Foundation.close(descriptor)
-        return 0
-      }
-      let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
-        guard let server, let client, let job = CurlHandle.at(context)?.job else { return 0 }
-        var ends = Hasher()
-        for address in [server, client] {
-          ends.combine(bytes: UnsafeRawBufferPointer(start: address, count: strlen(address)))
-        }
-        for port in [serverPort, clientPort] { ends.combine(port) }
-        return job.allows(ends.finalize()) ? 0 : 1
-      }
-      try set(curlopt_openFunction, open, curlopt_openData, context)
-      let sockets = Unmanaged.passUnretained(engine.sockets).toOpaque()
-      try set(curlopt_closeFunction, close, curlopt_closeData, sockets)
-      // Before 7.80, libcurl does not know it.
-      try? set(curlopt_useFunction, use, curlopt_useData, context)
-    }
-
-    /// Returns the transfer of one of libcurl's handles.
-    static func running(_ easy: UnsafeMutableRawPointer?) -> CurlJob? {
-      easy.flatMap { at(stepwise_curl_easy_get_pointer($0, CurlInfo.privateData)) }?.job
-    }
-
-    static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
-      context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    private func setBody(_ job: CurlJob) throws {
-      let method = job.transfer.request.method
-      if method == "HEAD" {
-        try set(curlopt_noBody, 1)
-      } else if job.upload != nil || ["POST", "PUT", "PATCH"].contains(method) {
-        try set(curlopt_upload, 1)
-        if let length = job.upload.map(\.length) ?? 0 {
-          try check(stepwise_curl_easy_set_offset(easy, curlopt_uploadSize, length))
-        }
-        try set(curlopt_customRequest, method)
-      } else if method != "GET" {
-        try set(curlopt_customRequest, method)
-      }
-      // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
-      // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
-      // have no second body, get a new connection.
-      let isSequence = if case .chunks = job.transfer.request.body?.content { true } else { false }
-      if isSequence || !job.isIdempotent && job.upload?.length ?? 0 == 0 { try set(curlopt_freshConnect, 1) }
-      if job.upload != nil { setOptional(curlopt_uploadBufferSize, 128 * 1024) }
-    }
-
-    private func setHeaders(_ headers: HTTPHeaders) throws {
-      guard headers != self.headers else { return }
-      self.headers = nil
+    private func set(_ headers: HTTPHeaders) throws {
       try set(curlopt_httpHeader, nil)
       stepwise_curl_slist_free_all(headerList)
       headerList = nil
@@ -189,10 +121,70 @@
     }
 
     private func append(_ line: String) throws {
-      guard let list = stepwise_curl_slist_append(headerList, line) else {
-        throw HTTPError.refused(reason: "the system has no memory left")
-      }
+      guard let list = stepwise_curl_slist_append(headerList, line) else { throw Self.noMemory }
       headerList = list
+    }
+
+    private func setCallbacks(_ engine: CurlEngine) throws {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      try set(curlopt_privateData, context)
+      try set(curlopt_errorBuffer, errorText)
+      let receiveHeader: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.job(context)?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+      }
+      let receiveBody: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.job(context)?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+      }
+      let send: CurlCallback.Data = { data, size, count, context in
+        CurlHandle.job(context)?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
+          ?? CurlValue.abort
+      }
+      let seek: CurlCallback.Seek = { context, offset, origin in
+        CurlHandle.job(context)?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
+      }
+      try set(curlopt_headerFunction, receiveHeader, curlopt_headerData, context)
+      try set(curlopt_writeFunction, receiveBody, curlopt_writeData, context)
+      try set(curlopt_readFunction, send, curlopt_readData, context)
+      try set(curlopt_seekFunction, seek, curlopt_seekData, context)
+      try observeSockets(of: engine)
+    }
+
+    /// Notifies the engine of the connections that libcurl opens and uses, and of their ends.
+    private func observeSockets(of engine: CurlEngine) throws {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      let open: CurlCallback.Open = { context, _, address in
+        // A cancelled job does not connect.
+        guard let address, let job = CurlHandle.job(context), !job.isCancelled else { return -1 }
+        // The beginning of libcurl's `struct curl_sockaddr`.
+        let parts = address.assumingMemoryBound(to: (family: Int32, type: Int32, protocol: Int32).self).pointee
+        let descriptor = socket(parts.family, parts.type | O_CLOEXEC, parts.protocol)
+        job.open(descriptor)
+        return descriptor
+      }
+      let close: CurlCallback.Close = { context, descriptor in
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.remove(descriptor)
+        Foundation.close(descriptor)
+        return 0
+      }
+      let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
+        guard let server, let client, let job = CurlHandle.job(context) else { return 0 }
+        var ends = Hasher()
+        for address in [server, client] {
+          ends.combine(bytes: UnsafeRawBufferPointer(start: address, count: strlen(address)))
+        }
+        for port in [serverPort, clientPort] { ends.combine(port) }
+        return job.allows(ends.finalize()) ? 0 : 1
+      }
+      try set(curlopt_openFunction, open, curlopt_openData, context)
+      let sockets = Unmanaged.passUnretained(engine.sockets).toOpaque()
+      try set(curlopt_closeFunction, close, curlopt_closeData, sockets)
+      // Before 7.80, libcurl does not know it.
+      try? set(curlopt_useFunction, use, curlopt_useData, context)
+    }
+
+    /// Returns the transfer that the handle of a callback serves.
+    static func job(_ context: UnsafeMutableRawPointer?) -> CurlJob? {
+      context.flatMap { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue().job }
     }
 
     func set(_ option: Option, _ value: Int) throws {
@@ -210,23 +202,15 @@
       try set(dataOption, data)
     }
 
-    /// For options that an older libcurl may not know.
-    private func setOptional(_ option: Option, _ value: Int) { _ = stepwise_curl_easy_set_long(easy, option, value) }
-
-    private func check(_ code: Int32, _ option: Option? = nil) throws {
+    private func check(_ code: Int32, _ option: Option) throws {
       guard code == 0 else {
-        throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option?.rawValue ?? 0)")
+        throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option.rawValue)")
       }
     }
   }
 
   extension CurlHandle {
-    func apply(_ settings: CurlSettings) throws {
-      try apply(settings.tls)
-      try apply(settings.proxy)
-    }
-
-    private func apply(_ tls: HTTPTLSSettings) throws {
+    fileprivate func apply(_ tls: HTTPTLSSettings) throws {
       if let file = tls.certificateAuthorities {
         try set(curlopt_caFile, file.path)
         // Disables the system's authorities, which would be trusted as well.
@@ -243,127 +227,235 @@
       }
     }
 
-    private func apply(_ proxy: HTTPProxy) throws {
+    fileprivate func apply(_ proxy: HTTPProxy) throws {
       switch proxy.kind {
       case .system: break
       case .none: try set(curlopt_proxy, "")
       case .server(let url, let hosts):
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { throw HTTPError.invalidURL }
-        let (user, password) = (parts.user, parts.password)
-        (parts.user, parts.password) = (nil, nil)
-        try set(curlopt_proxy, parts.string ?? "")
+        try set(curlopt_proxy, url.absoluteString)
         // Set even if it is empty, because the environment's list applies to the environment's proxy.
         try set(curlopt_noProxy, hosts.joined(separator: ","))
-        if let user { try set(curlopt_proxyUser, user) }
-        if let password { try set(curlopt_proxyPassword, password) }
       }
     }
   }
 
-  /// The libcurl of the system.
-  enum CurlLibrary {
-    /// What is loaded: the file that this environment variable names, or the library that Foundation loads as well.
-    static let variable = "STEPWISE_LIBCURL"
+  /// One transfer on the thread of its transport.
+  final class CurlJob {
+    let transfer: CurlTransfer
+    let handle: CurlHandle
+    unowned let engine: CurlEngine
+    let upload: CurlUpload?
+    var isTouched = false
+    /// The round in which it began.
+    let round: Int
+    /// Whether it remains only until the look-up of its host's name is over.
+    var isCancelled = false
+    /// The sockets that libcurl has opened for it, of which it may have closed some.
+    private var opened: [Int32] = []
+    private var openError: Int32 = 0
+    /// The socket of its connection.
+    var connection: Int32?
+    /// Whether it has refused a connection on which something had arrived before its request.
+    var hasRefusedConnection = false
+    private var parser: HTTPHeadParser
+    /// Whether the body has a content encoding that was not offered.
+    private var refusesBody = false
+    /// What ended the transfer from one of the callbacks.
+    private var failure: (any Error)?
+    /// Which directions wait for the consumer or for the source of the body.
+    private var pauses: Int32 = 0
 
-    /// Whether it can be used; the first access loads it, and says on standard error why it cannot be.
-    static let isAvailable: Bool = {
-      let name = ProcessInfo.processInfo.environment[variable] ?? "libcurl.so.4"
-      guard let problem = stepwise_curl_load(name) else { return true }
-      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests are refused; install libcurl.\n"
-      FileHandle.standardError.write(Data(line.utf8))
-      return false
-    }()
-  }
-
-  /// The errors of failed transfers, without the URLs in libcurl's words.
-  extension CurlJob {
-    private func number(_ info: Int32) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
-
-    /// Returns the error for one of libcurl's numbers.
-    func error(_ code: Int32) -> HTTPError {
-      // The maximum size of a header line in libcurl.
-      let lineLimit = 100 * 1024
-      let words = handle.words
-      let proxyStatus = number(CurlInfo.proxyConnectStatus)
-      if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
-      switch code {
-      case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
-      case 5: return .proxy(reason: "its host is not known")
-      case 6: return Network.isUp ? .hostNotFound : .offline
-      case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting
-      case 8: return .protocolError(reason: "its head is malformed")
-      case 27, 100: return .headersTooLarge(limit: lineLimit)
-      case 16, 92, 95:
-        return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
-      case 18: return TransferFailure.tooShort
-      case 28:
-        let hasLimit = transfer.request.deadlines?.connect != nil
-        return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
-      case 52: return TransferFailure.noAnswer
-      case 55: return .connectionLost(reason: "the server closed it while the request was sent")
-      case 56: return receiving(words.lowercased(), lineLimit: lineLimit)
-      case 61: return .protocolError(reason: "its body has a transfer encoding that was not offered")
-      case 65: return .connectionLost(reason: "the server closed it, and the request cannot be sent again")
-      case 77: return .refused(reason: "the file of certificate authorities cannot be read")
-      case 97: return .proxy(reason: "it breaks off")
-      case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security(code, words.lowercased()))
-      default: return .protocolError(reason: "libcurl reports error \(code)")
-      }
-    }
-
-    /// Whether libcurl names another host or port than the URL does, which is then that of the proxy.
-    private func isProxy(_ words: String) -> Bool {
-      let url = transfer.request.url
-      guard engine.loop.settings.mayHaveProxy, let start = words.range(of: "Failed to connect to ") else {
-        return false
-      }
-      let parts = words[start.upperBound...].split(separator: " ")
-      guard parts.count > 2, parts[1] == "port" else { return false }
-      let port = url.port ?? (url.scheme == "https" ? 443 : 80)
-      return parts[0].lowercased() != url.host?.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        || Int(parts[2].prefix { $0.isNumber }) != port
-    }
-
-    private var connecting: HTTPError {
-      let systemError = connectionError
-      switch systemError {
-      case ENETUNREACH, ENETDOWN: return .offline
-      case EHOSTUNREACH: return .connectionFailed(reason: "the host cannot be reached")
-      case ETIMEDOUT: return .connectionFailed(reason: "the host does not answer")
-      case ECONNREFUSED, 0: return .connectionRefused
-      default: return .connectionFailed(reason: String(cString: strerror(systemError)))
-      }
-    }
-
-    /// libcurl uses one number for all errors in received data.
-    private func receiving(_ words: String, lineLimit: Int) -> HTTPError {
-      if words.contains("proxy") { return .proxy(reason: "it breaks off") }
-      if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
-      if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * lineLimit) }
-      let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
-      if isBroken || number(CurlInfo.systemError) == Int(ECONNRESET) {
-        return .connectionLost(reason: "the server closed it")
-      }
-      return .protocolError(reason: "its head or its chunks are malformed")
-    }
-
-    private func security(_ code: Int32, _ words: String) -> HTTPTLSFailure {
-      switch code {
-      case 90: return .pinMismatch
-      case 58, 98: return .clientCertificate
-      case 60:
-        // The numbers are OpenSSL's; the texts are those of all libraries.
-        let verifyResult = number(CurlInfo.verifyResult)
-        if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
-          return .expiredCertificate
+    init(_ transfer: CurlTransfer, handle: CurlHandle, engine: CurlEngine, round: Int) throws {
+      self.transfer = transfer
+      self.handle = handle
+      self.engine = engine
+      self.round = round
+      parser = HTTPHeadParser(limit: transfer.request.headerLimit)
+      upload = try transfer.request.body.map { body in
+        try CurlUpload(body.content) { [loop = engine.loop] result in
+          loop.send(.upload(transfer, result))
         }
-        let isNameWrong = ["subject name", "hostname", "host name", "does not match"].contains { words.contains($0) }
-        return isNameWrong || verifyResult == 62 ? .wrongHost : .untrustedCertificate
-      default: return words.contains("certificate required") ? .clientCertificate : .handshake
       }
+    }
+
+    /// Closes what the transfer has opened itself; the handle may be another transfer's from now on.
+    func close() {
+      pauses = 0
+      upload?.close()
+    }
+
+    func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+      do {
+        if let head = try parser.take(bytes) { receive(head) }
+        return bytes.count
+      } catch {
+        failure = error
+        return 0
+      }
+    }
+
+    /// libcurl opens a connection for this job; negative, with the system's error, when it cannot.
+    func open(_ descriptor: Int32) {
+      guard descriptor >= 0 else { return openError = errno }
+      engine.sockets.add(descriptor, for: ObjectIdentifier(self))
+      opened.append(descriptor)
+    }
+
+    /// The system's reason why there is no connection; 0 when it has none.
+    var connectionError: Int32 {
+      opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, CurlInfo.systemError))
+    }
+
+    /// Returns whether the request may be sent on the connection that libcurl has chosen.
+    ///
+    /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
+    /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
+    func allows(_ ends: Int) -> Bool {
+      let found = engine.sockets.connection(ends, of: ObjectIdentifier(self), opened: opened)
+      guard let (descriptor, isReused) = found else { return true }
+      connection = descriptor
+      hasRefusedConnection = isReused && stepwise_curl_has_input(handle.easy, descriptor) != 0
+      return !hasRefusedConnection
+    }
+
+    private func receive(_ head: HTTPResponseHead) {
+      refusesBody = head.hasUnknownEncoding
+      if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
+      if head.status >= 300 { upload?.isRefused = true }
+      transfer.inbox.update { $0.receive(head) }
+      engine.touch(self)
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+      if refusesBody {
+        failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
+        return 0
+      }
+      let isTaken = transfer.inbox.update { $0.offer(bytes) }
+      engine.touch(self)
+      if isTaken { return bytes.count }
+      pauses |= CurlValue.pauseReceiving
+      return CurlValue.pause
+    }
+
+    /// Whether the name of the host is being looked up.
+    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, CurlInfo.nameLookupTime) == 0 }
+
+    func continueReceiving() { resume(CurlValue.pauseReceiving) }
+
+    func continueSending() { resume(CurlValue.pauseSending) }
+
+    private func resume(_ direction: Int32) {
+      guard pauses & direction != 0 else { return }
+      pauses &= ~direction
+      _ = stepwise_curl_easy_pause(handle.easy, pauses)
+    }
+
+    func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      guard let upload else { return 0 }
+      do {
+        guard let count = try upload.read(into: buffer) else {
+          pauses |= CurlValue.pauseSending
+          return CurlValue.pause
+        }
+        if count > 0 { transfer.request.onBytesSent?(upload.sent) }
+        return count
+      } catch {
+        failure = error as? HTTPError ?? HTTPError.request(underlying: error)
+        return CurlValue.abort
+      }
+    }
+
+    /// Whether the request may be sent again on another connection.
+    var isIdempotent: Bool { transfer.request.isIdempotent }
+
+    func seek(to offset: Int64, from origin: Int32) -> Int32 {
+      guard origin == SEEK_SET, isIdempotent, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
+      return CurlValue.seekDone
+    }
+
+    func complete(_ code: Int32) {
+      // libcurl takes a head that ends early for a response.
+      let end = parser.isCut ? TransferFailure.cutHead : nil
+      let error: (any Error)? = if code == 0 { end } else { failure ?? self.error(code) }
+      transfer.inbox.update { $0.complete(error) }
+      engine.touch(self)
     }
   }
 
+  /// Assembles the head of a response from its lines, which libcurl has checked.
+  ///
+  /// Lines after the head are trailers, which count as the head does, and are dropped.
+  struct HTTPHeadParser {
+    private enum State {
+      case status
+      case fields
+      case done
+    }
+
+    private let limit: Int
+    private var state = State.status
+    private var size = 0
+    private var status = 0
+    private(set) var isHTTP2 = false
+    private var headers = HTTPHeaders()
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Returns the head of the final response with its last line.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> HTTPResponseHead? {
+      size += bytes.count
+      guard size <= limit else { throw .headersTooLarge(limit: limit) }
+      var line = bytes[...]
+      while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
+      switch state {
+      case .status:
+        status = Self.status(line)
+        isHTTP2 = line.starts(with: "HTTP/2".utf8)
+        headers = HTTPHeaders()
+        state = .fields
+      case .fields where !line.isEmpty: add(line)
+      // An interim response, which only announces another one.
+      case .fields where (100..<200).contains(status) && status != 101: state = .status
+      case .fields:
+        state = .done
+        return HTTPResponseHead(status: status, headers: headers)
+      case .done: break
+      }
+      return nil
+    }
+
+    /// Whether the head has begun and is not complete.
+    var isCut: Bool { size > 0 && state != .done }
+
+    private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
+      guard let first = line.first else { return }
+      if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+        // The continuation of the previous line.
+        headers.continueLast(Self.trimmed(line))
+      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+        headers.add(Self.trimmed(line[..<colon]), Self.trimmed(line[line.index(after: colon)...]))
+      }
+    }
+
+    /// Returns the three digits after the first space.
+    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
+      let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
+      let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Decodes as UTF-8, or as Latin-1 if that fails.
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+      var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
+      // Validating is generic code of the standard library, and most lines are ASCII.
+      let text = UnsafeRawBufferPointer(rebasing: bytes)
+      if text.allSatisfy({ $0 < 0x80 }) { return String(decoding: text, as: UTF8.self) }
+      if let text = String(validating: bytes, as: UTF8.self) { return text }
+      return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+  }
   /// The functions that libcurl calls.
   enum CurlCallback {
     typealias Context = UnsafeMutableRawPointer?
@@ -398,22 +490,4 @@
     static let timeout: Int32 = -1
   }
 
-  /// The network of this machine.
-  enum Network {
-    /// Whether there is an interface other than the loopback that has an address.
-    static var isUp: Bool {
-      var first: UnsafeMutablePointer<ifaddrs>?
-      guard getifaddrs(&first) == 0 else { return true }
-      defer { freeifaddrs(first) }
-      var entry = first
-      while let interface = entry?.pointee {
-        entry = interface.ifa_next
-        guard let family = interface.ifa_addr?.pointee.sa_family else { continue }
-        let isUp = interface.ifa_flags & UInt32(IFF_UP) != 0
-        let isLoopback = interface.ifa_flags & UInt32(IFF_LOOPBACK) != 0
-        if isUp, !isLoopback, family == sa_family_t(AF_INET) || family == sa_family_t(AF_INET6) { return true }
-      }
-      return false
-    }
-  }
 #endif

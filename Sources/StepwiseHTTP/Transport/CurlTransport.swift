@@ -5,6 +5,7 @@
   import CurlShim
   import Foundation
   import Stepwise
+  import StepwiseFiles
 
   /// A transport on the system's libcurl, which is loaded on first use; the transport of Linux.
   ///
@@ -45,6 +46,21 @@
 
     /// Ends the thread once the transfers that have started are complete.
     public func invalidate() { loop.send(.end) }
+  }
+
+  /// The libcurl of the system.
+  enum CurlLibrary {
+    /// What is loaded: the file that this environment variable names, or the library that Foundation loads as well.
+    static let variable = "STEPWISE_LIBCURL"
+
+    /// Whether it can be used; the first access loads it, and says on standard error why it cannot be.
+    static let isAvailable: Bool = {
+      let name = ProcessInfo.processInfo.environment[variable] ?? "libcurl.so.4"
+      guard let problem = stepwise_curl_load(name) else { return true }
+      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests are refused; install libcurl.\n"
+      FileHandle.standardError.write(Data(line.utf8))
+      return false
+    }()
   }
 
   /// The settings that all transfers of a ``CurlTransport`` share.
@@ -123,93 +139,101 @@
     }
   }
 
-  /// The thread of a transport, as other threads see it: they send it commands.
-  final class CurlLoop: Sendable {
-    enum Command: Sendable {
-      case start(CurlTransfer)
-      case cancel(CurlTransfer)
-      /// The consumer has received the excess bytes.
-      case receive(CurlTransfer)
-      /// The source of a body has returned a piece, its end, or an error.
-      case upload(CurlTransfer, Result<Data?, any Error>)
-      case end
-    }
+  /// The body of a request that libcurl reads, on the thread of the transport.
+  final class CurlUpload {
+    /// The number of bytes, if it is known.
+    let length: Int64?
+    /// The number of bytes that libcurl has read.
+    private(set) var sent: Int64 = 0
+    /// Whether the server has answered and does not want the rest, for which libcurl would still wait.
+    var isRefused = false
+    private let content: HTTPBody.Content
+    private let file: OpenFile?
+    /// Called with what the source has returned, by a task.
+    private let onPiece: @Sendable (Result<Data?, any Error>) -> Void
+    private var source: HTTPBody.Source?
+    /// What the source has returned and was not read yet: a piece, the end, or an error.
+    private var piece: Result<Data?, any Error>?
+    /// The task that requests the next piece.
+    private var pull: Task<Void, Never>?
 
-    private struct State {
-      var commands: [Command] = []
-      /// Whether the thread waits for the network, so that it has to be woken.
-      var isAsleep = false
-      var hasThread = false
-      var isEnding = false
-      /// What wakes the thread; negative before there is one.
-      var wakeup: Int32 = -1
-    }
-
-    let settings: CurlSettings
-    private let state = Lock(State())
-
-    init(settings: CurlSettings) { self.settings = settings }
-
-    deinit {
-      let wakeup = state.withLock { $0.wakeup }
-      if wakeup >= 0 { close(wakeup) }
-    }
-
-    /// Makes the thread perform a command; returns false when it has ended.
-    @discardableResult
-    func send(_ command: Command) -> Bool {
-      let (isSent, begins, wakeup) = state.withLock { state -> (Bool, Bool, Int32?) in
-        var begins = false
-        switch command {
-        case .start:
-          if state.isEnding { return (false, false, nil) }
-          begins = !exchange(&state.hasThread, with: true)
-        case .end: state.isEnding = true
-        default: break
-        }
-        // Without a thread no work has started that the command could concern.
-        if state.hasThread { state.commands.append(command) }
-        return (true, begins, exchange(&state.isAsleep, with: false) ? state.wakeup : nil)
-      }
-      if let wakeup { eventfd_write(wakeup, 1) }
-      if begins {
-        let thread = Thread { self.runThread() }
-        thread.name = "StepwiseHTTP"
-        thread.start()
-      }
-      return isSent
-    }
-
-    private func runThread() {
-      let wakeup = state.withLock { state in
-        if state.wakeup < 0 { state.wakeup = eventfd(0, O_CLOEXEC | O_NONBLOCK) }
-        return state.wakeup
-      }
-      CurlEngine(self, wakeup: wakeup)?.run()
-      let commands = state.withLock { state in
-        state.hasThread = false
-        return exchange(&state.commands, with: [])
-      }
-      // An engine has performed them; without one, the next transfer tries again.
-      for case .start(let transfer) in commands {
-        transfer.fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
+    init(_ content: HTTPBody.Content, onPiece: @escaping @Sendable (Result<Data?, any Error>) -> Void) throws {
+      self.content = content
+      self.onPiece = onPiece
+      if case .file(let url) = content {
+        (file, length) = try UploadFile.open(url)
+      } else {
+        (file, length) = (nil, content.length)
       }
     }
 
-    /// Removes and returns the commands, in order; the thread is awake.
-    func takeCommands() -> [Command] {
-      state.withLock { state in
-        state.isAsleep = false
-        return exchange(&state.commands, with: [])
+    func close() { pull?.cancel() }
+
+    /// Whether the bytes come from a source, which cannot restart.
+    var isSequence: Bool { if case .chunks = content { true } else { false } }
+
+    /// Returns the number of bytes that it has copied, 0 at the end; nil when none are available yet.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+      let count: Int?
+      switch content {
+      case .bytes(let data): count = data.dropFirst(Int(sent)).prefix(buffer.count).copyBytes(to: buffer)
+      case .file: count = pread(file?.descriptor ?? -1, buffer.baseAddress, buffer.count, off_t(sent))
+      case .chunks(_, let open): count = try readPiece(open, into: buffer)
+      }
+      guard let count else { return nil }
+      guard count >= 0 else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+      sent += Int64(count)
+      if count == 0, !isRefused, let length, sent < length {
+        throw HTTPError.refused(reason: "the body is shorter than announced")
+      }
+      return count
+    }
+
+    /// Moves back to the offset at which libcurl wants to restart; returns whether that is possible.
+    func seek(to offset: Int64) -> Bool {
+      // Requests with a sequence have a new connection, after which libcurl does not restart.
+      if isSequence { return false }
+      sent = offset
+      return true
+    }
+
+    private func readPiece(
+      _ open: () throws -> HTTPBody.Source,
+      into buffer: UnsafeMutableRawBufferPointer
+    ) throws -> Int? {
+      guard let piece else {
+        if isRefused { return 0 }
+        try pullNext(open)
+        return nil
+      }
+      guard let data = try piece.get() else { return 0 }
+      let room = min(buffer.count, length.map { Int(clamping: $0 - sent) } ?? .max)
+      let count = data.prefix(room).copyBytes(to: buffer)
+      self.piece = count < data.count ? .success(data.dropFirst(count)) : nil
+      // The next piece is requested while this one is sent.
+      if self.piece == nil { try pullNext(open) }
+      return count
+    }
+
+    private func pullNext(_ open: () throws -> HTTPBody.Source) throws {
+      guard pull == nil else { return }
+      // Storing the closure again would wrap it once more for each piece.
+      if source == nil { source = try open() }
+      guard let source else { return }
+      pull = Task { [onPiece] in
+        await onPiece(
+          .of {
+            var data = try await source()
+            while let found = data, found.isEmpty, !Task.isCancelled { data = try await source() }
+            return data
+          }
+        )
       }
     }
 
-    /// Returns whether the thread may wait for the network, because there are no commands.
-    func fallAsleep() -> Bool {
-      state.withLock { state in
-        state.isAsleep = state.commands.isEmpty
-        return state.isAsleep
-      }
+    func receive(_ result: Result<Data?, any Error>) {
+      pull = nil
+      piece = result
     }
   }
 
@@ -318,6 +342,114 @@
       case "gzip", "x-gzip", "deflate": return !BodyDecoder.isAvailable
       default: return true
       }
+    }
+  }
+
+  /// The errors of failed transfers, without the URLs in libcurl's words.
+  extension CurlJob {
+    private func number(_ info: Int32) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
+
+    /// Returns the error for one of libcurl's numbers.
+    func error(_ code: Int32) -> HTTPError {
+      // The maximum size of a header line in libcurl.
+      let lineLimit = 100 * 1024
+      let words = handle.words
+      let proxyStatus = number(CurlInfo.proxyConnectStatus)
+      if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
+      switch code {
+      case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
+      case 5: return .proxy(reason: "its host is not known")
+      case 6: return Network.isUp ? .hostNotFound : .offline
+      case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting
+      case 8: return .protocolError(reason: "its head is malformed")
+      case 27, 100: return .headersTooLarge(limit: lineLimit)
+      case 16, 92, 95:
+        return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
+      case 18: return TransferFailure.tooShort
+      case 28:
+        let hasLimit = transfer.request.deadlines?.connect != nil
+        return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
+      case 52: return TransferFailure.noAnswer
+      case 55: return .connectionLost(reason: "the server closed it while the request was sent")
+      case 56: return receiving(words.lowercased(), lineLimit: lineLimit)
+      case 61: return .protocolError(reason: "its body has a transfer encoding that was not offered")
+      case 65: return .connectionLost(reason: "the server closed it, and the request cannot be sent again")
+      case 77: return .refused(reason: "the file of certificate authorities cannot be read")
+      case 97: return .proxy(reason: "it breaks off")
+      case 35, 53, 54, 58, 59, 60, 64, 66, 80, 82, 83, 90, 91, 98: return .tls(security(code, words.lowercased()))
+      default: return .protocolError(reason: "libcurl reports error \(code)")
+      }
+    }
+
+    /// Whether libcurl names another host or port than the URL does, which is then that of the proxy.
+    private func isProxy(_ words: String) -> Bool {
+      let url = transfer.request.url
+      guard engine.loop.settings.mayHaveProxy, let start = words.range(of: "Failed to connect to ") else {
+        return false
+      }
+      let parts = words[start.upperBound...].split(separator: " ")
+      guard parts.count > 2, parts[1] == "port" else { return false }
+      let port = url.port ?? (url.scheme == "https" ? 443 : 80)
+      return parts[0].lowercased() != url.host?.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        || Int(parts[2].prefix { $0.isNumber }) != port
+    }
+
+    private var connecting: HTTPError {
+      let systemError = connectionError
+      switch systemError {
+      case ENETUNREACH, ENETDOWN: return .offline
+      case EHOSTUNREACH: return .connectionFailed(reason: "the host cannot be reached")
+      case ETIMEDOUT: return .connectionFailed(reason: "the host does not answer")
+      case ECONNREFUSED, 0: return .connectionRefused
+      default: return .connectionFailed(reason: String(cString: strerror(systemError)))
+      }
+    }
+
+    /// libcurl uses one number for all errors in received data.
+    private func receiving(_ words: String, lineLimit: Int) -> HTTPError {
+      if words.contains("proxy") { return .proxy(reason: "it breaks off") }
+      if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
+      if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * lineLimit) }
+      let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
+      if isBroken || number(CurlInfo.systemError) == Int(ECONNRESET) {
+        return .connectionLost(reason: "the server closed it")
+      }
+      return .protocolError(reason: "its head or its chunks are malformed")
+    }
+
+    private func security(_ code: Int32, _ words: String) -> HTTPTLSFailure {
+      switch code {
+      case 90: return .pinMismatch
+      case 58, 98: return .clientCertificate
+      case 60:
+        // The numbers are OpenSSL's; the texts are those of all libraries.
+        let verifyResult = number(CurlInfo.verifyResult)
+        if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
+          return .expiredCertificate
+        }
+        let isNameWrong = ["subject name", "hostname", "host name", "does not match"].contains { words.contains($0) }
+        return isNameWrong || verifyResult == 62 ? .wrongHost : .untrustedCertificate
+      default: return words.contains("certificate required") ? .clientCertificate : .handshake
+      }
+    }
+  }
+
+  /// The network of this machine.
+  enum Network {
+    /// Whether there is an interface other than the loopback that has an address.
+    static var isUp: Bool {
+      var first: UnsafeMutablePointer<ifaddrs>?
+      guard getifaddrs(&first) == 0 else { return true }
+      defer { freeifaddrs(first) }
+      var entry = first
+      while let interface = entry?.pointee {
+        entry = interface.ifa_next
+        guard let family = interface.ifa_addr?.pointee.sa_family else { continue }
+        let isUp = interface.ifa_flags & UInt32(IFF_UP) != 0
+        let isLoopback = interface.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+        if isUp, !isLoopback, family == sa_family_t(AF_INET) || family == sa_family_t(AF_INET6) { return true }
+      }
+      return false
     }
   }
 #endif
