@@ -303,7 +303,8 @@
       if job.isCancelled { lookUps.removeAll { $0 === job } }
       job.close()
       handle.job = nil
-      if spares.count < Self.spareHandles { spares.append(handle) }
+      // A handle gives up after it has sent five requests again, over all its transfers. Each of them opened a connection.
+      if !job.hasOpened, spares.count < Self.spareHandles { spares.append(handle) }
       startNext(to: job.transfer.host)
       while lookUps.count < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
     }

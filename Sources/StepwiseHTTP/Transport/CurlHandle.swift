@@ -301,6 +301,9 @@
       opened.append(descriptor)
     }
 
+    /// Whether libcurl has opened a connection for it.
+    var hasOpened: Bool { !opened.isEmpty }
+
     /// The system's reason why there is no connection; 0 when it has none.
     var connectionError: Int32 {
       opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, CurlInfo.systemError))

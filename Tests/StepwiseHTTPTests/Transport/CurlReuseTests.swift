@@ -32,6 +32,19 @@
       #expect(server.connectionCount == 1)
     }
 
+    /// libcurl counts how often it has sent a request again, over all transfers of a handle.
+    @Test func `A handle outlives any number of connections that die at their second request`() async throws {
+      let seen = Lock<Set<String>>([])
+      let server = try RawServer { head in
+        let dies = !head.hasPrefix("GET /0 ") && seen.withLock { $0.insert(head).inserted }
+        return dies ? nil : RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", end: .hold)
+      }
+      let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(connectionsPerHost: 1))
+      for round in 0..<20 {
+        #expect(try await client.get("\(round)").text == "ok")
+      }
+    }
+
     /// The system reports a closed connection again and again until it is no longer watched.
     @Test(
       .enabled(if: isMeasurable)
