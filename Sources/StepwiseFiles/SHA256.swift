@@ -35,11 +35,14 @@ package struct SHA256: Sendable {
   }
 
   /// The hash of the whole message, in lowercase hexadecimal.
-  package func hex() -> String {
+  package func hex() -> String { Self.hexadecimal(digest()) }
+
+  /// The hash of the whole message.
+  package func digest() -> [UInt8] {
     var last = self
     let padding = [0x80] + [UInt8](repeating: 0, count: (119 - rest.count) % Self.blockSize)
     last.update(padding + Self.bytes(of: byteCount * 8))
-    return last.hash.flatMap(Self.bytes).map(Self.hexadecimal).joined()
+    return last.hash.flatMap(Self.bytes)
   }
 
   private mutating func add(_ message: UnsafeRawBufferPointer, at block: Int) {
@@ -86,8 +89,8 @@ package struct SHA256: Sendable {
     withUnsafeBytes(of: number.bigEndian) { Array($0) }
   }
 
-  /// Two lowercase hexadecimal digits.
-  package static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  /// Two lowercase hexadecimal digits for each byte.
+  package static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

@@ -40,8 +40,7 @@ final class HTTPStubTransfer: HTTPTransfer {
         do {
           try await Self.produce(request, stub, into: inbox)
         } catch {
-          inbox.update { $0.complete(TransferFailure.error(error)) }
-          inbox.wake()
+          inbox.update { $0.complete(HTTPError(error)) }
         }
       }
       producer.withLock { $0 = task }
@@ -54,8 +53,7 @@ final class HTTPStubTransfer: HTTPTransfer {
   nonisolated(nonsending) func chunk() async throws -> Data? { try await inbox.chunk {} }
 
   func cancel() {
-    _ = inbox.update { $0.cancel() }
-    inbox.wake()
+    inbox.update { $0.cancel() }
     producer.withLock { $0 }?.cancel()
   }
 
@@ -76,16 +74,13 @@ final class HTTPStubTransfer: HTTPTransfer {
     }
     if fault == .truncatedBody { response.truncate() }
     try await sleep(response.delay, stub.clock)
-    if fault == .lostResponse { throw TransferFailure.noAnswer }
+    if fault == .lostResponse { throw HTTPError.noAnswer }
     inbox.update { $0.receive(HTTPResponseHead(status: response.status, headers: response.headers)) }
-    inbox.wake()
     for chunk in request.method == "HEAD" ? [] : response.chunks {
       try await sleep(response.chunkDelay, stub.clock)
-      _ = inbox.update { $0.receive(chunk) }
-      inbox.wake()
+      inbox.update { $0.receive(chunk) }
     }
     inbox.update { $0.complete(response.failure) }
-    inbox.wake()
   }
 
   private static func sleep(_ duration: Duration, _ clock: some Clock<Duration>) async throws {
@@ -99,7 +94,7 @@ extension HTTPStubResponse {
     var body = Data(chunks.joined())
     body = body.prefix(body.count / 2)
     chunks = [body]
-    failure = TransferFailure.tooShort
+    failure = HTTPError.tooShort
   }
 }
 

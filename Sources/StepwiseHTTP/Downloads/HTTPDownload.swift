@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 public import Foundation
+import Stepwise
+import StepwiseFiles
 
 /// A request whose response is written to a file: `HTTP.download` and `client.download`, called as a function.
 ///
@@ -93,5 +96,215 @@ public struct HTTPDownloading: Sendable {
       // This terminates: every response to a request for the whole file is a result.
       if let response { return response }
     }
+  }
+}
+
+/// The progress of a download.
+///
+/// Your progress closure receives it.
+public struct HTTPDownloadProgress: Sendable, Hashable {
+  /// The number of bytes in the file, including those of an earlier attempt.
+  public let receivedBytes: Int64
+
+  /// The total number of bytes; nil when the server does not send it.
+  public let totalBytes: Int64?
+
+  /// The number of bytes of an earlier attempt.
+  public let resumedBytes: Int64
+
+  /// Creates a value, for tests of code that uses one.
+  public init(receivedBytes: Int64, totalBytes: Int64?, resumedBytes: Int64 = 0) {
+    self.receivedBytes = receivedBytes
+    self.totalBytes = totalBytes
+    self.resumedBytes = resumedBytes
+  }
+
+  /// The completed fraction, from 0 to 1; nil when the total is unknown.
+  public var fractionCompleted: Double? {
+    totalBytes.map { $0 > 0 ? min(1, Double(receivedBytes) / Double($0)) : 1 }
+  }
+}
+
+/// The file of a download: writes response bodies as they arrive, after the bytes of an earlier attempt.
+///
+/// Bytes are written, and the progress closure is called, on a queue of the download. The next piece of a response is
+/// requested only after that, so a slow disk or closure slows the server down and uses no memory.
+final class DownloadFile: Sendable {
+  typealias Watcher = @Sendable (HTTPDownloadProgress) -> Void
+
+  private struct State: ~Copyable {
+    /// Nil once it is closed; later bytes are ignored.
+    var file: PartialFile?
+    /// The number of existing bytes, from the start of the file.
+    var received: Int64 = 0
+    var total: Int64?
+    var resumed: Int64 = 0
+    /// Whether the existing bytes belong to another file than the server has.
+    var isOutdated = false
+  }
+
+  private static let readSize = 1 << 20
+
+  private let url: URL
+  /// The required checksum; nil for any.
+  private let sha256: String?
+  private let watcher: Watcher?
+  private let step = Scope.current?.step
+  private let queue = DispatchQueue(label: "StepwiseHTTP.DownloadFile")
+  private let state: Lock<State>
+  /// What waits for the queue.
+  private let waiting = Lock<Once<Result<Void, any Error>>?>(nil)
+
+  init(of url: URL, to file: URL, sha256: String? = nil, watcher: Watcher?) throws(HTTPError) {
+    guard file.isFileURL else { throw .refused(reason: "a download needs the URL of a file") }
+    self.url = url
+    self.sha256 = sha256
+    self.watcher = watcher
+    state = Lock(State(file: try PartialFile(file.path)))
+  }
+
+  /// Returns the request that completes the existing bytes.
+  func request() -> DownloadRequest {
+    state.withLock { state in
+      guard !state.isOutdated, let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else {
+        return .whole
+      }
+      (state.received, state.total) = (size, tag.total)
+      return .rest(start: size, tag)
+    }
+  }
+
+  /// Receives a response, and returns it without the body that was written.
+  ///
+  /// - Returns: Nil when the whole file has to be requested.
+  func receive(
+    _ stream: HTTPResponseStream,
+    to request: DownloadRequest,
+    upTo limit: Int
+  ) async throws -> HTTPResponse? {
+    let head = HTTPResponseHead(status: stream.status, headers: stream.headers)
+    switch request.verdict(head) {
+    case .fail(let error): throw error
+    case .refuse: return try await stream.collected(upTo: limit)
+    case .restart:
+      state.withLock { $0.isOutdated = true }
+      return nil
+    case .complete:
+      try await resume(total: state.withLock { $0.received })
+      try await finish()
+      return stream.response(status: 206)
+    case .begin(let total): try await begin(head, total: total)
+    case .append(let total): try await resume(total: total)
+    }
+    for try await data in stream.body { try await write(data) }
+    try await finish()
+    return stream.response()
+  }
+
+  /// Discards the existing bytes; the following body is the file from its start.
+  @concurrent func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
+    try await change { [url] state in
+      try state.file?.restart(DownloadTag(head, from: url, total: total))
+      (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
+    }
+  }
+
+  /// Keeps the existing bytes; the following body continues them.
+  @concurrent private func resume(total: Int64?) async throws {
+    try await change { state in
+      state.total = total ?? state.total
+      state.resumed = state.received
+    }
+  }
+
+  /// Writes the next bytes.
+  @concurrent func write(_ data: Data) async throws {
+    try await change { state in
+      let room = state.total.map { $0 - state.received } ?? .max
+      let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
+      try state.file?.content.write(bytes, at: Int(state.received))
+      state.received += Int64(bytes.count)
+      guard bytes.count == data.count else { throw HTTPError.tooShort }
+    }
+  }
+
+  /// Checks the length and the checksum of the file, and renames it to its destination.
+  @concurrent private func finish() async throws {
+    try await onQueue { [self] in
+      guard state.withLock({ $0.total == nil || $0.total == $0.received }) else { throw HTTPError.tooShort }
+      if let expected = sha256 {
+        let found = try checksum()
+        guard found == expected else {
+          state.withLock { state in
+            state.file?.remove()
+            state.file = nil
+          }
+          throw HTTPError.checksumMismatch(expected: expected, found: found)
+        }
+      }
+      try state.withLock { state throws in
+        try state.file?.finish()
+        state.file = nil
+      }
+    }
+  }
+
+  /// Reads the whole file, until it is closed.
+  private func checksum() throws -> String {
+    var hash = SystemSHA256()
+    var offset = 0
+    while true {
+      let bytes = try state.withLock { state throws in
+        guard let content = state.file?.content else { throw CancellationError() }
+        try content.seek(to: offset)
+        return try content.read(Self.readSize)
+      }
+      guard !bytes.isEmpty else { return hash.hex() }
+      hash.update(bytes)
+      offset += bytes.count
+    }
+  }
+
+  /// Closes the file; its bytes stay for the next attempt.
+  func close() {
+    state.withLock { state in
+      // Nothing can be resumed from a file without bytes.
+      if state.file?.size == 0 { state.file?.remove() }
+      state.file = nil
+    }
+  }
+
+  /// Changes the file and reports the progress, on the queue.
+  @concurrent private func change(_ body: @escaping @Sendable (inout State) throws -> Void) async throws {
+    try await onQueue { [self] in
+      let progress = try state.withLock { state throws -> HTTPDownloadProgress in
+        guard state.file != nil else { throw CancellationError() }
+        try body(&state)
+        return HTTPDownloadProgress(
+          receivedBytes: state.received,
+          totalBytes: state.total,
+          resumedBytes: state.resumed
+        )
+      }
+      if let fraction = progress.fractionCompleted { step?.report(fraction) }
+      watcher?(progress)
+    }
+  }
+
+  /// Ends the wait for the queue when a request fails, even while the progress closure does not return.
+  func interrupt(_ error: any Error) {
+    // A request that was stopped on purpose has delivered everything that was needed.
+    guard !(error is CancellationError) else { return }
+    waiting.withLock { $0 }?.settle(.failure(error))
+  }
+
+  /// Runs a closure on the queue and waits for it, but not after the task is cancelled.
+  private func onQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
+    let result = Once<Result<Void, any Error>>()
+    waiting.withLock { $0 = result }
+    defer { waiting.withLock { $0 = nil } }
+    queue.async { result.settle(Result(catching: body).mapError { $0 is FileFailure ? HTTPError($0) : $0 }) }
+    guard let result = await result.value() else { throw CancellationError() }
+    try result.get()
   }
 }

@@ -36,7 +36,7 @@ enum DownloadRequest: Equatable {
 
   func verdict(_ head: HTTPResponseHead) -> Verdict {
     switch (head.status, self) {
-    case (206, .whole): return .fail(TransferFailure.wrongRange)
+    case (206, .whole): return .fail(HTTPError.wrongRange)
     case (206, .rest(let start, let tag)):
       guard let range = ContentRange(head.headers["Content-Range"]), range.start == start,
         !tag.isContradicted(by: head, total: range.total)
@@ -139,26 +139,26 @@ struct PartialFile: ~Copyable {
   /// - Throws: ``HTTPError/refused(reason:)`` when another download writes it, in this process or another.
   init(_ file: String) throws(HTTPError) {
     target = FileLocation(file)
-    // Otherwise the error would only occur at the end of the download.
-    if target.isDirectory { throw HTTPError(target.failure("open", EISDIR)) }
-    content = try Self.openLocked(FileLocation(file + ".part"))
+    do {
+      // Otherwise the error would only occur at the end of the download.
+      if target.isDirectory { throw target.failure("open", EISDIR) }
+      content = try Self.openLocked(FileLocation(file + ".part"))
+    } catch {
+      throw HTTPError(error)
+    }
   }
 
   /// Closing would not be enough while a child process that is just starting shares the descriptor.
   deinit { content.unlock() }
 
-  private static func openLocked(_ location: FileLocation) throws(HTTPError) -> OpenFile {
-    let content = try HTTPError.naming { () throws(FileFailure) -> OpenFile? in
-      while true {
-        let content = try location.open(O_RDWR | O_CREAT)
-        guard try content.lock() else { return nil }
-        // The previous owner may have finished between the two calls; then the lock is on the finished file.
-        let (locked, named) = (try content.status(), try location.status())
-        if locked.st_ino == named?.st_ino, locked.st_dev == named?.st_dev { return content }
-      }
+  private static func openLocked(_ location: FileLocation) throws -> OpenFile {
+    while true {
+      let content = try location.open(O_RDWR | O_CREAT)
+      guard try content.lock() else { throw HTTPError.refused(reason: "another download writes to this file") }
+      // The previous owner may have finished between the two calls; then the lock is on the finished file.
+      let (locked, named) = (try content.status(), try location.status())
+      if locked.st_ino == named?.st_ino, locked.st_dev == named?.st_dev { return content }
     }
-    guard let content else { throw .refused(reason: "another download writes to this file") }
-    return content
   }
 
   var size: Int64 { (try? content.status()).map { Int64($0.st_size) } ?? 0 }

@@ -12,16 +12,14 @@ import StepwiseFiles
 /// SHA-256 of bytes that come in pieces, computed by the system where it offers that, so debug builds are fast, too.
 ///
 /// On Linux that is OpenSSL's libcrypto, which libcurl loads for TLS.
-package struct SystemSHA256: ~Copyable {
+struct SystemSHA256: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
 
-    package init() {}
+    mutating func update(_ bytes: [UInt8]) { hash.update(data: bytes) }
 
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
-
-    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
-    package mutating func hex() -> String { hash.finalize().map(StepwiseFiles.SHA256.hexadecimal).joined() }
+    /// The hash; nothing may be added afterwards.
+    mutating func digest() -> [UInt8] { Array(hash.finalize()) }
   #else
     private typealias Begin = @convention(c) (UnsafeMutableRawPointer) -> Int32
     private typealias Update = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
@@ -37,24 +35,23 @@ package struct SystemSHA256: ~Copyable {
     private var context = [UInt64](repeating: 0, count: 14)
     private var own = StepwiseFiles.SHA256()
 
-    package init() { _ = Self.begin?(&context) }
+    init() { _ = Self.begin?(&context) }
 
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-      if Self.isSystems {
-        _ = Self.update?(&context, bytes.baseAddress, bytes.count)
-      } else {
-        own.update(Array(bytes))
-      }
+    mutating func update(_ bytes: [UInt8]) {
+      if Self.isSystems { _ = Self.update?(&context, bytes, bytes.count) } else { own.update(bytes) }
     }
 
-    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
-    package mutating func hex() -> String {
-      guard Self.isSystems else { return own.hex() }
+    /// The hash; nothing may be added afterwards.
+    mutating func digest() -> [UInt8] {
+      guard Self.isSystems else { return own.digest() }
       var hash = [UInt8](repeating: 0, count: 32)
       _ = Self.end?(&hash, &context)
-      return hash.map(StepwiseFiles.SHA256.hexadecimal).joined()
+      return hash
     }
   #endif
+
+  /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+  mutating func hex() -> String { StepwiseFiles.SHA256.hexadecimal(digest()) }
 }
 
 #if os(Linux) || os(Android)

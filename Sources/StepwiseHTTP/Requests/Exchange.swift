@@ -22,22 +22,21 @@ final class Exchange: Sendable {
 
   private let session: HTTPSession
   private let stopwatch: Stopwatch
-  /// Whether the deadlines are in real time, so that the shared alarm checks them.
-  private let usesAlarm: Bool
+  /// The start in real time, if the deadlines are: then the shared alarm checks them.
+  private let start: ContinuousClock.Instant?
+  /// The request of the first hop.
+  private let request: HTTPRequest
   private let state: Lock<State>
-  private let upload: UploadReporter?
-  private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
   init(_ request: HTTPRequest, in session: HTTPSession) {
     self.session = session
-    upload = request.upload
-    onFailure = request.onFailure
-    let deadlines = request.deadlines ?? .standard
-    stopwatch = Stopwatch(deadlines.clock)
-    usesAlarm = deadlines.clock is ContinuousClock
+    self.request = request
+    let clock = request.deadlines?.clock ?? ContinuousClock()
+    stopwatch = Stopwatch(clock)
+    start = clock is ContinuousClock ? .now : nil
     state = Lock(State(machine: RequestMachine(request)))
-    HTTPActivity.begin()
+    HTTPActivity.change(by: 1)
   }
 
   deinit { stop() }
@@ -50,7 +49,7 @@ final class Exchange: Sendable {
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   func head() async throws -> HTTPResponseHead {
     let head = try await ended { try await self.send() }
-    await upload?.flush()
+    await request.upload?.flush()
     return head
   }
 
@@ -86,7 +85,7 @@ final class Exchange: Sendable {
       do {
         return try await body()
       } catch {
-        finish(.failure(error is CancellationError ? error : TransferFailure.error(error)))
+        finish(.failure(error is CancellationError ? error : HTTPError(error)))
         try state.withLock { $0.machine.end }?.get()
         throw error
       }
@@ -97,7 +96,7 @@ final class Exchange: Sendable {
 
   private func send() async throws -> HTTPResponseHead {
     startTimer()
-    var request = state.withLock { $0.machine.request }
+    var request = self.request
     while true {
       var outgoing = request
       if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
@@ -146,47 +145,147 @@ final class Exchange: Sendable {
       state.machine.finish(result) ? (transfer: state.transfer.take(), timer: state.timer.take()) : nil
     }
     guard let ended else { return }
-    HTTPActivity.end()
+    HTTPActivity.change(by: -1)
     ended.timer?.cancel()
-    if usesAlarm { Alarm.shared.remove(self) }
+    if start != nil { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
     ended.transfer?.cancel()
-    onFailure?(error)
+    request.onFailure?(error)
   }
 }
 
 extension Exchange {
   private func startTimer() {
-    if usesAlarm { return checkDeadlines() }
-    guard let wake = wakeTime()?.wake else { return }
+    if start != nil { return checkDeadlines() }
+    guard nextCheck() != nil else { return }
     let timer = spawn { [weak self, stopwatch] in
-      var wake = Optional(wake)
-      while let time = wake, (try? await stopwatch.sleep(time)) != nil { wake = self?.wakeTime()?.wake }
+      while let wake = self?.nextCheck(), (try? await stopwatch.sleep(wake)) != nil {}
     }
-    let isLate = state.withLock { state in
-      if !state.machine.isEnded { state.timer = timer }
-      return state.machine.isEnded
-    }
-    if isLate { timer.cancel() }
+    state.withLock { $0.timer = timer }
+    // It may have ended before its timer was stored.
+    if state.withLock({ $0.machine.isEnded }) { timer.cancel() }
   }
 
   /// Checks the deadlines in real time, and schedules the next check.
-  func checkDeadlines() {
-    guard let (now, wake) = wakeTime() else { return }
-    Alarm.shared.add(self, after: wake - now)
+  fileprivate func checkDeadlines() {
+    guard let start, let wake = nextCheck() else { return }
+    Alarm.shared.add(self, at: start.advanced(by: wake))
     // It may have ended before it was added.
     if state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
   }
 
-  /// Ends the exchange if it is late; otherwise returns when to check again.
-  private func wakeTime() -> (now: Duration, wake: Duration)? {
+  /// Ends the exchange if it is late; otherwise returns when to check again, from its start.
+  private func nextCheck() -> Duration? {
     let now = stopwatch.elapsed()
     do {
-      return try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }.map { (now, $0) }
+      return try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }
     } catch {
       finish(.failure(error))
       return nil
     }
+  }
+}
+
+/// The state of a request and its redirects, as a value.
+///
+/// There is one hop for the request and one for each redirect. The first event that ends the request counts; later ones
+/// change nothing. Times are passed in, relative to the start.
+struct RequestMachine {
+  private static let redirectLimit = 10
+
+  private enum State {
+    /// The request of the hop is being sent, or waits for its response.
+    case asking
+    /// The head of the response has arrived.
+    case answered
+    /// The request succeeded, failed or was cancelled.
+    case ended(Result<Void, any Error>)
+  }
+
+  private let deadlines: HTTPDeadlines
+  private var state = State.asking
+  private(set) var request: HTTPRequest
+  private var hop = 0
+  /// Since when the server has to send something; nil while the request waits for a connection, and while the consumer
+  /// does something else.
+  private var start: Duration? = .zero
+
+  init(_ request: HTTPRequest) {
+    self.request = request
+    deadlines = request.deadlines ?? .standard
+  }
+
+  var isEnded: Bool { end != nil }
+
+  /// The result; nil before the end.
+  var end: Result<Void, any Error>? {
+    if case .ended(let result) = state { result } else { nil }
+  }
+
+  /// Some of the request was sent, or it starts or ends to wait for a connection.
+  mutating func progressed(isWaiting: Bool = false, at now: Duration) {
+    if case .asking = state { start = isWaiting ? nil : now }
+  }
+
+  /// The head of the hop's response has arrived, and leads to the next request; nil for the final response.
+  ///
+  /// Returns whether the next request is sent. Throws `CancellationError` after the end, and
+  /// ``HTTPError/tooManyRedirects`` after the tenth redirect.
+  mutating func answer(_ next: HTTPRequest?, at now: Duration) throws -> Bool {
+    guard case .asking = state else { throw CancellationError() }
+    guard let next else {
+      (state, start) = (.answered, nil)
+      return false
+    }
+    guard hop < Self.redirectLimit else { throw HTTPError.tooManyRedirects }
+    hop += 1
+    (request, start) = (next, now)
+    return true
+  }
+
+  /// The consumer starts to wait for a piece of the body; returns false when there will be none.
+  mutating func read(at now: Duration) -> Bool {
+    guard case .answered = state, start == nil else { return false }
+    start = now
+    return true
+  }
+
+  /// A piece has arrived; returns false when it comes after the end.
+  mutating func chunk() -> Bool {
+    guard case .answered = state else { return false }
+    start = nil
+    return true
+  }
+
+  /// Ends the request; returns false when it had ended before.
+  mutating func finish(_ result: Result<Void, any Error>) -> Bool {
+    guard !isEnded else { return false }
+    state = .ended(result)
+    return true
+  }
+
+  /// Returns when to check the deadlines again; nil for never.
+  ///
+  /// Throws ``HTTPError/timedOut(_:)`` when one has passed.
+  func timer(at now: Duration) throws(HTTPError) -> Duration? {
+    let (limit, kind): (Duration?, HTTPDeadlines.Kind)
+    switch state {
+    case .asking: (limit, kind) = (deadlines.headers, .headers)
+    case .answered: (limit, kind) = (deadlines.idle, .idle)
+    case .ended: return nil
+    }
+    let end = start.flatMap { start in limit.map { start + $0 } }
+    let deadline = Self.shorter(end, deadlines.total)
+    if let deadline, deadline <= now { throw .timedOut(deadline == deadlines.total ? .total : kind) }
+    // Not longer than the shorter limit: the other one may start at any time.
+    let soonest = Self.shorter(deadlines.headers, deadlines.idle).map { now + $0 }
+    return Self.shorter(deadline, soonest)
+  }
+
+  /// Each request calls it, so it does without arrays.
+  private static func shorter(_ first: Duration?, _ second: Duration?) -> Duration? {
+    guard let first, let second else { return first ?? second }
+    return min(first, second)
   }
 }
 
@@ -220,9 +319,8 @@ final class Alarm: Sendable {
   private let queue = DispatchQueue(label: "StepwiseHTTP.Alarm")
   private let state = Lock(State())
 
-  /// Wakes an exchange after a time, unless it is removed before.
-  func add(_ exchange: Exchange, after duration: Duration) {
-    let wake = ContinuousClock.now.advanced(by: duration)
+  /// Wakes an exchange, unless it is removed before.
+  func add(_ exchange: Exchange, at wake: Instant) {
     let timer = state.withLock { state in
       state.entries[ObjectIdentifier(exchange)] = Entry(exchange: exchange, wake: wake)
       return state.set(to: wake)
@@ -235,9 +333,8 @@ final class Alarm: Sendable {
   }
 
   private func schedule(_ wake: Instant) {
-    let (seconds, attoseconds) = max(.zero, ContinuousClock.now.duration(to: wake)).components
-    let nanoseconds = Int(clamping: min(seconds, 1_000_000_000)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-    queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { self.ring() }
+    let seconds = ContinuousClock.now.duration(to: wake) / .seconds(1)
+    queue.asyncAfter(deadline: .now() + min(max(0, seconds), 1e9)) { self.ring() }
   }
 
   private func ring() {
@@ -279,11 +376,7 @@ public struct HTTPActivity: AsyncSequence, Sendable {
 
   private static let count = Broadcast<Int, Bool>(0)
 
-  static func begin() { change(by: 1) }
-
-  static func end() { change(by: -1) }
-
-  private static func change(by difference: Int) {
+  static func change(by difference: Int) {
     count.update { content in
       content.state += difference
       content.publish(true)

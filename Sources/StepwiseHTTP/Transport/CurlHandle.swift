@@ -325,7 +325,7 @@
       refusesBody = head.hasUnknownEncoding
       if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
       if head.status >= 300 { upload?.isRefused = true }
-      transfer.inbox.update { $0.receive(head) }
+      transfer.inbox.updateWithoutWaking { $0.receive(head) }
       engine.touch(self)
     }
 
@@ -334,7 +334,7 @@
         failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
         return 0
       }
-      let isTaken = transfer.inbox.update { $0.offer(bytes) }
+      let isTaken = transfer.inbox.updateWithoutWaking { $0.offer(bytes) }
       engine.touch(self)
       if isTaken { return bytes.count }
       pauses |= CurlValue.pauseReceiving
@@ -379,9 +379,9 @@
 
     func complete(_ code: Int32) {
       // libcurl takes a head that ends early for a response.
-      let end = parser.isCut ? TransferFailure.cutHead : nil
+      let end = parser.isCut ? HTTPError.cutHead : nil
       let error: (any Error)? = if code == 0 { end } else { failure ?? self.error(code) }
-      transfer.inbox.update { $0.complete(error) }
+      transfer.inbox.updateWithoutWaking { $0.complete(error) }
       engine.touch(self)
     }
   }

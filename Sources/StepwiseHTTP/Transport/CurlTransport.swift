@@ -128,15 +128,10 @@
 
     func cancel() {
       decoder.withLock { $0 = nil }
-      let wasOpen = inbox.update { $0.cancel() }
-      inbox.wake()
-      if wasOpen { loop.send(.cancel(self)) }
+      if inbox.update({ $0.cancel() }) { loop.send(.cancel(self)) }
     }
 
-    func fail(_ error: any Error) {
-      inbox.update { $0.complete(error) }
-      inbox.wake()
-    }
+    func fail(_ error: any Error) { inbox.update { $0.complete(error) } }
   }
 
   /// The body of a request that libcurl reads, on the thread of the transport.
@@ -365,11 +360,11 @@
       case 27, 100: return .headersTooLarge(limit: lineLimit)
       case 16, 92, 95:
         return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
-      case 18: return TransferFailure.tooShort
+      case 18: return HTTPError.tooShort
       case 28:
         let hasLimit = transfer.request.deadlines?.connect != nil
         return hasLimit ? .timedOut(.connect) : .connectionFailed(reason: "the host does not answer")
-      case 52: return TransferFailure.noAnswer
+      case 52: return HTTPError.noAnswer
       case 55: return .connectionLost(reason: "the server closed it while the request was sent")
       case 56: return receiving(words.lowercased(), lineLimit: lineLimit)
       case 61: return .protocolError(reason: "its body has a transfer encoding that was not offered")

@@ -6,17 +6,17 @@ import Stepwise
 
 /// The received parts of a response: the network adds them, one consumer waits for them.
 package final class Inbox: Sendable {
-  private typealias Waiter = UnsafeContinuation<InboxMachine.Delivery, Never>
+  private typealias Waiter = UnsafeContinuation<InboxMachine.Part, any Error>
 
   private struct State {
     var machine: InboxMachine
-    var waiter: (wish: InboxMachine.Wish, continuation: Waiter)?
+    var waiter: Waiter?
 
-    /// Matches the received parts with the waiting consumer.
-    mutating func match() -> (Waiter, InboxMachine.Delivery, releasesNetwork: Bool)? {
-      guard let (wish, continuation) = waiter, let (delivery, releases) = machine.take(wish) else { return nil }
-      waiter = nil
-      return (continuation, delivery, releases)
+    /// Matches the next part with the waiting consumer.
+    mutating func match() -> (Waiter, InboxMachine.Delivery)? {
+      guard let waiter, let delivery = machine.take() else { return nil }
+      self.waiter = nil
+      return (waiter, delivery)
     }
   }
 
@@ -30,61 +30,55 @@ package final class Inbox: Sendable {
   package var isEnded: Bool { state.withLock { $0.machine.isEnded } }
 
   /// Whether the network has to wait.
-  package var isHeld: Bool { state.withLock { $0.machine.isHeld } }
+  var isHeld: Bool { state.withLock { $0.machine.isHeld } }
+
+  /// Changes the contents, and resumes the consumer if the part that it waits for has arrived.
+  @discardableResult
+  package func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
+    let result = updateWithoutWaking(change)
+    wake()
+    return result
+  }
 
   /// Changes the contents without waking the consumer; ``wake()`` has to follow.
-  package func update<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
+  func updateWithoutWaking<Result>(_ change: (inout sending InboxMachine) -> sending Result) -> sending Result {
     state.withLock { state in change(&state.machine) }
   }
 
-  /// Resumes the consumer if what it waits for has arrived; returns whether the network may continue.
+  /// Resumes the consumer if the part that it waits for has arrived; returns whether the network may continue.
   @discardableResult
-  package func wake() -> Bool {
-    guard let (waiter, delivery, releasesNetwork) = state.withLock({ $0.match() }) else { return false }
-    waiter.resume(returning: delivery)
-    return releasesNetwork
+  func wake() -> Bool {
+    guard let (waiter, delivery) = state.withLock({ $0.match() }) else { return false }
+    waiter.resume(with: delivery.part)
+    return delivery.releasesNetwork
   }
 
-  /// Waits for the part that the consumer wants.
+  /// Waits for the head.
+  package func head() async throws -> HTTPResponseHead {
+    guard case .head(let head) = try await next(release: {}) else { throw HTTPError.noAnswer }
+    return head
+  }
+
+  /// Waits for the next piece of the body; nil at its end.
   ///
-  /// - Parameters:
-  ///   - wish: The head or the next piece.
-  ///   - release: Called when the network was waiting and may continue.
-  /// - Returns: The part that has arrived.
-  func take(
-    _ wish: InboxMachine.Wish,
-    release: () -> Void
-  ) async -> InboxMachine.Delivery {
-    if let (delivery, releases) = state.withLock({ $0.machine.take(wish) }) {
-      if releases { release() }
-      return delivery
-    }
-    let delivery = await withUnsafeContinuation { (continuation: Waiter) in
-      state.withLock { $0.waiter = (wish, continuation) }
-      if wake() { release() }
+  /// Calls `release` when the network was waiting and may continue.
+  package func chunk(release: () -> Void) async throws -> Data? {
+    guard case .chunk(let data) = try await next(release: release) else { return nil }
+    return data
+  }
+
+  private func next(release: () -> Void) async throws -> InboxMachine.Part {
+    if let delivery = state.withLock({ $0.machine.take() }) {
+      if delivery.releasesNetwork { release() }
+      return try delivery.part.get()
     }
     #if TSAN
       // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends.
-      state.withLock { _ in }
+      defer { state.withLock { _ in } }
     #endif
-    return delivery
-  }
-}
-
-extension Inbox {
-  package func head() async throws -> HTTPResponseHead {
-    switch await take(.head, release: {}) {
-    case .head(let head): return head
-    case .failure(let error): throw error
-    case .chunk, .end: throw TransferFailure.noAnswer
-    }
-  }
-
-  package func chunk(release: () -> Void) async throws -> Data? {
-    switch await take(.chunk, release: release) {
-    case .chunk(let data): return data
-    case .failure(let error): throw error
-    case .head, .end: return nil
+    return try await withUnsafeThrowingContinuation { (continuation: Waiter) in
+      state.withLock { $0.waiter = continuation }
+      if wake() { release() }
     }
   }
 }
@@ -94,21 +88,19 @@ extension Inbox {
 /// After an end nothing more arrives. Bytes that arrived before a failure are delivered before it; after a cancellation
 /// nothing is delivered.
 package struct InboxMachine {
-  package enum Wish: Equatable {
-    case head
-    case chunk
+  enum Part {
+    case head(HTTPResponseHead)
+    /// A piece of the body; nil for its end.
+    case chunk(Data?)
   }
 
-  package enum Delivery {
-    case head(HTTPResponseHead)
-    case chunk(Data)
-    case end
-    case failure(any Error)
-  }
+  /// What the consumer receives, and whether the network may continue.
+  typealias Delivery = (part: Result<Part, any Error>, releasesNetwork: Bool)
 
   /// The number of bytes from which the network has to wait.
   private let capacity: Int
   private var head: HTTPResponseHead?
+  private var hasHead = false
   private var bytes = Data()
   private var end: Result<Void, any Error>?
   /// Whether the network has to wait.
@@ -119,14 +111,14 @@ package struct InboxMachine {
   package var isEnded: Bool { end != nil }
 
   package mutating func receive(_ head: HTTPResponseHead) {
-    if end == nil, self.head == nil { self.head = head }
+    if end == nil, !hasHead { (self.head, hasHead) = (head, true) }
   }
 
   /// Adds the bytes, unless there are too many already; returns whether it did.
   ///
   /// Bytes after the end are accepted and dropped.
   mutating func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard end == nil, head != nil else { return true }
+    guard end == nil, hasHead else { return true }
     guard self.bytes.isEmpty || self.bytes.count + bytes.count <= capacity else {
       isHeld = true
       return false
@@ -135,17 +127,16 @@ package struct InboxMachine {
     return true
   }
 
-  /// Adds the bytes, however many there are; returns whether the network should wait.
-  package mutating func receive(_ bytes: Data) -> Bool {
-    guard end == nil, head != nil else { return false }
+  /// Adds the bytes, however many there are.
+  package mutating func receive(_ bytes: Data) {
+    guard end == nil, hasHead else { return }
     self.bytes.append(bytes)
     isHeld = isHeld || self.bytes.count >= capacity
-    return isHeld
   }
 
   package mutating func complete(_ failure: (any Error)?) {
     guard end == nil else { return }
-    end = (failure ?? (head == nil ? TransferFailure.noAnswer : nil)).map { .failure($0) } ?? .success(())
+    end = (failure ?? (hasHead ? nil : HTTPError.noAnswer)).map { .failure($0) } ?? .success(())
   }
 
   /// Returns whether there was anything left to cancel.
@@ -156,18 +147,13 @@ package struct InboxMachine {
     return wasOpen
   }
 
-  /// Returns what the consumer receives, and whether the network may continue; nil when the consumer has to wait.
-  mutating func take(_ wish: Wish) -> (delivery: Delivery, releasesNetwork: Bool)? {
-    if wish == .head, let head { return (.head(head), false) }
-    if wish == .chunk, !bytes.isEmpty {
-      let released = isHeld && end == nil
-      isHeld = false
-      return (.chunk(exchange(&bytes, with: Data())), released)
+  /// Removes the head, or else the bytes, and returns the end after them; nil when the consumer has to wait.
+  mutating func take() -> Delivery? {
+    if let head = head.take() { return (.success(.head(head)), false) }
+    guard bytes.isEmpty else {
+      let isReleased = exchange(&isHeld, with: false) && end == nil
+      return (.success(.chunk(exchange(&bytes, with: Data()))), isReleased)
     }
-    switch end {
-    case .success: return (.end, false)
-    case .failure(let error): return (.failure(error), false)
-    case nil: return nil
-    }
+    return end.map { end in (end.map { .chunk(nil) }, false) }
   }
 }

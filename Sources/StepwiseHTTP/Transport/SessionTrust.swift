@@ -130,10 +130,8 @@ struct Certificate {
   var pin: String? {
     guard let key = publicKeyInfo else { return nil }
     var hash = SystemSHA256()
-    key.withUnsafeBytes { hash.update($0) }
-    let digits = Array(hash.hex())
-    let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
-    return Data(bytes).base64EncodedString()
+    hash.update(Array(key))
+    return Data(hash.digest()).base64EncodedString()
   }
 
   /// The seventh element of the inner sequence (RFC 5280, section 4.1), or the sixth where the version is omitted.

@@ -219,7 +219,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     // On Linux a redirect without a location is reported only here.
     if error == nil { receive(task.response, of: task) }
     let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    transfer?.complete(error.map(TransferFailure.error))
+    transfer?.complete(error.map(HTTPError.init))
   }
 
   /// Answers a question of URLSession; on Linux a task that was cancelled does not wait for an answer.
@@ -279,14 +279,12 @@ private final class URLSessionTransfer: HTTPTransfer {
   }
 
   func cancel() {
-    let wasOpen = inbox.update { $0.cancel() }
-    inbox.wake()
-    if wasOpen { transport.cancel(self) }
+    if inbox.update({ $0.cancel() }) { transport.cancel(self) }
   }
 
   /// Ends the transfer with an error, and its task.
   private func fail(_ error: any Error) {
-    complete(TransferFailure.error(error))
+    complete(HTTPError(error))
     transport.cancel(self)
   }
 
@@ -305,13 +303,12 @@ private final class URLSessionTransfer: HTTPTransfer {
     let size = head.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     guard size <= request.headerLimit else { return fail(HTTPError.headersTooLarge(limit: request.headerLimit)) }
     inbox.update { $0.receive(head) }
-    inbox.wake()
   }
 
   func receive(_ data: Data) {
-    let isFull = inbox.update { $0.receive(data) }
-    guard !inbox.wake(), isFull else { return }
+    inbox.update { $0.receive(data) }
     #if canImport(Darwin)
+      guard inbox.isHeld else { return }
       let task = task.withLock { $0 }
       task?.suspend()
       // The consumer may have taken the bytes in between, when there was nothing to resume.
@@ -319,10 +316,7 @@ private final class URLSessionTransfer: HTTPTransfer {
     #endif
   }
 
-  func complete(_ error: (any Error)?) {
-    inbox.update { $0.complete(error) }
-    inbox.wake()
-  }
+  func complete(_ error: (any Error)?) { inbox.update { $0.complete(error) } }
 
   /// Writes the pieces of the body to the file, in constant memory, to the end or until the transfer has ended.
   ///

@@ -173,11 +173,13 @@ enum UploadFile {
   ///
   /// - Throws: ``HTTPError/request(underlying:)`` with the system's error, also for a directory.
   static func open(_ file: URL) throws(HTTPError) -> (file: OpenFile, length: Int64) {
-    try HTTPError.naming { () throws(FileFailure) in
+    do {
       let open = try FileLocation(file.path).open(O_RDONLY, followsLinks: true)
       let status = try open.status()
       guard status.st_mode & S_IFMT != S_IFDIR else { throw FileFailure("open", file.path, EISDIR) }
       return (open, Int64(status.st_size))
+    } catch {
+      throw HTTPError(error)
     }
   }
 }

@@ -4,6 +4,10 @@
 public import Foundation
 import StepwiseFiles
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// An error of a request without a response.
 ///
 /// Catch it to tell your user what to do: go online, or try again. A status is never an error, and neither is
@@ -96,14 +100,52 @@ extension HTTPError: LocalizedError {
 }
 
 extension HTTPError {
-  /// Creates the error of a file that cannot be used, with the system's error and without the path.
-  init(_ failure: FileFailure) {
-    self = .request(underlying: POSIXError(POSIXError.Code(rawValue: failure.code) ?? .EIO))
+  /// The connection ended before any response arrived.
+  package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
+
+  /// The connection ended within the head of the response.
+  static var cutHead: HTTPError { .connectionLost(reason: "the server closed it within the head of the response") }
+
+  /// Fewer bytes arrived than were announced.
+  package static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
+
+  /// A different part of the file arrived than was requested.
+  static var wrongRange: HTTPError { .protocolError(reason: "it has another part of the file than was requested") }
+
+  /// Converts an error for the caller, without the URL or the path in it.
+  package init(_ error: any Error) {
+    switch error {
+    case let error as HTTPError: self = error
+    case let error as URLError: self.init(error.code)
+    case let error as FileFailure:
+      self = .request(underlying: POSIXError(POSIXError.Code(rawValue: error.code) ?? .EIO))
+    default: self = .request(underlying: error)
+    }
   }
 
-  /// Runs calls on a file, whose errors become those of a request.
-  static func naming<Value>(_ body: () throws(FileFailure) -> Value) throws(HTTPError) -> Value {
-    do { return try body() } catch { throw HTTPError(error) }
+  private init(_ code: URLError.Code) {
+    switch code {
+    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive: self = .offline
+    case .timedOut: self = .connectionFailed(reason: "the host does not answer")
+    case .httpTooManyRedirects: self = .tooManyRedirects
+    case .badURL: self = .invalidURL
+    case .cancelled: self = .refused(reason: "the session has ended")
+    case .cannotFindHost, .dnsLookupFailed: self = .hostNotFound
+    case .cannotConnectToHost: self = .connectionRefused
+    case .networkConnectionLost: self = .connectionLost(reason: "the server closed it")
+    case .secureConnectionFailed: self = .tls(.handshake)
+    case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .tls(.expiredCertificate)
+    case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .tls(.untrustedCertificate)
+    case .clientCertificateRejected, .clientCertificateRequired: self = .tls(.clientCertificate)
+    case .cannotDecodeContentData, .cannotDecodeRawData:
+      self = .protocolError(reason: "its body cannot be decompressed")
+    // For a response that is not HTTP, URLSession on Linux reports an unsupported URL; the URL was checked before.
+    case .unsupportedURL, .cannotParseResponse: self = .protocolError(reason: "it is not HTTP")
+    case .badServerResponse: self = .noAnswer
+    // On Linux, among others libcurl's "the transfer is shorter than announced".
+    case .unknown: self = .connectionLost(reason: "the response is not complete")
+    default: self = .connectionFailed(reason: "URLSession reports error \(code.rawValue)")
+    }
   }
 }
 

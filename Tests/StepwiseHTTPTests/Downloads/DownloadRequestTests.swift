@@ -18,7 +18,7 @@ import Testing
 
   static let cases: [Case] = [
     ("whole", 200, ["Content-Length": "9"], .begin(total: 9)), ("whole", 203, [:], .begin(total: nil)),
-    ("whole", 206, ["Content-Range": "bytes 0-8/9"], .fail(TransferFailure.wrongRange)),
+    ("whole", 206, ["Content-Range": "bytes 0-8/9"], .fail(HTTPError.wrongRange)),
     ("whole", 416, [:], .refuse), ("whole", 404, [:], .refuse), ("whole", 302, [:], .refuse),
     ("rest", 200, ["Content-Length": "9"], .begin(total: 9)), ("rest", 503, [:], .refuse),
     ("rest", 206, ["Content-Range": "bytes 100-299/300"], .append(total: 300)),
