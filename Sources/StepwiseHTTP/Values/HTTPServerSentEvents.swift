@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Stepwise
 
 extension HTTPResponseStream {
   /// The events of a body of the type `text/event-stream`.
@@ -15,37 +16,15 @@ extension HTTPResponseStream {
   /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams may be silent
   /// for a long time: choose the ``HTTPDeadlines/idle`` deadline accordingly. An event of more than 16 MiB is an error.
   public var events: some AsyncSequence<HTTPServerSentEvent, any Error> & Sendable {
-    HTTPServerSentEvents(body: body)
-  }
-}
-
-/// The events of a body, which is read as they are.
-struct HTTPServerSentEvents: AsyncSequence, Sendable {
-  typealias Failure = any Error
-
-  let body: HTTPBodyStream
-
-  func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator()) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    private var body: HTTPBodyStream.Iterator
-    private var parser = ServerSentEventParser()
-    private var events: ArraySlice<HTTPServerSentEvent> = []
-
-    init(body: HTTPBodyStream.Iterator) { self.body = body }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> HTTPServerSentEvent? {
-      while events.isEmpty {
-        guard let chunk = try await body.next(isolation: actor) else { return nil }
-        events = try parser.parse(chunk)[...]
+    let parser = Lock(ServerSentEventParser())
+    return body.map { chunk in try parser.withLock { parser throws in try parser.parse(chunk) } }.flatMap { events in
+      AsyncStream { continuation in
+        for event in events { continuation.yield(event) }
+        continuation.finish()
       }
-      return events.popFirst()
     }
   }
 }
-
-@available(*, unavailable)
-extension HTTPServerSentEvents.Iterator: Sendable {}
 
 /// An event of a stream of the type `text/event-stream`.
 public struct HTTPServerSentEvent: Sendable, Hashable {
@@ -79,12 +58,12 @@ struct ServerSentEventParser {
   private static let limit = 16 * 1024 * 1024
 
   private var line: [UInt8] = []
-  /// A line feed that follows a carriage return belongs to it.
-  private var skipsLineFeed = false
+  private var previous: UInt8?
   private var isFirstLine = true
   private var type = ""
-  private var data: [UInt8] = []
-  private var hasData = false
+  private var data: [String] = []
+  /// The number of bytes of the data.
+  private var size = 0
   private var lastEventID = ""
   private var retry: Duration?
 
@@ -92,62 +71,52 @@ struct ServerSentEventParser {
   mutating func parse(_ bytes: some Sequence<UInt8>) throws(HTTPError) -> [HTTPServerSentEvent] {
     var events: [HTTPServerSentEvent] = []
     for byte in bytes {
-      if skipsLineFeed {
-        skipsLineFeed = false
-        if byte == UInt8(ascii: "\n") { continue }
-      }
-      guard byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") else {
+      switch byte {
+      // It belongs to the carriage return.
+      case UInt8(ascii: "\n") where previous == UInt8(ascii: "\r"): break
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        if let event = endLine() { events.append(event) }
+      default:
         line.append(byte)
-        guard line.count + data.count <= Self.limit else {
+        guard line.count + size <= Self.limit else {
           throw .refused(reason: "an event of the stream has more than \(Self.limit) bytes")
         }
-        continue
       }
-      skipsLineFeed = byte == UInt8(ascii: "\r")
-      if let event = endLine() { events.append(event) }
+      previous = byte
     }
     return events
   }
 
   private mutating func endLine() -> HTTPServerSentEvent? {
     defer { line.removeAll(keepingCapacity: true) }
-    if isFirstLine {
-      isFirstLine = false
-      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
-    }
+    if exchange(&isFirstLine, with: false), line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
     guard !line.isEmpty else { return dispatch() }
     let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
-    // A line that begins with a colon is a comment.
-    guard colon > 0 else { return nil }
     var value = line[min(colon + 1, line.endIndex)...]
     if value.first == UInt8(ascii: " ") { value.removeFirst() }
-    process(String(decoding: line[..<colon], as: UTF8.self), value)
-    return nil
-  }
-
-  private mutating func process(_ field: String, _ value: ArraySlice<UInt8>) {
-    switch field {
-    case "event": type = String(decoding: value, as: UTF8.self)
+    let text = String(decoding: value, as: UTF8.self)
+    // A line that begins with a colon is a comment.
+    switch String(decoding: line[..<colon], as: UTF8.self) {
+    case "event": type = text
     case "data":
-      if hasData { data.append(UInt8(ascii: "\n")) }
-      data += value
-      hasData = true
-    case "id":
-      if !value.contains(0) { lastEventID = String(decoding: value, as: UTF8.self) }
+      data.append(text)
+      size += value.count + 1
+    case "id": if !value.contains(0) { lastEventID = text }
     case "retry":
-      guard !value.isEmpty, value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return }
-      retry = Int64(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }
+      guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { break }
+      retry = Int64(text).map { .milliseconds($0) }
     default: break
     }
+    return nil
   }
 
   /// Ends an event at an empty line; one without data is none.
   private mutating func dispatch() -> HTTPServerSentEvent? {
-    defer { (type, data, hasData) = ("", [], false) }
-    guard hasData else { return nil }
+    defer { (size, type, data) = (0, "", []) }
+    guard !data.isEmpty else { return nil }
     return HTTPServerSentEvent(
       type: type.isEmpty ? "message" : type,
-      data: String(decoding: data, as: UTF8.self),
+      data: data.joined(separator: "\n"),
       lastEventID: lastEventID,
       retry: retry
     )

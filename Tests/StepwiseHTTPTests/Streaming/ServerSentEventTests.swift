@@ -72,6 +72,13 @@ import Testing
     #expect(throws: HTTPError.refused(reason: "")) { for _ in 0..<17 { _ = try parser.parse(line) } }
   }
 
+  @Test func `Comments without an event do not add up`() throws {
+    var parser = ServerSentEventParser()
+    let line = Array(":".utf8) + [UInt8](repeating: 65, count: 1_000_000) + [10]
+    for _ in 0..<17 { #expect(try parser.parse(line).isEmpty) }
+    #expect(try parser.parse(Array("data: a\n\n".utf8)) == [Event(data: "a")])
+  }
+
   @Test func `Events arrive one by one`() async throws {
     let server = try serve { request in
       let first = request.header("Last-Event-ID") ?? "0"
