@@ -193,18 +193,14 @@ extension HTTPClient {
     }
     return (isFolder ? kept + [""] : kept).joined(separator: "/")
   }
+
   /// Encodes what is not encoded yet; a percent sign that encodes nothing represents itself.
-  ///
-  /// Foundation would encode existing signs again as soon as something else has to be encoded.
   private static func encoded(_ text: Substring, _ allowed: CharacterSet) -> String {
-    // It also encodes a colon in a possible first segment; here no segment is the first.
-    let allowed = allowed.union(CharacterSet(charactersIn: ":"))
-    func encode(_ text: Substring) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
-    let pieces = text.split(separator: "%", omittingEmptySubsequences: false)
-    return pieces.dropFirst().reduce(encode(pieces.first ?? "")) { before, piece in
-      let digits = piece.prefix(2)
-      let isEncoded = digits.count == 2 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
-      return before + (isEncoded ? "%" : "%25") + encode(piece)
-    }
+    // Foundation also encodes a colon in a possible first segment; here no segment is the first.
+    let allowed = allowed.union(CharacterSet(charactersIn: ":%"))
+    // By scalars: with an accent, a percent sign is another character.
+    let hasSign = text.utf8.contains(UInt8(ascii: "%"))
+    let signs = hasSign ? text.replacing(/%(?![0-9A-Fa-f]{2})/.matchingSemantics(.unicodeScalar), with: "%25") : text
+    return signs.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
   }
 }
