@@ -48,24 +48,12 @@ extension HTTPCookie {
 enum ReceivedCookie {
   /// Returns the cookies of a header that the URL's host may set.
   static func cookies(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
-    fields(header).compactMap { cookie($0, from: url, at: now) }
-  }
-
-  /// Separates the cookies that URLSession joins; a comma within a date or a value does not precede a name.
-  private static func fields(_ text: String) -> [String] {
-    var fields: [String] = []
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let name = part.prefix { $0 != "=" && $0 != ";" }
-      let isCookie =
-        name.endIndex < part.endIndex && part[name.endIndex] == "="
-        && !name.trimmingCharacters(in: .whitespaces).contains(" ")
-      if isCookie || fields.isEmpty { fields.append(String(part)) } else { fields[fields.count - 1] += "," + part }
-    }
-    return fields
+    // URLSession joins them; a comma within a date or a value does not precede a name.
+    header.split(separator: /,(?=[ \t]*[^=;, \t]*[ \t]*=)/).compactMap { cookie($0, from: url, at: now) }
   }
 
   /// Returns nil for a cookie that the URL's host must not set.
-  private static func cookie(_ field: String, from url: URL, at now: Date) -> HTTPCookie? {
+  private static func cookie(_ field: Substring, from url: URL, at now: Date) -> HTTPCookie? {
     let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { part in
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return pair.map { $0.trimmingCharacters(in: .whitespaces) }
@@ -134,11 +122,10 @@ enum ReceivedCookie {
 #if !canImport(Darwin)
   /// The domains under which anyone can register, such as `com` and `github.io`, of the system's libpsl.
   private enum PublicSuffixes {
-    private typealias List = @convention(c) () -> UnsafeRawPointer?
-    private typealias Query = @convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32
-
-    private static let list: List? = systemFunction("psl_builtin", in: "libpsl.so.5")
-    private static let query: Query? = systemFunction("psl_is_public_suffix", in: "libpsl.so.5")
+    private static let list: (@convention(c) () -> UnsafeRawPointer?)? =
+      systemFunction("psl_builtin", in: "libpsl.so.5")
+    private static let query: (@convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32)? =
+      systemFunction("psl_is_public_suffix", in: "libpsl.so.5")
 
     /// Returns whether a domain is one of them; nil where there is no list.
     static func contains(_ domain: String) -> Bool? {
