@@ -8,13 +8,6 @@ import Foundation
 
   /// The settings with which URLSession's authentication challenges are answered.
   struct SessionTrust {
-    enum Answer {
-      /// As without settings.
-      case standard
-      case credential(URLCredential)
-      case refuse(HTTPTLSFailure)
-    }
-
     private var authorities: [Certificate]?
     private let pins: Set<String>
     private let clientCertificate: (content: Data?, password: String)?
@@ -38,40 +31,42 @@ import Foundation
       }
     }
 
-    func answer(_ challenge: URLAuthenticationChallenge) -> Answer {
+    /// Returns the answer to a challenge; nil for the system's.
+    ///
+    /// - Throws: ``HTTPError/tls(_:)`` when the connection is refused.
+    func credential(for challenge: URLAuthenticationChallenge) throws(HTTPError) -> URLCredential? {
       let space = challenge.protectionSpace
       switch space.authenticationMethod {
       case NSURLAuthenticationMethodServerTrust:
-        guard let trust = space.serverTrust, authorities != nil || !pins.isEmpty else { return .standard }
-        return check(trust)
+        guard let trust = space.serverTrust, authorities != nil || !pins.isEmpty else { return nil }
+        try check(trust)
+        return URLCredential(trust: trust)
       case NSURLAuthenticationMethodClientCertificate:
-        guard let clientCertificate else { return .standard }
-        return identity(clientCertificate.content, clientCertificate.password)
-          .map { .credential(URLCredential(identity: $0, certificates: nil, persistence: .forSession)) }
-          ?? .refuse(.clientCertificate)
+        guard let clientCertificate else { return nil }
+        guard let identity = identity(clientCertificate.content, clientCertificate.password) else {
+          throw .tls(.clientCertificate)
+        }
+        return URLCredential(identity: identity, certificates: nil, persistence: .forSession)
       default:
-        guard space.isProxy(), let proxyUser, challenge.previousFailureCount == 0 else { return .standard }
-        return .credential(
-          URLCredential(user: proxyUser.name, password: proxyUser.password, persistence: .forSession)
-        )
+        guard space.isProxy(), let proxyUser, challenge.previousFailureCount == 0 else { return nil }
+        return URLCredential(user: proxyUser.name, password: proxyUser.password, persistence: .forSession)
       }
     }
 
-    private func check(_ trust: SecTrust) -> Answer {
+    private func check(_ trust: SecTrust) throws(HTTPError) {
       if let authorities {
         let anchors = authorities.compactMap { SecCertificateCreateWithData(nil, $0.der as CFData) }
         guard SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,
           SecTrustSetAnchorCertificatesOnly(trust, true) == errSecSuccess
-        else { return .refuse(.untrustedCertificate) }
+        else { throw .tls(.untrustedCertificate) }
       }
       var error: CFError?
-      guard SecTrustEvaluateWithError(trust, &error) else { return .refuse(Self.failure(error)) }
+      guard SecTrustEvaluateWithError(trust, &error) else { throw .tls(Self.failure(error)) }
       if !pins.isEmpty {
         let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate]
         let pin = chain?.first.flatMap { Certificate(der: SecCertificateCopyData($0) as Data).pin }
-        guard let pin, pins.contains(pin) else { return .refuse(.pinMismatch) }
+        guard let pin, pins.contains(pin) else { throw .tls(.pinMismatch) }
       }
-      return .credential(URLCredential(trust: trust))
     }
 
     private static func failure(_ error: CFError?) -> HTTPTLSFailure {

@@ -155,12 +155,12 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
       didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      switch trust?.answer(challenge) ?? .standard {
-      case .standard: completionHandler(.performDefaultHandling, nil)
-      case .credential(let credential): completionHandler(.useCredential, credential)
-      case .refuse(let failure):
+      do {
+        let credential = try trust?.credential(for: challenge)
+        completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
+      } catch {
         // URLSession reports only that the task was cancelled.
-        transfer(of: task)?.complete(HTTPError.tls(failure))
+        transfer(of: task)?.complete(error)
         completionHandler(.cancelAuthenticationChallenge, nil)
       }
     }
