@@ -235,17 +235,11 @@ final class DownloadFile: Sendable {
       if let expected = sha256 {
         let found = try checksum()
         guard found == expected else {
-          state.withLock { state in
-            state.file?.remove()
-            state.file = nil
-          }
+          close(isUseless: true)
           throw HTTPError.checksumMismatch(expected: expected, found: found)
         }
       }
-      try state.withLock { state throws in
-        try state.file?.finish()
-        state.file = nil
-      }
+      try state.withLock { state throws in try state.file.take()?.finish() }
     }
   }
 
@@ -265,11 +259,10 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Closes the file; its bytes stay for the next attempt.
-  func close() {
+  /// Closes the file; its bytes stay for the next attempt, unless there are none or they are useless.
+  func close(isUseless: Bool = false) {
     state.withLock { state in
-      // Nothing can be resumed from a file without bytes.
-      if state.file?.size == 0 { state.file?.remove() }
+      if isUseless || state.file?.size == 0 { state.file?.remove() }
       state.file = nil
     }
   }
