@@ -84,14 +84,8 @@ public struct HTTPDownloading: Sendable {
     request.onFailure = { error in target.interrupt(error) }
     let limit = request.bodyLimit ?? client.session.bodyLimit
     while true {
-      var wish = DownloadRequest.whole
-      let response = try await client.perform(request) { request in
-        wish = target.request()
-        var next = request
-        next.headers = request.headers.merging(wish.headers)
-        return next
-      } _: { response in
-        try await target.receive(response, to: wish, upTo: limit)
+      let response = try await client.perform(request, change: target.request) { response in
+        try await target.receive(response, upTo: limit)
       }
       // This terminates: every response to a request for the whole file is a result.
       if let response { return response }
@@ -135,6 +129,8 @@ final class DownloadFile: Sendable {
   private struct State: ~Copyable {
     /// Nil once it is closed; later bytes are ignored.
     var file: PartialFile?
+    /// What was requested last.
+    var request = DownloadRequest.whole
     /// The number of existing bytes, from the start of the file.
     var received: Int64 = 0
     var total: Int64?
@@ -163,57 +159,47 @@ final class DownloadFile: Sendable {
     state = Lock(State(file: try PartialFile(file.path)))
   }
 
-  /// Returns the request that completes the existing bytes.
-  func request() -> DownloadRequest {
-    state.withLock { state in
-      guard !state.isOutdated, let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) else {
-        return .whole
+  /// Returns the request for what is missing of the file.
+  func request(_ request: HTTPRequest) -> HTTPRequest {
+    let wish = state.withLock { state in
+      state.request = .whole
+      if !state.isOutdated, let size = state.file?.size, size > 0, let tag = state.file?.tag(for: url) {
+        state.request = .rest(start: size, tag)
       }
-      (state.received, state.total) = (size, tag.total)
-      return .rest(start: size, tag)
+      return state.request
     }
+    var next = request
+    next.headers = request.headers.merging(wish.headers)
+    return next
   }
 
   /// Receives a response, and returns it without the body that was written.
   ///
   /// - Returns: Nil when the whole file has to be requested.
-  func receive(
-    _ stream: HTTPResponseStream,
-    to request: DownloadRequest,
-    upTo limit: Int
-  ) async throws -> HTTPResponse? {
+  func receive(_ stream: HTTPResponseStream, upTo limit: Int) async throws -> HTTPResponse? {
     let head = HTTPResponseHead(status: stream.status, headers: stream.headers)
-    switch request.verdict(head) {
-    case .fail(let error): throw error
+    switch try state.withLock({ $0.request }).verdict(head) {
     case .refuse: return try await stream.collected(upTo: limit)
     case .restart:
       state.withLock { $0.isOutdated = true }
       return nil
-    case .complete:
-      try await resume(total: state.withLock { $0.received })
-      try await finish()
-      return stream.response(status: 206)
-    case .begin(let total): try await begin(head, total: total)
-    case .append(let total): try await resume(total: total)
+    case .complete(let size): try await begin(head, at: size, total: size)
+    case .write(let start, let total):
+      try await begin(head, at: start, total: total)
+      for try await data in stream.body { try await write(data) }
     }
-    for try await data in stream.body { try await write(data) }
     try await finish()
-    return stream.response()
+    return stream.response(status: head.status == 416 ? 206 : head.status)
   }
 
-  /// Discards the existing bytes; the following body is the file from its start.
-  @concurrent func begin(_ head: HTTPResponseHead, total: Int64?) async throws {
+  /// Keeps the bytes before a position, which the following body continues.
+  @concurrent func begin(_ head: HTTPResponseHead, at start: Int64 = 0, total: Int64?) async throws {
     try await change { [url] state in
-      try state.file?.restart(DownloadTag(head, from: url, total: total))
-      (state.received, state.total, state.resumed, state.isOutdated) = (0, total, 0, false)
-    }
-  }
-
-  /// Keeps the existing bytes; the following body continues them.
-  @concurrent private func resume(total: Int64?) async throws {
-    try await change { state in
-      state.total = total ?? state.total
-      state.resumed = state.received
+      if start == 0 {
+        try state.file?.restart(DownloadTag(head, from: url, total: total))
+        state.isOutdated = false
+      }
+      (state.received, state.total, state.resumed) = (start, total, start)
     }
   }
 

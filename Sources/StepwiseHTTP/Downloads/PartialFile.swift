@@ -13,17 +13,14 @@ enum DownloadRequest: Equatable {
 
   /// The meaning of a response for the file.
   enum Verdict: Equatable {
-    /// The body is the file from its start.
-    case begin(total: Int64?)
-    /// The body continues the existing bytes; the total length, if the response contains it.
-    case append(total: Int64?)
-    /// The file is complete.
-    case complete
+    /// The body is the file from a position on; the length of the whole file, if it is known.
+    case write(from: Int64, total: Int64?)
+    /// The file is complete, with this number of bytes.
+    case complete(Int64)
     /// The existing bytes belong to another file, or the response is unusable: request the whole file.
     case restart
     /// The response is not the file, and is returned unchanged.
     case refuse
-    case fail(HTTPError)
   }
 
   /// The header fields of the request.
@@ -34,19 +31,19 @@ enum DownloadRequest: Equatable {
     }
   }
 
-  func verdict(_ head: HTTPResponseHead) -> Verdict {
+  func verdict(_ head: HTTPResponseHead) throws(HTTPError) -> Verdict {
     switch (head.status, self) {
-    case (206, .whole): return .fail(HTTPError.wrongRange)
+    case (206, .whole): throw .wrongRange
     case (206, .rest(let start, let tag)):
       guard let range = ContentRange(head.headers["Content-Range"]), range.start == start,
         !tag.isContradicted(by: head, total: range.total)
       else { return .restart }
-      return .append(total: range.total)
-    case (200..<300, _): return .begin(total: head.length)
+      return .write(from: start, total: range.total ?? tag.total)
+    case (200..<300, _): return .write(from: 0, total: head.length)
     case (416, .rest(let start, let tag)):
       let total = ContentRange.total(ofUnsatisfied: head.headers["Content-Range"])
       let isWhole = (total ?? tag.total) == start && !tag.isContradicted(by: head, total: total)
-      return isWhole ? .complete : .restart
+      return isWhole ? .complete(start) : .restart
     default: return .refuse
     }
   }

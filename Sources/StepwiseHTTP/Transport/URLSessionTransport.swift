@@ -3,6 +3,7 @@
 
 import Dispatch
 import Stepwise
+import StepwiseFiles
 
 #if canImport(FoundationNetworking)
   import Foundation
@@ -326,20 +327,15 @@ private final class URLSessionTransfer: HTTPTransfer {
     length: Int64?
   ) async throws {
     let source = try open()
-    guard FileManager.default.createFile(atPath: spool.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else {
-      throw CocoaError(.fileWriteUnknown)
-    }
-    let handle = try FileHandle(forWritingTo: spool)
-    defer { try? handle.close() }
+    let file = try FileLocation(spool.path).open(O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     var count: Int64 = 0
     while !inbox.isEnded, let piece = try await source() {
-      try handle.write(contentsOf: piece)
+      try file.write(piece)
       count += Int64(piece.count)
     }
     guard let length, !inbox.isEnded else { return }
     guard length <= count else { throw HTTPError.refused(reason: "the body is shorter than announced") }
-    try handle.truncate(atOffset: UInt64(length))
+    try file.truncate(to: Int(length))
   }
 }
 

@@ -17,24 +17,24 @@ import Testing
   typealias Case = (request: String, status: Int, headers: HTTPHeaders, verdict: DownloadRequest.Verdict)
 
   static let cases: [Case] = [
-    ("whole", 200, ["Content-Length": "9"], .begin(total: 9)), ("whole", 203, [:], .begin(total: nil)),
-    ("whole", 206, ["Content-Range": "bytes 0-8/9"], .fail(HTTPError.wrongRange)),
+    ("whole", 200, ["Content-Length": "9"], .write(from: 0, total: 9)),
+    ("whole", 203, [:], .write(from: 0, total: nil)),
     ("whole", 416, [:], .refuse), ("whole", 404, [:], .refuse), ("whole", 302, [:], .refuse),
-    ("rest", 200, ["Content-Length": "9"], .begin(total: 9)), ("rest", 503, [:], .refuse),
-    ("rest", 206, ["Content-Range": "bytes 100-299/300"], .append(total: 300)),
-    ("rest", 206, ["Content-Range": "bytes 100-199/300"], .append(total: 300)),
-    ("rest", 206, ["Content-Range": "bytes 100-299/*"], .append(total: nil)),
-    ("rest", 206, ["Content-Range": "bytes 100-299/300", "ETag": "\"v1\""], .append(total: 300)),
+    ("rest", 200, ["Content-Length": "9"], .write(from: 0, total: 9)), ("rest", 503, [:], .refuse),
+    ("rest", 206, ["Content-Range": "bytes 100-299/300"], .write(from: 100, total: 300)),
+    ("rest", 206, ["Content-Range": "bytes 100-199/300"], .write(from: 100, total: 300)),
+    ("rest", 206, ["Content-Range": "bytes 100-299/*"], .write(from: 100, total: 300)),
+    ("rest", 206, ["Content-Range": "bytes 100-299/300", "ETag": "\"v1\""], .write(from: 100, total: 300)),
     // The server ignores If-Range, and has another file.
     ("rest", 206, ["Content-Range": "bytes 100-299/300", "ETag": "\"v2\""], .restart),
     ("rest", 206, ["Content-Range": "bytes 100-300/301"], .restart),
     ("rest", 206, ["Content-Range": "bytes 99-299/300"], .restart), ("rest", 206, [:], .restart),
     ("rest", 416, ["Content-Range": "bytes */300"], .restart),
     ("rest", 416, ["Content-Range": "bytes */100"], .restart),
-    ("all", 416, ["Content-Range": "bytes */300"], .complete), ("all", 416, [:], .complete),
+    ("all", 416, ["Content-Range": "bytes */300"], .complete(300)), ("all", 416, [:], .complete(300)),
     ("all", 416, ["Content-Range": "bytes */299"], .restart),
     ("all", 416, ["Content-Range": "bytes */300", "ETag": "\"v2\""], .restart),
-    ("unknown", 416, ["Content-Range": "bytes */300"], .complete), ("unknown", 416, [:], .restart),
+    ("unknown", 416, ["Content-Range": "bytes */300"], .complete(300)), ("unknown", 416, [:], .restart),
   ]
 
   @Test(arguments: cases.indices) func `A response is judged by its head`(index: Int) throws {
@@ -46,7 +46,12 @@ import Testing
       case "unknown": .rest(start: 300, try Self.tag(total: nil))
       default: .whole
       }
-    #expect(request.verdict(HTTPResponseHead(status: status, headers: headers)) == verdict)
+    #expect(try request.verdict(HTTPResponseHead(status: status, headers: headers)) == verdict)
+  }
+
+  @Test func `A part of a file that was requested as a whole is an error`() {
+    let head = HTTPResponseHead(status: 206, headers: ["Content-Range": "bytes 0-8/9"])
+    #expect(throws: HTTPError.wrongRange) { try DownloadRequest.whole.verdict(head) }
   }
 
   @Test func `A range request is conditional`() throws {
