@@ -84,25 +84,25 @@ int stepwise_curl_multi_set_pointer(void *multi, enum stepwise_curl_option optio
   return curl.multi_setopt(multi, option, value);
 }
 
-int64_t stepwise_curl_easy_get_number(void *easy, int info) {
+int64_t stepwise_curl_easy_get_number(void *easy, enum stepwise_curl_info info) {
   const int kinds = 0xf00000, large = 0x600000;
   long value = 0;
   int64_t large_value = 0;
   if ((info & kinds) == large) return curl.easy_getinfo(easy, info, &large_value) == 0 ? large_value : 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
-void *stepwise_curl_easy_get_pointer(void *easy, int info) {
+void *stepwise_curl_easy_get_pointer(void *easy, enum stepwise_curl_info info) {
   void *value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
 
 /// How many bytes OpenSSL has decrypted that libcurl has not read; 0 without OpenSSL.
 static int decrypted_bytes(void *easy) {
-  const int info = 0x40002d, openssl = 1;
+  const int openssl = 1;
   const struct {
     int backend;
     void *connection;
-  } *session = stepwise_curl_easy_get_pointer(easy, info);
+  } *session = stepwise_curl_easy_get_pointer(easy, curlinfo_tlsSession);
   if (!session || session->backend != openssl || !session->connection) return 0;
   return ssl_pending ? ssl_pending(session->connection) : 0;
 }

@@ -57,11 +57,17 @@ int stepwise_curl_multi_set_long(void *_Nonnull multi, enum stepwise_curl_option
 int stepwise_curl_multi_set_pointer(
     void *_Nonnull multi, enum stepwise_curl_option option, const void *_Nullable value);
 
+/// Information of libcurl; their numbers never change.
+enum stepwise_curl_info {
+  curlinfo_privateData = 0x100015, curlinfo_verifyResult = 0x20000d, curlinfo_proxyConnectStatus = 0x200016,
+  curlinfo_systemError = 0x200019, curlinfo_tlsSession = 0x40002d, curlinfo_nameLookupTime = 0x600033
+};
+
 /// The value of a piece of information that is a number; 0 where there is none.
-int64_t stepwise_curl_easy_get_number(void *_Nonnull easy, int info);
+int64_t stepwise_curl_easy_get_number(void *_Nonnull easy, enum stepwise_curl_info info);
 
 /// The value of a piece of information that is a pointer; NULL where there is none.
-void *_Nullable stepwise_curl_easy_get_pointer(void *_Nonnull easy, int info);
+void *_Nullable stepwise_curl_easy_get_pointer(void *_Nonnull easy, enum stepwise_curl_info info);
 
 /// Whether something has arrived on the connection of a transfer, including its end, that was not read yet.
 int stepwise_curl_has_input(void *_Nonnull easy, int descriptor);

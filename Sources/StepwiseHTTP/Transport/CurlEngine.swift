@@ -111,8 +111,9 @@
     /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
     private var isEnding = false
-    /// Cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be stopped.
-    private var lookUps: [CurlJob] = []
+    /// The number of cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be
+    /// stopped.
+    private var lookUps = 0
     /// Transfers that wait until there are fewer of them.
     private var delayed: [CurlTransfer] = []
     /// The number of rounds of the thread.
@@ -162,18 +163,17 @@
       repeat {
         repeat { turn() } while isWorking
         // Others may have waited for the slot of a cancelled one.
-        for job in lookUps { remove(job) }
+        for job in jobs.values { remove(job) }
       } while isWorking
       spares = []
       _ = stepwise_curl_multi_cleanup(multi)
     }
 
-    private var isWorking: Bool { !isEnding || jobs.count > lookUps.count || !delayed.isEmpty }
+    private var isWorking: Bool { !isEnding || jobs.count > lookUps || !delayed.isEmpty }
 
     /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
       round += 1
-      for job in lookUps where !job.isLookingUp { remove(job) }
       for command in loop.takeCommands() { perform(command) }
       repeat { checkAlarm() } while complete()
       // Continuing a transfer may deliver what libcurl has stored.
@@ -216,7 +216,7 @@
 
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
-      if lookUps.count >= Self.lookUpLimit {
+      if lookUps >= Self.lookUpLimit {
         delayed.append(transfer)
       } else if queue.add(transfer, to: transfer.host) {
         if !begin(transfer) { startNext(to: transfer.host) }
@@ -230,13 +230,13 @@
       while let next = queue.next(for: host), !begin(next) {}
     }
 
-    /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up.
+    /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up, after which it fails.
     ///
     /// A job of this round has not started its look-up, and one that may use a proxy may wait for something else.
     private func cancel(_ job: CurlJob) {
       guard job.round < round, job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
       job.isCancelled = true
-      lookUps.append(job)
+      lookUps += 1
     }
 
     /// Returns whether the transfer runs.
@@ -271,7 +271,7 @@
       var (result, isAny): (Int32, Bool) = (0, false)
       while let easy = stepwise_curl_multi_completed(multi, &result) {
         isAny = true
-        let context = stepwise_curl_easy_get_pointer(easy, CurlInfo.privateData)
+        let context = stepwise_curl_easy_get_pointer(easy, curlinfo_privateData)
         guard let job = CurlHandle.job(context), !restart(job) else { continue }
         job.complete(result)
         remove(job)
@@ -300,13 +300,13 @@
       let handle = job.handle
       _ = stepwise_curl_multi_remove_handle(multi, handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
-      if job.isCancelled { lookUps.removeAll { $0 === job } }
+      if job.isCancelled { lookUps -= 1 }
       job.close()
       handle.job = nil
       // A handle gives up after it has sent five requests again, over all its transfers. Each of them opened a connection.
       if !job.hasOpened, spares.count < Self.spareHandles { spares.append(handle) }
       startNext(to: job.transfer.host)
-      while lookUps.count < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
+      while lookUps < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
     }
   }
 

@@ -306,7 +306,7 @@
 
     /// The system's reason why there is no connection; 0 when it has none.
     var connectionError: Int32 {
-      opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, CurlInfo.systemError))
+      opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, curlinfo_systemError))
     }
 
     /// Returns whether the request may be sent on the connection that libcurl has chosen.
@@ -342,7 +342,7 @@
     }
 
     /// Whether the name of the host is being looked up.
-    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, CurlInfo.nameLookupTime) == 0 }
+    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, curlinfo_nameLookupTime) == 0 }
 
     func continueReceiving() { resume(CurlValue.pauseReceiving) }
 
@@ -472,14 +472,6 @@
       ) -> Int32
     typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
     typealias Timer = @convention(c) (_ multi: Context, _ milliseconds: Int, Context) -> Int32
-  }
-
-  enum CurlInfo {
-    static let privateData: Int32 = 0x10_0000 + 21
-    static let nameLookupTime: Int32 = 0x60_0000 + 51
-    static let verifyResult: Int32 = 0x20_0000 + 13
-    static let systemError: Int32 = 0x20_0000 + 25
-    static let proxyConnectStatus: Int32 = 0x20_0000 + 22
   }
 
   enum CurlValue {

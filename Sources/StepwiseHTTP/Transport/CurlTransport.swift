@@ -342,14 +342,14 @@
 
   /// The errors of failed transfers, without the URLs in libcurl's words.
   extension CurlJob {
-    private func number(_ info: Int32) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
+    private func number(_ info: stepwise_curl_info) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
 
     /// Returns the error for one of libcurl's numbers.
     func error(_ code: Int32) -> HTTPError {
       // The maximum size of a header line in libcurl.
       let lineLimit = 100 * 1024
       let words = handle.words
-      let proxyStatus = number(CurlInfo.proxyConnectStatus)
+      let proxyStatus = number(curlinfo_proxyConnectStatus)
       if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
       switch code {
       case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
@@ -406,7 +406,7 @@
       if words.contains("alert") { return .tls(words.contains("certificate") ? .clientCertificate : .handshake) }
       if words.contains("too large response headers") { return .headersTooLarge(limit: 3 * lineLimit) }
       let isBroken = ["reset", "closed", "eof", "recv failure", "broken pipe"].contains { words.contains($0) }
-      if isBroken || number(CurlInfo.systemError) == Int(ECONNRESET) {
+      if isBroken || number(curlinfo_systemError) == Int(ECONNRESET) {
         return .connectionLost(reason: "the server closed it")
       }
       return .protocolError(reason: "its head or its chunks are malformed")
@@ -418,7 +418,7 @@
       case 58, 98: return .clientCertificate
       case 60:
         // The numbers are OpenSSL's; the texts are those of all libraries.
-        let verifyResult = number(CurlInfo.verifyResult)
+        let verifyResult = number(curlinfo_verifyResult)
         if words.contains("expired") || words.contains("not yet valid") || [9, 10].contains(verifyResult) {
           return .expiredCertificate
         }
