@@ -114,12 +114,10 @@ struct HTTPStubRoute: Sendable {
 ///
 /// You see it when your code sends a request that your test did not expect. Further cases may be added, so end a
 /// `switch` over it with `default`.
-public enum HTTPStubError: Error, Sendable, Hashable {
+public enum HTTPStubError: Error, Sendable, Hashable, CustomStringConvertible {
   /// No route matches the request.
   case noRoute(method: String, path: String)
-}
 
-extension HTTPStubError: CustomStringConvertible {
   /// What went wrong and how to fix it, in one line.
   public var description: String {
     switch self {

@@ -163,9 +163,7 @@ public struct HTTPRetry: Sendable {
     self.longestWait = longestWait
     self.addsIdempotencyKey = addsIdempotencyKey
   }
-}
 
-extension HTTPRetry {
   /// The policy, in which the server's `Retry-After` precedes the backoff.
   var effectivePolicy: RetryPolicy {
     var result = policy

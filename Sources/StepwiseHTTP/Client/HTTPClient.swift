@@ -17,7 +17,7 @@ public import Foundation
 /// client.credentials = .basic(user: "prince", password: password)
 /// let created = try await client.post("tracks", json: ["title": "Kiss"])
 /// ```
-public struct HTTPClient: Sendable {
+public struct HTTPClient: Sendable, HTTPConcealed {
   /// The URL that the paths of requests are relative to, without a user name and password.
   public let baseURL: URL
 
@@ -144,9 +144,7 @@ public struct HTTPClient: Sendable {
 
   /// Downloads to a file, in constant memory, and resumes where an earlier attempt ended.
   public var download: HTTPDownloading { HTTPDownloading(client: self) }
-}
 
-extension HTTPClient: HTTPConcealed {
   /// The host of the base URL.
   public var description: String { "HTTPClient(\(baseURL.host ?? ""))" }
 }

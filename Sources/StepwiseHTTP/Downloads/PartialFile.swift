@@ -108,9 +108,7 @@ struct DownloadTag: Equatable {
   }
 
   private static func source(_ url: URL) -> String { SHA256.hex(Array(url.absoluteString.utf8)) }
-}
 
-extension DownloadTag {
   /// The text that is stored beside the partial file: the source, the validator and the length, one line each.
   var text: String { "\(source)\n\(validator)\n\(total.map(String.init) ?? "-")\n" }
 

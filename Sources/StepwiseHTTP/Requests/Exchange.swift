@@ -152,9 +152,7 @@ final class Exchange: Sendable {
     ended.transfer?.cancel()
     request.onFailure?(error)
   }
-}
 
-extension Exchange {
   private func startTimer() {
     if start != nil { return checkDeadlines() }
     guard nextCheck() != nil else { return }

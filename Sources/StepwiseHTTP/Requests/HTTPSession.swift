@@ -14,7 +14,7 @@ import Stepwise
 /// cache, and stores no cookies unless it has a jar. When it goes out of scope, requests in flight continue, and then
 /// its connections are closed. The transport is URLSession on Apple's platforms and libcurl on Linux; see
 /// ``HTTPTransport``.
-public final class HTTPSession: Sendable {
+public final class HTTPSession: Sendable, CustomReflectable {
   /// The session of ``HTTP``, and of clients that you create without one.
   public static let shared = HTTPSession()
 
@@ -134,9 +134,7 @@ public final class HTTPSession: Sendable {
     #endif
     return URLSessionTransport(configuration: configuration)
   }
-}
 
-extension HTTPSession: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -153,7 +151,7 @@ extension HTTPSession: CustomReflectable {
 /// ```
 public struct HTTPTLSSettings: Sendable {
   /// A file with a certificate and its private key.
-  public struct ClientCertificate: Sendable {
+  public struct ClientCertificate: Sendable, HTTPConcealed {
     /// A PKCS #12 file.
     let file: URL
     let password: String
@@ -163,6 +161,9 @@ public struct HTTPTLSSettings: Sendable {
       self.file = file
       self.password = password
     }
+
+    /// A text without the certificate.
+    public var description: String { "ClientCertificate(hidden)" }
   }
 
   /// A PEM file of certificate authorities, which are trusted instead of the system's; nil for the system's.
@@ -189,15 +190,10 @@ public struct HTTPTLSSettings: Sendable {
   }
 }
 
-extension HTTPTLSSettings.ClientCertificate: HTTPConcealed {
-  /// A text without the certificate.
-  public var description: String { "ClientCertificate(hidden)" }
-}
-
 /// The proxy of a session.
 ///
 /// Requests use that of the system unless you choose another.
-public struct HTTPProxy: Sendable {
+public struct HTTPProxy: Sendable, HTTPConcealed {
   enum Kind: Sendable {
     case system
     case none
@@ -219,9 +215,7 @@ public struct HTTPProxy: Sendable {
   public static func server(_ url: URL, bypassing hosts: [String] = []) -> HTTPProxy {
     HTTPProxy(kind: .server(url, bypassing: hosts))
   }
-}
 
-extension HTTPProxy: HTTPConcealed {
   /// The kind, without the URL, which may contain a password.
   public var description: String {
     switch kind {

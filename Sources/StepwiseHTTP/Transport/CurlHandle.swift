@@ -207,9 +207,7 @@
         throw HTTPError.refused(reason: "libcurl reports error \(code) for its option \(option.rawValue)")
       }
     }
-  }
 
-  extension CurlHandle {
     fileprivate func apply(_ tls: HTTPTLSSettings) throws {
       if let file = tls.certificateAuthorities {
         try set(curlopt_caFile, file.path)

@@ -15,7 +15,7 @@ import StepwiseFiles
 /// ```
 ///
 /// Files and sequences are read as the network accepts them, so memory stays flat.
-public struct HTTPBody: Sendable {
+public struct HTTPBody: Sendable, HTTPConcealed {
   /// Returns the next piece of a body, or nil at its end; suspends until it is available.
   ///
   /// An error ends the transfer, which throws it as ``HTTPError/request(underlying:)``.
@@ -138,9 +138,7 @@ public struct HTTPBody: Sendable {
       refusal: form.refusal
     )
   }
-}
 
-extension HTTPBody: HTTPConcealed {
   /// The media type.
   public var description: String { "HTTPBody(\(type))" }
 }
@@ -253,7 +251,7 @@ final class UploadReporter: Sendable {
 /// form.add("cover", file: picture, type: "image/png")
 /// let response = try await HTTP.post(url, body: .multipart(form))
 /// ```
-public struct HTTPMultipart: Sendable {
+public struct HTTPMultipart: Sendable, HTTPConcealed {
   private var parts: [MultipartSource.Piece] = []
   /// The reason why the form cannot be sent.
   private(set) var refusal: String?
@@ -320,9 +318,7 @@ public struct HTTPMultipart: Sendable {
   }
 
   var pieces: [MultipartSource.Piece] { parts + [.bytes(Data("--\(boundary)--\r\n".utf8))] }
-}
 
-extension HTTPMultipart: HTTPConcealed {
   /// The number of parts.
   public var description: String { "HTTPMultipart(\(parts.count / 3) parts)" }
 }

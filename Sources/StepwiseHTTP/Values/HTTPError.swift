@@ -15,7 +15,7 @@ import StepwiseFiles
 /// password.
 ///
 /// Further cases may be added, so end a `switch` over it with `default`.
-public enum HTTPError: Error, Sendable {
+public enum HTTPError: Error, Sendable, CustomStringConvertible, LocalizedError, Equatable {
   /// This machine has no network.
   case offline
   /// One of the request's deadlines has passed.
@@ -50,25 +50,7 @@ public enum HTTPError: Error, Sendable {
   case checksumMismatch(expected: String, found: String)
   /// Another operation failed, such as writing a file, or the source of a body.
   case request(underlying: any Error)
-}
 
-extension HTTPError: Equatable {
-  /// Returns a Boolean value that indicates whether two errors are of the same case.
-  ///
-  /// Of the associated values only those of `timedOut` and `tls` count.
-  public static func == (left: HTTPError, right: HTTPError) -> Bool {
-    switch (left, right) {
-    case (.timedOut(let left), .timedOut(let right)): left == right
-    case (.tls(let left), .tls(let right)): left == right
-    default: left.name == right.name
-    }
-  }
-
-  /// The name of the case; the description of one without associated values.
-  private var name: String { Mirror(reflecting: self).children.first?.label ?? description }
-}
-
-extension HTTPError: CustomStringConvertible {
   /// What went wrong and how to fix it, in one line.
   public var description: String {
     switch self {
@@ -92,11 +74,23 @@ extension HTTPError: CustomStringConvertible {
     case .request(let underlying): "the request failed: \(underlying)"
     }
   }
-}
 
-extension HTTPError: LocalizedError {
   /// The description.
   public var errorDescription: String? { description }
+
+  /// Returns a Boolean value that indicates whether two errors are of the same case.
+  ///
+  /// Of the associated values only those of `timedOut` and `tls` count.
+  public static func == (left: HTTPError, right: HTTPError) -> Bool {
+    switch (left, right) {
+    case (.timedOut(let left), .timedOut(let right)): left == right
+    case (.tls(let left), .tls(let right)): left == right
+    default: left.name == right.name
+    }
+  }
+
+  /// The name of the case; the description of one without associated values.
+  private var name: String { Mirror(reflecting: self).children.first?.label ?? description }
 }
 
 extension HTTPError {
@@ -153,7 +147,7 @@ extension HTTPError {
 ///
 /// You find it in the error of a request to a server that your system does not trust. Further cases may be added, so
 /// end a `switch` over it with `default`.
-public enum HTTPTLSFailure: Sendable, Hashable {
+public enum HTTPTLSFailure: Sendable, Hashable, CustomStringConvertible {
   /// The server's certificate is self-signed, or of an untrusted authority.
   case untrustedCertificate
   /// The server's certificate has expired, or is not valid yet.
@@ -166,9 +160,7 @@ public enum HTTPTLSFailure: Sendable, Hashable {
   case clientCertificate
   /// Client and server have no protocol in common, or one of them ended the handshake.
   case handshake
-}
 
-extension HTTPTLSFailure: CustomStringConvertible {
   /// What went wrong and how to fix it, in one line.
   public var description: String {
     switch self {

@@ -18,9 +18,9 @@ extension HTTPConcealed {
 ///
 /// You can write them as a dictionary literal. Values of fields that hold secrets, such as `Authorization` and
 /// `Cookie`, are not shown in its descriptions.
-public struct HTTPHeaders: Sendable, Hashable {
+public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
   /// One header field.
-  public struct Field: Sendable, Hashable {
+  public struct Field: Sendable, Hashable, HTTPConcealed {
     /// The name, as it was received.
     public let name: String
     /// The value, without surrounding space.
@@ -41,6 +41,15 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
 
     private static func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    private static let secrets: Set<String> = [
+      "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
+    ]
+
+    /// The name and the value, unless the value is secret.
+    public var description: String {
+      "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
+    }
   }
 
   /// The fields, in order.
@@ -96,27 +105,12 @@ public struct HTTPHeaders: Sendable, Hashable {
   mutating func keepOnly(_ isKept: (_ lowercasedName: String) -> Bool) {
     fields.removeAll { !isKept($0.name.lowercased()) }
   }
-}
 
-extension HTTPHeaders: ExpressibleByDictionaryLiteral {
   /// Creates a list of the fields of a literal, in its order; a name may occur more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { add(name, value) }
   }
-}
 
-extension HTTPHeaders.Field: HTTPConcealed {
-  private static let secrets: Set<String> = [
-    "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
-  ]
-
-  /// The name and the value, unless the value is secret.
-  public var description: String {
-    "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
-  }
-}
-
-extension HTTPHeaders: CustomStringConvertible {
   /// The fields, one after the other, without the values of secret ones.
   public var description: String { "[\(fields.map(\.description).joined(separator: "; "))]" }
 }
@@ -124,7 +118,7 @@ extension HTTPHeaders: CustomStringConvertible {
 /// The part of a response before its body.
 ///
 /// Your transport returns it before the body arrives.
-public struct HTTPResponseHead: Sendable {
+public struct HTTPResponseHead: Sendable, CustomStringConvertible {
   /// The status, such as 200 or 404.
   public let status: Int
 
@@ -142,9 +136,7 @@ public struct HTTPResponseHead: Sendable {
     guard headers["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true else { return nil }
     return headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }
-}
 
-extension HTTPResponseHead: CustomStringConvertible {
   /// The status.
   public var description: String { "HTTPResponseHead(\(status))" }
 }
@@ -153,7 +145,7 @@ extension HTTPResponseHead: CustomStringConvertible {
 ///
 /// You can write them as a dictionary literal. A name may occur more than once. Everything but letters, digits and
 /// `-._~` is encoded.
-public struct HTTPParameters: Sendable, Hashable {
+public struct HTTPParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral, HTTPConcealed {
   /// The items, in order.
   private(set) var items: [URLQueryItem] = []
 
@@ -182,16 +174,12 @@ public struct HTTPParameters: Sendable, Hashable {
 
   /// A body of the type `application/x-www-form-urlencoded`.
   var form: Data { Data(query.replacing("%20", with: "+").utf8) }
-}
 
-extension HTTPParameters: ExpressibleByDictionaryLiteral {
   /// Creates a list of the items of a literal, in its order; a name may occur more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { add(name, value) }
   }
-}
 
-extension HTTPParameters: HTTPConcealed {
   /// The names, without the values, which may be passwords.
   public var description: String { "HTTPParameters(\(items.map(\.name).joined(separator: ", ")))" }
 }

@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// The verbs, such as `HTTP.get` and `client.post`, create one from their arguments. Create one yourself for `send`,
 /// `stream` and `download`, or change one in an HTTPInterceptor.
-public struct HTTPRequest: Sendable {
+public struct HTTPRequest: Sendable, HTTPConcealed {
   /// The method, which is case-sensitive.
   ///
   /// A name that is not a token of HTTP, and `CONNECT`, are refused.
@@ -92,9 +92,7 @@ public struct HTTPRequest: Sendable {
     parts.percentEncodedQuery = before + query.query
     return parts.url ?? url
   }
-}
 
-extension HTTPRequest: HTTPConcealed {
   /// The method; a URL may contain secrets.
   public var description: String { "HTTPRequest(\(method))" }
 }
@@ -197,7 +195,7 @@ extension String: HTTPAddress {
 /// Credentials for a request, which appear in no description.
 ///
 /// Set them for a client once; they are not sent to another origin that a redirect leads to.
-public struct HTTPCredentials: Sendable, Hashable {
+public struct HTTPCredentials: Sendable, Hashable, HTTPConcealed {
   /// The value of the header `Authorization`; nil when the user's name cannot be sent.
   private let value: String?
 
@@ -215,9 +213,7 @@ public struct HTTPCredentials: Sendable, Hashable {
     guard let value else { throw .refused(reason: "a user's name cannot have a colon in it") }
     return value
   }
-}
 
-extension HTTPCredentials: HTTPConcealed {
   /// A text without the credentials.
   public var description: String { "HTTPCredentials(hidden)" }
 }
@@ -319,7 +315,7 @@ public struct HTTPRedirects: Sendable {
 /// A redirect that a server requests, for a closure that decides whether to follow it.
 ///
 /// Return false for a ``target`` that you do not trust.
-public struct HTTPRedirect: Sendable {
+public struct HTTPRedirect: Sendable, HTTPConcealed {
   /// The status of the response, such as 302.
   public let status: Int
 
@@ -339,9 +335,7 @@ public struct HTTPRedirect: Sendable {
   ///
   /// If so, credentials are sent along.
   public var isSameOrigin: Bool { HTTPRequest.origin(of: url) == HTTPRequest.origin(of: target) }
-}
 
-extension HTTPRedirect: HTTPConcealed {
   /// The status; URLs may contain secrets.
   public var description: String { "HTTPRedirect(\(status))" }
 }

@@ -11,7 +11,7 @@ import Stepwise
 /// The response to a request, with any status.
 ///
 /// A 404 is no error: check ``isSuccess``, or call ``requireSuccess()`` if your code handles nothing else.
-public struct HTTPResponse: Sendable {
+public struct HTTPResponse: Sendable, CustomStringConvertible {
   /// The status, such as 200 or 404.
   public let status: Int
 
@@ -78,14 +78,10 @@ public struct HTTPResponse: Sendable {
     guard let date = HTTPDate.parse(value) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))
   }
-}
 
-extension HTTPResponse: CustomStringConvertible {
   /// The status and the length of the body.
   public var description: String { "HTTPResponse(\(status), \(body.count) bytes)" }
-}
 
-extension HTTPResponse {
   /// The body as text, in the encoding that `Content-Type` names.
   ///
   /// Without a charset, or with an unknown one, the text is decoded as UTF-8. A byte order mark is removed, and takes
@@ -126,7 +122,7 @@ extension HTTPResponse {
 /// A response with a status other than 200 to 299, where ``HTTPResponse/requireSuccess()`` requires one.
 ///
 /// You get it only where your code calls that method. Requests do not throw this error.
-public struct HTTPStatusError: Error, Sendable {
+public struct HTTPStatusError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The response.
   public let response: HTTPResponse
 
@@ -140,9 +136,7 @@ public struct HTTPStatusError: Error, Sendable {
 
   /// Creates an error, for tests of code that handles one.
   public init(response: HTTPResponse) { self.response = response }
-}
 
-extension HTTPStatusError: CustomStringConvertible, LocalizedError {
   /// The status and its meaning.
   ///
   /// The headers and the body are left out: they may contain secrets.
@@ -209,7 +203,7 @@ extension DecodingError {
 /// A response whose head has arrived, and whose body is received as it is read.
 ///
 /// Check ``status`` before you read ``body`` or ``events``.
-public struct HTTPResponseStream: Sendable {
+public struct HTTPResponseStream: Sendable, CustomStringConvertible {
   /// The status, such as 200 or 404.
   public let status: Int
 
@@ -276,9 +270,7 @@ public struct HTTPResponseStream: Sendable {
     response.decoder = decoder
     return response
   }
-}
 
-extension HTTPResponseStream: CustomStringConvertible {
   /// The status.
   public var description: String { "HTTPResponseStream(\(status))" }
 }
