@@ -384,8 +384,6 @@ public struct HTTPActivity: AsyncSequence, Sendable {
   /// The current number of requests in flight.
   public static var current: Int { count.update { $0.state } }
 
-  init() {}
-
   /// Creates an iterator; each iterator is an independent subscription.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: Self.count.subscribe { _ in [true] }) }
 

@@ -91,9 +91,7 @@ public enum HTTPError: Error, Sendable, CustomStringConvertible, LocalizedError,
 
   /// The name of the case; the description of one without associated values.
   private var name: String { Mirror(reflecting: self).children.first?.label ?? description }
-}
 
-extension HTTPError {
   /// The connection ended before any response arrived.
   package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
 

@@ -95,9 +95,7 @@ public struct HTTPRequest: Sendable, HTTPConcealed {
 
   /// The method; a URL may contain secrets.
   public var description: String { "HTTPRequest(\(method))" }
-}
 
-extension HTTPRequest {
   /// Returns the request as it is sent, with its credentials and the type of its body in the headers.
   ///
   /// The URL has no user name, password or fragment.
