@@ -99,7 +99,7 @@ import Testing
     let (url, now) = (
       try #require(URL(string: "http://h/")), try #require(HTTPDate.parse("Wed, 09 Jun 2027 10:18:13 GMT"))
     )
-    let cookie = try #require(ReceivedCookie.cookies("a=1; \(attributes)", from: url, at: now).first)
+    let cookie = try #require(HTTPCookie.received("a=1; \(attributes)", from: url, at: now).first)
     switch lifetime {
     case nil: #expect(cookie.expiresDate == nil)
     case 0?: #expect(try #require(cookie.expiresDate) < now)

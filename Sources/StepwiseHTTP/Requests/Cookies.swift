@@ -19,7 +19,7 @@ extension HTTPCookieStorage {
   /// Stores the cookies of a response, and removes those that it ends.
   func keepCookies(of head: HTTPResponseHead, from url: URL) {
     let now = Date()
-    for cookie in head.headers.values("Set-Cookie").flatMap({ ReceivedCookie.cookies($0, from: url, at: now) }) {
+    for cookie in head.headers.values("Set-Cookie").flatMap({ HTTPCookie.received($0, from: url, at: now) }) {
       if let end = cookie.expiresDate, end <= now {
         let isSame = { (other: HTTPCookie) in
           other.name == cookie.name && other.domain == cookie.domain && other.path == cookie.path
@@ -42,12 +42,10 @@ extension HTTPCookie {
     let target = url.path(percentEncoded: true)
     return target == path || target.hasPrefix(path.hasSuffix("/") ? path : path + "/")
   }
-}
 
-/// The header `Set-Cookie`, as RFC 6265 reads it, with the prefixes of its successor.
-enum ReceivedCookie {
-  /// Returns the cookies of a header that the URL's host may set.
-  static func cookies(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
+  /// Returns the cookies of a header `Set-Cookie` that the URL's host may set, as RFC 6265 reads it, with the prefixes of
+  /// its successor.
+  static func received(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
     // URLSession joins them; a comma within a date or a value does not precede a name.
     header.split(separator: /,(?=[ \t]*[^=;, \t]*[ \t]*=)/).compactMap { cookie($0, from: url, at: now) }
   }

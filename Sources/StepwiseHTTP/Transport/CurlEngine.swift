@@ -368,8 +368,6 @@
       var opener: ObjectIdentifier?
       /// The hash of the connection's two ends, once a transfer has used it.
       var ends: Int?
-      /// Whether it speaks HTTP/2, in which each response names its request.
-      var isHTTP2 = false
 
       mutating func watch(_ what: Int32, by poll: Int32, _ descriptor: Int32) {
         // EPOLLIN is 1, EPOLLOUT is 4; their types depend on the C library.
@@ -402,17 +400,16 @@
     /// libcurl has opened a connection for a job.
     func add(_ descriptor: Int32, for job: ObjectIdentifier) { sockets[descriptor] = Socket(opener: job) }
 
-    /// Returns the connection that libcurl has chosen for a job, and whether it has been used for HTTP/1 before.
-    func connection(_ ends: Int, of job: ObjectIdentifier, opened: [Int32]) -> (descriptor: Int32, isReused: Bool)? {
-      if let new = opened.last(where: { sockets[$0]?.opener == job }) {
-        connections[ends] = new
-        sockets[new]?.ends = ends
-        return (new, false)
-      }
-      return connections[ends].map { ($0, sockets[$0]?.isHTTP2 != true) }
+    /// Returns the connection that libcurl has chosen for a job, if it was used for HTTP/1 before.
+    func reused(_ ends: Int, by job: ObjectIdentifier, opened: [Int32]) -> Int32? {
+      guard let new = opened.last(where: { sockets[$0]?.opener == job }) else { return connections[ends] }
+      connections[ends] = new
+      sockets[new]?.ends = ends
+      return nil
     }
 
-    func recordHTTP2(_ descriptor: Int32) { sockets[descriptor]?.isHTTP2 = true }
+    /// A connection speaks HTTP/2, in which each response names its request.
+    func recordHTTP2(_ ends: Int) { connections[ends] = nil }
 
     /// libcurl closes a descriptor, whose number the system uses again.
     func remove(_ descriptor: Int32) {

@@ -251,8 +251,8 @@
     /// The sockets that libcurl has opened for it, of which it may have closed some.
     private var opened: [Int32] = []
     private var openError: Int32 = 0
-    /// The socket of its connection.
-    var connection: Int32?
+    /// The hash of the two ends of its connection.
+    private var ends: Int?
     /// Whether it has refused a connection on which something had arrived before its request.
     var hasRefusedConnection = false
     private var parser: HTTPHeadParser
@@ -312,16 +312,15 @@
     /// libcurl would take what has arrived on an idle connection for the response, and pass all later ones to the wrong
     /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
     func allows(_ ends: Int) -> Bool {
-      let found = engine.sockets.connection(ends, of: ObjectIdentifier(self), opened: opened)
-      guard let (descriptor, isReused) = found else { return true }
-      connection = descriptor
-      hasRefusedConnection = isReused && stepwise_curl_has_input(handle.easy, descriptor) != 0
+      self.ends = ends
+      let reused = engine.sockets.reused(ends, by: ObjectIdentifier(self), opened: opened)
+      hasRefusedConnection = reused.map { stepwise_curl_has_input(handle.easy, $0) != 0 } ?? false
       return !hasRefusedConnection
     }
 
     private func receive(_ head: HTTPResponseHead) {
       refusesBody = head.hasUnknownEncoding
-      if parser.isHTTP2, let connection { engine.sockets.recordHTTP2(connection) }
+      if parser.isHTTP2, let ends { engine.sockets.recordHTTP2(ends) }
       if head.status >= 300 { upload?.isRefused = true }
       transfer.inbox.updateWithoutWaking { $0.receive(head) }
       engine.touch(self)
