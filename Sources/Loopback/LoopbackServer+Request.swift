@@ -11,16 +11,17 @@ extension LoopbackServer {
     package let query: String?
     /// The headers, in order of arrival.
     package let headers: [(name: String, value: String)]
-    package let body: [UInt8]
+    package fileprivate(set) var body: [UInt8] = []
+    fileprivate let version: String
+
     /// Whether the client leaves the connection open for another request.
-    package let keepsConnection: Bool
+    package var keepsConnection: Bool {
+      let connection = header("Connection")?.lowercased()
+      return connection != "close" && (version == "HTTP/1.1" || connection == "keep-alive")
+    }
 
     /// The value of the first header with a name, ignoring case.
     package func header(_ name: String) -> String? {
-      Self.value(of: name, in: headers)
-    }
-
-    static func value(of name: String, in headers: [(name: String, value: String)]) -> String? {
       let name = name.lowercased()
       return headers.first { header in header.name.lowercased() == name }?.value
     }
@@ -34,14 +35,6 @@ extension LoopbackServer {
       case lengthRequired = 411
       case bodyTooLarge = 413
       case headTooLarge = 431
-    }
-
-    /// The parts of a request that come before its body.
-    private struct Head {
-      let method: String
-      let target: Substring
-      let version: Substring
-      let headers: [(name: String, value: String)]
     }
 
     private static let maximumHeadSize = 64 * 1024
@@ -58,20 +51,11 @@ extension LoopbackServer {
     /// The next request, or nil when the connection has ended.
     mutating func next() throws(Failure) -> Request? {
       guard let headSize = try receiveHead() else { return nil }
-      let head = try Self.parse(buffer.prefix(headSize))
+      var request = try Self.parse(buffer.prefix(headSize))
       buffer.removeFirst(headSize)
-      guard let body = try receiveBody(of: head) else { return nil }
-
-      let parts = head.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      let connection = Request.value(of: "Connection", in: head.headers)?.lowercased()
-      return Request(
-        method: head.method,
-        path: String(parts[0]),
-        query: parts.count > 1 ? String(parts[1]) : nil,
-        headers: head.headers,
-        body: body,
-        keepsConnection: connection != "close" && (head.version == "HTTP/1.1" || connection == "keep-alive")
-      )
+      guard let body = try receiveBody(of: request) else { return nil }
+      request.body = body
+      return request
     }
 
     /// Receives up to the empty line and returns the number of bytes including it, or nil when the connection ends.
@@ -90,12 +74,12 @@ extension LoopbackServer {
       }
     }
 
-    private mutating func receiveBody(of head: Head) throws(Failure) -> [UInt8]? {
-      guard Request.value(of: "Transfer-Encoding", in: head.headers) == nil else { throw .lengthRequired }
-      let length = Request.value(of: "Content-Length", in: head.headers) ?? "0"
+    private mutating func receiveBody(of request: Request) throws(Failure) -> [UInt8]? {
+      guard request.header("Transfer-Encoding") == nil else { throw .lengthRequired }
+      let length = request.header("Content-Length") ?? "0"
       guard let size = Int(length), size >= 0 else { throw .malformed }
       guard size <= maximumBodySize else { throw .bodyTooLarge }
-      if size > buffer.count, Request.value(of: "Expect", in: head.headers)?.lowercased() == "100-continue" {
+      if size > buffer.count, request.header("Expect")?.lowercased() == "100-continue" {
         guard socket.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...]) else { return nil }
       }
       while buffer.count < size {
@@ -112,7 +96,8 @@ extension LoopbackServer {
       return true
     }
 
-    private static func parse(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Head {
+    /// Returns the request without its body.
+    private static func parse(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Request {
       let text = String(decoding: bytes, as: UTF8.self)
       // CR LF is one Character, so a split at line breaks leaves no stray CR.
       let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
@@ -127,7 +112,14 @@ extension LoopbackServer {
         let value = line[line.index(after: colon)...].drop { character in character == " " || character == "\t" }
         headers.append((name: String(line[..<colon]), value: String(value)))
       }
-      return Head(method: String(words[0]), target: words[1], version: words[2], headers: headers)
+      let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      return Request(
+        method: String(words[0]),
+        path: String(target[0]),
+        query: target.count > 1 ? String(target[1]) : nil,
+        headers: headers,
+        version: String(words[2])
+      )
     }
   }
 }
