@@ -24,14 +24,15 @@ final class Exchange: Sendable {
   private let stopwatch: Stopwatch
   /// The start in real time, if the deadlines are: then the shared alarm checks them.
   private let start: ContinuousClock.Instant?
-  /// The request of the first hop.
-  private let request: HTTPRequest
   private let state: Lock<State>
+  private let upload: UploadReporter?
+  private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
   init(_ request: HTTPRequest, in session: HTTPSession) {
     self.session = session
-    self.request = request
+    upload = request.upload
+    onFailure = request.onFailure
     let clock = request.deadlines?.clock ?? ContinuousClock()
     stopwatch = Stopwatch(clock)
     start = clock is ContinuousClock ? .now : nil
@@ -49,7 +50,7 @@ final class Exchange: Sendable {
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   func head() async throws -> HTTPResponseHead {
     let head = try await ended { try await self.send() }
-    await request.upload?.flush()
+    await upload?.flush()
     return head
   }
 
@@ -96,7 +97,7 @@ final class Exchange: Sendable {
 
   private func send() async throws -> HTTPResponseHead {
     startTimer()
-    var request = self.request
+    var request = state.withLock { $0.machine.request }
     while true {
       var outgoing = request
       if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
@@ -150,7 +151,7 @@ final class Exchange: Sendable {
     if start != nil { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
     ended.transfer?.cancel()
-    request.onFailure?(error)
+    onFailure?(error)
   }
 
   private func startTimer() {

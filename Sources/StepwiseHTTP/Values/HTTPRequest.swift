@@ -81,10 +81,10 @@ public struct HTTPRequest: Sendable, HTTPConcealed {
     upload = progress.map { UploadReporter(total: body?.content.length, watcher: $0) }
   }
 
+  private static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"]
+
   /// A Boolean value that indicates whether the request may arrive twice.
-  var isIdempotent: Bool {
-    ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method) || headers["Idempotency-Key"] != nil
-  }
+  var isIdempotent: Bool { Self.idempotentMethods.contains(method) || headers["Idempotency-Key"] != nil }
 
   private static func adding(_ query: HTTPParameters, to url: URL) -> URL {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
