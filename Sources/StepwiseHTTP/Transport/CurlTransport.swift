@@ -14,6 +14,16 @@
   public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
+    /// Whether libcurl can be used; the first access loads it, and says on standard error why it cannot be.
+    private static let isAvailable: Bool = {
+      let name = ProcessInfo.processInfo.environment["STEPWISE_LIBCURL"] ?? "libcurl.so.4"
+      guard let problem = stepwise_curl_load(name) else { return true }
+      Platform.reportToStandardError(
+        "StepwiseHTTP: \(name): \(String(cString: problem)). Requests are refused; install libcurl."
+      )
+      return false
+    }()
+
     /// Creates a transport; returns nil when libcurl cannot be loaded, which is reported once on standard error.
     ///
     /// The environment variable `STEPWISE_LIBCURL` names a file to load instead of `libcurl.so.4`.
@@ -24,7 +34,7 @@
       tls: HTTPTLSSettings = HTTPTLSSettings(),
       proxy: HTTPProxy = .system
     ) {
-      guard CurlLibrary.isAvailable else { return nil }
+      guard Self.isAvailable else { return nil }
       loop = CurlLoop(settings: CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
     }
 
@@ -38,7 +48,7 @@
     /// Creates the transfer of one request.
     public func transfer(_ request: HTTPRequest) -> any HTTPTransfer {
       let transfer = CurlTransfer(request, on: loop)
-      if !CurlLibrary.isAvailable {
+      if !Self.isAvailable {
         transfer.fail(HTTPError.refused(reason: "libcurl cannot be loaded; install it, such as the package libcurl4"))
       }
       return transfer
@@ -46,21 +56,6 @@
 
     /// Ends the thread once the transfers that have started are complete.
     public func invalidate() { loop.send(.end) }
-  }
-
-  /// The libcurl of the system.
-  enum CurlLibrary {
-    /// What is loaded: the file that this environment variable names, or the library that Foundation loads as well.
-    static let variable = "STEPWISE_LIBCURL"
-
-    /// Whether it can be used; the first access loads it, and says on standard error why it cannot be.
-    static let isAvailable: Bool = {
-      let name = ProcessInfo.processInfo.environment[variable] ?? "libcurl.so.4"
-      guard let problem = stepwise_curl_load(name) else { return true }
-      let line = "StepwiseHTTP: \(name): \(String(cString: problem)). Requests are refused; install libcurl.\n"
-      FileHandle.standardError.write(Data(line.utf8))
-      return false
-    }()
   }
 
   /// The settings that all transfers of a ``CurlTransport`` share.

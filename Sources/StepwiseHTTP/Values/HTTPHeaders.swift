@@ -96,8 +96,7 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
     if fields.isEmpty { return other }
     if other.fields.isEmpty { return self }
     var merged = self
-    let names = Set(other.fields.map { $0.name.lowercased() })
-    merged.fields.removeAll { names.contains($0.name.lowercased()) }
+    merged.fields.removeAll { field in other.fields.contains { $0.isNamed(field.name) } }
     merged.fields += other.fields
     return merged
   }
