@@ -387,18 +387,13 @@
   ///
   /// Lines after the head are trailers, which count as the head does, and are dropped.
   struct HTTPHeadParser {
-    private enum State {
-      case status
-      case fields
-      case done
-    }
-
     private let limit: Int
-    private var state = State.status
     private var size = 0
-    private var status = 0
+    /// The status of the response whose fields follow; nil before its first line.
+    private var status: Int?
     private(set) var isHTTP2 = false
     private var headers = HTTPHeaders()
+    private var isComplete = false
 
     init(limit: Int) { self.limit = limit }
 
@@ -406,27 +401,26 @@
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> HTTPResponseHead? {
       size += bytes.count
       guard size <= limit else { throw .headersTooLarge(limit: limit) }
+      guard !isComplete else { return nil }
       var line = bytes[...]
       while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
-      switch state {
-      case .status:
-        status = Self.status(line)
+      guard let status else {
+        (self.status, headers) = (Self.status(line), HTTPHeaders())
         isHTTP2 = line.starts(with: "HTTP/2".utf8)
-        headers = HTTPHeaders()
-        state = .fields
-      case .fields where !line.isEmpty: add(line)
-      // An interim response, which only announces another one.
-      case .fields where (100..<200).contains(status) && status != 101: state = .status
-      case .fields:
-        state = .done
-        return HTTPResponseHead(status: status, headers: headers)
-      case .done: break
+        return nil
       }
-      return nil
+      guard line.isEmpty else {
+        add(line)
+        return nil
+      }
+      self.status = nil
+      // An interim response only announces another one.
+      isComplete = status == 101 || !(100..<200).contains(status)
+      return isComplete ? HTTPResponseHead(status: status, headers: headers) : nil
     }
 
     /// Whether the head has begun and is not complete.
-    var isCut: Bool { size > 0 && state != .done }
+    var isCut: Bool { size > 0 && !isComplete }
 
     private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
       guard let first = line.first else { return }
