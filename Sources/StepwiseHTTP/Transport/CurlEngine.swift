@@ -304,7 +304,8 @@
       job.close()
       handle.job = nil
       // A handle gives up after it has sent five requests again, over all its transfers. Each of them opened a connection.
-      if !job.hasOpened, spares.count < Self.spareHandles { spares.append(handle) }
+      let isUsable = !job.hasOpened || (try? handle.reset(self)) != nil
+      if isUsable, spares.count < Self.spareHandles { spares.append(handle) }
       startNext(to: job.transfer.host)
       while lookUps < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
     }

@@ -29,13 +29,21 @@
     private var headerList: UnsafeMutableRawPointer?
     private let errorText: UnsafeMutablePointer<CChar>
 
-    /// Creates a handle, with the options that all transfers of an engine share.
     init(_ engine: CurlEngine) throws {
       guard let easy = stepwise_curl_easy_init() else { throw Self.noMemory }
       self.easy = easy
       // The size that libcurl requires.
       errorText = .allocate(capacity: 256)
       errorText.initialize(repeating: 0, count: 256)
+      try reset(engine)
+    }
+
+    /// Makes it as good as new, with the options that all transfers of an engine share; sessions of TLS remain.
+    ///
+    /// After an error the handle cannot be used.
+    func reset(_ engine: CurlEngine) throws {
+      stepwise_curl_easy_reset(easy)
+      (kind, headers) = (nil, nil)
       try setCallbacks(engine)
       try set(curlopt_noSignal, 1)
       // Where the names and IP addresses of a URL lead is decided above.
