@@ -16,12 +16,27 @@ extension HTTPResponseStream {
   /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams may be silent
   /// for a long time: choose the ``HTTPDeadlines/idle`` deadline accordingly. An event of more than 16 MiB is an error.
   public var events: some AsyncSequence<HTTPServerSentEvent, any Error> & Sendable {
-    let parser = Lock(ServerSentEventParser())
-    return body.map { chunk in try parser.withLock { parser throws in try parser.parse(chunk) } }.flatMap { events in
-      AsyncStream { continuation in
-        for event in events { continuation.yield(event) }
-        continuation.finish()
+    HTTPServerSentEvents(body: body)
+  }
+}
+
+/// The events of a body, which is read as they are.
+struct HTTPServerSentEvents: AsyncSequence, Sendable {
+  let body: HTTPBodyStream
+
+  func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator()) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var body: HTTPBodyStream.Iterator
+    var parser = ServerSentEventParser()
+    var events: ArraySlice<HTTPServerSentEvent> = []
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> HTTPServerSentEvent? {
+      while events.isEmpty {
+        guard let chunk = try await body.next(isolation: actor) else { return nil }
+        events = try parser.parse(chunk)[...]
       }
+      return events.popFirst()
     }
   }
 }

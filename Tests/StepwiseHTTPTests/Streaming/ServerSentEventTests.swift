@@ -3,6 +3,7 @@
 
 import Foundation
 import Loopback
+import StepwiseTesting
 import Testing
 
 @testable import StepwiseHTTP
@@ -77,6 +78,21 @@ import Testing
     let line = Array(":".utf8) + [UInt8](repeating: 65, count: 1_000_000) + [10]
     for _ in 0..<17 { #expect(try parser.parse(line).isEmpty) }
     #expect(try parser.parse(Array("data: a\n\n".utf8)) == [Event(data: "a")])
+  }
+
+  @Test func `A cancelled loop loses no event that has arrived`() async throws {
+    let text = (0..<9).map { "data: \($0)\n\n" }.joined()
+    let url = try #require(URL(string: "http://example.org/"))
+    let response = HTTPResponseStream(status: 200, url: url, body: HTTPBodyStream([Data(text.utf8)]))
+    let events = Recorder<String>()
+    let loop = Task {
+      for try await event in response.events {
+        events.record(event.data)
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    }
+    await #expect(throws: CancellationError.self) { try await loop.value }
+    #expect(events.elements == (0..<9).map(String.init))
   }
 
   @Test func `Events arrive one by one`() async throws {
