@@ -16,7 +16,7 @@ struct SystemSHA256: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
 
-    mutating func update(_ bytes: [UInt8]) { hash.update(data: bytes) }
+    mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
 
     /// The hash; nothing may be added afterwards.
     mutating func digest() -> [UInt8] { Array(hash.finalize()) }
