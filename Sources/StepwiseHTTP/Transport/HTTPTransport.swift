@@ -191,14 +191,15 @@ package struct InboxMachine {
 
   package mutating func complete(_ failure: (any Error)?) {
     guard end == nil else { return }
-    end = (failure ?? (hasHead ? nil : HTTPError.noAnswer)).map { .failure($0) } ?? .success(())
+    let error = failure ?? (hasHead ? nil : HTTPError.noAnswer)
+    (end, isHeld) = (error.map { .failure($0) } ?? .success(()), false)
   }
 
   /// Returns whether there was anything left to cancel.
   package mutating func cancel() -> Bool {
     let wasOpen = end == nil
     if case .success = end, bytes.isEmpty { return false }
-    (end, head, bytes) = (.failure(CancellationError()), nil, Data())
+    (end, isHeld, head, bytes) = (.failure(CancellationError()), false, nil, Data())
     return wasOpen
   }
 
@@ -206,8 +207,7 @@ package struct InboxMachine {
   mutating func take() -> Delivery? {
     if let head = head.take() { return (.success(.head(head)), false) }
     guard bytes.isEmpty else {
-      let isReleased = exchange(&isHeld, with: false) && end == nil
-      return (.success(.chunk(exchange(&bytes, with: Data()))), isReleased)
+      return (.success(.chunk(exchange(&bytes, with: Data()))), exchange(&isHeld, with: false))
     }
     return end.map { end in (end.map { .chunk(nil) }, false) }
   }
