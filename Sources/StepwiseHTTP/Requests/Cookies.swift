@@ -92,7 +92,7 @@ extension HTTPCookie {
       return "." + domain
     #else
       // Without the list, no domain is known not to be a public suffix.
-      guard let isPublic = PublicSuffixes.contains(domain) else { return host }
+      guard let isPublic = isPublicSuffix(domain) else { return host }
       return isPublic ? domain == host ? host : nil : "." + domain
     #endif
   }
@@ -115,20 +115,18 @@ extension HTTPCookie {
     // A value that does not fit counts as a century.
     return text.hasPrefix("-") ? 0 : min(Int64(digits) ?? .max, 3_153_600_000)
   }
-}
 
-#if !canImport(Darwin)
-  /// The domains under which anyone can register, such as `com` and `github.io`, of the system's libpsl.
-  private enum PublicSuffixes {
-    private static let list: (@convention(c) () -> UnsafeRawPointer?)? =
+  #if !canImport(Darwin)
+    private static let suffixes: (@convention(c) () -> UnsafeRawPointer?)? =
       systemFunction("psl_builtin", in: "libpsl.so.5")
-    private static let query: (@convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32)? =
+    private static let isSuffix: (@convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32)? =
       systemFunction("psl_is_public_suffix", in: "libpsl.so.5")
 
-    /// Returns whether a domain is one of them; nil where there is no list.
-    static func contains(_ domain: String) -> Bool? {
-      guard let list = list?(), let query else { return nil }
-      return query(list, domain) != 0
+    /// Returns whether anyone can register under a domain, such as `com` and `github.io`, by the system's libpsl; nil
+    /// where there is none.
+    private static func isPublicSuffix(_ domain: String) -> Bool? {
+      guard let list = suffixes?(), let isSuffix else { return nil }
+      return isSuffix(list, domain) != 0
     }
-  }
-#endif
+  #endif
+}

@@ -127,11 +127,7 @@ public final class HTTPSession: Sendable, CustomReflectable {
         (configuration.protocolClasses ?? []).map { String(describing: $0) }
       }
       if names(configuration) == names(.ephemeral), configuration.connectionProxyDictionary?.isEmpty ?? true {
-        return transport(
-          connectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-          tls: HTTPTLSSettings(),
-          proxy: .system
-        )
+        return CurlTransport(CurlSettings(connectionsPerHost: configuration.httpMaximumConnectionsPerHost))
       }
     #endif
     return URLSessionTransport(configuration: configuration)

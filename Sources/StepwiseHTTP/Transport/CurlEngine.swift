@@ -205,11 +205,11 @@
         if let job = jobs[ObjectIdentifier(transfer)] { return cancel(job) }
         delayed.removeAll { $0 === transfer }
         queue.remove(transfer, from: transfer.host)
-      case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.continueReceiving()
+      case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.resume(CurlValue.pauseReceiving)
       case .upload(let transfer, let result):
         let job = jobs[ObjectIdentifier(transfer)]
         job?.upload?.receive(result)
-        job?.continueSending()
+        job?.resume(CurlValue.pauseSending)
       case .end: isEnding = true
       }
     }
@@ -283,8 +283,8 @@
     private func deliver() {
       for job in exchange(&touched, with: []) {
         job.isTouched = false
-        if job.upload?.isRefused == true { job.continueSending() }
-        if job.transfer.inbox.wake() { job.continueReceiving() }
+        if job.upload?.isRefused == true { job.resume(CurlValue.pauseSending) }
+        if job.transfer.inbox.wake() { job.resume(CurlValue.pauseReceiving) }
       }
     }
 

@@ -84,7 +84,7 @@
       // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
       // have no second body, get a new connection.
       kind.needsNewConnection =
-        job.upload?.isSequence ?? false || !job.isIdempotent && job.upload?.length ?? 0 == 0
+        job.upload?.isSequence ?? false || !request.isIdempotent && job.upload?.length ?? 0 == 0
       if kind != self.kind { try set(kind) }
       try set(curlopt_url, request.url.absoluteString)
       if headers != request.headers { try set(request.headers) }
@@ -349,11 +349,8 @@
     /// Whether the name of the host is being looked up.
     var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, curlinfo_nameLookupTime) == 0 }
 
-    func continueReceiving() { resume(CurlValue.pauseReceiving) }
-
-    func continueSending() { resume(CurlValue.pauseSending) }
-
-    private func resume(_ direction: Int32) {
+    /// Continues receiving or sending, if it waits for that.
+    func resume(_ direction: Int32) {
       guard pauses & direction != 0 else { return }
       pauses &= ~direction
       _ = stepwise_curl_easy_pause(handle.easy, pauses)
@@ -374,12 +371,10 @@
       }
     }
 
-    /// Whether the request may be sent again on another connection.
-    var isIdempotent: Bool { transfer.request.isIdempotent }
-
     func seek(to offset: Int64, from origin: Int32) -> Int32 {
-      guard origin == SEEK_SET, isIdempotent, upload?.seek(to: offset) ?? true else { return CurlValue.seekImpossible }
-      return CurlValue.seekDone
+      // Otherwise the request must not be sent again on another connection.
+      guard origin == SEEK_SET, transfer.request.isIdempotent else { return CurlValue.seekImpossible }
+      return upload?.seek(to: offset) ?? true ? CurlValue.seekDone : CurlValue.seekImpossible
     }
 
     func complete(_ code: Int32) {

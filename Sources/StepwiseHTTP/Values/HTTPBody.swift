@@ -211,24 +211,24 @@ final class UploadReporter: Sendable {
   private struct State {
     /// The latest progress; nil once the closure has been called with it.
     var latest: Int64?
-    var isClosed = false
+    /// Nil once it is closed.
+    var watcher: (@Sendable (HTTPUploadProgress) -> Void)?
   }
 
   private let total: Int64?
-  private let watcher: @Sendable (HTTPUploadProgress) -> Void
   private let queue = DispatchQueue(label: "StepwiseHTTP.upload")
-  private let state = Lock(State())
+  private let state: Lock<State>
 
   init(total: Int64?, watcher: @escaping @Sendable (HTTPUploadProgress) -> Void) {
     self.total = total
-    self.watcher = watcher
+    state = Lock(State(watcher: watcher))
   }
 
   func report(_ sent: Int64) {
     guard state.withLock({ exchange(&$0.latest, with: sent) }) == nil else { return }
     queue.async { [self] in
-      guard let sent = state.withLock({ $0.isClosed ? nil : $0.latest.take() }) else { return }
-      watcher(HTTPUploadProgress(sentBytes: sent, totalBytes: total))
+      let (sent, watcher) = state.withLock { ($0.latest.take(), $0.watcher) }
+      if let sent { watcher?(HTTPUploadProgress(sentBytes: sent, totalBytes: total)) }
     }
   }
 
@@ -240,7 +240,7 @@ final class UploadReporter: Sendable {
   }
 
   /// Prevents further calls.
-  func close() { state.withLock { $0.isClosed = true } }
+  func close() { _ = state.withLock { $0.watcher.take() } }
 }
 
 /// A form of the type `multipart/form-data`, with text fields, bytes and files.
