@@ -90,7 +90,7 @@ public struct FlowLogEntry: Sendable {
 
   /// The result; nil when the step ended without one, is a flow in progress, or comes from a decoded log.
   public var result: (any Sendable)? {
-    if case .answered(let box) = end, !(box is Box<FlowJSON>) { box.any } else { nil }
+    if case .answered(let box) = end, !(box is Box<JSONValue>) { box.any } else { nil }
   }
 
   /// How the step ended without a result; nil when it has one, or is a flow in progress.
@@ -155,11 +155,11 @@ extension FlowLog: Codable {
     try fields.encodeIfPresent(entry.inside, forKey: .inside)
     switch entry.end {
     case nil: break
-    case .answered(let box as Box<FlowJSON>): try fields.encode(box.value, forKey: .answer)
+    case .answered(let box as Box<JSONValue>): try fields.encode(box.value, forKey: .answer)
     case .answered(is Box<Void>): try fields.encodeNil(forKey: .answer)
     case .answered(let box):
       if let answer = box.any as? any Encodable {
-        try fields.encode(FlowJSON(answer), forKey: .answer)
+        try fields.encode(JSONValue(answer), forKey: .answer)
       } else if entry.inside == nil {
         throw FlowError(.notCodable, step: entry.step)
       }
@@ -186,8 +186,8 @@ extension FlowLog: Codable {
     while !container.isAtEnd {
       let fields = try container.nestedContainer(keyedBy: Key.self)
       let step = try fields.decode(String.self, forKey: .step)
-      func json(_ key: Key) throws -> FlowJSON? {
-        fields.contains(key) ? try FlowJSON(from: fields.superDecoder(forKey: key)) : nil
+      func json(_ key: Key) throws -> JSONValue? {
+        fields.contains(key) ? try JSONValue(from: fields.superDecoder(forKey: key)) : nil
       }
       if let latest = try json(.latest) {
         contents[step] = .json(latest)
@@ -229,7 +229,7 @@ package enum FlowContent: Sendable {
   /// The contents of a step that presents several.
   case members([FlowContent?])
   /// A content of a decoded log.
-  case json(FlowJSON)
+  case json(JSONValue)
 
   /// A content in memory, of which an object is not encoded: a file cannot store the identity of a model that several
   /// screens share.
@@ -240,37 +240,30 @@ package enum FlowContent: Sendable {
   }
 
   /// The content as JSON; nil when it is not a `Codable` value.
-  var json: FlowJSON? {
+  var json: JSONValue? {
     get throws {
       switch self {
-      case .value(_, let copy): return try copy.map { try FlowJSON($0.value) }
+      case .value(_, let copy): return try copy.map { try JSONValue($0.value) }
       case .members(let contents):
         let members = try contents.map { try $0?.json }
-        return members.contains { $0 != nil } ? FlowJSON(members: members) : nil
+        return members.contains { $0 != nil } ? JSONValue(members: members) : nil
       case .json(let json): return json
       }
     }
   }
 }
 
-/// A value as JSON, whose type is known when a replay reaches its step.
-package struct FlowJSON: Codable, Sendable {
+/// A value as JSON, without its type.
+package struct JSONValue: Codable, Sendable {
   private static let types: [any (Codable & Sendable).Type] = [
-    Bool.self, Int64.self, UInt64.self, Double.self, String.self, [FlowJSON].self, [String: FlowJSON].self,
+    Bool.self, Int64.self, UInt64.self, Int128.self, Double.self, String.self, [JSONValue].self,
+    [String: JSONValue].self,
   ]
 
   /// Nil for null.
-  private let value: (any Codable & Sendable)?
+  package let value: (any Codable & Sendable)?
 
-  private init(value: (any Codable & Sendable)?) { self.value = value }
-
-  fileprivate init(_ value: any Encodable) throws {
-    self = try JSONDecoder().decode(FlowJSON.self, from: JSONEncoder().encode(value))
-  }
-
-  fileprivate init(members: [FlowJSON?]) {
-    value = members.map { $0 ?? FlowJSON(value: nil) }
-  }
+  package init(value: (any Codable & Sendable)?) { self.value = value }
 
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
@@ -285,9 +278,20 @@ package struct FlowJSON: Codable, Sendable {
     var container = encoder.singleValueContainer()
     if let value { try container.encode(value) } else { try container.encodeNil() }
   }
+}
+
+/// A stored answer or content, whose type is known when a replay reaches its step.
+extension JSONValue {
+  fileprivate init(_ value: any Encodable) throws {
+    self = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(value))
+  }
+
+  fileprivate init(members: [JSONValue?]) {
+    self.init(value: members.map { $0 ?? JSONValue(value: nil) })
+  }
 
   /// The contents of a step that presents several.
-  var members: [FlowContent?]? { (value as? [FlowJSON])?.map { $0.value == nil ? nil : .json($0) } }
+  var members: [FlowContent?]? { (value as? [JSONValue])?.map { $0.value == nil ? nil : .json($0) } }
 
   func decoded<Value>(as type: Value.Type, of step: String) throws -> Value {
     guard let type = type as? any Decodable.Type else { throw FlowError(.notCodable, step: step) }

@@ -121,7 +121,7 @@ final class FlowRun {
         return try await present(step, replaying: FlowReplay(inside))
       }
       guard var end = entry.end else { throw FlowError(.wrongAnswer, step: step.name, detail: "there is none") }
-      if case .answered(let json as Box<FlowJSON>) = end {
+      if case .answered(let json as Box<JSONValue>) = end {
         end = try json.value.answer(of: step.name, as: step.resultType)
       }
       shown[step] = step.pass(after: shown[step])

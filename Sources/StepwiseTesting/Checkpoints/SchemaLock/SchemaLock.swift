@@ -3,6 +3,7 @@
 
 public import Stepwise
 import StepwiseCheckpoints
+import StepwiseFlows
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -31,6 +32,7 @@ import StepwiseCheckpoints
 /// or raw value is not an error.
 public struct SchemaLock<P: Progression & Codable>: Sendable {
   let samples: [P]
+  let coder = StageCoder<P>()
   private let path: String
 
   /// Creates a lock.
@@ -53,29 +55,17 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
   ///   then the file is unchanged. An error that prevents writing the file.
   @discardableResult
   public func check() throws -> SchemaLockResult {
-    let coder = StageCoder<P>()
     guard !samples.isEmpty else {
       throw SchemaLockError(file: path, problems: ["There are no samples: give at least one for each case."])
     }
-    let shapes = try shapes(coder)
+    let shapes = try shapes()
     let stored = try storedFile()
     var file = stored ?? SchemaFile(progression: coder.name, versions: [:])
-    let key = "\(coder.schemaVersion)"
-    let known = [shapes.cases, file.versions[key] ?? [:]]
-    let empty = unknownPlaces(shapes.empty, known) { path, other, _ in
-      other.hasPrefix(path + "[]") || other.hasPrefix(path.isEmpty ? "*" : path + ".*")
-    }
-    let missing = unknownPlaces(shapes.missing, known) { path, other, type in
-      other == path && !ValueType(type).kinds.isEmpty || other.hasPrefix(path + ".") || other.hasPrefix(path + "[]")
-    }
-    let problems =
-      problems(in: file, shapes.cases, coder)
-      + empty.map { "A list has no element in any sample\($0). Give a sample in which it has one." }
-      + missing.map { "A value is nil in every sample\($0). Give a sample in which it is not." }
+    var cases = file.versions["\(coder.schemaVersion)"] ?? [:]
+    let problems = problems(in: file, shapes) + unknownPlaces(shapes, known: cases)
     guard problems.isEmpty else { throw SchemaLockError(file: path, problems: problems) }
-    for (name, shape) in shapes.cases {
-      file.versions[key, default: [:]][name, default: SchemaFile.Case()].add(shape, coder)
-    }
+    for (name, shape) in shapes { add(shape, to: &cases[name, default: SchemaFile.Case()]) }
+    file.versions["\(coder.schemaVersion)"] = cases
     guard file != stored else { return .unchanged }
     try write(file)
     return stored == nil ? .recorded : .extended
@@ -93,57 +83,50 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
     }
   }
 
-  /// Returns the stored form of the samples, by case, with the paths of lists that are empty in one of them and of
-  /// values that are nil in one.
-  private func shapes(
-    _ coder: StageCoder<P>
-  ) throws -> (cases: [String: SchemaFile.Case], empty: [String: Set<String>], missing: [String: Set<String>]) {
-    var cases: [String: SchemaFile.Case] = [:]
-    var types: [String: [String: ValueType]] = [:]
-    var empty: [String: Set<String>] = [:]
-    var missing: [String: Set<String>] = [:]
+  /// Returns the stored form of the samples, by case.
+  private func shapes() throws -> [String: CaseShape] {
+    var shapes: [String: CaseShape] = [:]
     for sample in samples {
-      let recorder = ShapeRecorder()
-      try sample.encode(to: ShapeEncoder(recorder))
-      let stored = String(decoding: try coder.encode(sample), as: UTF8.self)
+      let bytes = try coder.encode(sample)
+      let text = String(decoding: bytes, as: UTF8.self)
+      let stored = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+      let keys = (stored.value as? [String: JSONValue])?.keys
       // The case of an enum is the only key, unless the enum encodes itself. An enum with raw values is stored as such.
       let isEnum = Mirror(reflecting: sample).displayStyle == .enum
-      let isCase = isEnum && recorder.topKeys.count == 1
-      let rawName = isEnum && recorder.isValue ? stored.filter { $0 != "\"" } : ""
-      let name = isCase ? recorder.topKeys.first ?? "" : rawName
-      func text(_ path: [String]) -> String { ShapeRecorder.text(of: Array(path.dropFirst(isCase ? 1 : 0))) }
-      for (path, type) in recorder.types where !text(path).isEmpty {
-        types[name, default: [:]][text(path), default: ValueType(kinds: [])].form(union: type)
-      }
-      empty[name, default: []].formUnion(recorder.unknown.map(text))
-      missing[name, default: []].formUnion(recorder.unknownOptionals.map(text))
-      cases[name, default: SchemaFile.Case()].add(SchemaFile.Case(samples: [stored]), coder)
+      let isCase = isEnum && keys?.count == 1
+      let isRawValue = isEnum && keys == nil && !(stored.value is [JSONValue])
+      let name = isCase ? keys?.first ?? "" : isRawValue ? text.filter { $0 != "\"" } : ""
+      let shape = shapes[name] ?? CaseShape(isCase: isCase)
+      shapes[name] = shape
+      shape.samples.append(text)
+      try sample.encode(to: ShapeEncoder(shape))
     }
-    for (name, types) in types { cases[name]?.types = types.mapValues(\.text) }
-    return (cases, empty, missing)
+    return shapes
   }
 
   /// Returns the places of lists that are empty, or of values that are nil, in every sample.
   ///
   /// Their form is unknown, unless the type at another path, or at the same one, shows it.
-  private func unknownPlaces(
-    _ paths: [String: Set<String>],
-    _ known: [[String: SchemaFile.Case]],
-    isShown: (_ path: String, _ other: String, _ type: String) -> Bool
-  ) -> [String] {
-    paths.sorted { $0.key < $1.key }.flatMap { name, paths in
-      paths.sorted().filter { path in
-        !known.contains { ($0[name]?.types ?? [:]).contains { isShown(path, $0.key, $0.value) } }
+  private func unknownPlaces(_ shapes: [String: CaseShape], known: [String: SchemaFile.Case]) -> [String] {
+    shapes.sorted { $0.key < $1.key }.flatMap { name, shape in
+      let types = [shape.types, known[name]?.types ?? [:]].joined()
+      func place(_ path: String) -> String {
+        (name.isEmpty ? "" : " of case \(name)") + (path.isEmpty ? "" : ": \(path)")
       }
-      .map { (name.isEmpty ? "" : " of case \(name)") + ($0.isEmpty ? "" : ": \($0)") }
+      let empty = shape.unknownCollections.filter { path in
+        !types.contains { $0.key.hasPrefix(path + "[]") || $0.key.hasPrefix(path.isEmpty ? "*" : path + ".*") }
+      }
+      let missing = shape.unknownOptionals.filter { path in
+        !types.contains { other, type in
+          other == path && !type.kinds.isEmpty || other.hasPrefix(path + ".") || other.hasPrefix(path + "[]")
+        }
+      }
+      return empty.map { "A list has no element in any sample\(place($0)). Give a sample in which it has one." }
+        + missing.map { "A value is nil in every sample\(place($0)). Give a sample in which it is not." }
     }
   }
 
-  private func problems(
-    in file: SchemaFile,
-    _ current: [String: SchemaFile.Case],
-    _ coder: StageCoder<P>
-  ) -> [String] {
+  private func problems(in file: SchemaFile, _ shapes: [String: CaseShape]) -> [String] {
     var problems: [String] = []
     if file.progression != coder.name {
       problems.append(
@@ -159,27 +142,23 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
         let isCurrent = version == "\(coder.schemaVersion)"
         let reasons =
           isCurrent
-          ? stored.edits(current[name], name: name, cases: knownCases, coder)
-          : stored.unreadable(name: name, coder, version: Int(version) ?? 0)
+          ? edits(of: stored, shapes[name]?.types, name: name, cases: knownCases)
+          : unreadable(stored, name: name, version: Int(version) ?? 0)
         guard !reasons.isEmpty else { continue }
         problems.append(
           "Stored stages\(name.isEmpty ? "" : " of case \(name)"), schema version \(version), cannot be read any more: "
-            + reasons.joined(separator: ", ") + ". " + advice(version, name, stored, coder, isCurrent: isCurrent)
+            + reasons.joined(separator: ", ") + ". " + advice(version, name, stored, isCurrent: isCurrent)
         )
       }
     }
     return problems
   }
 
-  private func advice(
-    _ version: String,
-    _ name: String,
-    _ stored: SchemaFile.Case,
-    _ coder: StageCoder<P>,
-    isCurrent: Bool
-  ) -> String {
+  private func advice(_ version: String, _ name: String, _ stored: SchemaFile.Case, isCurrent: Bool) -> String {
     let raise = isCurrent ? "Declare static let schemaVersion = \(coder.schemaVersion + 1) and write" : "Write"
-    let labels = stored.types.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+    let labels = stored.types.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(
+      separator: ", "
+    )
     let shape = name.isEmpty ? "the properties as they were" : "the case as it was: \(name) with"
     return """
       \(raise) CheckpointMigration(from: \(version)) { (old: \(P.self)V\(version)) in … }, whose \(P.self)V\(version) has \

@@ -8,110 +8,109 @@
 #endif
 
 /// An encoder that stores nothing, and records what would be stored.
-struct ShapeEncoder: Encoder {
-  let recorder: ShapeRecorder
+struct ShapeEncoder: Encoder, SingleValueEncodingContainer {
+  let shape: CaseShape
   /// The keys that lead to this encoder.
   var path: [String] = []
-  /// Whether keys are data, as in a dictionary.
-  var hasAnyKeys = false
-  /// The type of the encoded value, if it is known.
-  var type: String?
-  /// Whether the encoded value is an enum, which encodes its raw value.
-  var isEnum = false
-  /// The kind of the encoded value, if it is a collection without keys.
-  var collection: String?
+  /// The type of the encoded value, and its style, if they are known.
+  var type: Any.Type?
+  var style: Mirror.DisplayStyle?
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  init(_ recorder: ShapeRecorder) {
-    self.recorder = recorder
+  init(_ shape: CaseShape) {
+    self.shape = shape
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    if hasAnyKeys { recorder.begin(path, self.type) }
+    if style == .dictionary { noteCollection(isFilled: false) }
     return KeyedEncodingContainer(KeyedShapes<Key>(encoder: self))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    recorder.begin(path, type)
-    if let collection { record(collection) }
+    noteCollection(isFilled: false)
+    if style == .set { record("Set") }
+    if style == .collection { record("Array") }
     return UnkeyedShapes(encoder: self)
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer { SingleShape(encoder: self) }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
   /// Returns the encoder for a key.
   func below(_ key: String) -> ShapeEncoder {
-    if path.isEmpty { recorder.see(key: key) }
-    if hasAnyKeys { recorder.fill(path, type) }
-    var encoder = self
-    (encoder.hasAnyKeys, encoder.type, encoder.isEnum, encoder.collection) = (false, nil, false, nil)
-    encoder.path.append(hasAnyKeys ? "*" : key)
+    // The keys of a dictionary are data.
+    if style == .dictionary { noteCollection(isFilled: true) }
+    var encoder = ShapeEncoder(shape)
+    encoder.path = path + [style == .dictionary ? "*" : key]
     return encoder
   }
 
-  func record(_ type: String) { recorder.record(path, isEnum ? "enum of \(type)" : type) }
-  func recordNull() { recorder.recordNull(path) }
+  func noteCollection(isFilled: Bool) {
+    shape.collections.note(path, of: type.map { String(reflecting: $0) } ?? "", isFilled: isFilled)
+  }
+
+  func record(_ kind: String) {
+    let isRawValue = style == .enum && type is any RawRepresentable.Type
+    shape.recorded[path, default: ValueType()].kinds.insert(isRawValue ? "enum of \(kind)" : kind)
+  }
+
+  func encodeNil() { shape.recorded[path, default: ValueType()].mayBeNull = true }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    if let optional = value as? any OptionalValue {
-      recordNull()
-      optional.note(at: path, in: recorder)
-    }
     switch value {
-    case is Date: record("Date")
-    case is Data: record("Data")
-    case is URL: record("URL")
-    case is Decimal: record("Decimal")
-    case is UUID: record("UUID")
+    case let optional as any OptionalValue:
+      encodeNil()
+      optional.note(at: path, in: shape)
+    case is Bool, is String, is Double, is Float, is Int, is Int8, is Int16, is Int32, is Int64, is UInt, is UInt8,
+      is UInt16, is UInt32, is UInt64, is Date, is Data, is URL, is Decimal, is UUID:
+      return record("\(Value.self)")
     default:
-      let style = Mirror(reflecting: value).displayStyle
-      var encoder = self
-      encoder.hasAnyKeys = style == .dictionary
-      encoder.type = String(reflecting: Value.self)
-      encoder.isEnum = style == .enum && value is any RawRepresentable
-      encoder.collection = style == .set ? "Set" : style == .collection ? "Array" : nil
-      (value as? any KeyedCollection)?.noteKeys(at: path, in: recorder)
-      try value.encode(to: encoder)
+      (value as? any KeyedCollection)?.noteKeys(at: path, in: shape)
     }
+    var encoder = self
+    (encoder.type, encoder.style) = (Value.self, Mirror(reflecting: value).displayStyle)
+    try value.encode(to: encoder)
   }
+
+  // One for each requirement with a default implementation, which a generic method does not replace.
+  func encode(_ value: Int128) { record("Int128") }
+  func encode(_ value: UInt128) { record("UInt128") }
 }
 
 private protocol KeyedCollection {
-  func noteKeys(at path: [String], in recorder: ShapeRecorder)
+  func noteKeys(at path: [String], in shape: CaseShape)
 }
 
 extension Dictionary: KeyedCollection {
   /// Records the type of keys that are stored as keys of an object; those of other types are elements of a list.
-  func noteKeys(at path: [String], in recorder: ShapeRecorder) {
+  func noteKeys(at path: [String], in shape: CaseShape) {
     guard Key.self is any CodingKeyRepresentable.Type, !isEmpty else { return }
     let isEnum = Key.self is any RawRepresentable.Type
-    recorder.record(path + ["{key}"], isEnum ? "enum of keys" : "\(Key.self)")
+    shape.recorded[path + ["{key}"], default: ValueType()].kinds.insert(isEnum ? "enum of keys" : "\(Key.self)")
   }
 }
 
 private protocol OptionalValue {
-  func note(at path: [String], in recorder: ShapeRecorder)
+  func note(at path: [String], in shape: CaseShape)
 }
 
 extension Optional: OptionalValue {
-  func note(at path: [String], in recorder: ShapeRecorder) {
-    recorder.recordOptional(path, of: String(reflecting: Wrapped.self), isPresent: self != nil)
+  func note(at path: [String], in shape: CaseShape) {
+    shape.optionals.note(path, of: String(reflecting: Wrapped.self), isFilled: self != nil)
   }
 }
-
 private struct KeyedShapes<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: ShapeEncoder
   var codingPath: [any CodingKey] { [] }
 
-  func encodeNil(forKey key: Key) { encoder.below(key.stringValue).recordNull() }
+  func encodeNil(forKey key: Key) { encoder.below(key.stringValue).encodeNil() }
 
   func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
 
   // One for each requirement with a default implementation, which a generic method does not replace.
-  func encode(_ value: Int128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
-  func encode(_ value: UInt128, forKey key: Key) throws { try encoder.below(key.stringValue).encode(value) }
+  func encode(_ value: Int128, forKey key: Key) throws { encoder.below(key.stringValue).encode(value) }
+  func encode(_ value: UInt128, forKey key: Key) throws { encoder.below(key.stringValue).encode(value) }
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOptional(value, key) }
@@ -133,8 +132,8 @@ private struct KeyedShapes<Key: CodingKey>: KeyedEncodingContainerProtocol {
   /// Stores no key for nil, like the synthesized encoding of an optional.
   private func encodeOptional(_ value: (some Encodable)?, _ key: Key) throws {
     let path = encoder.path + [key.stringValue]
-    encoder.recorder.recordAbsence(path)
-    value.note(at: path, in: encoder.recorder)
+    encoder.shape.recorded[path, default: ValueType()].mayBeAbsent = true
+    value.note(at: path, in: encoder.shape)
     if let value { try encode(value, forKey: key) }
   }
 
@@ -164,14 +163,14 @@ private struct UnkeyedShapes: UnkeyedEncodingContainer {
 
   private mutating func element() -> ShapeEncoder {
     count += 1
-    encoder.recorder.fill(encoder.path, encoder.type)
+    encoder.noteCollection(isFilled: true)
     return encoder.below("[]")
   }
 
-  mutating func encodeNil() { element().recordNull() }
+  mutating func encodeNil() { element().encodeNil() }
   mutating func encode(_ value: some Encodable) throws { try element().encode(value) }
-  mutating func encode(_ value: Int128) throws { try element().encode(value) }
-  mutating func encode(_ value: UInt128) throws { try element().encode(value) }
+  mutating func encode(_ value: Int128) throws { element().encode(value) }
+  mutating func encode(_ value: UInt128) throws { element().encode(value) }
 
   mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
     element().container(keyedBy: type)
@@ -181,76 +180,48 @@ private struct UnkeyedShapes: UnkeyedEncodingContainer {
   mutating func superEncoder() -> any Encoder { element() }
 }
 
-private struct SingleShape: SingleValueEncodingContainer {
-  let encoder: ShapeEncoder
-  var codingPath: [any CodingKey] { [] }
+/// Records what the samples of one case are stored as.
+final class CaseShape {
+  /// Collections, or optional values, and whether something is in them.
+  struct Holders {
+    private var empty: [[String]: String] = [:]
+    private var filled: [[String]: String] = [:]
 
-  func encodeNil() { encoder.recordNull() }
-  func encode(_ value: Int128) { encoder.record("Int128") }
-  func encode(_ value: UInt128) { encoder.record("UInt128") }
+    /// Notes a collection or a value; the type is empty if it is not known.
+    mutating func note(_ path: [String], of type: String, isFilled: Bool) {
+      if isFilled { filled[path] = type } else { empty[path] = type }
+    }
 
-  func encode(_ value: some Encodable) throws {
-    switch value {
-    case is Bool, is String, is Double, is Float, is Int, is Int8, is Int16, is Int32, is Int64, is UInt, is UInt8,
-      is UInt16, is UInt32, is UInt64:
-      encoder.record("\(type(of: value))")
-    default: try encoder.encode(value)
+    /// Those with nothing in them, except at the leaves of a tree whose nodes contain such ones.
+    var unknown: [[String]] {
+      empty.filter { path, type in
+        filled[path] == nil
+          && !filled.contains { above, kind in kind == type && !type.isEmpty && path.starts(with: above) }
+      }
+      .map(\.key)
     }
   }
-}
 
-/// Records which types are stored under which paths.
-final class ShapeRecorder {
-  /// The keys at the top level: the case of an enum, or the properties of a struct.
-  private(set) var topKeys: Set<String> = []
-  private(set) var types: [[String]: ValueType] = [:]
-  /// The empty collections, and their types if they are known.
-  private var empty: [[String]: String] = [:]
-  /// The collections that have elements.
-  private var filled: [[String]: String] = [:]
-  /// The optional values that are nil, and their types.
-  private var missing: [[String]: String] = [:]
-  /// The optional values that are present.
-  private var present: [[String]: String] = [:]
+  var samples: [String] = []
+  var recorded: [[String]: ValueType] = [:]
+  var collections = Holders()
+  var optionals = Holders()
+  /// Whether the first key of each path is the case of an enum.
+  private let isCase: Bool
 
-  func see(key: String) { topKeys.insert(key) }
-
-  func record(_ path: [String], _ type: String) { types[path, default: ValueType(kinds: [])].kinds.insert(type) }
-
-  /// Records that null is stored for an optional value that is nil.
-  func recordNull(_ path: [String]) { types[path, default: ValueType(kinds: [])].mayBeNull = true }
-
-  /// Records that nothing is stored for an optional value that is nil.
-  func recordAbsence(_ path: [String]) { types[path, default: ValueType(kinds: [])].mayBeAbsent = true }
-
-  /// Records an optional value.
-  func recordOptional(_ path: [String], of type: String, isPresent: Bool) {
-    if isPresent { present[path] = type } else { missing[path] = type }
+  init(isCase: Bool) {
+    self.isCase = isCase
   }
 
-  /// Records a collection, before its elements.
-  func begin(_ path: [String], _ type: String?) { empty[path] = type ?? "" }
-
-  /// Records an element of a collection.
-  func fill(_ path: [String], _ type: String?) {
-    empty[path] = nil
-    filled[path] = type ?? ""
+  /// The types by their paths below the case.
+  var types: [String: ValueType] {
+    Dictionary(uniqueKeysWithValues: recorded.map { (text($0), $1) }.filter { !$0.0.isEmpty })
   }
 
-  /// Whether the stage consists of a single value.
-  var isValue: Bool { topKeys.isEmpty && empty.isEmpty && filled.isEmpty }
+  var unknownCollections: [String] { collections.unknown.map(text).sorted() }
+  var unknownOptionals: [String] { optionals.unknown.map(text).sorted() }
 
-  /// The empty collections, except at the leaves of a tree whose nodes contain such collections.
-  var unknown: [[String]] { Self.unknown(empty, besides: filled) }
-
-  /// The optional values that are nil, except at the leaves of a tree.
-  var unknownOptionals: [[String]] { Self.unknown(missing, besides: present).filter { present[$0] == nil } }
-
-  private static func unknown(_ ends: [[String]: String], besides inner: [[String]: String]) -> [[String]] {
-    ends.filter { path, type in
-      !inner.contains { above, kind in kind == type && !type.isEmpty && path.starts(with: above) }
-    }.map(\.key)
-  }
+  private func text(_ path: [String]) -> String { Self.text(of: Array(path.dropFirst(isCase ? 1 : 0))) }
 
   /// The text of a path in a file.
   static func text(of path: [String]) -> String { path.joined(separator: ".").replacing(".[]", with: "[]") }
