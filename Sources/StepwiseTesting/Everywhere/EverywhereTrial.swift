@@ -36,7 +36,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Runs the chain undisturbed, and checks that run.
   func undisturbed() async throws -> Record {
-    let record = try await record(.none, isFirst: true)
+    let record = try await record(.none, comesBack: true)
     try check(record, .none, against: nil)
     return record
   }
@@ -62,8 +62,9 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Runs the chain once.
-  private func record(_ disturbance: Disturbance, isFirst: Bool = false, comesBack: Bool = false) async throws -> Record
-  {
+  ///
+  /// - Parameter comesBack: Whether a job of the run may come back from outside.
+  private func record(_ disturbance: Disturbance, comesBack: Bool) async throws -> Record {
     let interruption = Interruption()
     let tracker = LifetimeTracker()
     let finalizations = Lock(0)
@@ -82,8 +83,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
         await run(chain, disturbance, interruption)
       }
     }
-    let simulator = Simulator(comesBack: comesBack, body: body)
-    let attempt = await simulator.attempt(.steady, isFirst: isFirst) { interruption.reached() }
+    let attempt = await Simulator(comesBack: comesBack, body: body).attempt(.steady) { interruption.reached() }
     guard let probe = probes.withLock({ $0 }) else { throw attempt.error ?? SimulationError.stalled }
     if probe.marks.isEmpty, let error = attempt.error, error as? SimulationError != .stalled { throw error }
     return Record(
@@ -92,8 +92,8 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       finalizations: finalizations.withLock { $0 },
       aliveTasks: tracker.alive,
       steps: interruption.count,
-      trace: attempt.trace,
-      comesBack: simulator.comesBack
+      trace: attempt.report.trace,
+      comesBack: attempt.report.hasComeBack
     )
   }
 

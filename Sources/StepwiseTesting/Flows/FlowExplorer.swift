@@ -194,13 +194,11 @@ struct FlowMap {
     let reach = Dictionary(uniqueKeysWithValues: steps.map { ($0, reachable(from: $0)) })
     var reported: Set<AnyFlowStep> = []
     return steps.compactMap { step in
-      guard !reported.contains(step), !stops.contains(step), let ahead = reach[step] else { return nil }
-      guard ahead.contains(step), ahead.isDisjoint(with: stops) else { return nil }
-      let circle = steps.filter { ahead.contains($0) && reach[$0]?.contains(step) == true }
+      guard !reported.contains(step), let ahead = reach[step], ahead.isDisjoint(with: stops) else { return nil }
       // A cycle that leads into another one is reported with that one.
-      guard ahead.isSubset(of: circle) else { return nil }
-      reported.formUnion(circle)
-      return circle
+      guard ahead.contains(step), ahead.allSatisfy({ reach[$0]?.contains(step) == true }) else { return nil }
+      reported.formUnion(ahead)
+      return steps.filter(ahead.contains)
     }
   }
 

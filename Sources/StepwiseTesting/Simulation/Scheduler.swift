@@ -3,11 +3,13 @@
 
 /// Chooses which ready job runs next, as a pure value.
 struct Scheduler: Sendable {
-  private enum Policy: Sendable {
-    case steady
+  enum Policy: Sendable {
     case uniform(SeededGenerator)
     case priorities(PriorityScheduler)
-    case replay(Schedule, position: Int)
+    case replay(Schedule, position: Int = 0)
+
+    /// Always chooses the default.
+    static let steady = replay(Schedule())
   }
 
   /// How often a task may run in a row while others are ready.
@@ -21,22 +23,7 @@ struct Scheduler: Sendable {
   private var last: Int?
   private var repetitions = 0
 
-  /// Always chooses the default.
-  static let steady = Scheduler(policy: .steady)
-
-  static func uniform(seed: UInt64) -> Scheduler {
-    Scheduler(policy: .uniform(SeededGenerator(seed: seed)))
-  }
-
-  static func priorities(seed: UInt64, depth: Int, length: Int) -> Scheduler {
-    Scheduler(policy: .priorities(PriorityScheduler(seed: seed, depth: depth, length: length)))
-  }
-
-  static func replay(_ schedule: Schedule) -> Scheduler {
-    Scheduler(policy: .replay(schedule, position: 0))
-  }
-
-  private init(policy: Policy) {
+  init(_ policy: Policy) {
     self.policy = policy
   }
 
@@ -65,8 +52,6 @@ struct Scheduler: Sendable {
 
   private mutating func index(among ready: [Int?], standard: Int) -> Int {
     switch policy {
-    case .steady:
-      return standard
     case .uniform(var generator):
       guard ready.count > 1 else { return 0 }
       defer { policy = .uniform(generator) }
@@ -118,6 +103,14 @@ public struct Scheduling: Sendable, Hashable {
   /// - Returns: The scheduling.
   public static func pct(depth: Int, length: Int? = nil) -> Scheduling {
     Scheduling(kind: .pct(depth: max(1, depth), length: length.map { max(1, $0) }))
+  }
+
+  func policy(seed: UInt64) -> Scheduler.Policy {
+    switch kind {
+    case .uniform: .uniform(SeededGenerator(seed: seed))
+    case .pct(let depth, let length):
+      .priorities(PriorityScheduler(seed: seed, depth: depth, length: length ?? 1_000))
+    }
   }
 }
 

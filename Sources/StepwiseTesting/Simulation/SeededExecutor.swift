@@ -42,16 +42,16 @@ package final class SeededExecutor: TaskExecutor {
   private let patience: TimeInterval
   /// Whether time stands still while a job is on its way to the main actor; the caller must not block the main thread.
   private let waitsForMainActor: Bool
-  private let state: Lock<SeededExecutorState<UnownedJob>>
+  private let state: Lock<SeededExecutorState>
   private let thread = Lock<UInt?>(nil)
   private let arrival = NSCondition()
 
   package convenience init(seed: UInt64, clock: ManualClock? = nil) {
-    self.init(.uniform(seed: seed), clock: clock)
+    self.init(.uniform(SeededGenerator(seed: seed)), clock: clock)
   }
 
   init(
-    _ scheduler: Scheduler,
+    _ policy: Scheduler.Policy,
     clock: ManualClock?,
     patience: TimeInterval = 0,
     waitsForMainActor: Bool = false
@@ -60,7 +60,7 @@ package final class SeededExecutor: TaskExecutor {
     self.patience = patience
     self.waitsForMainActor = waitsForMainActor
     _ = Self.mainQueueKey
-    state = Lock(SeededExecutorState(scheduler))
+    state = Lock(SeededExecutorState(Scheduler(policy)))
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
@@ -98,7 +98,7 @@ package final class SeededExecutor: TaskExecutor {
   }
 
   /// What is known of the run so far.
-  var report: SeededExecutorState<UnownedJob> { state.withLock { $0 } }
+  var report: SeededExecutorState { state.withLock { $0 } }
 
   /// Runs the body as a task, and all that it starts, on the calling thread, which it blocks.
   ///
@@ -167,7 +167,7 @@ package final class SeededExecutor: TaskExecutor {
   }
 
   /// Waits for another thread until the condition holds, at most as many seconds as given.
-  private func wait(atMost seconds: TimeInterval, until condition: (SeededExecutorState<UnownedJob>) -> Bool) {
+  private func wait(atMost seconds: TimeInterval, until condition: (SeededExecutorState) -> Bool) {
     guard seconds > 0 else { return }
     let deadline = Date(timeIntervalSinceNow: seconds)
     arrival.lock()
@@ -187,9 +187,9 @@ extension UnownedJob {
 }
 
 /// What a seeded executor knows, as a pure value: the jobs that are ready, who chooses among them, and what ran.
-struct SeededExecutorState<Job: Sendable>: Sendable {
+struct SeededExecutorState: Sendable {
   private struct Ready: Sendable {
-    let job: Job
+    let job: UnownedJob
     /// The number of its task in the order in which the simulation saw them; for a job of an actor, of the task that
     /// called it.
     let task: Int?
@@ -209,7 +209,7 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
   }
 
   /// Adds a ready job of a task, or of an actor when the task is nil.
-  mutating func enqueue(_ job: Job, of task: UInt64? = nil) {
+  mutating func enqueue(_ job: UnownedJob, of task: UInt64?) {
     ready.append(Ready(job: job, task: task.map { number(of: $0) } ?? running))
   }
 
@@ -220,7 +220,7 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
   }
 
   /// Removes the ready job that runs next.
-  mutating func next() -> Job? {
+  mutating func next() -> UnownedJob? {
     guard !ready.isEmpty else {
       running = nil
       return nil
@@ -250,6 +250,9 @@ struct SeededExecutorState<Job: Sendable>: Sendable {
   }
 
   var hasReadyJobs: Bool { !ready.isEmpty }
+
+  /// Whether a job has come back from outside.
+  var hasComeBack: Bool { escapes.contains { $0.destination == .outside } }
 }
 
 /// Returns to the simulation the jobs that its thread sends to the global executor.

@@ -35,7 +35,7 @@ public nonisolated(nonsending) func simulate<Value: Sendable>(
 ) async throws -> SimulationRun<Value> {
   let simulator = Simulator(body: body)
   let scheduling = await simulator.measured(scheduling)
-  let attempt = await simulator.attempt(simulator.scheduler(seed: seed, scheduling), isFirst: true)
+  let attempt = await simulator.attempt(scheduling.policy(seed: seed), isFirst: true)
   let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
   return try await simulator.finished(attempt, seed: seed, scheduling, at: caller)
 }
@@ -82,9 +82,9 @@ extension Simulator {
     }
     return SimulationRun(
       value: value,
-      trace: attempt.trace,
+      trace: attempt.report.trace,
       schedule: attempt.schedule.description,
-      escapes: attempt.escapes
+      escapes: attempt.report.escapes
     )
   }
 }
@@ -136,11 +136,11 @@ public nonisolated(nonsending) func explore(
   var escapes: [SimulationEscape.Destination: Int] = [:]
   for seed in seeds {
     try Task.checkCancellation()
-    let attempt = await simulator.attempt(simulator.scheduler(seed: seed, scheduling), isFirst: true)
+    let attempt = await simulator.attempt(scheduling.policy(seed: seed), isFirst: true)
     if attempt.error != nil {
       throw await simulator.failure(of: attempt, seed: seed, scheduling, at: caller)
     }
-    for escape in attempt.escapes { escapes[escape.destination, default: 0] += escape.count }
+    for escape in attempt.report.escapes { escapes[escape.destination, default: 0] += escape.count }
   }
   return escapes.map { SimulationEscape(destination: $0.key, count: $0.value) }
     .sorted { $0.destination.description < $1.destination.description }

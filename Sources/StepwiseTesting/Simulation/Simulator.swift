@@ -15,10 +15,9 @@ final class Simulator<Value: Sendable>: Sendable {
 
   struct Attempt: Sendable {
     let result: Result<Value, any Error>
-    let trace: SimulationTrace
-    let schedule: Schedule
-    let escapes: [SimulationEscape]
-    let steps: Int
+    let report: SeededExecutorState
+
+    var schedule: Schedule { report.scheduler.schedule }
 
     var error: (any Error)? {
       if case .failure(let error) = result { error } else { nil }
@@ -41,19 +40,19 @@ final class Simulator<Value: Sendable>: Sendable {
   /// The body inherits the calling task's task-locals.
   ///
   /// - Parameters:
-  ///   - scheduler: Chooses among the tasks.
+  ///   - policy: Chooses among the tasks.
   ///   - isFirst: Whether to wait for jobs from outside although none has come yet.
   ///   - beforeStep: Called on the simulation's thread before each job.
   /// - Returns: What happened.
   func attempt(
-    _ scheduler: Scheduler,
+    _ policy: Scheduler.Policy,
     isFirst: Bool = false,
     beforeStep: @escaping @Sendable () -> Void = {}
   ) async -> Attempt {
     let clock = ManualClock()
     let waits = isFirst || comesBack
     let executor = SeededExecutor(
-      scheduler,
+      policy,
       clock: clock,
       patience: waits ? Self.patience : 0,
       waitsForMainActor: true
@@ -63,28 +62,14 @@ final class Simulator<Value: Sendable>: Sendable {
       GlobalExecutorHook.observing(executor) { executor.drive(started, beforeStep: beforeStep) }
     }
     let report = executor.report
-    if report.escapes.contains(where: { $0.destination == .outside }) { hasComeBack.withLock { $0 = true } }
-    return Attempt(
-      result: result,
-      trace: report.trace,
-      schedule: report.scheduler.schedule,
-      escapes: report.escapes,
-      steps: report.steps
-    )
-  }
-
-  /// The scheduler of a seed.
-  func scheduler(seed: UInt64, _ scheduling: Scheduling) -> Scheduler {
-    switch scheduling.kind {
-    case .uniform: .uniform(seed: seed)
-    case .pct(let depth, let length): .priorities(seed: seed, depth: depth, length: length ?? 1_000)
-    }
+    if report.hasComeBack { hasComeBack.withLock { $0 = true } }
+    return Attempt(result: result, report: report)
   }
 
   /// Replaces a length that was left open by the number of steps of one run.
   func measured(_ scheduling: Scheduling) async -> Scheduling {
     guard case .pct(let depth, nil) = scheduling.kind else { return scheduling }
-    return .pct(depth: depth, length: max(await attempt(.steady, isFirst: true).steps, 1))
+    return .pct(depth: depth, length: max(await attempt(.steady, isFirst: true).report.steps, 1))
   }
 
   private func onThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
@@ -135,8 +120,8 @@ extension Simulator {
       schedule: last.schedule.description,
       decisionCounts: (last.schedule.choices.count, attempt.schedule.choices.count),
       isReproducible: isReproducible,
-      trace: last.trace,
-      escapes: last.escapes,
+      trace: last.report.trace,
+      escapes: last.report.escapes,
       fileID: caller.fileID,
       filePath: caller.filePath,
       line: caller.line,
