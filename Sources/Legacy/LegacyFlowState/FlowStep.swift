@@ -26,7 +26,7 @@ public protocol Startable {
 @available(*, deprecated, message: "Use FlowStep<Content, Result>(name) { handler in … }, linked in a Flow")
 @preconcurrency
 @MainActor
-public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
+public final class FlowStep<Content, Result>: Startable {
   /// Shows something, and returns the handler that will complete the step, or nil.
   @available(*, deprecated, message: "An intent of Stepwise is given its handler and returns nothing")
   public typealias IntentClosure = @MainActor (FlowStep<Content, Result>) -> FlowStepHandler<Content, Result>?
@@ -98,10 +98,10 @@ public final class FlowStep<Content, Result>: Startable, FlowStepDelegate {
     }
     self.handler = handler
     handler.receive(content)
-    handler.attach(to: self, relay: relay)
+    handler.attach { [weak self] result in self?.complete(result, relay) != nil }
   }
 
-  func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?) {
+  private func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?) {
     completion?(self, result)
     if let relay { relay(result) } else { nextStep?.start() }
   }

@@ -45,12 +45,10 @@ public typealias FlowStepIntent<Content, Result> = FlowStepHandler<Content, Resu
 @preconcurrency
 @MainActor
 public class AnyFlowStepHandler<Result> {
-  /// The step that the handler completes; the step does not retain the handler either.
-  private weak var delegate: (any FlowStepDelegate<Result>)?
+  /// Completes the step, which it does not retain; returns whether there is one.
+  private var deliver: @MainActor (Result?) -> Bool = { _ in false }
   /// The last result that came while there was no step.
   private var early: Result??
-  /// Receives the result in the place of the next step.
-  private(set) var relay: (@MainActor (Result?) -> Void)?
 
   nonisolated init() {}
 
@@ -70,30 +68,17 @@ public class AnyFlowStepHandler<Result> {
   }
 
   private func answer(_ result: Result?) {
-    if let delegate { delegate.complete(result, relay) } else { early = .some(result) }
+    if !deliver(result) { early = .some(result) }
   }
 
   /// Binds the handler to its step, which takes a result that came before.
-  func attach(to step: some FlowStepDelegate<Result>, relay: (@MainActor (Result?) -> Void)?) {
-    delegate = step
-    self.relay = relay
-    guard let result = early else { return }
-    early = nil
-    step.complete(result, relay)
+  func attach(_ deliver: @escaping @MainActor (Result?) -> Bool) {
+    self.deliver = deliver
+    if let result = early.take() { _ = deliver(result) }
   }
 
   /// Receives the step's content.
   func receive<Content>(_ content: Content?) {}
-}
-
-/// What a handler completes.
-@available(*, deprecated)
-@MainActor
-protocol FlowStepDelegate<Result>: AnyObject {
-  associatedtype Result
-
-  /// Calls the completion, then passes the result on: to `relay`, or by starting the next step when that is nil.
-  func complete(_ result: Result?, _ relay: (@MainActor (Result?) -> Void)?)
 }
 
 /// Where the user's answers come from.
