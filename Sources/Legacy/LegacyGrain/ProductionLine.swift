@@ -10,13 +10,20 @@ internal import Stepwise
 /// Runs all that was added, even after the line is released.
 @available(*, deprecated, message: "Use ProductionLine(maxConcurrent:) of Stepwise, which yields the results")
 public final class ProductionLine<P: Progression>: Sendable {
-  private let machine: Lock<LineMachine<Sent<P>>>
+  private struct State: Sendable {
+    var pending = OrderedSlots<Sent<P>>()
+    var activeCount = 0
+    var isSuspended = false
+  }
+
+  private let state = Lock(State())
+  private let limit: Int
   private let performer: Performer
   /// Starts progressions in separate turns: one that completes at once does not nest the next one.
   private let queue = DispatchQueue(label: "ProductionLine")
 
   private init(maxCount: Int, by performer: Performer) {
-    machine = Lock(LineMachine(limit: maxCount))
+    limit = max(1, maxCount)
     self.performer = performer
   }
 
@@ -49,77 +56,40 @@ public final class ProductionLine<P: Progression>: Sendable {
   @available(*, deprecated, message: "Use add(_:) of ProductionLine of Stepwise for each")
   public func add(_ progressions: [P]) {
     let progressions = progressions.map(Sent.init)
-    start(machine.withLock { $0.add(progressions) })
+    update { state in for progression in progressions { state.pending.append(progression) } }
   }
 
   /// Removes the progressions that have not started.
   @available(*, deprecated, message: "Use clearPending() of ProductionLine of Stepwise, which returns them")
   public func clearPending() {
-    _ = machine.withLock { $0.clearPending() }
+    _ = state.withLock { $0.pending.removeAll() }
   }
 
   /// Starts no further progression until `resume()`; those that run continue.
   @available(*, deprecated, message: "Use suspend() of ProductionLine of Stepwise")
-  public func suspend() { machine.withLock { $0.suspend() } }
+  public func suspend() { state.withLock { $0.isSuspended = true } }
 
   /// Starts progressions again after `suspend()`.
   @available(*, deprecated, message: "Use resume() of ProductionLine of Stepwise")
-  public func resume() { start(machine.withLock { $0.resume() }) }
+  public func resume() { update { $0.isSuspended = false } }
 
-  private func start(_ progressions: [Sent<P>]) {
+  /// Changes the state, and starts the progressions for which there is room then.
+  private func update(_ change: (inout State) -> Void) {
+    let progressions = state.withLock { state in
+      change(&state)
+      var next: [Sent<P>] = []
+      while !state.isSuspended, state.activeCount < limit, let progression = state.pending.popFirst() {
+        state.activeCount += 1
+        next.append(progression)
+      }
+      return next
+    }
     guard !progressions.isEmpty else { return }
     let performer = performer
     queue.async {
       for progression in progressions {
-        progression.value.deferred(performer, progress: nil).pass { _ in
-          self.start(self.machine.withLock { $0.complete() })
-        }
+        progression.value.deferred(performer, progress: nil).pass { _ in self.update { $0.activeCount -= 1 } }
       }
     }
-  }
-}
-
-/// Decides which progressions of a production line start.
-struct LineMachine<Element> {
-  private let limit: Int
-  private var activeCount = 0
-  private var pending = OrderedSlots<Element>()
-  private var isSuspended = false
-
-  init(limit: Int) {
-    self.limit = max(1, limit)
-  }
-
-  /// Returns the elements that start now.
-  mutating func add(_ elements: [Element]) -> [Element] {
-    for element in elements { _ = pending.append(element) }
-    return take()
-  }
-
-  /// One has completed.
-  mutating func complete() -> [Element] {
-    activeCount -= 1
-    return take()
-  }
-
-  mutating func suspend() { isSuspended = true }
-
-  mutating func resume() -> [Element] {
-    isSuspended = false
-    return take()
-  }
-
-  /// Returns the elements that will not start.
-  mutating func clearPending() -> [Element] {
-    pending.removeAll()
-  }
-
-  private mutating func take() -> [Element] {
-    var next: [Element] = []
-    while !isSuspended, activeCount < limit, let element = pending.popFirst() {
-      activeCount += 1
-      next.append(element)
-    }
-    return next
   }
 }
