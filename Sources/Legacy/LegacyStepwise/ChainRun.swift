@@ -34,12 +34,15 @@ final class ChainRun: Sendable {
   }
 
   /// Enqueues a step on its queue.
-  func start(_ node: Node, _ input: any Carried, inheriting inherited: Node.Handlers = Node.Handlers()) {
+  func start(_ node: Node, _ input: Sent<Any>, inheriting inherited: Node.Handlers = Node.Handlers()) {
+    let step = RunningStep(run: self, node: node, inherited: inherited)
     node.token = token
-    if isCancelled { return end(node, .cancelled, inheriting: inherited) }
-    node.log.starting(with: input.erased)
-    let ending = Ending(self, node, inheriting: inherited)
-    node.queue.async { ending.begin(node.work, input) }
+    if isCancelled { return step.end(.cancelled) }
+    node.log.starting(with: input.value)
+    node.queue.async {
+      if self.isCancelled { return step.end(.cancelled) }
+      if let ended = node.work(input, step) { step.end(ended) }
+    }
   }
 
   /// Continues after a step, or ends the run.
@@ -47,12 +50,12 @@ final class ChainRun: Sendable {
     let handlers = node.handlers(inheriting: inherited)
     switch ended {
     case .resolved(let output, let chosen):
-      node.log.resolved(with: output.erased)
+      node.log.resolved(with: output.value)
       if let next = chosen ?? node.next {
         if isCancelled { return end(node, .cancelled, inheriting: inherited) }
         return start(next, output, inheriting: handlers)
       }
-      handlers.finally?.value(.Resolved(output.erased))
+      handlers.finally?.value(.Resolved(output.value))
     case .failed(let error):
       node.log.errored(error)
       handlers.onError?.value(error)
@@ -72,6 +75,16 @@ final class ChainRun: Sendable {
     own.cancel(reason: outer?.reason)
     return own
   }
+}
+
+/// A step of a run.
+@available(*, deprecated)
+struct RunningStep: Sendable {
+  let run: ChainRun
+  let node: Node
+  let inherited: Node.Handlers
+
+  func end(_ ended: Ended) { run.end(node, ended, inheriting: inherited) }
 }
 
 /// How a chain ended.
@@ -111,29 +124,20 @@ enum Ended: Sendable {
   /// With an output.
   ///
   /// `continuing` is the chain that the step chose to continue with, in place of the steps that follow it.
-  case resolved(any Carried, continuing: Node? = nil)
+  case resolved(Sent<Any>, continuing: Node? = nil)
   case failed(any Error)
   case cancelled
 }
 
-/// A value on its way from step to step, without its type.
-protocol Carried: Sendable {
-  var erased: Any { get }
-}
-
-extension Sent: Carried {
-  var erased: Any { value }
-}
-
-extension Carried {
-  /// Returns the value.
+extension Sent<Any> {
+  /// Returns the value, which is on its way from step to step without its type.
   ///
   /// - Throws: ``WrongOutput``, which only the end of a chain can, after a step chose another chain.
-  func open<Value>(as type: Value.Type = Value.self) throws -> Value {
-    guard let sent = self as? Sent<Value> else {
-      throw WrongOutput(expected: "\(type)", found: "\(Swift.type(of: erased))")
+  func open<Output>(as type: Output.Type = Output.self) throws -> Output {
+    guard let opened = value as? Output else {
+      throw WrongOutput(expected: "\(type)", found: "\(Swift.type(of: value))")
     }
-    return sent.value
+    return opened
   }
 }
 

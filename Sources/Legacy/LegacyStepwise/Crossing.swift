@@ -43,27 +43,19 @@ extension Chain {
   /// Its own handlers and its own token stay with it. Cancelling the old chain cancels it.
   @available(*, deprecated, message: "Use the Chain itself when its last old caller has moved")
   public nonisolated var legacy: StepChain<Input, Output, Input, Output> {
-    let location = Ending.Location(file: #fileID, line: #line)
-    return StepChain(
-      Node(nil, nil) { input, ending in
-        do {
-          let input = try input.open(as: Input.self)
-          let run = self.start(input) { result in
-            // Users' handlers follow, which may block.
-            DispatchQueue.global().async {
-              switch result {
-              case .success(let output): ending.settle(.resolved(Sent(output)), from: location)
-              case .failure(is CancellationError) where ending.isRunCancelled: ending.settle(.cancelled, from: location)
-              case .failure(let error): ending.settle(.failed(error), from: location)
-              }
-            }
+    let body = Sent<(Input, Handler<Output>) throws -> Void> { input, handler in
+      let run = self.start(input) { result in
+        // Users' handlers follow, which may block.
+        DispatchQueue.global().async {
+          switch result {
+          case .success(let output): handler.settle(.resolved(Sent(output)))
+          case .failure(is CancellationError) where handler.isRunCancelled: handler.settle(.cancelled)
+          case .failure(let error): handler.settle(.failed(error))
           }
-          ending.onCancel { reason in run.cancel(reason: reason) }
-          return nil
-        } catch {
-          return .failed(error)
         }
       }
-    )
+      handler.onCancel { reason in run.cancel(reason: reason) }
+    }
+    return StepChain(Node(nil, nil, Location(file: #fileID, line: #line), body))
   }
 }

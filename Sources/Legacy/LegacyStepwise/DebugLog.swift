@@ -6,8 +6,8 @@ internal import Stepwise
 /// Whether every chain prints a line when a step begins, and one when it ends.
 @available(*, deprecated, message: "Read `run.events` of the Run that start returns")
 public var StepDebugLoggingEnabled: Bool {
-  get { DebugLog.isEnabled.value }
-  set { DebugLog.isEnabled.value = newValue }
+  get { DebugLog.isEnabled.withLock { $0 } }
+  set { DebugLog.isEnabled.withLock { $0 = newValue } }
 }
 
 /// The log that `StepDebugLoggingEnabled` switches on: a line when a step begins, and one when it ends.
@@ -15,26 +15,16 @@ public var StepDebugLoggingEnabled: Bool {
 /// The lines are those of the original, which wrote them with `debugPrint`.
 package struct DebugLog: Sendable {
   /// Whether lines are written.
-  package static let isEnabled = Shared(false)
+  static let isEnabled = Lock(false)
 
-  /// Where lines go.
-  package static let output = Shared<@Sendable (String) -> Void> { line in
+  private static let writer = Lock<@Sendable (String) -> Void> { line in
     debugPrint(line)  // Safety: to print is what the switch is for, and it is off by default.
   }
 
-  /// A value that any thread may read and change.
-  package final class Shared<Value: Sendable>: Sendable {
-    private let lock: Lock<Value>
-
-    init(_ value: Value) {
-      lock = Lock(value)
-    }
-
-    /// The value.
-    package var value: Value {
-      get { lock.withLock { $0 } }
-      set { _ = lock.withLock { exchange(&$0, with: newValue) } }
-    }
+  /// Where lines go.
+  package static var output: @Sendable (String) -> Void {
+    get { writer.withLock { $0 } }
+    set { _ = writer.withLock { exchange(&$0, with: newValue) } }
   }
 
   private let name: String?
@@ -51,7 +41,7 @@ package struct DebugLog: Sendable {
   func cancelled(reason: String?) { write("\(step) cancelled" + (reason.map { " with reason: \($0)." } ?? ".")) }
 
   private func write(_ line: @autoclosure () -> String) {
-    guard Self.isEnabled.value else { return }
-    Self.output.value(line())
+    guard Self.isEnabled.withLock({ $0 }) else { return }
+    Self.output(line())
   }
 }

@@ -11,8 +11,8 @@ internal import Stepwise
 /// step, and which handler applies, is read when the step ends, because either may be changed after the start.
 @available(*, deprecated)
 final class Node: Sendable {
-  /// Does the step's work with an input; returns nil when the step ends by its `Ending`, now or later.
-  typealias Work = @Sendable (any Carried, Ending) -> Ended?
+  /// Does the step's work with an input; returns nil when the step ends by a `Handler`, now or later.
+  typealias Work = @Sendable (Sent<Any>, RunningStep) -> Ended?
 
   struct Handlers: Sendable {
     var onError: Sent<(any Error) -> Void>?
@@ -95,23 +95,19 @@ extension Node {
     }
   }
 
-  /// A step without input that returns or throws.
-  convenience init<Output>(_ name: String?, _ queue: DispatchQueue?, withoutInput body: Sent<() throws -> Output>) {
-    self.init(name, queue) { _, _ in
-      do { return .resolved(Sent(try body.value())) } catch { return .failed(error) }
-    }
-  }
-
   /// A step that is passed a `Handler`.
   convenience init<Input, Output>(
     _ name: String?,
     _ queue: DispatchQueue?,
-    _ location: Ending.Location,
+    _ location: Location,
     _ body: Sent<(Input, Handler<Output>) throws -> Void>
   ) {
-    self.init(name, queue) { input, ending in
-      let handler = Handler<Output>(ending, location)
-      do { try body.value(input.open(), handler) } catch { handler.settle(.failed(error)) }
+    self.init(name, queue) { input, step in
+      let handler = Handler<Output>(step, location)
+      // Until the closure returns, what it works on is in use, and only a call of the handler ends the step.
+      withExtendedLifetime(handler) {
+        do { try body.value(input.open(), handler) } catch { handler.settle(.failed(error)) }
+      }
       return nil
     }
   }
@@ -120,13 +116,9 @@ extension Node {
   convenience init<Input, Output>(
     _ name: String?,
     _ queue: DispatchQueue?,
-    _ location: Ending.Location,
+    _ location: Location,
     _ body: Sent<(Step<Input, Output>) -> Void>
   ) {
-    self.init(name, queue) { input, ending in
-      let handler = Handler<Output>(ending, location)
-      do { body.value(Step(input: try input.open(), handler: handler)) } catch { handler.settle(.failed(error)) }
-      return nil
-    }
+    self.init(name, queue, location, Sent { input, handler in body.value(Step(input: input, handler: handler)) })
   }
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 internal import LegacySupport
+internal import Stepwise
 
 /// The argument of a step of edition 1: its input, and how to end.
 ///
@@ -45,15 +46,26 @@ extension Step: Sendable where Input: Sendable {}
 /// that is released without a call ends the step with `ResolverError.abandoned`.
 @available(*, deprecated, message: "Use Step.callback { input, resolver in … } of Stepwise and its Resolver")
 public final class Handler<Output>: Sendable {
-  private let ending: Ending
-  private let location: Ending.Location
+  private struct State: Sendable {
+    var calls = 0
+    /// Nil once the step has ended: a screen that keeps the handler would otherwise retain the closures that retain it.
+    var step: RunningStep?
+    /// What passes a cancellation to the step's own work, which then ends the step.
+    var registrations: [CancellationRegistration] = []
+  }
 
-  init(_ ending: Ending, _ location: Ending.Location) {
-    self.ending = ending
+  private let state: Lock<State>
+  private let location: Location
+
+  init(_ step: RunningStep, _ location: Location) {
+    state = Lock(State(step: step))
     self.location = location
   }
 
-  deinit { ending.abandon(from: location) }
+  deinit {
+    let error = ResolverError(.abandoned, file: location.file, line: location.line)
+    settleOnce(isRunCancelled ? .cancelled : .failed(error))
+  }
 
   /// Ends the step with its output.
   @available(*, deprecated, message: "Use resolve(_:) of Resolver")
@@ -63,10 +75,46 @@ public final class Handler<Output>: Sendable {
   @available(*, deprecated, message: "Use fail(_:) of Resolver, which returns whether it was first")
   public func fail(_ error: any Error) { settle(.failed(error)) }
 
-  func settle(_ ended: Ended) { ending.settle(ended, from: location) }
+  /// Ends the step, on this thread, unless it has ended already, which is reported.
+  func settle(_ ended: Ended) {
+    let count = settleOnce(ended)
+    if count > 1 { ResolverMisuse.handler(ResolverMisuse(file: location.file, line: location.line, count: count)) }
+  }
 
-  /// Ends the step unless it has ended already, as edition 1 did.
-  func settleOnce(_ ended: Ended) { ending.settle(ended, from: nil) }
+  /// Ends the step unless it has ended already, as edition 1 did; returns how often that was tried.
+  ///
+  /// A cancellation does not end a step: what its closure works on is in use until it returns, throws or calls this.
+  @discardableResult
+  func settleOnce(_ ended: Ended) -> Int {
+    let (count, step, registrations) = state.withLock { state in
+      defer { (state.step, state.registrations) = (nil, []) }
+      state.calls += 1
+      return (state.calls, state.step, state.registrations)
+    }
+    for registration in registrations { registration.remove() }
+    step?.end(ended)
+    return count
+  }
+
+  /// A Boolean value that indicates whether the run that the step belongs to was cancelled.
+  var isRunCancelled: Bool { state.withLock { $0.step }?.run.isCancelled ?? false }
+
+  /// Lets the step's own work react to a cancellation, and end the step.
+  func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) {
+    guard let run = state.withLock({ $0.step })?.run else { return }
+    let registrations = run.onCancel(handler)
+    let isObsolete = state.withLock { state in
+      if state.step != nil { state.registrations = registrations }
+      return state.step == nil
+    }
+    if isObsolete { for registration in registrations { registration.remove() } }
+  }
+}
+
+/// Where a handler was created, which its diagnostics name.
+struct Location: Sendable {
+  let file: String
+  let line: UInt
 }
 
 @available(*, deprecated)

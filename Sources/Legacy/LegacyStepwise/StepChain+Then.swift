@@ -61,7 +61,7 @@ extension StepChain {
     line: UInt = #line,
     _ asyncBody: sending ((CurrentOutput, Handler<Next>) throws -> Void)?
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(nil, nil, Ending.Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
+    appending(Node(nil, nil, Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
   }
 
   /// Appends a step that takes the output of the previous one, and ends when its handler is called.
@@ -87,7 +87,7 @@ extension StepChain {
     line: UInt = #line,
     asyncBody: sending ((CurrentOutput, Handler<Next>) throws -> Void)?
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(name, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
+    appending(Node(name, inQueue, Location(file: file, line: line), Sent(asyncBody ?? { _, _ in })))
   }
 }
 
@@ -114,7 +114,7 @@ extension StepChain {
     line: UInt = #line,
     _ body: sending ((Step<CurrentOutput, Next>) -> Void)?
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(nil, nil, Ending.Location(file: file, line: line), Sent(body ?? { _ in })))
+    appending(Node(nil, nil, Location(file: file, line: line), Sent(body ?? { _ in })))
   }
 
   /// Appends a step of edition 1, which is passed a `Step`.
@@ -140,6 +140,6 @@ extension StepChain {
     line: UInt = #line,
     body: sending ((Step<CurrentOutput, Next>) -> Void)?
   ) -> StepChain<StartInput, StartOutput, CurrentOutput, Next> {
-    appending(Node(name, queue, Ending.Location(file: file, line: line), Sent(body ?? { _ in })))
+    appending(Node(name, queue, Location(file: file, line: line), Sent(body ?? { _ in })))
   }
 }

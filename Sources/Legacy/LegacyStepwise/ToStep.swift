@@ -31,7 +31,7 @@ public func toStep<Input, Output>(
 public func toStep<Output>(
   _ body: sending @escaping () throws -> Output
 ) -> StepChain<Void, Output, Void, Output> {
-  StepChain(Node(nil, nil, withoutInput: Sent(body)))
+  StepChain(Node(nil, nil, Sent { (_: Void) in try body() }))
 }
 
 /// Creates a chain of one step that takes an input and ends when its handler is called.
@@ -49,7 +49,7 @@ public func toStep<Input, Output>(
   line: UInt = #line,
   _ asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
 ) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(nil, nil, Ending.Location(file: file, line: line), Sent(asyncBody)))
+  StepChain(Node(nil, nil, Location(file: file, line: line), Sent(asyncBody)))
 }
 
 /// Creates a chain of one step of edition 1, which is passed a `Step`.
@@ -67,7 +67,7 @@ public func toStep<Input, Output>(
   line: UInt = #line,
   _ body: sending @escaping (Step<Input, Output>) -> Void
 ) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(nil, nil, Ending.Location(file: file, line: line), Sent(body)))
+  StepChain(Node(nil, nil, Location(file: file, line: line), Sent(body)))
 }
 
 /// Creates a chain of one step that takes an input, and returns an output or throws.
@@ -108,7 +108,7 @@ public func toStep<Output>(
   inQueue: DispatchQueue? = nil,
   body: sending @escaping () throws -> Output
 ) -> StepChain<Void, Output, Void, Output> {
-  StepChain(Node(named, inQueue, withoutInput: Sent(body)))
+  StepChain(Node(named, inQueue, Sent { (_: Void) in try body() }))
 }
 
 /// Creates a chain of one step that takes an input and ends when its handler is called.
@@ -130,7 +130,7 @@ public func toStep<Input, Output>(
   line: UInt = #line,
   asyncBody: sending @escaping (Input, Handler<Output>) throws -> Void
 ) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(named, inQueue, Ending.Location(file: file, line: line), Sent(asyncBody)))
+  StepChain(Node(named, inQueue, Location(file: file, line: line), Sent(asyncBody)))
 }
 
 /// Creates a chain of one step of edition 1, which is passed a `Step`.
@@ -154,7 +154,7 @@ public func toStep<Input, Output>(
   line: UInt = #line,
   _ body: sending @escaping (Step<Input, Output>) -> Void
 ) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(nil, inQueue, Ending.Location(file: file, line: line), Sent(body)))
+  StepChain(Node(nil, inQueue, Location(file: file, line: line), Sent(body)))
 }
 
 /// Creates a chain of one step of edition 1, which is passed a `Step`.
@@ -180,5 +180,5 @@ public func toStep<Input, Output>(
   line: UInt = #line,
   _ body: sending @escaping (Step<Input, Output>) -> Void
 ) -> StepChain<Input, Output, Input, Output> {
-  StepChain(Node(named, inQueue, Ending.Location(file: file, line: line), Sent(body)))
+  StepChain(Node(named, inQueue, Location(file: file, line: line), Sent(body)))
 }

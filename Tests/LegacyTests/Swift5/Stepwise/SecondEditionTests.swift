@@ -130,12 +130,12 @@ struct SecondEditionTests {
 
   @available(*, deprecated)
   @Test func `Debug logging prints each step`() async {
-    let output = DebugLog.output.value
-    DebugLog.output.value = { [seen] line in if line.contains("logged") { seen.record(line) } }
+    let output = DebugLog.output
+    DebugLog.output = { [seen] line in if line.contains("logged") { seen.record(line) } }
     StepDebugLoggingEnabled = true
     defer {
       StepDebugLoggingEnabled = false
-      DebugLog.output.value = output
+      DebugLog.output = output
     }
     #expect(StepDebugLoggingEnabled)
     let ends = Recorder<Bool>()

@@ -149,15 +149,15 @@ struct StepwiseDefectTests {
 
   /// Reads the log's output when it is released, as an object of a user's might.
   private final class Reader: Sendable {
-    deinit { _ = DebugLog.output.value }
+    deinit { _ = DebugLog.output }
   }
 
   // The log would end the process: its lock would be taken twice.
   @Test
   func `A replaced output of the debug log is released outside the lock`() async {
     await #expect(processExitsWith: .success) {
-      DebugLog.output.value = { [reader = Reader()] _ in withExtendedLifetime(reader) {} }
-      DebugLog.output.value = { _ in }
+      DebugLog.output = { [reader = Reader()] _ in withExtendedLifetime(reader) {} }
+      DebugLog.output = { _ in }
     }
   }
 }

@@ -75,8 +75,8 @@ enum OldSteps {
   }
 
   static func logging(telling seen: Recorder<String>) {
-    let output = DebugLog.output.value
-    DebugLog.output.value = { line in if line.contains("logged") { seen.record(line) } }
+    let output = DebugLog.output
+    DebugLog.output = { line in if line.contains("logged") { seen.record(line) } }
     let chain = toStep(named: "logged") { (number: Int) -> Int in number }
     let ended = DispatchSemaphore(value: 0)
     chain.finally { _ in ended.signal() }
@@ -84,6 +84,6 @@ enum OldSteps {
     chain.start(1)
     ended.wait()
     StepDebugLoggingEnabled = false
-    DebugLog.output.value = output
+    DebugLog.output = output
   }
 }
