@@ -55,16 +55,14 @@ public final class CallbackFuzzer: Sendable {
     }
   }
 
-  private struct State {
-    var callback: (@Sendable (Int?, (any Error)?) -> Void)?
-    var isCancelled = false
-  }
+  private typealias Callback = @Sendable (Int?, (any Error)?) -> Void
 
   /// What this instance does.
   public let behaviour: Behaviour
   private let clock: ManualClock
   private let delay: Duration
-  private let state = Lock(State())
+  /// The callback that is retained.
+  private let retained = Lock<Callback?>(nil)
 
   init(seed: UInt64, clock: ManualClock) {
     var generator = SeededGenerator(seed: seed)
@@ -80,49 +78,39 @@ public final class CallbackFuzzer: Sendable {
   @discardableResult
   public func start(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) -> Request {
     switch behaviour {
-    case .once: call(completion, after: [delay], with: [(1, nil)])
-    case .failure: call(completion, after: [delay], with: [(nil, Failure())])
-    case .twice: call(completion, after: [delay, .seconds(1)], with: [(1, nil), (2, nil)])
-    case .failureThenValue: call(completion, after: [delay, .seconds(1)], with: [(nil, Failure()), (2, nil)])
+    case .once: call(completion, [(delay, 1)])
+    case .failure: call(completion, [(delay, nil)])
+    case .twice: call(completion, [(delay, 1), (.seconds(1), 2)])
+    case .failureThenValue: call(completion, [(delay, nil), (.seconds(1), 2)])
     case .atOnce: completion(1, nil)
-    case .late: call(completion, after: [.seconds(86_400)], with: [(1, nil)])
+    case .late: call(completion, [(.seconds(86_400), 1)])
     case .otherThread: callOnOtherThread(completion)
-    case .afterCancel, .never: _ = state.withLock { exchange(&$0.callback, with: completion) }
+    case .afterCancel, .never: _ = retained.withLock { exchange(&$0, with: completion) }
     case .released: break
     }
-    return Request { [self] in cancelled() }
+    return Request { [self] in
+      if behaviour == .afterCancel { retained.withLock { $0.take() }?(1, nil) }
+    }
   }
 
-  private func call(
-    _ completion: @escaping @Sendable (Int?, (any Error)?) -> Void,
-    after delays: [Duration],
-    with answers: [(Int?, (any Error & Sendable)?)]
-  ) {
+  /// Calls with a value, or with an error instead of nil, after each delay.
+  private func call(_ completion: @escaping Callback, _ answers: [(delay: Duration, value: Int?)]) {
     Task { [clock] in
-      for (delay, answer) in zip(delays, answers) {
+      for (delay, value) in answers {
         try await clock.sleep(for: delay)
-        completion(answer.0, answer.1)
+        completion(value, value == nil ? Failure() : nil)
       }
     }
   }
 
   /// Blocks until the other thread has called, because the virtual time of a simulation does not advance for it.
-  private func callOnOtherThread(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {
+  private func callOnOtherThread(_ completion: @escaping Callback) {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       completion(1, nil)
       done.signal()
     }
     done.wait()
-  }
-
-  private func cancelled() {
-    let callback = state.withLock { state -> (@Sendable (Int?, (any Error)?) -> Void)? in
-      guard !state.isCancelled else { return nil }
-      state.isCancelled = true
-      return behaviour == .afterCancel ? state.callback : nil
-    }
-    callback?(1, nil)
   }
 }
 

@@ -25,21 +25,24 @@ public func crashEverywhere<Output: Equatable & Sendable>(
   maxWrites: Int = 10_000,
   _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
 ) async throws -> Int {
-  let expected = await CrashTrial.run(CrashingStore(), body)
+  let undisturbed = CrashingStore()
+  let expected = await CrashTestEnd(of: body, in: undisturbed)
+  let steps = undisturbed.values.sorted { $0.key < $1.key }
   var crashes = 0
   for write in 1...max(1, maxWrites) {
     for isLate in [false, true] {
       let store = CrashingStore(at: write, isLate: isLate)
-      _ = await CrashTrial.run(store, body)
+      _ = await CrashTestEnd(of: body, in: store)
       if store.writes < write { return crashes }
       crashes += 1
-      let end = await CrashTrial.run(CrashingStore(after: store), body)
+      let resumed = CrashingStore(after: store)
+      let end = await CrashTestEnd(of: body, in: resumed)
       let place = "a crash \(isLate ? "after" : "before") write \(write)"
-      guard end.result == expected.result else {
-        throw CrashDifference(place: place, step: nil, expected: "\(expected.result)", found: "\(end.result)")
+      guard end == expected else {
+        throw CrashDifference(place: place, step: nil, expected: "\(expected)", found: "\(end)")
       }
-      for (step, value) in expected.values.sorted(by: { $0.key < $1.key }) {
-        guard let found = end.values[step], found != value else { continue }
+      for (step, value) in steps {
+        guard let found = resumed.values[step], found != value else { continue }
         let texts = [value, found].map { String(decoding: $0, as: UTF8.self) }
         throw CrashDifference(place: place, step: step, expected: texts[0], found: texts[1])
       }
@@ -90,23 +93,13 @@ public struct CrashDifference: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// How a run ended, and the values that its steps stored.
-private struct CrashTrial<Output: Equatable & Sendable> {
-  enum End: Equatable {
-    case value(Output)
-    case error(String)
-  }
+/// How a run ended.
+private enum CrashTestEnd<Output: Equatable & Sendable>: Equatable {
+  case value(Output)
+  case error(String)
 
-  let result: End
-  let values: [String: [UInt8]]
-
-  static func run(
-    _ store: CrashingStore,
-    _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
-  ) async -> CrashTrial {
-    let result: End
-    do { result = .value(try await body(store)) } catch { result = .error("\(error)") }
-    return CrashTrial(result: result, values: store.values)
+  init(of body: (_ store: any CheckpointStore) async throws -> Output, in store: CrashingStore) async {
+    do { self = .value(try await body(store)) } catch { self = .error("\(error)") }
   }
 }
 

@@ -26,8 +26,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     let finalizations: Int
     let aliveTasks: Int
     let steps: Int
-    let trace: SimulationTrace
-    let comesBack: Bool
+    let report: SeededExecutorState
   }
 
   let input: Input
@@ -49,7 +48,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     var begun: Set<String> = []
     for disturbance in disturbances {
       try Task.checkCancellation()
-      let record = try await record(disturbance, comesBack: plain.comesBack)
+      let record = try await record(disturbance, comesBack: plain.report.hasComeBack)
       try check(record, disturbance, against: plain, begun: begun)
       begun.formUnion(record.finalized)
     }
@@ -58,20 +57,17 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
 
   /// The number of suspension points of a run that can be cancelled in this way.
   func pointCount(_ origin: Origin, like plain: Record) async throws -> Int {
-    try await record(.cancel(origin, atStep: .max, of: 0), comesBack: plain.comesBack).steps
+    try await record(.cancel(origin, atStep: .max, of: 0), comesBack: plain.report.hasComeBack).steps
   }
 
-  /// Runs the chain once.
-  ///
-  /// - Parameter comesBack: Whether a job of the run may come back from outside.
+  /// Runs the chain once; jobs of the run may come back from outside, or never do.
   private func record(_ disturbance: Disturbance, comesBack: Bool) async throws -> Record {
-    let interruption = Interruption()
+    let interruption = Lock(Interruption())
     let tracker = LifetimeTracker()
     let finalizations = Lock(0)
     let probes = Lock<RunProbe?>(nil)
     let body: @Sendable (ManualClock) async throws -> Outcome<Output> = { clock in
-      var failingStep: Int?
-      if case .fail(let step, _) = disturbance { failingStep = step }
+      let failingStep: Int? = if case .fail(let step, _) = disturbance { step } else { nil }
       let probe = RunProbe(clock: clock, failingStep: failingStep)
       probes.withLock { $0 = probe }
       let chain = try await makeChain(probe).then { output in
@@ -80,10 +76,12 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       }
       .finally { _ in finalizations.withLock { $0 += 1 } }
       return await EverywhereLocals.$token.withValue(tracker.track()) {
-        await run(chain, disturbance, interruption)
+        await run(chain, disturbance) { action in _ = interruption.withLock { exchange(&$0, with: action) } }
       }
     }
-    let attempt = await Simulator(comesBack: comesBack, body: body).attempt(.steady) { interruption.reached() }
+    let attempt = await Simulator(comesBack: comesBack, body: body).attempt(.steady) {
+      interruption.withLock { $0.reached() }?()
+    }
     guard let probe = probes.withLock({ $0 }) else { throw attempt.error ?? SimulationError.stalled }
     if probe.marks.isEmpty, let error = attempt.error, error as? SimulationError != .stalled { throw error }
     return Record(
@@ -91,16 +89,15 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       outcome: try? attempt.result.get(),
       finalizations: finalizations.withLock { $0 },
       aliveTasks: tracker.alive,
-      steps: interruption.count,
-      trace: attempt.report.trace,
-      comesBack: attempt.report.hasComeBack
+      steps: interruption.withLock { $0.count },
+      report: attempt.report
     )
   }
 
   private func run(
     _ chain: Chain<Input, Output>,
     _ disturbance: Disturbance,
-    _ interruption: Interruption
+    _ interrupt: (Interruption) -> Void
   ) async -> Outcome<Output> {
     var (origin, point) = (Origin.task, Int.max)
     if case .cancel(let chosen, let step, _) = disturbance { (origin, point) = (chosen, step) }
@@ -108,15 +105,15 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       switch origin {
       case .task:
         let task = Task { [input] in try await chain.run(input) }
-        interruption.arm(at: point) { task.cancel() }
+        interrupt(Interruption(point: point) { task.cancel() })
         return .resolved(try await task.value)
       case .token:
         let token = CancellationToken()
-        interruption.arm(at: point) { token.cancel(reason: "everywhere") }
+        interrupt(Interruption(point: point) { token.cancel(reason: "everywhere") })
         return .resolved(try await withCancellation(by: token) { [input] in try await chain.run(input) })
       case .handle:
         let run = chain.start(input)
-        interruption.arm(at: point) { run.cancel(reason: "everywhere") }
+        interrupt(Interruption(point: point) { run.cancel(reason: "everywhere") })
         return await run.outcome
       }
     } catch is CancellationError {
@@ -157,7 +154,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     throw EverywhereFailure(
       disturbance: disturbance.description,
       violations: violations,
-      trace: record.trace,
+      trace: record.report.trace,
       fileID: caller.fileID,
       filePath: caller.filePath,
       line: caller.line,
@@ -220,31 +217,17 @@ private enum EverywhereLocals {
   @TaskLocal static var token: LifetimeTracker.Tracked?
 }
 
-/// Calls an action when a number of suspension points has been reached.
-final class Interruption: Sendable {
-  private struct State {
-    var count = 0
-    var point = Int.max
-    var action: (@Sendable () -> Void)?
-  }
+/// An action to perform when a number of suspension points has been reached.
+private struct Interruption: Sendable {
+  var point = Int.max
+  var action: (@Sendable () -> Void)?
+  /// The number of suspension points since there is an action.
+  var count = 0
 
-  private let state = Lock(State())
-
-  /// The number of suspension points since the action was set.
-  var count: Int { state.withLock { $0.count } }
-
-  /// Starts to count.
-  func arm(at point: Int, _ action: @escaping @Sendable () -> Void) {
-    _ = state.withLock { exchange(&$0, with: State(point: point, action: action)) }
-  }
-
-  /// Counts a suspension point.
-  func reached() {
-    let action = state.withLock { state -> (@Sendable () -> Void)? in
-      guard state.action != nil else { return nil }
-      state.count += 1
-      return state.count - 1 == state.point ? state.action : nil
-    }
-    action?()
+  /// Counts a suspension point; returns the action if it is the one.
+  mutating func reached() -> (@Sendable () -> Void)? {
+    guard let action else { return nil }
+    count += 1
+    return count - 1 == point ? action : nil
   }
 }

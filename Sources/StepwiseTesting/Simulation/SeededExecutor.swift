@@ -65,32 +65,26 @@ package final class SeededExecutor: TaskExecutor {
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    whileRetained { accept(job) }
+    whileRetained {
+      let isForeign = thread.withLock { $0.map { $0 != Platform.currentThread } ?? false }
+      let isOnMainQueue = DispatchQueue.getSpecific(key: Self.mainQueueKey) == true
+      accept(job, backFrom: isForeign ? (isOnMainQueue ? .mainActor : .outside) : nil)
+      if isForeign { wake() }
+    }
   }
 
-  private func accept(_ job: UnownedJob) {
-    let isForeign = thread.withLock { $0.map { $0 != Platform.currentThread } ?? false }
+  /// Takes over a job, which may have left, or been about to leave for the global executor.
+  func accept(_ job: UnownedJob, backFrom place: SimulationEscape.Destination?) {
     state.withLock { state in
-      if isForeign {
-        state.escaped(to: DispatchQueue.getSpecific(key: Self.mainQueueKey) == true ? .mainActor : .outside)
-      }
+      if let place { state.escaped(to: place) }
       state.enqueue(job, of: job.taskNumber)
     }
-    if isForeign { wake() }
   }
 
   private func wake() {
     arrival.lock()
     arrival.signal()
     arrival.unlock()
-  }
-
-  /// Takes over a job that was about to leave for the global executor.
-  func adopt(_ job: UnownedJob) {
-    state.withLock { state in
-      state.escaped(to: .globalExecutor)
-      state.enqueue(job, of: job.taskNumber)
-    }
   }
 
   func note(_ text: String) {
@@ -295,7 +289,7 @@ enum GlobalExecutorHook {
   private static let install: Void = {
     let enqueue: EnqueueHook = { job, original in
       guard let simulation = GlobalExecutorHook.simulation else { return original(job) }
-      simulation.adopt(job)
+      simulation.accept(job, backFrom: .globalExecutor)
     }
     guard let variable = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else { return }
     variable.assumingMemoryBound(to: EnqueueHook?.self).pointee = enqueue

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The content of a lock's file.
 struct SchemaFile: Codable, Equatable {
   /// A stored case.
@@ -98,5 +104,97 @@ private struct NumberType {
   func losesValues(as other: NumberType) -> Bool {
     // Infinity and NaN are stored as words, which only binary types decode.
     other.bits < bits || other.negativeBits < negativeBits || (fractions != .none && other.fractions != fractions)
+  }
+}
+
+/// The values of a decoded sample, by their paths in Swift, such as `read.size` and `kinds[0]`.
+///
+/// A lock stores them beside the sample, because the same bytes can be decoded as other values after an edit: when two
+/// raw values or keys of one type are swapped, or when a date is counted from another year. The name of a case begins
+/// with a dot. The raw values that a `CaseIterable` enum declares are values below its path.
+struct SchemaReading {
+  private(set) var values: [String: String] = [:]
+  /// The cases that occur at a path or are declared there.
+  private(set) var cases: [String: Set<String>] = [:]
+
+  init(of stage: Any) { add(stage, at: "") }
+
+  /// Returns how the values differ from those that the same bytes were decoded as earlier; nil if they do not.
+  ///
+  /// A path of the earlier values that no longer exists belongs to a renamed property or case. So does the name of a
+  /// case that is not among the cases that exist now.
+  func change(from earlier: [String: String], cases: [String: Set<String>]) -> String? {
+    for (path, text) in earlier.sorted(by: { $0.key < $1.key }) {
+      // Where an enum replaces another type or the other way round, the types are compared.
+      guard let now = values[path], now != text, now.hasPrefix(".") == text.hasPrefix(".") else { continue }
+      if text.hasPrefix("."), cases[path]?.contains(text) != true { continue }
+      return "\(path.isEmpty ? "it" : path) was \(text) and is read as \(now)"
+    }
+    return nil
+  }
+
+  private mutating func add(_ value: Any, at path: String) {
+    if let text = Self.text(of: value) {
+      values[path] = text
+      return
+    }
+    var mirror: Mirror? = Mirror(reflecting: value)
+    switch mirror?.displayStyle {
+    case .enum:
+      let name = mirror?.children.first?.label ?? "\(value)"
+      values[path] = "." + name
+      cases[path, default: []].insert("." + name)
+      if let type = type(of: value) as? any (CaseIterable & RawRepresentable).Type { declare(type, at: path) }
+      for child in mirror?.children ?? AnyCollection([]) { add(child.value, at: Self.joined(path, name)) }
+    case .optional:
+      for child in mirror?.children ?? AnyCollection([]) { add(child.value, at: path) }
+    case .set:
+      break
+    case .dictionary:
+      for (key, element) in value as? [AnyHashable: Any] ?? [:] {
+        if let key = Self.text(of: key.base) { add(element, at: "\(path)[\(key)]") }
+      }
+    default:
+      while let part = mirror {
+        for (index, child) in part.children.enumerated() {
+          add(child.value, at: child.label.map { Self.joined(path, $0) } ?? "\(path)[\(index)]")
+        }
+        mirror = part.superclassMirror
+      }
+    }
+  }
+
+  private mutating func declare<Enum: CaseIterable & RawRepresentable>(_ type: Enum.Type, at path: String) {
+    for element in Enum.allCases {
+      let name = Mirror(reflecting: element).children.first?.label ?? "\(element)"
+      values[Self.joined(path, name)] = Self.text(of: element.rawValue)
+      cases[path, default: []].insert("." + name)
+    }
+  }
+
+  /// The text of a value that is stored as one; a date is a number, and a whole number looks the same in each type.
+  private static func text(of value: Any) -> String? {
+    switch value {
+    case let value as String: "\"\(value)\""
+    case let value as Bool: "\(value)"
+    case let value as any BinaryInteger: "\(value)"
+    case let value as any BinaryFloatingPoint: text(of: Double(value))
+    case let value as Date: text(of: value.timeIntervalSinceReferenceDate)
+    case let value as Decimal: "\(value)"
+    case let value as URL: "\"\(value.absoluteString)\""
+    case let value as UUID: "\"\(value.uuidString)\""
+    case let value as Data: "\"\(value.base64EncodedString())\""
+    default: nil
+    }
+  }
+
+  private static func text(of number: Double) -> String {
+    let text = "\(number)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+
+  private static func joined(_ path: String, _ name: String) -> String {
+    let name = name.hasPrefix(".") ? "_" + name.dropFirst() : name
+    return path.isEmpty ? name : "\(path).\(name)"
   }
 }
