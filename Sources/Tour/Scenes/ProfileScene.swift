@@ -12,34 +12,51 @@ import StepwiseTracing
 extension Scene {
   /// A flow of screens in the terminal, driven by the user, or by a script without one.
   static let profile = Scene("profile", "a flow in the terminal: edit, download, go back") { _ in
-    let isTyped = isatty(STDIN_FILENO) == 1
     Console.writeLine(
       "A flow, which knows no screens, and a terminal that shows them. A server on this machine has the"
     )
     Console.writeLine("profile. In the end it is killed in the middle of a download.\n")
-    return try await ProfileFlow(isTyped: isTyped).run()
+    return try await showProfile(isTyped: isatty(STDIN_FILENO) == 1)
   }
-}
 
-/// The profile flow, its screens and its input.
-@MainActor
-private final class ProfileFlow {
-  enum Action: String {
+  @MainActor
+  private static func showProfile(isTyped: Bool) async throws -> ExitCode {
+    let script = ["edit", "back", "edit", "Ada Lovelace", "download", "kill", "back", "quit"]
+    let navigator = TerminalNavigator(script: isTyped ? nil : script)
+    let server = try ProfileServer(UserProfile(name: "Grace"))
+    defer { server.stop() }
+    let flow = profileFlow(on: server, navigator)
+    let run = flow.start()
+    let typing = Task {
+      guard isTyped else { return }
+      for await line in typedLines() { navigator.type(line) }
+      run.cancel(reason: "the end of the input")
+    }
+    defer { typing.cancel() }
+    switch await run.outcome {
+    case .resolved(let profile):
+      Console.writeLine("Ended with \(profile.name). The answers that led there:")
+      for entry in flow.answers { Console.writeLine("  \(entry.step): \(entry.result.map { "\($0)" } ?? "-")") }
+      Console.writeLine("The flow, as declared (->) and as taken (~>):")
+      Console.print(flow.describe(.text), to: .output)
+      return .success
+    case .failed(FlowError.back):
+      Console.writeLine("Ended: back from the first screen.")
+      return .success
+    case .failed(let error):
+      throw error
+    case .cancelled(let cancellation):
+      Console.writeError("Tour: cancelled: \(cancellation.reason ?? "no reason given")")
+      return .interrupted
+    }
+  }
+
+  private enum Action: String {
     case edit, download, kill, quit
   }
 
-  private let server: ProfileServer
-  private let navigator: TerminalNavigator
-  private let isTyped: Bool
-  private let flow: Flow<UserProfile>
-
-  init(isTyped: Bool) throws {
-    let server = try ProfileServer(UserProfile(name: "Grace"))
-    self.server = server
-    let script = ["edit", "back", "edit", "Ada Lovelace", "download", "kill", "back", "quit"]
-    let navigator = TerminalNavigator(script: isTyped ? nil : script)
-    self.navigator = navigator
-    self.isTyped = isTyped
+  @MainActor
+  private static func profileFlow(on server: ProfileServer, _ navigator: TerminalNavigator) -> Flow<UserProfile> {
     let show = FlowStep<UserProfile, Action>("profile", .push, on: navigator) { handler in
       TerminalScreen("Profile", hint: "edit, download, kill (the server, in a download), quit", handler) { profile in
         "\(profile.name), changed \(profile.changes) times"
@@ -63,8 +80,12 @@ private final class ProfileFlow {
     }
     let update = FlowStep("update", running: server.update)
     let download = FlowStep("download", running: server.download)
+    func tell(_ what: String, _ ending: FlowEnding) -> FlowTransition<UserProfile>? {
+      guard case .failed(let error) = ending else { return nil }
+      return .replace(trouble, "the \(what) failed: \(error)")
+    }
 
-    flow = Flow<UserProfile>("profile flow", first: show, content: UserProfile(name: "Grace"))
+    return Flow<UserProfile>("profile flow", first: show, content: UserProfile(name: "Grace"))
       .on(show, leadsTo: [editName, download]) { action, step in
         switch action {
         case .edit: .next(editName, step.content.name)
@@ -75,50 +96,14 @@ private final class ProfileFlow {
       }
       .on(editName, leadsTo: [update]) { name, _ in .next(update, name) }
       .on(update, leadsTo: [show]) { profile, _ in .next(show, profile) }
-      .on(update, ended: { ending, _ in Self.tell(trouble, "update", ending) })
+      .on(update, ended: { ending, _ in tell("update", ending) })
       .on(download) { profile, _ in
         show.content = profile
         return .back
       }
-      .on(download, ended: { ending, _ in Self.tell(trouble, "download", ending) })
+      .on(download, ended: { ending, _ in tell("download", ending) })
       .on(trouble, leadsTo: [show]) { _, _ in .next(show) }
       .on(trouble, ended: { _, _ in .next(show) })
-  }
-
-  private static func tell(
-    _ trouble: FlowStep<String, Void>,
-    _ what: String,
-    _ ending: FlowEnding
-  ) -> FlowTransition<UserProfile>? {
-    guard case .failed(let error) = ending else { return nil }
-    return .replace(trouble, "the \(what) failed: \(error)")
-  }
-
-  func run() async throws -> ExitCode {
-    defer { server.stop() }
-    let run = flow.start()
-    let typing = Task {
-      guard isTyped else { return }
-      for await line in Self.typedLines() { navigator.type(line) }
-      run.cancel(reason: "the end of the input")
-    }
-    defer { typing.cancel() }
-    switch await run.outcome {
-    case .resolved(let profile):
-      Console.writeLine("Ended with \(profile.name). The answers that led there:")
-      for entry in flow.answers { Console.writeLine("  \(entry.step): \(entry.result.map { "\($0)" } ?? "-")") }
-      Console.writeLine("The flow, as declared (->) and as taken (~>):")
-      Console.print(flow.describe(.text), to: .output)
-      return .success
-    case .failed(FlowError.back):
-      Console.writeLine("Ended: back from the first screen.")
-      return .success
-    case .failed(let error):
-      throw error
-    case .cancelled(let cancellation):
-      Console.writeError("Tour: cancelled: \(cancellation.reason ?? "no reason given")")
-      return .interrupted
-    }
   }
 
   /// What the user types, read on a separate thread.
@@ -138,9 +123,10 @@ final class TerminalScreen {
   let title: String
   private(set) var text: String
   let hint: String
-  private let answer: (String) -> Bool
-  private let goBack: () -> Void
-  private let isAnswered: () -> Bool
+  /// Whether the step still waits for a result.
+  let isAsking: () -> Bool
+  /// Handles a line; returns whether it is valid.
+  let type: (String) -> Bool
 
   /// Creates a screen that retains the handler.
   ///
@@ -160,26 +146,18 @@ final class TerminalScreen {
     self.title = title
     self.hint = hint
     self.text = text(handler.content)
-    self.answer = { line in
-      guard let result = answer(line) else { return false }
-      handler.complete(result)
+    isAsking = { !handler.isFinished }
+    type = { line in
+      if line == "back" {
+        handler.back()
+      } else if let result = answer(line) {
+        handler.complete(result)
+      } else {
+        return false
+      }
       return true
     }
-    goBack = { handler.back() }
-    isAnswered = { handler.isFinished }
     handler.onContent { [weak self] content in self?.text = text(content) }
-  }
-
-  /// Whether the step still waits for a result.
-  var isAsking: Bool { !isAnswered() }
-
-  /// Handles a line; returns whether it is valid.
-  func type(_ line: String) -> Bool {
-    if line == "back" {
-      goBack()
-      return true
-    }
-    return answer(line)
   }
 }
 
@@ -232,7 +210,7 @@ final class TerminalNavigator: FlowNavigator {
   }
 
   private func handOver() {
-    while let visible, visible.isAsking, !lines.isEmpty {
+    while let visible, visible.isAsking(), !lines.isEmpty {
       let line = lines.removeFirst()
       if isScripted { Console.writeLine("> \(line)") }
       if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
