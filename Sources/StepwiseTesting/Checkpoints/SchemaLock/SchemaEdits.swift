@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import StepwiseCheckpoints
 import StepwiseFlows
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 extension SchemaLock {
   /// Adds what is stored now to what was stored before.

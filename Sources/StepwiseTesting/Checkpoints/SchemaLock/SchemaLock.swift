@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 public import Stepwise
 import StepwiseCheckpoints
 import StepwiseFlows
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// Fails a test when an edit of a progression makes stored stages unreadable.
 ///

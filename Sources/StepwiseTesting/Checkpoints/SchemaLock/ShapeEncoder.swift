@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import Foundation
 
 /// An encoder that stores nothing, and records what would be stored.
 struct ShapeEncoder: Encoder, SingleValueEncodingContainer {
