@@ -16,7 +16,7 @@ extension RunTrace {
       }
       // The step of the outer run that was running, or a handler of that run.
       let start = builder.root.start
-      let step = owner.holder.children.last { $0.kind == .step && $0.start <= start && start <= $0.end ?? start }
+      let step = owner.holder.children.last { $0.isStep && $0.start <= start && start <= $0.end ?? start }
       (step ?? owner.holder).children.append(builder.root)
     }
     let now = readings.map(\.now).max() ?? .zero
@@ -53,16 +53,22 @@ extension RunTrace.Span {
   }
 
   fileprivate init(_ node: TraceBuilder.Node, since origin: Duration, until now: Duration) {
-    kind = node.kind
-    name = node.name
-    role = node.role
+    let (run, entry) = (node.run, node.entry)
+    switch entry?.kind {
+    case .step(let index, let inner): (name, role) = (inner ?? run.step(index).description, nil)
+    case .run(let name, let nesting, let steps, _):
+      (self.name, role) = (name ?? run.name(of: steps), nesting == .none ? nil : "\(nesting)")
+    default: (name, role) = (run.name ?? run.name(of: run.steps), nil)
+    }
+    kind = node.isStep ? .step : .run
     start = node.start - origin
     duration = (node.end ?? max(now, node.start)) - node.start
-    attempt = node.attempt
-    status = node.status
-    detail = node.detail
-    order = node.order
-    isUndone = node.isUndone
+    attempt = entry?.attempt ?? 1
+    status = entry?.status(until: node.runEnd) ?? .running
+    detail = entry?.detail
+    // A run that a step started follows the events of that run.
+    order = node.isRoot ? .max : entry?.number ?? .max
+    isUndone = if node.isStep, case .undone(nil) = entry?.state { true } else { false }
     notes = node.notes.map { RunTrace.Note(time: $0.time - origin, text: $0.text, order: $0.order) }
     // Sorting is stable, so that what starts at the same time stays in order.
     children = node.children.sorted { $0.start < $1.start }.map { RunTrace.Span($0, since: origin, until: now) }
@@ -70,46 +76,32 @@ extension RunTrace.Span {
 }
 
 /// Builds the spans of a run from the entries of its record.
-struct TraceBuilder {
+private struct TraceBuilder {
   /// A span that may not have ended.
   final class Node {
-    let kind: RunTrace.Kind
-    let name: String
-    let role: String?
-    let attempt: Int
-    /// The position among the events; a run that a step started follows them.
-    let order: Int
-    let start: Duration
-    let end: Duration?
+    let run: RunReading
+    /// Nil for a run whose own entry was dropped.
+    let entry: RunRecord.Entry?
+    /// When the run had ended; what has not ended then was abandoned.
+    let runEnd: Duration?
     var depth = 0
     /// The innermost span around it that may have children, if it is nested too deeply to have any.
     unowned var shallower: Node?
     /// Where its steps and runs are shown.
     var holder: Node { shallower ?? self }
-    var status: RunTrace.Status
-    var detail: String?
-    var isUndone = false
     var notes: [RunTrace.Note] = []
     var children: [Node] = []
 
-    init(
-      _ kind: RunTrace.Kind,
-      _ name: String,
-      role: String? = nil,
-      _ entry: RunRecord.Entry?,
-      start: Duration,
-      end: Duration?,
-      _ status: RunTrace.Status
-    ) {
-      self.kind = kind
-      self.name = name
-      self.role = role
-      attempt = entry?.attempt ?? 1
-      order = entry?.number ?? .max
-      self.start = start
-      self.end = end
-      self.status = status
+    init(_ run: RunReading, _ entry: RunRecord.Entry?, runEnd: Duration?) {
+      self.run = run
+      self.entry = entry
+      self.runEnd = runEnd
     }
+
+    var isRoot: Bool { depth == 0 }
+    var isStep: Bool { if case .step = entry?.kind { true } else { false } }
+    var start: Duration { isRoot ? run.start : entry?.begun ?? run.start }
+    var end: Duration? { entry?.ended ?? runEnd }
   }
 
   /// What is nested more deeply is shown as siblings, because a tree of thousands of levels exhausts the stack, and its
@@ -117,50 +109,28 @@ struct TraceBuilder {
   private static let maxDepth = 32
 
   let run: RunReading
-  private(set) var root: Node
+  let root: Node
   private(set) var runs: [UInt64: Node] = [:]
   private var nodes: [Int: Node] = [:]
 
   init(_ run: RunReading) {
     self.run = run
-    root = Node(.run, run.name ?? run.name(of: run.steps), nil, start: run.start, end: nil, .running)
-    // What has not ended when the run has was abandoned.
-    let end = run.entries.first.flatMap { $0.number == 0 ? $0.ended : nil }
-    for entry in run.entries { add(entry, until: end) }
+    let first = run.entries.first.flatMap { $0.number == 0 ? $0 : nil }
+    root = Node(run, first, runEnd: first?.ended)
+    for entry in run.entries { add(entry) }
   }
 
-  private mutating func add(_ entry: RunRecord.Entry, until end: Duration?) {
-    switch entry.kind {
-    case .run(let name, let nesting, let steps, let id):
-      let isRoot = nesting == .none
-      let name = name ?? run.name(of: steps)
-      let node = Node(
-        .run,
-        name,
-        role: isRoot ? nil : "\(nesting)",
-        isRoot ? nil : entry,
-        start: isRoot ? run.start : entry.begun,
-        end: entry.ended ?? end,
-        status(of: entry, until: end)
-      )
-      node.detail = detail(of: entry)
-      if let id { runs[id] = node }
-      if isRoot { root = node } else { add(node, to: parent(of: entry)) }
-      nodes[entry.number] = node
-    case .step(let index, let inner):
-      let name = inner ?? run.step(index).description
-      let node = Node(.step, name, entry, start: entry.begun, end: entry.ended ?? end, status(of: entry, until: end))
-      node.detail = detail(of: entry)
-      if case .undone(nil) = entry.state { node.isUndone = true }
-      add(node, to: parent(of: entry))
-      nodes[entry.number] = node
-    case .attemptFailed(let attempt, let failure): note("attempt \(attempt) failed: \(text(failure))", entry)
-    case .timedOut: note("timed out", entry)
-    case .abandoned: note("abandoned", entry)
-    case .recovered: note("recovered", entry)
-    case .undone(let step, nil): note("undid \(step)", entry)
-    case .undone(let step, let failure?): note("undo of \(step) failed: \(text(failure))", entry)
+  private mutating func add(_ entry: RunRecord.Entry) {
+    // The span that contains the entry; the whole run, where that was dropped.
+    let parent = nodes[entry.parent] ?? root
+    if let note = entry.note {
+      parent.notes.append(RunTrace.Note(time: entry.begun, text: note, order: entry.number))
+      return
     }
+    let node = entry.number == 0 ? root : Node(run, entry, runEnd: root.runEnd)
+    if node !== root { add(node, to: parent) }
+    if case .run(_, _, _, let id?) = entry.kind { runs[id] = node }
+    nodes[entry.number] = node
   }
 
   private func add(_ node: Node, to parent: Node) {
@@ -168,9 +138,11 @@ struct TraceBuilder {
     if node.depth >= Self.maxDepth { node.shallower = parent.holder }
     parent.holder.children.append(node)
   }
+}
 
-  private func status(of entry: RunRecord.Entry, until end: Duration?) -> RunTrace.Status {
-    switch entry.state {
+extension RunRecord.Entry {
+  fileprivate func status(until end: Duration?) -> RunTrace.Status {
+    switch state {
     case .running, .progress, .stage: end == nil ? .running : .abandoned
     case .succeeded, .replayed, .undone: .succeeded
     case .failed: .failed
@@ -179,9 +151,9 @@ struct TraceBuilder {
     }
   }
 
-  private func detail(of entry: RunRecord.Entry) -> String? {
-    switch entry.state {
-    case .failed(let failure): text(failure)
+  fileprivate var detail: String? {
+    switch state {
+    case .failed(let failure): failure.text
     case .timedOut: "timed out"
     case .replayed: "replayed"
     case .cancelled(nil, nil): nil
@@ -190,15 +162,23 @@ struct TraceBuilder {
     }
   }
 
-  /// The span that contains an entry; the whole run, where that was dropped.
-  private func parent(of entry: RunRecord.Entry) -> Node { nodes[entry.parent] ?? root }
-
-  private func note(_ text: String, _ entry: RunRecord.Entry) {
-    parent(of: entry).notes.append(RunTrace.Note(time: entry.begun, text: text, order: entry.number))
+  /// What happened to the step or run above; nil for a step or a run.
+  fileprivate var note: String? {
+    switch kind {
+    case .run, .step: nil
+    case .attemptFailed(let attempt, let failure): "attempt \(attempt) failed: \(failure.text)"
+    case .timedOut: "timed out"
+    case .abandoned: "abandoned"
+    case .recovered: "recovered"
+    case .undone(let step, nil): "undid \(step)"
+    case .undone(let step, let failure?): "undo of \(step) failed: \(failure.text)"
+    }
   }
+}
 
-  private func text(_ failure: RunRecord.Failure) -> String {
-    switch failure {
+extension RunRecord.Failure {
+  fileprivate var text: String {
+    switch self {
     case .error(let error): "\(error)"
     case .type(let type): "\(type)"
     }
