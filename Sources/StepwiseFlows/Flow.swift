@@ -250,14 +250,14 @@ extension Flow {
 extension Diagram {
   /// Creates the diagram of a flow.
   @MainActor
-  fileprivate init(_ definition: FlowDefinition, taken: FlowTurns) {
+  fileprivate init(_ definition: FlowDefinition, taken: [FlowTurn]) {
     self.init(isSequence: false)
     let declared = definition.steps.flatMap { step in
       let link = definition[step]
-      let turns = link.targets.map { FlowTurns.Turn(from: step, to: $0) }
-      return link.onAnswer == nil ? turns + [FlowTurns.Turn(from: step, to: nil)] : turns
+      let turns = link.targets.map { FlowTurn(from: step, to: $0) }
+      return link.onAnswer == nil ? turns + [FlowTurn(from: step, to: nil)] : turns
     }
-    let turns = declared + taken.all
+    let turns = declared + taken
     let steps = definition.steps + turns.flatMap { [$0.from, $0.to].compactMap(\.self) }
     var nodes: [AnyFlowStep?: Int] = [:]
     for step in steps where nodes[step] == nil { nodes[step] = add(step.name) }

@@ -12,8 +12,8 @@ final class FlowRun {
   }
 
   let events = FlowEvents()
-  /// The transitions that this run and earlier ones took.
-  private(set) var taken: FlowTurns
+  /// The transitions that this run and earlier ones took, in the order in which each was first taken.
+  private(set) var taken: [FlowTurn]
   /// The end of the run as its steps determined it.
   private(set) var end: FlowEnd?
   private let definition: FlowDefinition
@@ -32,7 +32,7 @@ final class FlowRun {
   private var isLive = false
   private var token: CancellationToken?
 
-  init(_ definition: FlowDefinition, taken: FlowTurns = FlowTurns()) {
+  init(_ definition: FlowDefinition, taken: [FlowTurn] = []) {
     self.definition = definition
     self.taken = taken
     course = FlowCourse(definition)
@@ -112,7 +112,7 @@ final class FlowRun {
       if entry.step != step.name, step.isFlow { return try await present(step, replaying: replay) }
       replay.entries.removeFirst()
       guard entry.step == step.name else {
-        let isKnown = (definition.steps + taken.all.compactMap(\.to)).contains { $0.name == entry.step }
+        let isKnown = (definition.steps + taken.compactMap(\.to)).contains { $0.name == entry.step }
         throw isKnown ? wrongStep(entry, at: step) : FlowError(.unknownStep, step: entry.step)
       }
       if let content = entry.content { try step.restore(content) }
@@ -168,7 +168,7 @@ final class FlowRun {
         throw failure
       }
       if case .answered = end {
-        taken.insert(from: step, to: nil)
+        take(FlowTurn(from: step, to: nil))
       } else if !definition.logging.keepsAll, course.path.top != nil {
         interrupted = entry.inProgress
       }
@@ -177,10 +177,12 @@ final class FlowRun {
     if case .present(let next, isReplacing: true, _) = move { shown[next] = shown.removeValue(forKey: step) }
     if let next = course.path.top {
       leave(left, to: next)
-      taken.insert(from: step, to: next)
+      take(FlowTurn(from: step, to: next))
     }
     return nil
   }
+
+  private func take(_ turn: FlowTurn) { if !taken.contains(turn) { taken.append(turn) } }
 
   private func wrongStep(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
     FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
@@ -226,18 +228,9 @@ final class FlowRun {
   }
 }
 
-/// The transitions of a flow, in the order in which each was first inserted.
-struct FlowTurns {
-  struct Turn: Equatable {
-    let from: AnyFlowStep
-    /// Nil for the flow's end.
-    let to: AnyFlowStep?
-  }
-
-  private(set) var all: [Turn] = []
-
-  mutating func insert(from: AnyFlowStep, to: AnyFlowStep?) {
-    let turn = Turn(from: from, to: to)
-    if !all.contains(turn) { all.append(turn) }
-  }
+/// A transition of a flow.
+struct FlowTurn: Equatable {
+  let from: AnyFlowStep
+  /// Nil for the flow's end.
+  let to: AnyFlowStep?
 }

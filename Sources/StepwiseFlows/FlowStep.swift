@@ -127,7 +127,6 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   /// What shows a screen on a navigator's stack, and the position that the screen takes after another one.
   private let stacked: (show: Show, place: @MainActor (FlowShown?) -> FlowShown.Place)?
   private var handlers: [@MainActor () -> FlowStepHandler<Content, Result>?] = []
-  private var pruneLimit = 4
 
   /// Creates a step that shows a screen, or interacts with the user in another way.
   ///
@@ -213,10 +212,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
     let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
-    if handlers.count >= pruneLimit {
-      handlers.removeAll { $0() == nil }
-      pruneLimit = max(4, handlers.count * 2)
-    }
+    handlers.removeAll { $0() == nil }
     handlers.append({ [weak handler] in handler })
     return handler
   }
