@@ -81,14 +81,7 @@ extension Deferred {
   /// Returns the same work with its result transformed, where and when the closure passed to the handler is called.
   @available(*, deprecated, message: "Transform the result of `try await`")
   public func map<Output>(_ transform: @escaping (Result) throws -> Output) -> Deferred<Output> {
-    switch self {
-    case .unit(let useResult): return .unit { try transform(useResult()) }
-    case .future(let request):
-      let transform = Sent(transform)
-      return .future { resolve in
-        request { useResult in resolve { try transform.value(useResult()) } }
-      }
-    }
+    flatMap { useResult in .unit { try transform(useResult()) } }
   }
 
   /// Returns the same work followed by other work, which a function makes of the result or the error.
@@ -121,12 +114,9 @@ extension Deferred {
 
   /// Returns the same work with its handler called by a performer.
   func handled(by performer: Performer) -> Deferred {
-    let this = Sent(self)
-    return .future { resolve in
-      this.value.pass { useResult in
-        let useResult = Sent(useResult)
-        performer { resolve(useResult.value) }
-      }
+    flatMap { useResult in
+      let useResult = Sent(useResult)
+      return .future { resolve in performer { resolve(useResult.value) } }
     }
   }
 }

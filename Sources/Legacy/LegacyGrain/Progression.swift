@@ -258,8 +258,7 @@ extension Progression {
         visit: { stage in
           if let progress, !progress.value(stage) { throw ProgressionError.cancelled }
           if let result = stage.result { return .result { result } }
-          let next = stage.next()
-          return .next { handler in next.pass { useNext in handler(useNext) } }
+          return .next(stage.next())
         },
         complete: { useResult in resolve(useResult) }
       )

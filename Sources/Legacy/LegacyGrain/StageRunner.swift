@@ -8,11 +8,12 @@ internal import Stepwise
 /// Runs stages, each with a performer, until one has a result.
 ///
 /// A stage is passed to its performer before `start`, or the call that produced the stage, returns.
+@available(*, deprecated)
 package final class StageRunner<Stage, Result>: Sendable {
-  /// What a stage has: a result, or a way to the next stage.
+  /// What a stage has: a result, or the work that produces the next stage.
   package enum Visit {
     case result(() throws -> Result)
-    case next((@escaping @Sendable (@escaping () throws -> Stage) -> Void) -> Void)
+    case next(Deferred<Stage>)
   }
 
   private struct State: Sendable {
@@ -70,8 +71,8 @@ package final class StageRunner<Stage, Result>: Sendable {
     do {
       switch try visit.value(stage.value) {
       case .result(let useResult): complete.value(useResult)
-      case .next(let perform):
-        perform { useNext in
+      case .next(let deferred):
+        deferred.pass { useNext in
           do {
             self.start(try useNext())
           } catch {

@@ -44,7 +44,7 @@ public enum Deferred<Result> {
   func pass(to handleResult: @escaping (@escaping () throws -> Result) -> Void) { second.pass(to: handleResult) }
 
   /// The same work as one of the second edition, which does it.
-  private var second: LegacyGrain.Deferred<Result> {
+  var second: LegacyGrain.Deferred<Result> {
     switch self {
     case .unit(let useResult): .unit(useResult)
     case .future(let request): .future(request)

@@ -249,7 +249,7 @@ extension StageProtocol {
       visit: { stage in
         try before(stage)
         guard let task = stage.nextTask else { return .result { try stage.requireResult() } }
-        return .next { handler in task.pass { useNext in handler(useNext) } }
+        return .next(task.second)
       },
       complete: { useResult in
         guard let completionService else { return completion.value(useResult) }
