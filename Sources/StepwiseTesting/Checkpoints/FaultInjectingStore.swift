@@ -77,20 +77,18 @@ public final class FaultInjectingStore<Base: CheckpointStore>: CheckpointStore {
     switch faults[number] {
     case .fail(let error):
       throw error
-    case .failAfterwards(let error):
-      try await base.save(record, ifVersionIs: version, under: lease)
-      throw error
     case .delay(let wait):
       await wait()
-      try await base.save(record, ifVersionIs: version, under: lease)
     case .tear:
       var torn = record
       torn.stage.removeLast((torn.stage.count + 1) / 2)
       try await base.save(torn, ifVersionIs: version, under: lease)
       throw InjectedFault(save: number)
-    case nil:
-      try await base.save(record, ifVersionIs: version, under: lease)
+    case .failAfterwards, nil:
+      break
     }
+    try await base.save(record, ifVersionIs: version, under: lease)
+    if case .failAfterwards(let error) = faults[number] { throw error }
   }
 
   /// Removes the record of an id.

@@ -194,7 +194,7 @@ struct SeededExecutorState: Sendable {
   private var running: Int?
   private(set) var scheduler: Scheduler
   private(set) var trace = SimulationTrace()
-  private(set) var escapes: [SimulationEscape] = []
+  private(set) var escapes: [SimulationEscape.Destination: Int] = [:]
   /// The number of jobs that ran.
   private(set) var steps = 0
 
@@ -235,18 +235,12 @@ struct SeededExecutorState: Sendable {
     trace.append("  \(SimulationTrace.name(running)): \(text)")
   }
 
-  mutating func escaped(to destination: SimulationEscape.Destination) {
-    if let index = escapes.firstIndex(where: { $0.destination == destination }) {
-      escapes[index].count += 1
-    } else {
-      escapes.append(SimulationEscape(destination: destination, count: 1))
-    }
-  }
+  mutating func escaped(to destination: SimulationEscape.Destination) { escapes[destination, default: 0] += 1 }
 
   var hasReadyJobs: Bool { !ready.isEmpty }
 
   /// Whether a job has come back from outside.
-  var hasComeBack: Bool { escapes.contains { $0.destination == .outside } }
+  var hasComeBack: Bool { escapes[.outside] != nil }
 }
 
 /// Returns to the simulation the jobs that its thread sends to the global executor.

@@ -84,7 +84,7 @@ extension Simulator {
       value: value,
       trace: attempt.report.trace,
       schedule: attempt.schedule.description,
-      escapes: attempt.report.escapes
+      escapes: attempt.escapes
     )
   }
 }
@@ -140,10 +140,9 @@ public nonisolated(nonsending) func explore(
     if attempt.error != nil {
       throw await simulator.failure(of: attempt, seed: seed, scheduling, at: caller)
     }
-    for escape in attempt.report.escapes { escapes[escape.destination, default: 0] += escape.count }
+    escapes.merge(attempt.report.escapes, uniquingKeysWith: +)
   }
-  return escapes.map { SimulationEscape(destination: $0.key, count: $0.value) }
-    .sorted { $0.destination.description < $1.destination.description }
+  return SimulationEscape.list(of: escapes)
 }
 
 /// What `simulate` returns: the trace, and what left the simulation.

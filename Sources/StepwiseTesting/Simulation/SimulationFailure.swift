@@ -153,6 +153,11 @@ public struct SimulationEscape: Sendable, Hashable {
   public let destination: Destination
   /// How often.
   public internal(set) var count: Int
+
+  static func list(of counts: [Destination: Int]) -> [SimulationEscape] {
+    counts.map { SimulationEscape(destination: $0, count: $1) }
+      .sorted { $0.destination.description < $1.destination.description }
+  }
 }
 
 extension SimulationEscape: CustomStringConvertible {

@@ -18,6 +18,7 @@ final class Simulator<Value: Sendable>: Sendable {
     let report: SeededExecutorState
 
     var schedule: Schedule { report.scheduler.schedule }
+    var escapes: [SimulationEscape] { SimulationEscape.list(of: report.escapes) }
 
     var error: (any Error)? {
       if case .failure(let error) = result { error } else { nil }
@@ -121,7 +122,7 @@ extension Simulator {
       decisionCounts: (last.schedule.choices.count, attempt.schedule.choices.count),
       isReproducible: isReproducible,
       trace: last.report.trace,
-      escapes: last.report.escapes,
+      escapes: last.escapes,
       fileID: caller.fileID,
       filePath: caller.filePath,
       line: caller.line,

@@ -154,19 +154,9 @@ extension ManualClock {
   ) async throws -> Value {
     let executor = QuietExecutor()
     return try await withTaskExecutorPreference(executor) { @concurrent in
-      try await withThrowingTaskGroup(of: Value?.self) { group in
-        group.addTask { try await body() }
-        group.addTask {
-          await self.passTime(when: executor)
-          return nil
-        }
-        defer { group.cancelAll() }
-        while let value = try await group.next() {
-          if let value { return value }
-        }
-        // The body returns a value or throws before the time stops.
-        throw CancellationError()
-      }
+      // Cancelled and awaited when the body has ended.
+      async let _: Void = passTime(when: executor)
+      return try await body()
     }
   }
 
